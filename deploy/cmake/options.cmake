@@ -1,0 +1,27 @@
+# Compiler options that every target of the project gets through
+# sandglass_options.
+add_library(sandglass_options INTERFACE)
+target_include_directories(sandglass_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(sandglass_options INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wformat=2 -fstack-protector-strong)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Designated initialisers that leave out members with defaults are the
+  # project's way of naming options.
+  target_compile_options(sandglass_options INTERFACE -Wno-missing-field-initializers)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(sandglass_options INTERFACE _GLIBCXX_ASSERTIONS)
+else()
+  target_compile_definitions(sandglass_options INTERFACE _FORTIFY_SOURCE=2)
+endif()
+
+if(SANDGLASS_SANITIZER STREQUAL "asan")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(SANDGLASS_SANITIZER STREQUAL "tsan")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(NOT SANDGLASS_SANITIZER STREQUAL "")
+  message(FATAL_ERROR "SANDGLASS_SANITIZER is '${SANDGLASS_SANITIZER}'; it takes asan, tsan or nothing")
+endif()

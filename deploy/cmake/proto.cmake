@@ -1,0 +1,39 @@
+# sandglass_proto_library(NAME [GRPC] [LITE] FILES a.proto b.proto…)
+# Builds a static library from .proto files below proto/. Generated headers are
+# included by their path below proto/, for example "sandglass/v1/run.pb.h".
+function(sandglass_proto_library name)
+  cmake_parse_arguments(arg "GRPC;LITE" "" "FILES;DEPENDS" ${ARGN})
+  set(out ${CMAKE_BINARY_DIR}/gen/${name})
+  file(MAKE_DIRECTORY ${out})
+  set(sources)
+  foreach(file IN LISTS arg_FILES)
+    string(REGEX REPLACE "\\.proto$" "" stem ${file})
+    set(generated ${out}/${stem}.pb.cc ${out}/${stem}.pb.h)
+    set(cpp_out "${out}")
+    if(arg_LITE)
+      set(cpp_out "lite:${out}")
+    endif()
+    set(extra)
+    if(arg_GRPC AND file MATCHES "_service\\.proto$")
+      list(APPEND generated ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
+      set(extra --grpc_out=${out} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
+    endif()
+    add_custom_command(
+      OUTPUT ${generated}
+      COMMAND protobuf::protoc -I ${PROJECT_SOURCE_DIR}/proto --cpp_out=${cpp_out} ${extra} ${file}
+      DEPENDS ${PROJECT_SOURCE_DIR}/proto/${file}
+      COMMENT "protoc ${file}" VERBATIM)
+    list(APPEND sources ${generated})
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  # Generated code is not held to our warnings.
+  target_include_directories(${name} SYSTEM PUBLIC ${out})
+  if(arg_LITE)
+    target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite Threads::Threads)
+  else()
+    target_link_libraries(${name} PUBLIC protobuf::libprotobuf ${arg_DEPENDS})
+  endif()
+  if(arg_GRPC)
+    target_link_libraries(${name} PUBLIC gRPC::grpc++)
+  endif()
+endfunction()

@@ -1,0 +1,69 @@
+#ifndef SANDGLASS_POLICY_PROFILE_H_
+#define SANDGLASS_POLICY_PROFILE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "policy/limits.h"
+
+namespace sandglass::policy {
+
+// A named set of rules that a request runs under; one JSON file (with
+// comments) under policy/data/profiles/.
+struct Profile {
+  std::string name;  // file name without ".json"
+  std::string description;
+  Limits limits;   // what a request that asks for nothing gets
+  Limits maximum;  // what a request may ask for at most
+  std::vector<std::string> languages;  // empty: all
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string seccomp = "default";  // name of a syscall policy
+};
+
+// The limits that a request may name; absent means the profile's default.
+struct LimitRequest {
+  std::optional<absl::Duration> wall_time;
+  std::optional<absl::Duration> cpu_time;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint32_t> max_processes;
+  std::optional<uint32_t> cpu_millis;
+  std::optional<uint64_t> tmp_bytes;
+  std::optional<uint64_t> workspace_bytes;
+  std::optional<uint32_t> max_files;
+  std::optional<uint64_t> output_bytes;
+  std::optional<uint64_t> output_total_bytes;
+  std::optional<uint32_t> open_files;
+  std::optional<uint64_t> file_size_bytes;
+};
+
+// One thing wrong with a request, by the API's field path.
+struct FieldViolation {
+  std::string field;  // for example "limits.memory_bytes"
+  std::string description;
+};
+
+// Loads profiles; every default and maximum is checked (see CheckLimits), no
+// default is above its maximum.
+absl::StatusOr<std::vector<Profile>> LoadProfiles(const std::string& directory);
+
+// Refuses values that can't work: a zero or tiny limit, or disk caps that
+// together exceed half the memory (tmpfs is memory). Each message names the
+// field under `prefix` ("limits" or "/limits").
+std::vector<FieldViolation> CheckLimits(const Limits& limits,
+                                        std::string_view prefix);
+
+// Applies a request to a profile. A wish above the profile's maximum, or one
+// that can't work, is a violation; the result is then meaningless. When the
+// request tightens memory only, disk caps that it did not name shrink to keep
+// to half the memory.
+Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
+                    std::vector<FieldViolation>& violations);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_PROFILE_H_

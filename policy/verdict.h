@@ -1,0 +1,116 @@
+#ifndef SANDGLASS_POLICY_VERDICT_H_
+#define SANDGLASS_POLICY_VERDICT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "policy/limits.h"
+
+namespace sandglass::policy {
+
+// What became of the user's program; values equal sandglass.v1.Outcome.
+enum class Outcome {
+  kOk = 1,
+  kNonzeroExit = 2,
+  kSignaled = 3,
+  kTimeout = 4,
+  kCpuLimit = 5,
+  kMemoryLimit = 6,
+  kOutputLimit = 7,
+  kDiskLimit = 8,
+  kFileSizeLimit = 9,
+  kPidsLimit = 10,
+  kCompileError = 11,
+  kCancelled = 12,
+  kShutdown = 13,
+  kJailFailed = 14,
+};
+
+// Why the daemon killed a run. Recorded before the kill is sent.
+enum class KillReason { kWallTime, kCpuTime, kOutput, kCancelled, kShutdown };
+
+// A kill that the daemon decided.
+struct Kill {
+  KillReason reason;
+  absl::Duration after;  // since the start of the user's code
+  uint64_t measured = 0; // nanoseconds or bytes, by reason; 0 for the others
+};
+
+// Kernel counters of the run's control group; as differences over the run.
+struct Counters {
+  uint64_t oom_kills = 0;
+  uint64_t memory_limit_hits = 0;
+  uint64_t pids_limit_hits = 0;
+  uint64_t cpu_throttled_periods = 0;
+  absl::Duration cpu_throttled_time;
+};
+
+// Fill of one writable file system, taken after the run's last process died.
+struct FilesystemFill {
+  LimitKind bytes_kind;  // kTmpBytes or kWorkspaceBytes
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t total_inodes = 0;
+  uint64_t free_inodes = 0;
+};
+
+// All facts that a verdict may depend on.
+struct RunFacts {
+  // Raw wait status of the main process; absent when it was never reaped
+  // (init died first).
+  std::optional<int> wait_status;
+  // The daemon's kill, if it decided one.
+  std::optional<Kill> kill;
+  // When an out-of-memory kill was first seen; absent when none or unknown.
+  std::optional<absl::Duration> oom_seen_after;
+  Counters counters;
+  std::vector<FilesystemFill> filesystems;
+  absl::Duration wall_time;
+  absl::Duration cpu_time;
+  uint64_t peak_memory_bytes = 0;
+  uint32_t peak_processes = 0;
+  uint64_t stdout_bytes = 0;  // written by the program
+  uint64_t stderr_bytes = 0;
+  uint32_t leftover_processes = 0;
+};
+
+// A limit with what was measured against it: nanoseconds, bytes or a count.
+struct LimitReading {
+  LimitKind kind;
+  uint64_t configured = 0;
+  uint64_t measured = 0;
+  friend bool operator==(const LimitReading&, const LimitReading&) = default;
+};
+
+// Values equal sandglass.v1.Killer.
+enum class Killer { kNone = 1, kKernelOom = 2, kDaemon = 3, kProgramSignal = 4 };
+
+// The decision and why.
+struct Verdict {
+  Outcome outcome;
+  std::string rule;         // row id in docs/verdicts.md
+  std::string explanation;  // one plain sentence with figures
+  std::optional<LimitReading> limit;
+  std::vector<LimitReading> limits_touched;
+  Killer killed_by = Killer::kNone;
+  std::optional<absl::Duration> killed_after;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+};
+
+// Decides a run's outcome. Pure: the same facts and limits give the same
+// verdict. The rows and their order are docs/verdicts.md.
+Verdict Decide(const RunFacts& facts, const Limits& limits);
+
+// For example "MEMORY_LIMIT" (the API's name without its prefix).
+std::string_view OutcomeName(Outcome outcome);
+
+// For example "SIGSEGV"; "SIG<n>" for numbers without a name.
+std::string SignalName(int signal);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_VERDICT_H_

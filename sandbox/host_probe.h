@@ -1,0 +1,43 @@
+#ifndef SANDGLASS_SANDBOX_HOST_PROBE_H_
+#define SANDGLASS_SANDBOX_HOST_PROBE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace sandglass::sandbox {
+
+// Values equal sandglass.v1.LayerState.
+enum class LayerState { kInForce = 1, kNotAvailable = 2, kExcused = 3 };
+
+// One layer of isolation on this host.
+struct Layer {
+  std::string name;  // stable, for example "landlock"
+  LayerState state;
+  bool required;
+  std::string detail;  // why, or which version
+};
+
+enum class CgroupMode { kNone, kV2, kHybrid };
+
+struct HostReport {
+  std::string kernel;  // uname -r
+  CgroupMode cgroup_mode = CgroupMode::kNone;
+  int landlock_abi = 0;  // 0: none
+  std::vector<Layer> layers;
+};
+
+// Tries each layer for real (trial namespaces, mounts, filters in throwaway
+// children). Needs root; takes some milliseconds.
+HostReport ProbeHost();
+
+// FAILED_PRECONDITION naming every required layer that is missing and not in
+// `excused` (by layer name); marks the excused ones in `report`. An excuse for
+// an unknown layer is INVALID_ARGUMENT.
+absl::Status RequireLayers(HostReport& report,
+                           const std::vector<std::string>& excused);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_HOST_PROBE_H_
