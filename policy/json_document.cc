@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "policy/json_state.h"
 
@@ -51,7 +52,10 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     if (const size_t end = what.find("] "); end != std::string_view::npos) {
       what.remove_prefix(end + 2);
     }
-    error_ = absl::Utf8SafeCEscape({what.data(), what.size()});
+    // It quotes what it read: no control character may pass.
+    error_ =
+        absl::StrReplaceAll(absl::Utf8SafeCEscape({what.data(), what.size()}),
+                            {{"\\'", "'"}, {"\\\"", "\""}});
     return false;
   }
 
