@@ -1,7 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_SETUP_STEP_H_
 #define SANDGLASS_SANDBOX_SETUP_STEP_H_
 
-#include <string_view>
+#include "absl/strings/string_view.h"
 
 namespace sandglass::sandbox {
 
@@ -45,7 +45,7 @@ enum class SetupStep : int {
 #undef SANDGLASS_STEP
 };
 
-inline constexpr std::string_view kSetupStepNames[] = {
+inline constexpr absl::string_view kSetupStepNames[] = {
 #define SANDGLASS_STEP(name, text) text,
     SANDGLASS_SETUP_STEPS(SANDGLASS_STEP)
 #undef SANDGLASS_STEP
@@ -55,7 +55,7 @@ inline constexpr int kSetupStepCount =
     static_cast<int>(sizeof(kSetupStepNames) / sizeof(kSetupStepNames[0]));
 
 // For example "mount_proc"; "unknown_step" for a number out of range.
-constexpr std::string_view SetupStepName(int step) {
+constexpr absl::string_view SetupStepName(int step) {
   return step >= 0 && step < kSetupStepCount ? kSetupStepNames[step]
                                              : "unknown_step";
 }

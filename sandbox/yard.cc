@@ -94,7 +94,7 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   const int null = ::open("/images/default/dev/null", O_RDWR);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) Die("stdio");
   if (null > 2) ::close(null);
-  ::sethostname("sandglass-yard", 14);
+  if (::sethostname("sandglass-yard", 14) != 0) Die("sethostname");
   PlaceFds(fds);
   // Re-executed here: a process that only entered a user namespace keeps the
   // old owner of its memory, and jails could then not be joined through their

@@ -100,7 +100,10 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   report->step = static_cast<int>(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
   report->step = static_cast<int>(SetupStep::kLandlock);
-  if (!os::LandlockRestrictSelf(fds.landlock_ruleset)) return;
+  if (plan.landlock_abi > 0 &&
+      !os::LandlockRestrictSelf(fds.landlock_ruleset)) {
+    return;
+  }
   report->step = static_cast<int>(SetupStep::kCloseFds);
   if (!os::CloseFrom(3)) return;
   ResetSignals();

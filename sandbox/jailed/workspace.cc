@@ -69,7 +69,7 @@ class Finder {
   bool Run() {
     std::vector<std::string> globs;
     for (const std::string& pattern : request_.patterns()) {
-      if (policy::HasGlob(pattern)) {
+      if (policy::IsGlob(pattern)) {
         globs.push_back(pattern);
       } else {
         Report(pattern);

@@ -184,7 +184,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   };
 
   clock.Begin(SetupStep::kSetLimits);
-  if (!group.cgroup.SetLimits(request.slots())) return give_up();
+  if (!group.cgroup.SetLimits(config_, request.slots())) return give_up();
 
   clock.Begin(SetupStep::kEnterNetns);
   os::Fd netns;
