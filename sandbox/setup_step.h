@@ -19,8 +19,8 @@ namespace sandglass::sandbox {
   X(kWaitForMaps, "wait_for_maps")                                           \
   X(kJoinCgroups, "join_cgroups")         /* v1 hierarchies */               \
   X(kCgroupNamespace, "cgroup_namespace")                                    \
-  X(kBecomeInitUid, "become_init_uid")                                       \
   X(kNamespaceLimits, "namespace_limits") /* no nested namespaces */         \
+  X(kBecomeInitUid, "become_init_uid")                                       \
   X(kMountImage, "mount_image")                                              \
   X(kMountScratch, "mount_scratch")       /* /tmp, /dev/shm, home, work */   \
   X(kMountProc, "mount_proc")                                                \

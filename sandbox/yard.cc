@@ -83,14 +83,16 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   // The maps are written when the parent says go; it closes the pipe if it
   // can't.
   if (::read(go, &byte, 1) != 1) ::_exit(1);
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    Die("make mounts private");
+  }
+  // ORDER: before the ids change, since only root may walk into the state
+  // directory.
+  EnterYardRoot(options.root);
   if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 ||
       ::setresuid(0, 0, 0) != 0) {
     Die("become the yard's root");
   }
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    Die("make mounts private");
-  }
-  EnterYardRoot(options.root);
   const int null = ::open("/images/default/dev/null", O_RDWR);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) Die("stdio");
   if (null > 2) ::close(null);

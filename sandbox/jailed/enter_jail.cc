@@ -211,13 +211,14 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kCgroupNamespace);
   if (::unshare(CLONE_NEWCGROUP) != 0) return false;
 
+  // While the yard's writable /proc is in view, and while /proc/self still
+  // belongs to this process's uid.
+  clock.Begin(SetupStep::kNamespaceLimits);
+  if (!LimitNamespaces()) return false;
+
   // Before mounts: what init makes must belong to ids that the jail knows.
   clock.Begin(SetupStep::kBecomeInitUid);
   if (!BecomeInitUid()) return false;
-
-  // While the yard's writable /proc is in view.
-  clock.Begin(SetupStep::kNamespaceLimits);
-  if (!LimitNamespaces()) return false;
 
   clock.Begin(SetupStep::kMountImage);
   if (!MountImage()) return false;
