@@ -14,7 +14,7 @@
 #include "policy/seccomp.h"
 
 #if !defined(__x86_64__)
-#error \
+#error "x86-64 only: the rules were checked for no other architecture"
     "Sandglass's system call filters support x86-64 only: the rules' numbers and argument widths were checked for no other architecture"
 #endif
 
