@@ -14,8 +14,7 @@
 #include "policy/seccomp.h"
 
 #if !defined(__x86_64__)
-#error \
-    "Sandglass's system call filters support x86-64 only: the rules' numbers and argument widths were checked for no other architecture"
+#error "x86-64 only: the rules were checked for no other architecture"
 #endif
 
 // Why not libseccomp's own compiler: it compares either all 64 bits or masked
