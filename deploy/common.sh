@@ -92,7 +92,7 @@ parallel_jobs() {
 build_preset() {
   local preset=$1 dir=$2
   run_step "Configuring ($preset)" "$dir/logs/configure.log" \
-    cmake -S "$SANDGLASS_ROOT" --preset "$preset"
+    cmake -S "$SANDGLASS_ROOT" --preset "$preset" || return
   NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
     cmake --build "$dir" --parallel "$(parallel_jobs)"
 }
