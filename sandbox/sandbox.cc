@@ -317,7 +317,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     const SandboxOptions& options, const HostReport& host) {
   if (::geteuid() != 0) {
     return absl::PermissionDeniedError(
-        "making yards needs root; start sandglassd as root (it gives the rights "
+        "making yards needs root; start sandglassd as root (it gives the "
+        "rights "
         "up before it serves)");
   }
   if (os::ThreadCount() != 1) {
