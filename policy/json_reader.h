@@ -85,6 +85,8 @@ class JsonObject {
 
   // Records a problem of the caller's own with `key` ("" for the object).
   void AddError(std::string_view key, std::string_view message);
+  // The same for a place that the caller names by its JSON pointer.
+  void AddErrorAt(std::string_view pointer, std::string_view message);
   // JSON pointer of `key` ("" for the object itself, "/" for the root).
   std::string Pointer(std::string_view key = {}) const;
 
@@ -95,7 +97,6 @@ class JsonObject {
       : state_(state), value_(value), index_(index) {}
   const nlohmann::json* Ask(std::string_view key, bool required);
   JsonObject Child(const nlohmann::json& value, std::string pointer);
-  void AddErrorAt(std::string_view pointer, std::string_view message);
   void WrongType(std::string_view key, std::string_view wanted,
                  const nlohmann::json& got);
 
