@@ -87,7 +87,7 @@ void Acceptor::Loop() {
   while (true) {
     const bool may_listen = watched_.size() < options_.max_connections &&
                             Monotonic::now() >= resume_at_;
-    if (may_listen != listening_) Listen(may_listen ? EPOLLIN : 0);
+    if (may_listen != listening_) Listen(may_listen ? uint32_t{EPOLLIN} : 0u);
 
     epoll_event events[64];
     const int timeout_ms =
