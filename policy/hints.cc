@@ -86,109 +86,103 @@ absl::string_view MissingCommand(absl::string_view text) {
   return LeadingName(word) == word ? word : absl::string_view();
 }
 
-class Hints {
- public:
-  void Add(absl::string_view id, absl::string_view message) {
-    hints_.push_back({std::string(id), std::string(message)});
-  }
-  std::vector<Hint> Take() { return std::move(hints_); }
-
- private:
-  std::vector<Hint> hints_;
-};
+void Add(std::vector<Hint>& hints, absl::string_view id,
+         absl::string_view message) {
+  hints.push_back({std::string(id), std::string(message)});
+}
 
 void AddLimitHints(const HintFacts& facts, absl::string_view text,
-                   Hints& hints) {
+                   std::vector<Hint>& hints) {
   const Outcome outcome = facts.outcome;
   if (outcome == Outcome::kMemoryLimit ||
       HasAny(text, {"MemoryError", "Cannot allocate memory", "bad_alloc",
                     "cannot allocate"})) {
-    hints.Add("memory",
-              "The program needs more memory than limits.memory_bytes; work on "
-              "the data in pieces. What it keeps in /tmp and /workspace counts "
-              "as well.");
+    Add(hints, "memory",
+        "The program needs more memory than limits.memory_bytes; work on "
+        "the data in pieces. What it keeps in /tmp and /workspace counts "
+        "as well.");
   }
   if (outcome == Outcome::kTimeout) {
-    hints.Add("timeout",
-              "The program was still running at limits.wall_time; look for a "
-              "loop without end, a sleep, or a wait for something that never "
-              "comes.");
+    Add(hints, "timeout",
+        "The program was still running at limits.wall_time; look for a "
+        "loop without end, a sleep, or a wait for something that never "
+        "comes.");
   }
   if (outcome == Outcome::kCpuLimit) {
-    hints.Add("cpu-time",
-              "The program used up limits.cpu_time; all its processes and "
-              "threads count together.");
+    Add(hints, "cpu-time",
+        "The program used up limits.cpu_time; all its processes and "
+        "threads count together.");
   }
   if (outcome == Outcome::kPidsLimit ||
       HasAny(text, {"can't start new thread", "fork: retry",
                     "fork: Resource temporarily unavailable"})) {
-    hints.Add("pids",
-              "The program asked for more processes and threads at once than "
-              "limits.max_processes; wait for some to end or start fewer.");
+    Add(hints, "pids",
+        "The program asked for more processes and threads at once than "
+        "limits.max_processes; wait for some to end or start fewer.");
   }
   if (outcome == Outcome::kOutputLimit) {
-    hints.Add("output-limit",
-              "The program wrote more than limits.output_total_bytes; print "
-              "less, or write results to a file in /workspace and fetch it.");
+    Add(hints, "output-limit",
+        "The program wrote more than limits.output_total_bytes; print "
+        "less, or write results to a file in /workspace and fetch it.");
   } else if (facts.output_truncated) {
-    hints.Add("output-truncated",
-              "The middle of the output was left out; write long results to a "
-              "file in /workspace and fetch it.");
+    Add(hints, "output-truncated",
+        "The middle of the output was left out; write long results to a "
+        "file in /workspace and fetch it.");
   }
   if (outcome == Outcome::kDiskLimit ||
       absl::StrContains(text, "No space left on device")) {
-    hints.Add("disk-full",
-              "/tmp or /workspace has no room left; see limits.tmp_bytes, "
-              "limits.workspace_bytes and limits.max_files.");
+    Add(hints, "disk-full",
+        "/tmp or /workspace has no room left; see limits.tmp_bytes, "
+        "limits.workspace_bytes and limits.max_files.");
   }
   if (outcome == Outcome::kFileSizeLimit ||
       HasAny(text, {"File too large", "File size limit exceeded"})) {
-    hints.Add("file-size",
-              "The program wrote a file past limits.file_size_bytes; split "
-              "it.");
+    Add(hints, "file-size",
+        "The program wrote a file past limits.file_size_bytes; split "
+        "it.");
   }
   if (absl::StrContains(text, "Too many open files")) {
-    hints.Add("open-files",
-              "The program has more files open than limits.open_files; close "
-              "those that it no longer needs.");
+    Add(hints, "open-files",
+        "The program has more files open than limits.open_files; close "
+        "those that it no longer needs.");
   }
 }
 
 void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
-                          Hints& hints) {
+                          std::vector<Hint>& hints) {
   if (HasAny(text, {"Temporary failure in name resolution",
                     "Name or service not known", "Network is unreachable",
                     "Could not resolve host",
                     "No address associated with hostname"})) {
-    hints.Add("network-off",
-              "The network is off in this profile; give the program its data "
-              "with the request.");
+    Add(hints, "network-off",
+        "The network is off in this profile; give the program its data "
+        "with the request.");
   }
   if (MetReadOnlyRoot(text)) {
-    hints.Add("read-only-root",
-              "The root is read-only; write to /workspace or /tmp.");
+    Add(hints, "read-only-root",
+        "The root is read-only; write to /workspace or /tmp.");
   }
   if (const absl::string_view name = MissingModule(text); !name.empty()) {
-    hints.Add("missing-module",
-              absl::StrCat("The Python module \"", name,
-                           "\" is not installed in the sandbox and can't be "
-                           "installed by the program."));
+    Add(hints, "missing-module",
+        absl::StrCat("The Python module \"", name,
+                     "\" is not installed in the sandbox and can't be "
+                     "installed by the program."));
   }
   if (const absl::string_view name = MissingCommand(text); !name.empty()) {
-    hints.Add("missing-command",
-              absl::StrCat("The command \"", name,
-                           "\" is not installed in the sandbox and can't be "
-                           "installed by the program."));
+    Add(hints, "missing-command",
+        absl::StrCat("The command \"", name,
+                     "\" is not installed in the sandbox and can't be "
+                     "installed by the program."));
   }
   if (absl::StrContains(text, "EOFError: EOF when reading a line")) {
     if (facts.stdin_given) {
-      hints.Add("stdin-ended",
-                "The program asked for more input than the request's stdin "
-                "had.");
+      Add(hints, "stdin-ended",
+          "The program asked for more input than the request's stdin "
+          "had.");
     } else {
-      hints.Add("stdin-empty",
-                "The program reads standard input and the request gave none; "
-                "nobody can type while it runs.");
+      Add(hints, "stdin-empty",
+          "The program reads standard input and the request gave none; "
+          "nobody can type while it runs.");
     }
   }
 }
@@ -196,11 +190,11 @@ void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
 }  // namespace
 
 std::vector<Hint> MakeHints(const HintFacts& facts) {
-  Hints hints;
+  std::vector<Hint> hints;
   if (facts.outcome == Outcome::kCancelled ||
       facts.outcome == Outcome::kShutdown ||
       facts.outcome == Outcome::kJailFailed) {
-    return hints.Take();
+    return hints;
   }
   absl::string_view text(facts.stderr_tail.data(), facts.stderr_tail.size());
   if (text.size() > kHintScanBytes) {
@@ -208,7 +202,7 @@ std::vector<Hint> MakeHints(const HintFacts& facts) {
   }
   AddLimitHints(facts, text, hints);
   AddSurroundingsHints(facts, text, hints);
-  return hints.Take();
+  return hints;
 }
 
 }  // namespace sandglass::policy

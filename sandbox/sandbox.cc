@@ -58,6 +58,10 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
   config.set_memory_on_v1(!cgroups.memory_v1_parent.empty());
   config.set_pids_on_v1(!cgroups.pids_v1_parent.empty());
   config.set_cpu_on_v1(!cgroups.cpu_v1_parent.empty());
+  // RequireLayers has let these pass only if the operator excused them.
+  config.set_without_memory_limit(!cgroups.has_memory());
+  config.set_without_pids_limit(!cgroups.has_pids());
+  config.set_without_cpu_limit(!cgroups.has_cpu());
   return config;
 }
 
@@ -313,7 +317,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     const SandboxOptions& options, const HostReport& host) {
   if (::geteuid() != 0) {
     return absl::PermissionDeniedError(
-        "making yards needs root; start sandglassd as root (it gives the rights "
+        "making yards needs root; start sandglassd as root (it gives the "
+        "rights "
         "up before it serves)");
   }
   if (os::ThreadCount() != 1) {

@@ -40,7 +40,8 @@ struct InheritedFd {
 // Runs in the child; says on stderr what failed (the parent relays only that
 // something did) and ends.
 [[noreturn]] void Die(const char* what) {
-  std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what, std::strerror(errno));
+  std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
+               std::strerror(errno));
   ::_exit(1);
 }
 
@@ -83,18 +84,20 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   // The maps are written when the parent says go; it closes the pipe if it
   // can't.
   if (::read(go, &byte, 1) != 1) ::_exit(1);
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    Die("make mounts private");
+  }
+  // ORDER: before the ids change, since only root may walk into the state
+  // directory.
+  EnterYardRoot(options.root);
   if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 ||
       ::setresuid(0, 0, 0) != 0) {
     Die("become the yard's root");
   }
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    Die("make mounts private");
-  }
-  EnterYardRoot(options.root);
   const int null = ::open("/images/default/dev/null", O_RDWR);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) Die("stdio");
   if (null > 2) ::close(null);
-  ::sethostname("sandglass-yard", 14);
+  if (::sethostname("sandglass-yard", 14) != 0) Die("sethostname");
   PlaceFds(fds);
   // Re-executed here: a process that only entered a user namespace keeps the
   // old owner of its memory, and jails could then not be joined through their
@@ -178,10 +181,10 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   int pidfd = -1;
   // NEWNET too: left in the host's network namespace, the spawner could never
   // come back to it from a jail's.
-  const pid_t pid = os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWNS |
-                                         CLONE_NEWPID | CLONE_NEWNET |
-                                         CLONE_NEWIPC | CLONE_NEWUTS,
-                                .pidfd = &pidfd});
+  const pid_t pid =
+      os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                           CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+                  .pidfd = &pidfd});
   if (pid < 0) return os::ErrnoStatus("clone3 of the yard");
   if (pid == 0) {
     go_write.reset();

@@ -48,7 +48,8 @@ bool LimitNamespaces() {
 }
 
 bool MountImage() {
-  // A copy of the template made once per yard: one call instead of a mount each.
+  // A copy of the template made once per yard: one call instead of a mount
+  // each.
   const os::Fd tree = os::CloneTree(kYardImage);
   return tree.valid() && os::AttachTree(tree, kYardMount);
 }
@@ -95,8 +96,7 @@ bool MountProc(const JailPlan& plan) {
   // Read-only as a whole: no sysctl, no /proc/self/mem for writing, no
   // sysrq-trigger. hidepid=2: the program sees its own processes, not init.
   if (::mount("proc", (root + "/proc").c_str(), "proc",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-              "hidepid=2") != 0) {
+              MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "hidepid=2") != 0) {
     return false;
   }
   for (const std::string& path : plan.masked_files) {
@@ -118,10 +118,9 @@ bool PivotIntoImage() {
 os::Fd MakeLandlockRules(int abi) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
-      {"/", kList},          {"/usr", kReadExec},  {"/etc", kRead},
-      {"/proc", kRead},      {"/dev", kDevice},    {"/dev/shm", kFull},
-      {"/tmp", kFull},       {"/home", kList},     {kHome, kFull},
-      {kWorkspace, kFull},   {"/var", kRead},
+      {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
+      {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
+      {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
   };
   return os::MakeLandlockRuleset(abi, kPaths);
 }
@@ -154,8 +153,8 @@ bool MakePipes(JailFds& fds) {
 
 bool DropInitRights() {
   // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
-  // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and the
-  // bits can't be changed any more.
+  // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and
+  // the bits can't be changed any more.
   const unsigned long bits =
       SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
       SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
@@ -189,6 +188,7 @@ bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
   std::sort(std::begin(keep), std::end(keep));
   int from = 3;
   for (int fd : keep) {
+    if (fd < 0) continue;
     if (!os::CloseRange(from, fd - 1)) return false;
     from = fd + 1;
   }
@@ -210,13 +210,14 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kCgroupNamespace);
   if (::unshare(CLONE_NEWCGROUP) != 0) return false;
 
+  // While the yard's writable /proc is in view, and while /proc/self still
+  // belongs to this process's uid.
+  clock.Begin(SetupStep::kNamespaceLimits);
+  if (!LimitNamespaces()) return false;
+
   // Before mounts: what init makes must belong to ids that the jail knows.
   clock.Begin(SetupStep::kBecomeInitUid);
   if (!BecomeInitUid()) return false;
-
-  // While the yard's writable /proc is in view.
-  clock.Begin(SetupStep::kNamespaceLimits);
-  if (!LimitNamespaces()) return false;
 
   clock.Begin(SetupStep::kMountImage);
   if (!MountImage()) return false;
@@ -231,8 +232,10 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
 
   // After the pivot: rules hold on to the jail's own directories.
   clock.Begin(SetupStep::kLandlockRules);
-  fds.landlock_ruleset = MakeLandlockRules(plan.landlock_abi);
-  if (!fds.landlock_ruleset.valid()) return false;
+  if (plan.landlock_abi > 0) {  // 0: the operator excused the host
+    fds.landlock_ruleset = MakeLandlockRules(plan.landlock_abi);
+    if (!fds.landlock_ruleset.valid()) return false;
+  }
 
   clock.Begin(SetupStep::kMakePipes);
   if (!MakePipes(fds)) return false;

@@ -100,7 +100,10 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   report->step = static_cast<int>(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
   report->step = static_cast<int>(SetupStep::kLandlock);
-  if (!os::LandlockRestrictSelf(fds.landlock_ruleset)) return;
+  if (plan.landlock_abi > 0 &&
+      !os::LandlockRestrictSelf(fds.landlock_ruleset)) {
+    return;
+  }
   report->step = static_cast<int>(SetupStep::kCloseFds);
   if (!os::CloseFrom(3)) return;
   ResetSignals();
@@ -136,7 +139,8 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
     return -1;
   }
   // CLONE_VFORK: init sleeps until the exec, so when this returns the report is
-  // final. Not CLONE_VM: the child changes ids and must not share init's memory.
+  // final. Not CLONE_VM: the child changes ids and must not share init's
+  // memory.
   const pid_t pid =
       os::Clone3({.flags = CLONE_VFORK, .cgroup_fd = plan.run_cgroup});
   if (pid == 0) {

@@ -81,7 +81,8 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
   group.v2_ = MakeDirectory(roots.v2, name);
   if (!group.v2_.valid()) return os::ErrnoStatus("make v2 group ", name);
   group.run_ = MakeDirectory(group.v2_, "run");
-  if (!group.run_.valid()) return os::ErrnoStatus("make v2 group ", name, "/run");
+  if (!group.run_.valid())
+    return os::ErrnoStatus("make v2 group ", name, "/run");
   // Init is born in <name> and puts the program into <name>/run; for that the
   // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
   // "Delegation Containment").
@@ -110,35 +111,43 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
   return group;
 }
 
-bool JailCgroup::SetLimits(const internal::JailSlots& slots) const {
+bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
+                           const internal::JailSlots& slots) const {
+  return (config.without_memory_limit() || SetMemory(slots.memory_bytes())) &&
+         (config.without_pids_limit() || SetPids(slots.max_processes())) &&
+         (config.without_cpu_limit() || SetCpu(slots.cpu_millis()));
+}
+
+bool JailCgroup::SetMemory(uint64_t bytes) const {
+  if (!memory_v1_.valid()) {
+    return Write(v2_, "memory.max", bytes) &&
+           WriteIfThere(v2_, "memory.swap.max", 0);
+  }
+  // ORDER: memory before memory plus swap, which may not be the smaller.
+  return Write(memory_v1_, "memory.limit_in_bytes", bytes) &&
+         WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes);
+}
+
+bool JailCgroup::SetPids(uint64_t processes) const {
   // One more than asked for: init counts too.
-  const uint64_t pids = uint64_t{slots.max_processes()} + 1;
-  const uint64_t quota = slots.cpu_millis() * kCpuPeriodMicros / 1000;
-  if (memory_v1_.valid()) {
-    // ORDER: memory before memory plus swap, which may not be the smaller.
-    if (!Write(memory_v1_, "memory.limit_in_bytes", slots.memory_bytes()) ||
-        !WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes",
-                      slots.memory_bytes())) {
-      return false;
-    }
-  } else if (!Write(v2_, "memory.max", slots.memory_bytes()) ||
-             !WriteIfThere(v2_, "memory.swap.max", 0)) {
-    return false;
+  return Write(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", processes + 1);
+}
+
+bool JailCgroup::SetCpu(uint64_t millis) const {
+  // The kernel takes no quota below 1 ms (sched-bwc.rst).
+  const uint64_t quota =
+      std::max<uint64_t>(millis * kCpuPeriodMicros / 1000, 1000);
+  // A share of time when the host is busy, in proportion to the quota.
+  if (!cpu_v1_.valid()) {
+    return os::WriteControlFile(v2_.get(), "cpu.max",
+                                absl::StrCat(quota, " ", kCpuPeriodMicros)) &&
+           Write(v2_, "cpu.weight",
+                 std::clamp<uint64_t>(millis / 10, 1, 10000));
   }
-  if (!Write(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", pids)) return false;
-  if (cpu_v1_.valid()) {
-    return Write(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
-           Write(cpu_v1_, "cpu.cfs_quota_us", std::max<uint64_t>(quota, 1000)) &&
-           Write(cpu_v1_, "cpu.shares",
-                 std::clamp<uint64_t>(slots.cpu_millis() * 1024 / 1000, 2,
-                                      262144));
-  }
-  return os::WriteControlFile(
-             v2_.get(), "cpu.max",
-             absl::StrCat(std::max<uint64_t>(quota, 1000), " ",
-                          kCpuPeriodMicros)) &&
-         Write(v2_, "cpu.weight",
-               std::clamp<uint64_t>(slots.cpu_millis() / 10, 1, 10000));
+  return Write(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
+         Write(cpu_v1_, "cpu.cfs_quota_us", quota) &&
+         Write(cpu_v1_, "cpu.shares",
+               std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
 }
 
 std::vector<int> JailCgroup::V1Tasks() const {
@@ -167,10 +176,9 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
 }
 
 void JailCgroup::CloseAll() {
-  for (os::Fd* fd :
-       {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_, &memory_v1_,
-        &pids_v1_, &cpu_v1_, &memory_tasks_, &pids_tasks_, &cpu_tasks_,
-        &oom_event_}) {
+  for (os::Fd* fd : {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_,
+                     &memory_v1_, &pids_v1_, &cpu_v1_, &memory_tasks_,
+                     &pids_tasks_, &cpu_tasks_, &oom_event_}) {
     fd->reset();
   }
 }

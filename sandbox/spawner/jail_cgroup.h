@@ -39,8 +39,10 @@ class JailCgroup {
   JailCgroup(JailCgroup&&) = default;
   JailCgroup& operator=(JailCgroup&&) = default;
 
-  // Writes every limit; false with errno on failure.
-  bool SetLimits(const internal::JailSlots& slots) const;
+  // Writes every limit that `config` doesn't excuse; false with errno on
+  // failure.
+  bool SetLimits(const internal::SpawnerConfig& config,
+                 const internal::JailSlots& slots) const;
 
   // Closes all descriptors and removes the groups. False with errno: EBUSY
   // while processes die; try again then.
@@ -59,6 +61,9 @@ class JailCgroup {
 
  private:
   JailCgroup() = default;
+  bool SetMemory(uint64_t bytes) const;
+  bool SetPids(uint64_t processes) const;
+  bool SetCpu(uint64_t millis) const;
 
   std::string name_;
   os::Fd v2_, run_, kill_jail_, kill_run_, run_events_;

@@ -33,15 +33,33 @@ constexpr int64_t kRetryNanos = 5'000'000;
 // Parts of /proc that tell of the host or of other users. The jail's /proc is
 // read-only as well; this is what may not even be read.
 constexpr const char* kMaskedProcPaths[] = {
-    "/proc/acpi",      "/proc/asound",        "/proc/bus",
-    "/proc/driver",    "/proc/fs",            "/proc/irq",
-    "/proc/scsi",      "/proc/tty",           "/proc/sysvipc",
-    "/proc/kcore",     "/proc/keys",          "/proc/key-users",
-    "/proc/kallsyms",  "/proc/kmsg",          "/proc/latency_stats",
-    "/proc/modules",   "/proc/pagetypeinfo",  "/proc/sched_debug",
-    "/proc/slabinfo",  "/proc/sysrq-trigger", "/proc/timer_list",
-    "/proc/interrupts", "/proc/softirqs",     "/proc/vmallocinfo",
-    "/proc/kpagecount", "/proc/kpageflags",   "/proc/kpagecgroup",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/bus",
+    "/proc/driver",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/scsi",
+    "/proc/tty",
+    "/proc/sysvipc",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/key-users",
+    "/proc/kallsyms",
+    "/proc/kmsg",
+    "/proc/latency_stats",
+    "/proc/modules",
+    "/proc/pagetypeinfo",
+    "/proc/sched_debug",
+    "/proc/slabinfo",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/interrupts",
+    "/proc/softirqs",
+    "/proc/vmallocinfo",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/kpagecgroup",
 };
 
 bool SlotsWithin(const internal::JailSlots& slots,
@@ -184,7 +202,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   };
 
   clock.Begin(SetupStep::kSetLimits);
-  if (!group.cgroup.SetLimits(request.slots())) return give_up();
+  if (!group.cgroup.SetLimits(config_, request.slots())) return give_up();
 
   clock.Begin(SetupStep::kEnterNetns);
   os::Fd netns;
