@@ -48,12 +48,13 @@ apt_options() {
 }
 
 make_tree() {
-  local sources=$tree.sources options=$tree.apt.conf
+  local sources=$tree.sources options=$tree.apt.conf code=0
   debian_sources >"$sources"
   [[ -s $sources ]] || die "apt knows no Debian source here; run 'apt-get update' first"
   apt_options >"$options"
-  mmdebstrap --quiet --variant=minbase --aptopt="$options" bookworm "$tree" "$sources"
+  mmdebstrap --quiet --variant=minbase --aptopt="$options" bookworm "$tree" "$sources" || code=$?
   rm -f "$sources" "$options"
+  return "$code"
 }
 
 # Certificates of this machine's own, under the names that fit the tree.
