@@ -29,6 +29,7 @@ struct JailTemplate {
 
 struct SandboxOptions {
   std::string spawner_path;  // the sandglass-spawner executable
+  std::string state_dir;     // of this daemon alone; root's, mode 0755
   std::string instance;      // names the cgroup subtree; [a-z0-9-]{1,32}
   std::string cgroup_parent; // empty: chosen by the host's layout
   uid_t uid_base = 1879048192;  // first host uid of the yards' slices
@@ -43,10 +44,14 @@ struct SandboxOptions {
 class Sandbox {
  public:
   // Preconditions: effective uid 0, single-threaded, no gRPC object exists.
-  // Sweeps what an earlier instance of the same name left, makes the cgroup
+  // Sweeps what an earlier daemon with this state directory left, makes the cgroup
   // subtree, starts the yard and waits until its spawner is ready.
   static absl::StatusOr<std::unique_ptr<Sandbox>> Start(
       const SandboxOptions& options, const HostReport& host);
+
+  // Kills and removes what a daemon that is gone left of its control groups.
+  // Needs root. Start does it too; this is for after the end.
+  static absl::Status Sweep(const std::string& state_dir);
 
   // Starts the thread that reads the spawner's events. Call once, after
   // DropPrivileges. `on_death` is called once, on that thread, when the spawner

@@ -57,7 +57,6 @@ endforeach()
 # Each test has a process and so a daemon of its own here; run the binary itself
 # for one daemon a suite. The lock keeps tests from slowing each other on small
 # machines.
-include(GoogleTest)
 gtest_discover_tests(sandglass_e2e_test
   TEST_PREFIX "e2e."
   DISCOVERY_TIMEOUT 60

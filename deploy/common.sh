@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# Shared by the project's scripts: messages, long steps with progress, builds.
+# Source it; it changes nothing by itself.
+
+# The top of the clone.
+SANDGLASS_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+say() { printf '%s\n' "$*"; }
+
+# Prints one line that says what is wrong and what to do, and ends the script.
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+need_root() {
+  ((EUID == 0)) || die "this needs root (namespaces, cgroups, packages); run: sudo $0"
+}
+
+need_debian_12() {
+  local id='' version=''
+  if [[ -r /etc/os-release ]]; then
+    # shellcheck source=/dev/null
+    id="$(. /etc/os-release && printf '%s' "${ID:-}")"
+    # shellcheck source=/dev/null
+    version="$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")"
+  fi
+  [[ $id == debian && $version == 12 ]] ||
+    die "this is '${id:-unknown} ${version}', and the packages are named for Debian 12; use a Debian 12 machine or the Dockerfile"
+}
+
+# Reads a command's output, keeps it in the file $2 and shows on one line that
+# the step $1 is going on. Ignores Ctrl-C so that the command decides how to end.
+_follow() {
+  local label=$1 log=$2 start=$SECONDS next=$((SECONDS + 20)) line='' part='' status
+  trap '' INT
+  : >"$log"
+  while true; do
+    status=0
+    IFS= read -r -t 1 part || status=$?
+    line+=$part
+    if ((status == 0)); then
+      printf '%s\n' "$line" >>"$log"
+      last=$line
+      line=''
+    elif ((status <= 128)); then
+      [[ -n $line ]] && printf '%s\n' "$line" >>"$log"
+      break
+    fi
+    if [[ -t 1 ]]; then
+      printf '\r\033[K%s … %d s  %.*s' "$label" $((SECONDS - start)) 50 "${last:-}"
+    elif ((SECONDS >= next)); then
+      printf '%s … %d s  %.60s\n' "$label" $((SECONDS - start)) "${last:-}"
+      next=$((SECONDS + 20))
+    fi
+  done
+  [[ -t 1 ]] && printf '\r\033[K'
+  return 0
+}
+
+# run_step LABEL LOG COMMAND…: runs the command with its output in LOG. Shows
+# progress, then one line with the time it took. When the command fails, shows
+# the end of its output and returns its exit code.
+run_step() {
+  local label=$1 log=$2 start=$SECONDS code
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  set +e
+  "$@" 2>&1 </dev/null | _follow "$label" "$log"
+  code=${PIPESTATUS[0]}
+  set -e
+  if ((code != 0)); then
+    tail -n 40 "$log" >&2
+    printf '%s: failed (exit %d) after %d s; all of its output: %s\n' \
+      "$label" "$code" $((SECONDS - start)) "$log" >&2
+    return "$code"
+  fi
+  printf '%s: done in %d s\n' "$label" $((SECONDS - start))
+}
+
+# How many compilers fit: one for each CPU, and 1.5 GB of free memory for each.
+parallel_jobs() {
+  local cpus free_kb by_memory
+  cpus=$(nproc)
+  free_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  by_memory=$((${free_kb:-0} / 1500000))
+  ((by_memory < 1)) && by_memory=1
+  echo $((cpus < by_memory ? cpus : by_memory))
+}
+
+# build_preset PRESET BINARY_DIR: configures and builds a preset.
+build_preset() {
+  local preset=$1 dir=$2
+  run_step "Configuring ($preset)" "$dir/logs/configure.log" \
+    cmake -S "$SANDGLASS_ROOT" --preset "$preset" || return
+  NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
+    cmake --build "$dir" --parallel "$(parallel_jobs)"
+}
+
+# Gives what was built back to whoever owns the clone, so that a build under
+# sudo leaves nothing behind that its owner can't rebuild or delete.
+give_back() {
+  local owner dir
+  owner="$(stat -c %u:%g "$SANDGLASS_ROOT")"
+  [[ $owner == 0:0 ]] && return 0
+  for dir in "$SANDGLASS_ROOT"/build "$SANDGLASS_ROOT"/build-*; do
+    [[ -d $dir ]] && chown -R -h "$owner" "$dir"
+  done
+  return 0
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# Installs the Debian 12 packages that Sandglass needs.
+#
+#   sudo deploy/install-deps.sh [--run|--build|--test]
+#
+#   --run    what the programs need to run, and the languages they serve
+#   --build  also what building them needs (the default)
+#   --test   also what tests, style checks and the benchmark need
+#
+# Does nothing, fast, when everything is there.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+RUN_PACKAGES=(
+  bash
+  python3
+  libabsl20220623
+  libgrpc++1.51
+  libprotobuf32
+  libprotobuf-lite32
+  libseccomp2
+  libspdlog1.10
+)
+
+BUILD_PACKAGES=(
+  ccache
+  cmake
+  g++
+  libabsl-dev
+  libcli11-dev
+  libgmock-dev
+  libgrpc++-dev
+  libgtest-dev
+  libprotobuf-dev
+  libseccomp-dev
+  libspdlog-dev
+  ninja-build
+  nlohmann-json3-dev
+  pkg-config
+  protobuf-compiler
+  protobuf-compiler-grpc
+)
+
+TEST_PACKAGES=(
+  bubblewrap
+  ca-certificates
+  clang-14
+  clang-format-14
+  clang-tidy-14
+  crun
+  git
+  npm
+  procps
+  runc
+  shellcheck
+)
+
+# Where another vendor's package gives the same program, it will do: Debian's
+# own npm can't be installed beside NodeSource's nodejs.
+declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
+
+usage() {
+  say "usage: sudo $0 [--run|--build|--test]"
+}
+
+# Prints the packages among the arguments that are not installed.
+missing() {
+  local package installed
+  # dpkg-query fails when it has never heard of one of them.
+  installed=" $({ dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
+    awk '$1 == "installed" {print $2}' | tr '\n' ' ') "
+  for package in "$@"; do
+    [[ $installed == *" $package "* ]] && continue
+    [[ -n ${COMMAND_WILL_DO[$package]:-} && -x ${COMMAND_WILL_DO[$package]} ]] && continue
+    echo "$package"
+  done
+}
+
+apt() {
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=60 \
+    -o Dpkg::Use-Pty=0 -o APT::Sandbox::Seccomp=0 -y "$@"
+}
+
+# Says in one line why apt failed, where the reason is a common one.
+explain() {
+  local log=$1
+  if grep -q 'Could not get lock\|Unable to acquire the dpkg' "$log"; then
+    die "another package tool holds apt's lock; wait for it to end and run this again"
+  elif grep -q 'dpkg was interrupted' "$log"; then
+    die "an earlier installation was interrupted; run 'sudo dpkg --configure -a' and then this again"
+  elif grep -q 'No space left\|enough free space' "$log"; then
+    die "the disk is full; make room and run this again"
+  elif grep -q 'Temporary failure resolving\|Could not connect\|Failed to fetch' "$log"; then
+    die "apt can't reach its package source; check the network and /etc/apt, then run this again"
+  fi
+  die "apt failed; its output is in $log"
+}
+
+main() {
+  local packages=("${RUN_PACKAGES[@]}")
+  (($# <= 1)) || { usage >&2; exit 2; }
+  case ${1:---build} in
+    --run) ;;
+    --build) packages+=("${BUILD_PACKAGES[@]}") ;;
+    --test) packages+=("${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+
+  need_debian_12
+  local list wanted
+  list="$(missing "${packages[@]}")"
+  [[ -n $list ]] || exit 0
+  mapfile -t wanted <<<"$list"
+  ((EUID == 0)) ||
+    die "not installed: ${wanted[*]}; run: sudo $0 ${1:-}"
+
+  local logs=/var/log/sandglass
+  mkdir -p "$logs"
+  run_step 'Reading the package lists' "$logs/apt-update.log" apt update ||
+    explain "$logs/apt-update.log"
+  run_step "Installing ${#wanted[@]} packages and what they need" \
+    "$logs/apt-install.log" \
+    apt install --no-install-recommends "${wanted[@]}" ||
+    explain "$logs/apt-install.log"
+
+  list="$(missing "${wanted[@]}")"
+  [[ -z $list ]] || die "still not installed: ${list//$'\n'/ }"
+}
+
+main "$@"

@@ -1,0 +1,178 @@
+#ifndef SANDGLASS_SANDBOX_JAIL_H_
+#define SANDGLASS_SANDBOX_JAIL_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "policy/limits.h"
+#include "policy/verdict.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/setup_step.h"
+
+namespace sandglass::sandbox {
+
+struct StepTiming {
+  SetupStep step;
+  absl::Duration duration;
+};
+
+// What the jail's init reports.
+struct ReadyEvent {};
+struct FailedEvent {
+  SetupStep step;
+  int error;  // errno
+};
+struct StartedEvent {
+  int64_t monotonic_ns;
+};
+struct ExitedEvent {
+  int wait_status;
+  int64_t monotonic_ns;
+};
+// One file that was asked for; `file` is open for reading when `problem` is
+// kNone.
+struct FileEvent {
+  std::string path;
+  FileProblem problem;
+  os::Fd file;
+};
+struct CollectDoneEvent {
+  bool truncated;
+};
+// Init is dead; nothing follows.
+struct GoneEvent {};
+using JailEvent = std::variant<ReadyEvent, FailedEvent, StartedEvent,
+                               ExitedEvent, FileEvent, CollectDoneEvent,
+                               GoneEvent>;
+
+// A program to start in a jail. Views need to live only through the call.
+struct ProgramSpec {
+  std::vector<std::string> argv;  // argv[0] absolute, inside the jail
+  std::vector<std::string> env;   // "NAME=value"
+  struct File {
+    absl::string_view path;  // relative to /workspace, validated
+    absl::string_view content;
+    uint32_t mode;
+  };
+  std::vector<File> files;
+  bool with_stdin = false;
+  uint32_t open_files = 1024;
+  uint64_t file_size_bytes = 0;
+  absl::Duration cpu_time;
+};
+
+// Usage and counters as the kernel has them, since the jail was made.
+struct JailCounters {
+  policy::Counters counters;
+  absl::Duration cpu_user;
+  absl::Duration cpu_system;
+  absl::Duration cpu_total() const { return cpu_user + cpu_system; }
+  uint64_t peak_memory_bytes = 0;
+};
+
+struct MemorySample {
+  uint64_t anonymous_bytes = 0;
+  uint64_t shared_bytes = 0;  // tmpfs, shared memory, page cache
+};
+
+// The daemon's handle on one jail: only descriptors, no rights of its own. The
+// jail serves one run and ends with the handle. One thread at a time.
+class Jail {
+ public:
+  // Descriptors as the spawner's reply carries them. Those that a host layout
+  // does not need stay empty.
+  struct Parts {
+    uint64_t id = 0;
+    os::Fd init_pidfd;
+    os::Fd control;
+    os::Fd kill_jail;
+    os::Fd kill_run;
+    os::Fd run_events;
+    os::Fd cgroup_v2;
+    os::Fd cgroup_memory;  // v1 directory, or empty
+    os::Fd cgroup_pids;    // v1 directory, or empty
+    os::Fd cgroup_cpu;     // v1 directory, or empty
+    os::Fd oom_event;      // v1 eventfd, or empty
+    std::vector<StepTiming> steps;
+  };
+  explicit Jail(Parts parts);
+  // Kills everything in the jail (one write, no waiting).
+  ~Jail();
+  Jail(const Jail&) = delete;
+  Jail& operator=(const Jail&) = delete;
+
+  uint64_t id() const { return parts_.id; }
+
+  // Asks init to write the files and start the program. May be called before
+  // the jail is ready: init takes it up when it is. Never blocks.
+  absl::Status StartProgram(const ProgramSpec& program);
+  // Asks init for the regular files that match; answers are FileEvents, then
+  // CollectDoneEvent. Call only when the program's processes are dead.
+  absl::Status CollectFiles(const std::vector<std::string>& patterns,
+                            uint32_t max_files);
+  // Takes one event without waiting; nullopt when there is none now. An error
+  // means that init broke the protocol; the jail must then be given up.
+  absl::StatusOr<std::optional<JailEvent>> NextEvent();
+
+  // Kills the program's processes, all of them at once (cgroup.kill), leaving
+  // init alive to hand out files.
+  absl::Status KillRun();
+  absl::Status KillJail();
+
+  // True when no process of the program is left.
+  bool RunIsEmpty() const;
+  // True when the kernel has met the memory limit with a kill since the start.
+  bool SawOomKill() const;
+  // Processes and threads in the jail now, without init.
+  uint32_t ProcessCount() const;
+  JailCounters ReadCounters() const;
+  MemorySample SampleMemory() const;
+  // Highest number of processes at once as the kernel counted; nullopt where it
+  // does not (before Linux 6.12).
+  std::optional<uint32_t> PeakProcesses() const;
+  // Fill of /tmp and /workspace; empty before the jail is ready.
+  std::vector<policy::FilesystemFill> FilesystemFills() const;
+
+  // For poll(2): POLLIN.
+  int control_fd() const { return parts_.control.get(); }
+  // For poll(2): POLLPRI on v2 (a change of cgroup.events).
+  int run_events_fd() const { return parts_.run_events.get(); }
+  // For poll(2): POLLIN on v1 (eventfd), POLLPRI on v2 (memory.events).
+  int oom_fd() const;
+  short oom_poll_events() const;
+  // Re-arms oom_fd after it fired.
+  void AcknowledgeOom() const;
+
+  // The daemon's ends of the program's streams; valid after ReadyEvent, all
+  // non-blocking. The caller may take them.
+  os::Fd& stdin_fd() { return stdin_; }
+  os::Fd& stdout_fd() { return stdout_; }
+  os::Fd& stderr_fd() { return stderr_; }
+
+  // Set-up steps so far, the spawner's and init's.
+  const std::vector<StepTiming>& steps() const { return parts_.steps; }
+
+ private:
+  int MemoryDir() const;
+  int PidsDir() const;
+  int CpuDir() const;
+  bool memory_on_v1() const { return parts_.cgroup_memory.valid(); }
+
+  Parts parts_;
+  os::Fd memory_events_;  // v2 only
+  os::Fd stdin_, stdout_, stderr_;
+  os::Fd tmp_fs_, workspace_fs_;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAIL_H_

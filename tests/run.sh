@@ -1,0 +1,154 @@
+#!/bin/bash
+# Installs what is needed, builds, and runs the project's tests.
+#
+#   sudo ./tests/run.sh [--fast] [--asan] [--tsan] [--filter REGEX]
+#
+#   --fast          leave out the style checks
+#   --asan, --tsan  also build with that sanitizer and run the tests that work
+#                   under it
+#   --filter REGEX  only the tests whose name matches
+#
+# Tests that need something this machine lacks are skipped, and named at the
+# end; with SANDGLASS_MUST_RUN=1 (set where CI=true) they fail instead.
+set -euo pipefail
+source "$(dirname "$0")/../deploy/common.sh"
+
+STARTED=$SECONDS
+stages=()  # one line each for the summary
+failed_stages=()
+skipped=()
+total=0
+failed=0
+
+usage() {
+  say "usage: sudo $0 [--fast] [--asan] [--tsan] [--filter REGEX]"
+}
+
+# summarise PRESET LOG CODE SECONDS: adds one ctest run to the totals.
+summarise() {
+  local preset=$1 log=$2 code=$3 took=$4 closing
+  closing="$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" | tail -n 1)" || true
+  if [[ $closing =~ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
+    failed=$((failed + BASH_REMATCH[1]))
+    total=$((total + BASH_REMATCH[2]))
+  else
+    closing='ctest gave no result'
+  fi
+  ((code == 0)) || failed_stages+=("tests ($preset)")
+  stages+=("$(printf '%-18s %5d s  %s' "tests ($preset)" "$took" "$closing")")
+  mapfile -t -O "${#skipped[@]}" skipped < <(
+    sed -nE "s/^.*Test +#[0-9]+: (.*[^.]) \.*\*\*\*Skipped.*/\1 ($preset)/p" "$log")
+}
+
+# run_tests PRESET BINARY_DIR CTEST-OPTION…
+run_tests() {
+  local preset=$1 dir=$2 log=$2/logs/ctest.log code=0 start=$SECONDS
+  shift 2
+  say "Testing ($preset)"
+  ctest --test-dir "$dir" --output-on-failure "$@" 2>&1 |
+    tee "$log" | show_tests || code=$?
+  summarise "$preset" "$log" "$code" $((SECONDS - start))
+}
+
+# Lets through what a person wants to see of ctest's output: failures with
+# their output, skipped tests, the closing lines. On a terminal the running
+# count is shown on one line, elsewhere every 50th test.
+show_tests() {
+  awk -v tty="$([[ -t 1 ]] && echo 1 || echo 0)" '
+    / Test +#[0-9]+:.* Passed +[0-9.]+ sec/ {
+      split($1, n, "/")
+      if (tty) { printf "\r\033[K%s", $0; fflush(); open = 1 }
+      else if (n[1] % 50 == 0) { print; fflush() }
+      next
+    }
+    /^ +Start +[0-9]+: / { next }
+    { if (open) { printf "\r\033[K"; open = 0 } print; fflush() }'
+}
+
+# stage NAME COMMAND…: runs a step and notes its time; a failure ends the run.
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  "$@" || { failed_stages+=("$name"); exit 1; }
+  stages+=("$(printf '%-18s %5d s' "$name" $((SECONDS - start)))")
+}
+
+finish() {
+  local code=$?
+  trap - EXIT INT TERM
+  set +e
+  give_back
+  say
+  if ((${#stages[@]} > 0)); then printf '%s\n' "${stages[@]}"; fi
+  printf '%-18s %5d s\n' 'all' $((SECONDS - STARTED))
+  if ((${#skipped[@]} > 0)); then
+    say "Skipped, because this machine lacks what they need:"
+    printf '  %s\n' "${skipped[@]}"
+  fi
+  if ((${#failed_stages[@]} > 0)); then
+    say "Failed: $(printf '%s, ' "${failed_stages[@]}" | sed 's/, $//')"
+    ((code == 0)) && code=1
+  fi
+  # The closing line, in ctest's form, over all the runs above.
+  if ((total > 0)); then
+    say
+    say "$((100 * (total - failed) / total))% tests passed, $failed tests failed out of $total"
+  fi
+  exit "$code"
+}
+
+main() {
+  local fast=no asan=no tsan=no filter=() none=error
+  while (($# > 0)); do
+    case $1 in
+      --fast) fast=yes ;;
+      --asan) asan=yes ;;
+      --tsan) tsan=yes ;;
+      --filter)
+        (($# >= 2)) || { usage >&2; exit 2; }
+        filter=(--tests-regex "$2")
+        none=ignore # a name may exist in one of the builds only
+        shift
+        ;;
+      --help | -h) usage; exit 0 ;;
+      *) usage >&2; exit 2 ;;
+    esac
+    shift
+  done
+  need_root
+  need_debian_12
+
+  if [[ ${CI:-} == true ]]; then
+    export SANDGLASS_MUST_RUN="${SANDGLASS_MUST_RUN:-1}"
+  fi
+  local workloads=$SANDGLASS_ROOT/../shared/workloads
+  if [[ -z ${SANDGLASS_WORKLOADS:-} && -d $workloads ]]; then
+    SANDGLASS_WORKLOADS="$(cd "$workloads" && pwd)"
+    export SANDGLASS_WORKLOADS
+  fi
+
+  trap finish EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+
+  stage 'packages' "$SANDGLASS_ROOT/deploy/install-deps.sh" --test
+  stage 'build (release)' build_preset release "$SANDGLASS_ROOT/build"
+  filter+=("--no-tests=$none")
+  local options=("${filter[@]}")
+  [[ $fast == yes ]] && options+=(--label-exclude style)
+  run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"
+
+  # Under a sanitizer only what stays inside ordinary processes is run: jails
+  # are made by raw clone3 with seccomp, which the sanitizers' runtimes can't
+  # live in.
+  if [[ $asan == yes ]]; then
+    stage 'build (asan)' build_preset asan "$SANDGLASS_ROOT/build-asan"
+    run_tests asan "$SANDGLASS_ROOT/build-asan" --label-regex '^(unit|sanitize)$' "${filter[@]}"
+  fi
+  if [[ $tsan == yes ]]; then
+    stage 'build (tsan)' build_preset tsan "$SANDGLASS_ROOT/build-tsan"
+    run_tests tsan "$SANDGLASS_ROOT/build-tsan" --label-regex '^(unit|sanitize)$' "${filter[@]}"
+  fi
+}
+
+main "$@"

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+"""Each style check finds a planted mistake and passes the tree without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class StyleCheckTest(unittest.TestCase):
+    """Runs a check over a small tree of its own."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="sandglass-style-")
+        self.addCleanup(shutil.rmtree, self.top)
+
+    def write(self, path, text):
+        full = os.path.join(self.top, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_check(self, check):
+        program = os.path.join(HERE, check)
+        command = [program] if check.endswith(".sh") else [sys.executable,
+                                                           program]
+        return subprocess.run([*command, self.top], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              check=False)
+
+    def assert_passes(self, check):
+        done = self.run_check(check)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def assert_finds(self, check, *texts):
+        done = self.run_check(check)
+        self.assertNotEqual(done.returncode, 0, f"{check} found nothing")
+        for text in texts:
+            self.assertIn(text, done.stdout)
+
+
+class Layering(StyleCheckTest):
+    CHECK = "layering.py"
+
+    def test_downward_includes_pass(self):
+        self.write("policy/limits.h", '#include "absl/time/time.h"\n')
+        self.write("sandbox/jail.h", '#include "policy/limits.h"\n')
+        self.write("server/job.cc", '#include "sandbox/jail.h"\n'
+                   '#include "sandglass/v1/run.pb.h"\n')
+        self.write("client/main.cc", '#include "sandglass/v1/run.pb.h"\n')
+        self.write("sandbox/os/mount.cc", "#include <sys/mount.h>\n"
+                   "int f() { return syscall(1); }\n")
+        self.assert_passes(self.CHECK)
+
+    def test_upward_includes_are_found(self):
+        for path, include, text in (
+                ("policy/a.h", "server/job.h", "may not depend on server/"),
+                ("policy/a.h", "sandbox/jail.h", "may not depend on sandbox/"),
+                ("sandbox/a.cc", "server/job.h", "may not depend on server/"),
+                ("sandbox/a.cc", "sandglass/v1/run.pb.h", "sandglass/v1/"),
+                ("server/a.cc", "client/x.h", "may not depend on client/"),
+                ("server/a.cc", "tests/support/x.h", "depend on tests/"),
+                ("client/a.cc", "policy/limits.h", "depend on policy/"),
+                ("client/a.cc", "internal/spawner.pb.h", "on internal/"),
+                ("sandbox/os/a.h", "sandbox/jail.h", "sandbox/os/ may not"),
+                ("sandbox/os/a.h", "policy/limits.h", "sandbox/os/ may not"),
+                ("sandbox/jailed/a.h", "sandbox/spawner/x.h", "jailed/ may"),
+                ("sandbox/a.cc", "grpcpp/grpcpp.h", "gRPC is for"),
+        ):
+            with self.subTest(path=path, include=include):
+                self.write(path, f'// one\n#include "{include}"\n')
+                self.assert_finds(self.CHECK, f"{path}:2:", text)
+                os.unlink(os.path.join(self.top, path))
+
+    def test_raw_kernel_access_is_found_outside_os(self):
+        for path, line in (
+                ("server/a.cc", "#include <sys/mount.h>"),
+                ("server/a.cc", "#include <linux/sched.h>"),
+                ("sandbox/jailed/a.cc", "#include <sys/syscall.h>"),
+                ("sandbox/a.cc", "int x = syscall(435, 0);"),
+                ("sandbox/spawner/a.cc", "if (::unshare(0)) return;"),
+                ("policy/a.cc", "#include <linux/sched.h>"),
+        ):
+            with self.subTest(path=path, line=line):
+                self.write(path, line + "\n")
+                self.assert_finds(self.CHECK, f"{path}:1:", "sandbox/os/ only")
+                os.unlink(os.path.join(self.top, path))
+
+    def test_comments_and_members_are_no_calls(self):
+        self.write("server/a.cc", "// a syscall(2) in a comment\n"
+                   'auto s = "mount(this)";\n/* setns( */ jail.mount(x);\n'
+                   "os::PivotRoot(fd); run->clone();\n")
+        self.assert_passes(self.CHECK)
+
+    def test_code_in_an_unknown_folder_is_found(self):
+        self.write("helpers/a.cc", "\n")
+        self.assert_finds(self.CHECK, "no code belongs in helpers/")
+
+
+class Sizes(StyleCheckTest):
+    def test_limit_is_the_last_size_that_passes(self):
+        self.write("policy/a.h", "\n" * 250)
+        self.write("policy/a.cc", "\n" * 500)
+        self.assert_passes("sizes.py")
+
+    def test_larger_files_are_found(self):
+        self.write("policy/a.h", "\n" * 251)
+        self.write("policy/b.cc", "\n" * 501)
+        self.assert_finds("sizes.py", "policy/a.h: 251", "policy/b.cc: 501")
+
+
+class Words(StyleCheckTest):
+    def test_plain_text_passes(self):
+        self.write("docs/a.md", "Files go to /workspace; sessions are kept. "
+                   "See grpc.health.v1, `#include`, #if 0, network/works.\n")
+        self.assert_passes("words.py")
+
+    def test_each_kind_is_found(self):
+        for text in ("TO" "DO: later", "FIX" "ME", "see issue" " 12",
+                     "as in #" "34", "cd /wor" "k/main", "/hom" "e/anna/x",
+                     "https://pypi.or" "g/simple", "http://deb.debian" ".org/",
+                     "<<<<<<" "< HEAD"):
+            with self.subTest(text=text):
+                self.write("docs/a.md", text + "\n")
+                self.assert_finds("words.py", "docs/a.md:1:")
+
+
+class MarkdownLinks(StyleCheckTest):
+    def test_links_that_lead_somewhere_pass(self):
+        self.write("docs/b.md", "# One heading, here\n")
+        self.write("README.md", "[b](docs/b.md#one-heading-here) [self](#top)"
+                   " [web](https://example.com/x) `[code](no.md)`\n\n# Top\n")
+        self.assert_passes("markdown_links.py")
+
+    def test_dead_links_are_found(self):
+        self.write("docs/b.md", "# One\n")
+        for link in ("docs/c.md", "docs/b.md#two", "/docs/b.md", "../x.md"):
+            with self.subTest(link=link):
+                self.write("README.md", f"\n[x]({link})\n")
+                self.assert_finds("markdown_links.py", "README.md:2:", link)
+
+
+class Format(StyleCheckTest):
+    def test_formatted_code_passes_and_other_is_found(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("policy/a.cc", "int f() { return 1; }\n")
+        self.assert_passes("format.sh")
+        self.write("policy/a.cc", "int f(){ return 1 ;}\n")
+        self.assert_finds("format.sh", "policy/a.cc:1")
+
+
+class Shell(StyleCheckTest):
+    def test_clean_script_passes_and_other_is_found(self):
+        self.write("deploy/a.sh", '#!/bin/bash\necho "$1"\n')
+        self.assert_passes("shell.sh")
+        self.write("deploy/a.sh", "#!/bin/bash\nrm -r $1/x\n")
+        self.assert_finds("shell.sh", "deploy/a.sh", "SC2086")
+
+
+class Compiled(StyleCheckTest):
+    """tidy.py and thread_safety.py, each on one planted file."""
+
+    GOOD = ('#include "absl/synchronization/mutex.h"\n'
+            "class Counter {\n"
+            " public:\n"
+            "  int Next() {\n"
+            "    absl::MutexLock lock(&mutex_);\n"
+            "    return ++count_;\n"
+            "  }\n\n"
+            " private:\n"
+            "  absl::Mutex mutex_;\n"
+            "  int count_ ABSL_GUARDED_BY(mutex_) = 0;\n"
+            "};\n")
+    UNGUARDED = GOOD.replace("    absl::MutexLock lock(&mutex_);\n", "")
+    DANGLING = ("#include <string>\n#include <utility>\n"
+                "int Length(std::string text) {\n"
+                "  std::string taken = std::move(text);\n"
+                "  return static_cast<int>(text.size() + taken.size());\n"
+                "}\n")
+
+    def findings(self, check, text):
+        """Runs the check over one file with a compile database of its own."""
+        tree = os.path.join(self.top, "tree")
+        shutil.copytree(HERE, os.path.join(tree, "tests/style"),
+                        dirs_exist_ok=True)
+        shutil.copy(os.path.join(HERE, "../../.clang-tidy"), tree)
+        self.write("tree/policy/a.cc", text)
+        source = os.path.join(tree, "policy/a.cc")
+        self.write("tree/build/compile_commands.json", f"""[{{
+            "directory": "{tree}/build", "file": "{source}",
+            "output": "a.o",
+            "command": "ccache /usr/bin/c++ -std=c++20 -o a.o -c {source}"
+        }}]""")
+        return subprocess.run(
+            [sys.executable, os.path.join(tree, "tests/style", check),
+             os.path.join(tree, "build")],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            check=False, env={**os.environ, "SANDGLASS_CACHE": self.top})
+
+    def test_unguarded_access_is_found(self):
+        good = self.findings("thread_safety.py", self.GOOD)
+        self.assertEqual(good.returncode, 0, good.stdout)
+        bad = self.findings("thread_safety.py", self.UNGUARDED)
+        self.assertEqual(bad.returncode, 1, bad.stdout)
+        self.assertIn("requires holding mutex 'mutex_'", bad.stdout)
+
+    def test_use_after_move_is_found(self):
+        good = self.findings("tidy.py", self.GOOD)
+        self.assertEqual(good.returncode, 0, good.stdout)
+        bad = self.findings("tidy.py", self.DANGLING)
+        self.assertEqual(bad.returncode, 1, bad.stdout)
+        self.assertIn("bugprone-use-after-move", bad.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,23 @@
+# The style checks as tests, labelled style. They look at sources, so one build
+# runs them: the one without a sanitizer.
+if(SANDGLASS_SANITIZER STREQUAL "")
+  set(style ${PROJECT_SOURCE_DIR}/tests/style)
+
+  function(sandglass_style_test name)
+    add_test(NAME style.${name} COMMAND ${ARGN})
+    set_tests_properties(style.${name} PROPERTIES LABELS style TIMEOUT 300)
+  endfunction()
+
+  # Debian's own Python: another on PATH may be anything.
+  foreach(check layering sizes words markdown_links selftest)
+    sandglass_style_test(${check} /usr/bin/python3 ${style}/${check}.py)
+  endforeach()
+  sandglass_style_test(format ${style}/format.sh)
+  sandglass_style_test(shell ${style}/shell.sh)
+  sandglass_style_test(buf ${style}/buf.sh ${CMAKE_BINARY_DIR})
+  sandglass_style_test(tidy /usr/bin/python3 ${style}/tidy.py ${CMAKE_BINARY_DIR})
+  sandglass_style_test(thread_safety /usr/bin/python3 ${style}/thread_safety.py ${CMAKE_BINARY_DIR})
+  # These use every CPU themselves.
+  set_tests_properties(style.tidy style.thread_safety PROPERTIES
+    RUN_SERIAL TRUE TIMEOUT 1500)
+endif()
