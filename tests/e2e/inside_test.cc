@@ -55,7 +55,7 @@ class Inside : public DaemonTest {
 
 struct Expected {
   const char* name;
-  const char* result;
+  const char* result;  // alternatives are parted by "|"
 };
 
 void Compare(const std::map<std::string, std::vector<std::string>>& lines,
@@ -64,7 +64,8 @@ void Compare(const std::map<std::string, std::vector<std::string>>& lines,
   for (const Expected& row : table) expected[row.name] = row.result;
   for (const auto& [name, result] : expected) {
     ASSERT_TRUE(lines.contains(name)) << "the probe did not try " << name;
-    EXPECT_EQ(lines.at(name).front(), result) << name;
+    const std::vector<std::string> allowed = absl::StrSplit(result, '|');
+    EXPECT_THAT(allowed, ::testing::Contains(lines.at(name).front())) << name;
   }
   for (const auto& [name, results] : lines) {
     EXPECT_TRUE(expected.contains(name))
@@ -131,12 +132,13 @@ TEST_F(Inside, DangerousCallsAreRefused) {
            {"clock_settime", "EPERM"},
            {"fanotify_init", "EPERM"},
            {"personality-no-randomize", "EPERM"},
-           {"seccomp-new-listener", "EPERM"},
+           {"seccomp-new-listener", "ENOSYS"},
            {"ioctl-tiocsti", "EPERM"},
            {"ioctl-tiocsti-high-bits", "EPERM"},
-           // Other doors into the kernel.
+           // Other doors into the kernel. One without 32-bit support answers
+           // the instruction itself with a signal.
            {"x32-getpid", "ENOSYS"},
-           {"i386-getpid", "ENOSYS"}});
+           {"i386-getpid", "ENOSYS|SIGNAL"}});
 }
 
 TEST_F(Inside, OnlyHarmlessSocketsCanBeMade) {
@@ -144,7 +146,7 @@ TEST_F(Inside, OnlyHarmlessSocketsCanBeMade) {
                              {"inet", "OK"},
                              {"inet6", "OK"},
                              {"netlink-route", "OK"},
-                             {"netlink-netfilter", "EAFNOSUPPORT"},
+                             {"netlink-netfilter", "EPROTONOSUPPORT"},
                              {"packet", "EAFNOSUPPORT"},
                              {"vsock", "EAFNOSUPPORT"},
                              {"alg", "EAFNOSUPPORT"},
@@ -154,7 +156,7 @@ TEST_F(Inside, OnlyHarmlessSocketsCanBeMade) {
                              {"tipc", "EAFNOSUPPORT"},
                              {"inet-raw", "EPERM"},
                              {"tcp-ulp", "EPERM"},
-                             {"unix-msg-oob", "EPERM"}});
+                             {"unix-msg-oob", "EOPNOTSUPP"}});
 }
 
 TEST_F(Inside, TheNetworkIsALoopbackOfItsOwn) {

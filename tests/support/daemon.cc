@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -47,6 +49,13 @@ void WriteFile(const std::string& path, const std::string& content) {
     syscall(SYS_pidfd_send_signal, daemon_pidfd, SIGKILL, nullptr, 0);
   }
   _exit(0);
+}
+
+// The daemon of this build, unless $SANDGLASS_TEST_DAEMON names another, such
+// as an installed one.
+std::string DaemonPath() {
+  const char* named = std::getenv("SANDGLASS_TEST_DAEMON");
+  return named != nullptr && *named != '\0' ? named : SANDGLASSD_PATH;
 }
 
 bool IsOwnGroup(const std::string& group,
@@ -104,7 +113,7 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   log_path_ = absl::StrCat(directory_, "/log");
   client_ = std::make_unique<Client>(address_);
 
-  std::vector<std::string> arguments = {SANDGLASSD_PATH, "--listen", address_,
+  std::vector<std::string> arguments = {DaemonPath(), "--listen", address_,
                                         "--state-dir",
                                         absl::StrCat(directory_, "/state")};
   if (options.config) {
@@ -134,7 +143,8 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
     dup2(log.get(), 2);
     setsid();
     execve(argv[0], argv.data(), environment);
-    const char message[] = "can't execute " SANDGLASSD_PATH "\n";
+    (void)!write(2, argv[0], strlen(argv[0]));
+    const char message[] = ": can't execute it\n";
     (void)!write(2, message, sizeof(message) - 1);
     _exit(127);
   }
