@@ -16,7 +16,7 @@ struct Language {
   std::string id;    // file name without ".json": [a-z][a-z0-9]*
   std::string name;  // for people, for example "Python"
   std::vector<std::string> aliases;
-  std::vector<std::string> extensions;  // with the dot
+  std::vector<std::string> extensions;    // with the dot
   std::vector<std::string> interpreters;  // shebang basenames, "python3"
   std::string source_file;  // name below /workspace, for example "main.py"
   // Absolute command, then arguments. "${source}" stands for source_file; the

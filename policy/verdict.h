@@ -35,8 +35,8 @@ enum class KillReason { kWallTime, kCpuTime, kOutput, kCancelled, kShutdown };
 // A kill that the daemon decided.
 struct Kill {
   KillReason reason;
-  absl::Duration after;  // since the start of the user's code
-  uint64_t measured = 0; // nanoseconds or bytes, by reason; 0 for the others
+  absl::Duration after;   // since the start of the user's code
+  uint64_t measured = 0;  // nanoseconds or bytes, by reason; 0 for the others
 };
 
 // Kernel counters of the run's control group; as differences over the run.
@@ -86,7 +86,12 @@ struct LimitReading {
 };
 
 // Values equal sandglass.v1.Killer.
-enum class Killer { kNone = 1, kKernelOom = 2, kDaemon = 3, kProgramSignal = 4 };
+enum class Killer {
+  kNone = 1,
+  kKernelOom = 2,
+  kDaemon = 3,
+  kProgramSignal = 4
+};
 
 // The decision and why.
 struct Verdict {

@@ -28,9 +28,9 @@ function(sandglass_proto_library name)
   add_library(${name} STATIC ${sources})
   # Generated code is not held to our warnings.
   target_include_directories(${name} SYSTEM PUBLIC ${out})
-  if(arg_LITE)
-    target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite Threads::Threads)
-  else()
+  # A LITE library names no runtime: the spawner takes the small one, the daemon
+  # has the full one already and must not have both.
+  if(NOT arg_LITE)
     target_link_libraries(${name} PUBLIC protobuf::libprotobuf ${arg_DEPENDS})
   endif()
   if(arg_GRPC)

@@ -1,0 +1,19 @@
+#ifndef SANDGLASS_POLICY_NAMES_H_
+#define SANDGLASS_POLICY_NAMES_H_
+
+#include <string_view>
+
+namespace sandglass::policy {
+
+// [a-z][a-z0-9-]{0,31}: profiles, system call policies.
+bool IsPolicyName(std::string_view text);
+
+// [a-z][a-z0-9]{0,31}: languages.
+bool IsLanguageId(std::string_view text);
+
+// [A-Za-z_][A-Za-z0-9_]*, at most 255 bytes.
+bool IsEnvName(std::string_view text);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_NAMES_H_

@@ -1,0 +1,361 @@
+// The rules of docs/verdicts.md. Their order is the contract.
+
+#include "policy/verdict.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "policy/units.h"
+
+namespace sandglass::policy {
+namespace {
+
+uint64_t Nanoseconds(absl::Duration duration) {
+  return static_cast<uint64_t>(
+      std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration)));
+}
+
+// Every limit that the run met, in the order of LimitKind, each kind once with
+// its highest measurement.
+std::vector<LimitReading> LimitsMet(const RunFacts& facts, const Limits& limits,
+                                    std::optional<int> signal) {
+  std::vector<LimitReading> met;
+  const auto add = [&met](LimitKind kind, uint64_t configured,
+                          uint64_t measured) {
+    met.push_back({kind, configured, measured});
+  };
+  if (facts.wall_time >= limits.wall_time) {
+    add(LimitKind::kWallTime, Nanoseconds(limits.wall_time),
+        Nanoseconds(facts.wall_time));
+  }
+  if (facts.cpu_time >= limits.cpu_time) {
+    add(LimitKind::kCpuTime, Nanoseconds(limits.cpu_time),
+        Nanoseconds(facts.cpu_time));
+  }
+  const Counters& counters = facts.counters;
+  if (counters.oom_kills > 0 || counters.memory_limit_hits > 0) {
+    add(LimitKind::kMemory, limits.memory_bytes, facts.peak_memory_bytes);
+  }
+  if (counters.pids_limit_hits > 0) {
+    // The kernel refuses at the limit, so it was reached even when no sample
+    // saw it.
+    add(LimitKind::kProcesses, limits.max_processes,
+        std::max(facts.peak_processes, limits.max_processes));
+  }
+  if (counters.cpu_throttled_periods > 0) {
+    const double share =
+        facts.wall_time > absl::ZeroDuration()
+            ? absl::FDivDuration(facts.cpu_time, facts.wall_time)
+            : 0;
+    add(LimitKind::kCpuShare, limits.cpu_millis,
+        static_cast<uint64_t>(std::max(0.0, share * 1000 + 0.5)));
+  }
+  for (const FilesystemFill& fill : facts.filesystems) {
+    // A total of 0 means that the file system has no such bound.
+    if (fill.total_bytes > 0 && fill.free_bytes == 0) {
+      add(fill.bytes_kind,
+          fill.bytes_kind == LimitKind::kTmpBytes ? limits.tmp_bytes
+                                                  : limits.workspace_bytes,
+          fill.total_bytes);
+    }
+    if (fill.total_inodes > 0 && fill.free_inodes == 0) {
+      add(LimitKind::kFileCount, limits.max_files, fill.total_inodes);
+    }
+  }
+  const uint64_t larger = std::max(facts.stdout_bytes, facts.stderr_bytes);
+  if (larger > limits.output_bytes) {
+    add(LimitKind::kOutputBytes, limits.output_bytes, larger);
+  }
+  const uint64_t total = facts.stdout_bytes + facts.stderr_bytes;
+  if (total > limits.output_total_bytes) {
+    add(LimitKind::kOutputTotalBytes, limits.output_total_bytes, total);
+  }
+  if (signal == SIGXFSZ) {
+    // The kernel lets a file grow up to the limit and signals the rest.
+    add(LimitKind::kFileSize, limits.file_size_bytes, limits.file_size_bytes);
+  }
+  std::stable_sort(met.begin(), met.end(), [](const auto& a, const auto& b) {
+    return a.kind != b.kind ? a.kind < b.kind : a.measured > b.measured;
+  });
+  met.erase(std::unique(
+                met.begin(), met.end(),
+                [](const auto& a, const auto& b) { return a.kind == b.kind; }),
+            met.end());
+  return met;
+}
+
+const LimitReading* Find(const std::vector<LimitReading>& readings,
+                         LimitKind kind) {
+  const auto found = std::find_if(
+      readings.begin(), readings.end(),
+      [kind](const auto& reading) { return reading.kind == kind; });
+  return found == readings.end() ? nullptr : &*found;
+}
+
+std::string Times(uint64_t count) {
+  return count == 1 ? "once" : absl::StrCat(count, " times");
+}
+
+void DecideOom(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
+  verdict.outcome = Outcome::kMemoryLimit;
+  verdict.rule = "kernel-oom";
+  verdict.killed_by = Killer::kKernelOom;
+  verdict.killed_after = facts.oom_seen_after;
+  verdict.limit = LimitReading{LimitKind::kMemory, limits.memory_bytes,
+                               facts.peak_memory_bytes};
+  const uint64_t kills = facts.counters.oom_kills;
+  verdict.explanation =
+      absl::StrCat("The kernel killed ",
+                   kills == 1 ? "a process" : absl::StrCat(kills, " processes"),
+                   " of the run for lack of memory: the limit is ",
+                   FormatBytes(limits.memory_bytes),
+                   facts.peak_memory_bytes > 0
+                       ? absl::StrCat(", the peak was ",
+                                      FormatBytes(facts.peak_memory_bytes))
+                       : "",
+                   ".");
+}
+
+void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
+  const Kill& kill = *facts.kill;
+  verdict.killed_by = Killer::kDaemon;
+  verdict.killed_after = kill.after;
+  const auto measured = [&kill](uint64_t otherwise) {
+    return kill.measured > 0 ? kill.measured : otherwise;
+  };
+  switch (kill.reason) {
+    case KillReason::kWallTime: {
+      const uint64_t wall = measured(Nanoseconds(kill.after));
+      verdict.outcome = Outcome::kTimeout;
+      verdict.rule = "wall-time";
+      verdict.limit = LimitReading{LimitKind::kWallTime,
+                                   Nanoseconds(limits.wall_time), wall};
+      verdict.explanation = absl::StrCat(
+          "The run was stopped after ", FormatTime(absl::Nanoseconds(wall)),
+          ": its wall time limit is ", FormatTime(limits.wall_time), ".");
+      return;
+    }
+    case KillReason::kCpuTime: {
+      const uint64_t cpu = measured(Nanoseconds(facts.cpu_time));
+      verdict.outcome = Outcome::kCpuLimit;
+      verdict.rule = "cpu-time";
+      verdict.limit =
+          LimitReading{LimitKind::kCpuTime, Nanoseconds(limits.cpu_time), cpu};
+      verdict.explanation = absl::StrCat("The run was stopped after using ",
+                                         FormatTime(absl::Nanoseconds(cpu)),
+                                         " of processor time: its limit is ",
+                                         FormatTime(limits.cpu_time), ".");
+      return;
+    }
+    case KillReason::kOutput: {
+      const uint64_t bytes = measured(facts.stdout_bytes + facts.stderr_bytes);
+      verdict.outcome = Outcome::kOutputLimit;
+      verdict.rule = "output-total";
+      verdict.limit = LimitReading{LimitKind::kOutputTotalBytes,
+                                   limits.output_total_bytes, bytes};
+      verdict.explanation =
+          absl::StrCat("The run was stopped after writing ", FormatBytes(bytes),
+                       " of output: its limit is ",
+                       FormatBytes(limits.output_total_bytes), ".");
+      return;
+    }
+    case KillReason::kCancelled:
+      verdict.outcome = Outcome::kCancelled;
+      verdict.rule = "cancelled";
+      verdict.explanation = absl::StrCat("The run was cancelled after ",
+                                         FormatTime(kill.after), ".");
+      return;
+    case KillReason::kShutdown:
+      verdict.outcome = Outcome::kShutdown;
+      verdict.rule = "shutdown";
+      verdict.explanation =
+          absl::StrCat("The daemon stopped the run after ",
+                       FormatTime(kill.after), " because it is shutting down.");
+      return;
+  }
+}
+
+std::string FullSentence(const FilesystemFill& fill,
+                         const LimitReading& reading) {
+  const char* where =
+      fill.bytes_kind == LimitKind::kTmpBytes ? "/tmp" : "/workspace";
+  if (reading.kind == LimitKind::kFileCount) {
+    return absl::StrCat("no room for another file in ", where, ": all ",
+                        reading.configured, " are used");
+  }
+  return absl::StrCat(where, " full: all of its ",
+                      FormatBytes(reading.configured), " are used");
+}
+
+// The program failed by itself. `met` are the limits that it met.
+void DecideFailure(const RunFacts& facts, const Limits& limits,
+                   const std::vector<LimitReading>& met, Verdict& verdict) {
+  verdict.killed_by = verdict.signal ? Killer::kProgramSignal : Killer::kNone;
+  const std::string how = verdict.signal
+                              ? SignalName(*verdict.signal)
+                              : absl::StrCat("exit code ", *verdict.exit_code);
+  if (const auto* reading = Find(met, LimitKind::kProcesses)) {
+    verdict.outcome = Outcome::kPidsLimit;
+    verdict.rule = "pids-refused";
+    verdict.limit = *reading;
+    verdict.explanation =
+        absl::StrCat("The program failed (", how,
+                     ") after the kernel had refused it another process ",
+                     Times(facts.counters.pids_limit_hits), ": its limit is ",
+                     limits.max_processes, " processes and threads.");
+    return;
+  }
+  for (const FilesystemFill& fill : facts.filesystems) {
+    const LimitReading* reading = nullptr;
+    if (fill.total_bytes > 0 && fill.free_bytes == 0) {
+      reading = Find(met, fill.bytes_kind);
+    } else if (fill.total_inodes > 0 && fill.free_inodes == 0) {
+      reading = Find(met, LimitKind::kFileCount);
+    }
+    if (reading == nullptr) continue;
+    verdict.outcome = Outcome::kDiskLimit;
+    verdict.rule = "disk-full";
+    verdict.limit = *reading;
+    verdict.explanation = absl::StrCat("The program failed (", how, ") with ",
+                                       FullSentence(fill, *reading), ".");
+    return;
+  }
+  if (const auto* reading = Find(met, LimitKind::kFileSize)) {
+    verdict.outcome = Outcome::kFileSizeLimit;
+    verdict.rule = "file-size";
+    verdict.limit = *reading;
+    verdict.explanation = absl::StrCat(
+        "The program was ended by SIGXFSZ: it wrote a file past "
+        "its limit of ",
+        FormatBytes(limits.file_size_bytes), ".");
+    return;
+  }
+  if (verdict.signal) {
+    verdict.outcome = Outcome::kSignaled;
+    verdict.rule = "signaled";
+    verdict.explanation =
+        absl::StrCat("The program was ended by ", how, " after ",
+                     FormatTime(facts.wall_time), ".");
+    return;
+  }
+  verdict.outcome = Outcome::kNonzeroExit;
+  verdict.rule = "nonzero-exit";
+  verdict.explanation =
+      absl::StrCat("The program exited with ", *verdict.exit_code, " after ",
+                   FormatTime(facts.wall_time), ".");
+}
+
+void DecideOk(const RunFacts& facts, const std::vector<LimitReading>& met,
+              Verdict& verdict) {
+  verdict.outcome = Outcome::kOk;
+  verdict.rule = "exit-ok";
+  verdict.explanation = absl::StrCat("The program exited with 0 after ",
+                                     FormatTime(facts.wall_time));
+  if (!met.empty()) {
+    absl::StrAppend(
+        &verdict.explanation, "; on its way it met these limits: ",
+        absl::StrJoin(met, ", ", [](std::string* out, const auto& reading) {
+          out->append(LimitName(reading.kind));
+        }));
+  }
+  verdict.explanation += '.';
+}
+
+// True when the kernel's out-of-memory kill came before the daemon's kill. The
+// kernel counts no such kill in a group whose tasks are already dying
+// (mm/memcontrol.c leaves early for them), so one of unknown time was earlier.
+bool OomCameFirst(const RunFacts& facts) {
+  if (facts.counters.oom_kills == 0) return false;
+  return !facts.kill || !facts.oom_seen_after ||
+         *facts.oom_seen_after <= facts.kill->after;
+}
+
+}  // namespace
+
+Verdict Decide(const RunFacts& facts, const Limits& limits) {
+  Verdict verdict{.outcome = Outcome::kJailFailed};
+  if (facts.wait_status) {
+    const int status = *facts.wait_status;
+    if (WIFEXITED(status)) verdict.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) verdict.signal = WTERMSIG(status);
+  }
+  const std::vector<LimitReading> met =
+      LimitsMet(facts, limits, verdict.signal);
+
+  if (OomCameFirst(facts)) {
+    DecideOom(facts, limits, verdict);
+  } else if (facts.kill) {
+    DecideKill(facts, limits, verdict);
+  } else if (!verdict.exit_code && !verdict.signal) {
+    verdict.rule = "jail-died";
+    verdict.explanation =
+        "The jail ended before the program did; that is the sandbox's failure "
+        "and the run can be repeated.";
+  } else if (verdict.signal == SIGXCPU && Find(met, LimitKind::kCpuTime)) {
+    verdict.outcome = Outcome::kCpuLimit;
+    verdict.rule = "cpu-backstop";
+    verdict.killed_by = Killer::kProgramSignal;
+    verdict.limit = *Find(met, LimitKind::kCpuTime);
+    verdict.explanation = absl::StrCat(
+        "The kernel ended the program with SIGXCPU: it had used ",
+        FormatTime(facts.cpu_time), " of processor time and its limit is ",
+        FormatTime(limits.cpu_time), ".");
+  } else if (verdict.exit_code == 0) {
+    DecideOk(facts, met, verdict);
+  } else {
+    DecideFailure(facts, limits, met, verdict);
+  }
+
+  for (const LimitReading& reading : met) {
+    if (!verdict.limit || verdict.limit->kind != reading.kind) {
+      verdict.limits_touched.push_back(reading);
+    }
+  }
+  return verdict;
+}
+
+std::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOk:
+      return "OK";
+    case Outcome::kNonzeroExit:
+      return "NONZERO_EXIT";
+    case Outcome::kSignaled:
+      return "SIGNALED";
+    case Outcome::kTimeout:
+      return "TIMEOUT";
+    case Outcome::kCpuLimit:
+      return "CPU_LIMIT";
+    case Outcome::kMemoryLimit:
+      return "MEMORY_LIMIT";
+    case Outcome::kOutputLimit:
+      return "OUTPUT_LIMIT";
+    case Outcome::kDiskLimit:
+      return "DISK_LIMIT";
+    case Outcome::kFileSizeLimit:
+      return "FILE_SIZE_LIMIT";
+    case Outcome::kPidsLimit:
+      return "PIDS_LIMIT";
+    case Outcome::kCompileError:
+      return "COMPILE_ERROR";
+    case Outcome::kCancelled:
+      return "CANCELLED";
+    case Outcome::kShutdown:
+      return "SHUTDOWN";
+    case Outcome::kJailFailed:
+      return "JAIL_FAILED";
+  }
+  return "UNKNOWN";
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return absl::StrCat("SIG", name != nullptr ? name : absl::StrCat(signal));
+}
+
+}  // namespace sandglass::policy

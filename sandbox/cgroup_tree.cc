@@ -1,0 +1,323 @@
+#include "sandbox/cgroup_tree.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+struct Mount {
+  std::string root;   // path of the hierarchy that is mounted
+  std::string point;  // where
+};
+
+// Mounted hierarchies by controller name; "" is v2.
+std::map<std::string, Mount> CgroupMounts() {
+  std::map<std::string, Mount> mounts;
+  std::ifstream file("/proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    // "36 35 98:0 /root /point options optional… - type source super-options"
+    const std::pair<std::string, std::string> halves =
+        absl::StrSplit(line, absl::MaxSplits(" - ", 1));
+    const std::vector<std::string> head = absl::StrSplit(halves.first, ' ');
+    const std::vector<std::string> tail = absl::StrSplit(halves.second, ' ');
+    if (head.size() < 5 || tail.size() < 3) continue;
+    if (tail[0] == "cgroup2") mounts.emplace("", Mount{head[3], head[4]});
+    if (tail[0] != "cgroup") continue;
+    for (absl::string_view option : absl::StrSplit(tail[2], ',')) {
+      mounts.emplace(std::string(option), Mount{head[3], head[4]});
+    }
+  }
+  return mounts;
+}
+
+// This process's group by controller name; "" is v2.
+std::map<std::string, std::string> OwnGroups() {
+  std::map<std::string, std::string> groups;
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    for (absl::string_view controller : absl::StrSplit(parts[1], ',')) {
+      groups.emplace(std::string(controller), parts[2]);
+    }
+  }
+  return groups;
+}
+
+std::string Below(const Mount& mount, absl::string_view group) {
+  // Inside a container the mount may show a part of the hierarchy only.
+  if (mount.root != "/" && absl::StartsWith(group, mount.root)) {
+    group.remove_prefix(mount.root.size());
+  }
+  std::string path = absl::StrCat(mount.point, group);
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// True when no process but this one and its parent (a supervisor) is in the v2
+// group: then it was delegated to us.
+bool IsOurs(const std::string& group) {
+  const absl::StatusOr<std::string> procs =
+      os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
+  if (!procs.ok()) return false;
+  for (absl::string_view line :
+       absl::StrSplit(*procs, '\n', absl::SkipEmpty())) {
+    int pid = 0;
+    if (!absl::SimpleAtoi(line, &pid)) return false;
+    if (pid != ::getpid() && pid != ::getppid()) return false;
+  }
+  return true;
+}
+
+// The hierarchy's real root has no cgroup.events and may hold processes beside
+// groups with controllers.
+bool IsRealRoot(const std::string& group) {
+  return ::access((group + "/cgroup.events").c_str(), F_OK) != 0;
+}
+
+bool Offers(const std::string& group, absl::string_view controller) {
+  const absl::StatusOr<std::string> text =
+      os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.controllers").c_str());
+  if (!text.ok()) return false;
+  const std::vector<absl::string_view> names =
+      absl::StrSplit(*text, absl::ByAnyChar(" \n"));
+  return std::find(names.begin(), names.end(), controller) != names.end();
+}
+
+bool MakeDir(const std::string& path) {
+  return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+bool MoveSelf(const std::string& group) {
+  return os::WriteControlFile(AT_FDCWD, (group + "/cgroup.procs").c_str(), "0");
+}
+
+absl::Status Give(const std::string& group, uid_t owner) {
+  // Only what the yard needs to make groups and move its children; the limits
+  // of the yard itself stay root's.
+  if (::chown(group.c_str(), owner, -1) != 0) {
+    return os::ErrnoStatus("chown ", group);
+  }
+  for (const char* name : {"cgroup.procs", "tasks", "cgroup.threads"}) {
+    const std::string path = absl::StrCat(group, "/", name);
+    if (::chown(path.c_str(), owner, -1) != 0 && errno != ENOENT) {
+      return os::ErrnoStatus("chown ", path);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<os::Fd> OpenDir(const std::string& path) {
+  os::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return os::ErrnoStatus("open ", path);
+  return fd;
+}
+
+// Makes one hierarchy's part and returns its yard.
+absl::StatusOr<os::Fd> MakeBranch(const std::string& root, uid_t yard_uid,
+                                  CgroupTree& tree) {
+  for (const std::string& path :
+       {root, root + "/server", root + "/yard", root + "/yard/spawner"}) {
+    if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
+  }
+  if (!MoveSelf(root + "/server")) {
+    return os::ErrnoStatus("move into ", root, "/server");
+  }
+  if (const absl::Status status = Give(root + "/yard", yard_uid);
+      !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<os::Fd> leaf = OpenDir(root + "/yard/spawner");
+  if (!leaf.ok()) return leaf.status();
+  tree.spawner_leaves.push_back(*std::move(leaf));
+  return OpenDir(root + "/yard");
+}
+
+absl::Status EnableControllers(const CgroupHost& host,
+                               const std::string& group) {
+  std::vector<std::string> wanted;
+  if (host.memory_v1_parent.empty() && host.v2_has_memory) {
+    wanted.push_back("+memory");
+  }
+  if (host.pids_v1_parent.empty() && host.v2_has_pids)
+    wanted.push_back("+pids");
+  if (host.cpu_v1_parent.empty() && host.v2_has_cpu) wanted.push_back("+cpu");
+  if (wanted.empty()) return absl::OkStatus();
+  const std::string path = group + "/cgroup.subtree_control";
+  if (!os::WriteControlFile(AT_FDCWD, path.c_str(),
+                            absl::StrJoin(wanted, " "))) {
+    return os::ErrnoStatus("write ", absl::StrJoin(wanted, " "), " to ", path);
+  }
+  return absl::OkStatus();
+}
+
+void KillAll(const std::string& group) {
+  // v2: at once, all below. v1: one by one.
+  if (os::WriteControlFile(AT_FDCWD, (group + "/cgroup.kill").c_str(), "1")) {
+    return;
+  }
+  const absl::StatusOr<std::string> procs =
+      os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
+  if (!procs.ok()) return;
+  for (absl::string_view line :
+       absl::StrSplit(*procs, '\n', absl::SkipEmpty())) {
+    int pid = 0;
+    if (absl::SimpleAtoi(line, &pid) && pid > 1 && pid != ::getpid()) {
+      ::kill(pid, SIGKILL);
+    }
+  }
+}
+
+// Depth first; true when the group is gone.
+bool RemoveTree(const std::string& group) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(group, error);
+  if (error) return error.value() == ENOENT;
+  for (const std::filesystem::directory_entry& entry : entries) {
+    if (entry.is_directory(error) && !error) {
+      RemoveTree(entry.path().string());
+    }
+  }
+  KillAll(group);
+  return ::rmdir(group.c_str()) == 0 || errno == ENOENT;
+}
+
+}  // namespace
+
+absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
+  const std::map<std::string, Mount> mounts = CgroupMounts();
+  const std::map<std::string, std::string> own = OwnGroups();
+  CgroupHost host;
+  const auto place = [&](const std::string& controller) -> std::string {
+    const auto mount = mounts.find(controller);
+    const auto group = own.find(controller);
+    if (mount == mounts.end() || group == own.end()) return "";
+    return Below(mount->second, parent.empty() ? group->second : parent);
+  };
+  host.memory_v1_parent = place("memory");
+  host.pids_v1_parent = place("pids");
+  host.cpu_v1_parent = place("cpu");
+  host.v2_parent = place("");
+  if (host.v2_parent.empty()) {
+    return absl::FailedPreconditionError(
+        "no cgroup2 file system is mounted; mount it, for example: mount -t "
+        "cgroup2 none /sys/fs/cgroup/unified");
+  }
+  // A v2 group that holds others' processes can't hand out controllers; the
+  // hierarchy's root can. Where v1 has all three controllers it doesn't matter.
+  const bool needs_v2 = host.memory_v1_parent.empty() ||
+                        host.pids_v1_parent.empty() ||
+                        host.cpu_v1_parent.empty();
+  if (parent.empty() && needs_v2 && !IsRealRoot(host.v2_parent) &&
+      !IsOurs(host.v2_parent)) {
+    host.v2_parent = mounts.at("").point;
+  }
+  host.v2_has_memory = Offers(host.v2_parent, "memory");
+  host.v2_has_pids = Offers(host.v2_parent, "pids");
+  host.v2_has_cpu = Offers(host.v2_parent, "cpu");
+  return host;
+}
+
+absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
+                                          const std::string& instance,
+                                          uid_t yard_uid,
+                                          const std::string& roots_file) {
+  CgroupTree tree;
+  std::set<std::string> roots;
+  for (const std::string& parent : {host.v2_parent, host.memory_v1_parent,
+                                    host.pids_v1_parent, host.cpu_v1_parent}) {
+    if (!parent.empty()) roots.insert(parent + "/" + instance);
+  }
+  tree.roots.assign(roots.begin(), roots.end());
+  {
+    std::ofstream file(roots_file, std::ios::trunc);
+    file << absl::StrJoin(tree.roots, "\n") << "\n";
+    if (!file.flush()) return os::ErrnoStatus("write ", roots_file);
+  }
+
+  const auto branch = [&](const std::string& parent,
+                          os::Fd& yard) -> absl::Status {
+    if (parent.empty()) return absl::OkStatus();
+    absl::StatusOr<os::Fd> made =
+        MakeBranch(parent + "/" + instance, yard_uid, tree);
+    if (!made.ok()) return made.status();
+    yard = *std::move(made);
+    return absl::OkStatus();
+  };
+  for (const auto& [parent, yard] :
+       {std::pair(&host.v2_parent, &tree.v2_yard),
+        std::pair(&host.memory_v1_parent, &tree.memory_v1_yard),
+        std::pair(&host.pids_v1_parent, &tree.pids_v1_yard),
+        std::pair(&host.cpu_v1_parent, &tree.cpu_v1_yard)}) {
+    if (const absl::Status status = branch(*parent, *yard); !status.ok()) {
+      return status;
+    }
+  }
+  const std::string v2_root = host.v2_parent + "/" + instance;
+  // ORDER: after this process has left the parent (and a supervisor with it):
+  // only a group without processes can hand out controllers.
+  if (!IsRealRoot(host.v2_parent) && IsOurs(host.v2_parent)) {
+    const std::string supervisor = v2_root + "/supervisor";
+    if (!MakeDir(supervisor)) return os::ErrnoStatus("mkdir ", supervisor);
+    const absl::StatusOr<std::string> rest =
+        os::ReadSmallFile(AT_FDCWD, (host.v2_parent + "/cgroup.procs").c_str());
+    if (rest.ok() && !rest->empty() &&
+        !os::WriteControlFile(AT_FDCWD, (supervisor + "/cgroup.procs").c_str(),
+                              absl::StrCat(::getppid()))) {
+      return os::ErrnoStatus("move the supervisor into ", supervisor);
+    }
+  }
+  for (const std::string& group :
+       {host.v2_parent, v2_root, v2_root + "/yard"}) {
+    if (const absl::Status status = EnableControllers(host, group);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return tree;
+}
+
+absl::Status SweepCgroups(const std::string& roots_file) {
+  std::ifstream file(roots_file);
+  if (!file) return absl::OkStatus();
+  const absl::Time deadline = absl::Now() + absl::Seconds(2);
+  for (std::string root; std::getline(file, root);) {
+    if (root.empty()) continue;
+    KillAll(root);
+    while (!RemoveTree(root)) {
+      if (absl::Now() > deadline) {
+        return absl::DeadlineExceededError(absl::StrCat(
+            "the control group ", root,
+            " of an earlier daemon can't be removed; see its cgroup.procs"));
+      }
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  }
+  file.close();
+  ::unlink(roots_file.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace sandglass::sandbox

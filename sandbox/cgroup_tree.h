@@ -1,0 +1,64 @@
+#ifndef SANDGLASS_SANDBOX_CGROUP_TREE_H_
+#define SANDGLASS_SANDBOX_CGROUP_TREE_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// Where the host keeps its control groups, read from /proc/self/mountinfo and
+// /proc/self/cgroup.
+struct CgroupHost {
+  // A directory that our subtree goes into; empty when the hierarchy or the
+  // controller isn't there. A controller has a v1 directory or lives on v2.
+  std::string v2_parent;
+  std::string memory_v1_parent;
+  std::string pids_v1_parent;
+  std::string cpu_v1_parent;
+  // Whether v2's parent offers the three controllers that v1 doesn't.
+  bool v2_has_memory = false;
+  bool v2_has_pids = false;
+  bool v2_has_cpu = false;
+
+  bool has_memory() const { return !memory_v1_parent.empty() || v2_has_memory; }
+  bool has_pids() const { return !pids_v1_parent.empty() || v2_has_pids; }
+  bool has_cpu() const { return !cpu_v1_parent.empty() || v2_has_cpu; }
+};
+
+// `parent` (optional) is a path below each hierarchy's mount, for example
+// "/ops/sandboxes", to use in place of the daemon's own group.
+absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent);
+
+// Our subtree: `<parent>/<instance>/{server,yard}` in each hierarchy.
+struct CgroupTree {
+  os::Fd v2_yard;
+  os::Fd memory_v1_yard;
+  os::Fd pids_v1_yard;
+  os::Fd cpu_v1_yard;
+  // A leaf for the spawner in each hierarchy.
+  std::vector<os::Fd> spawner_leaves;
+  std::vector<std::string> roots;  // what a sweep must remove
+};
+
+// Makes the subtree, gives the yard's part to `yard_uid`, and moves the calling
+// process into its own leaf. Needs root. `roots_file` is written first, so that
+// whatever happens next a later sweep knows where to look.
+absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
+                                          const std::string& instance,
+                                          uid_t yard_uid,
+                                          const std::string& roots_file);
+
+// Kills and removes what an earlier daemon left: the paths in `roots_file`.
+// NOT_FOUND-free: a missing file means nothing to do. DEADLINE_EXCEEDED when
+// something would not go within two seconds (the message names it).
+absl::Status SweepCgroups(const std::string& roots_file);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_CGROUP_TREE_H_

@@ -1,0 +1,218 @@
+#include "sandbox/host_probe.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sandbox/cgroup_tree.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/landlock.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/process.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Runs `attempt` in a throwaway child with `flags`; 0 when it returned true,
+// else an errno. The child ends by the attempt's errno.
+int TryInChild(uint64_t flags, const std::function<bool()>& attempt) {
+  const pid_t pid = os::Clone3({.flags = flags});
+  if (pid < 0) return errno;
+  if (pid == 0) {
+    errno = 0;
+    const bool ok = attempt();
+    ::_exit(ok ? 0 : (errno > 0 && errno < 255 ? errno : 255));
+  }
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid) return errno;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+struct Trial {
+  const char* name;
+  bool required;
+  const char* detail;  // when it works
+  int error;
+};
+
+void Add(HostReport& report, const Trial& trial) {
+  report.layers.push_back(
+      {trial.name,
+       trial.error == 0 ? LayerState::kInForce : LayerState::kNotAvailable,
+       trial.required,
+       trial.error == 0
+           ? trial.detail
+           : absl::StrCat("trial failed: ", std::strerror(trial.error))});
+}
+
+void ProbeNamespaces(HostReport& report) {
+  const auto nothing = [] { return true; };
+  struct Namespace {
+    const char* name;
+    uint64_t flag;
+  };
+  static constexpr Namespace kNamespaces[] = {
+      {"user-namespace", CLONE_NEWUSER},    {"pid-namespace", CLONE_NEWPID},
+      {"mount-namespace", CLONE_NEWNS},     {"network-namespace", CLONE_NEWNET},
+      {"ipc-namespace", CLONE_NEWIPC},      {"uts-namespace", CLONE_NEWUTS},
+      {"cgroup-namespace", CLONE_NEWCGROUP}};
+  for (const Namespace& ns : kNamespaces) {
+    Add(report,
+        {ns.name, true, "own for each jail", TryInChild(ns.flag, nothing)});
+  }
+  Add(report, {"mount-api", true, "detached trees with attributes (Linux 5.12)",
+               TryInChild(CLONE_NEWNS, [] {
+                 const os::Fd tree = os::CloneTree("/usr");
+                 return tree.valid() && os::SetTreeAttributes(tree, 0);
+               })});
+  Add(report, {"fresh-proc", true, "/proc of each jail shows that jail only",
+               TryInChild(CLONE_NEWNS | CLONE_NEWPID, [] {
+                 return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE,
+                                nullptr) == 0 &&
+                        ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
+               })});
+}
+
+void ProbeSeccomp(HostReport& report) {
+  Add(report, {"no-new-privs", true, "set for every program", TryInChild(0, [] {
+                 return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+               })});
+  Add(report, {"seccomp", true, "allow list of system calls", TryInChild(0, [] {
+                 struct sock_filter allow =
+                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+                 struct sock_fprog program = {1, &allow};
+                 return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program,
+                                0, 0) == 0;
+               })});
+}
+
+void ProbeLandlock(HostReport& report) {
+  report.landlock_abi = os::LandlockAbi();
+  const int abi = report.landlock_abi;
+  const auto add = [&](const char* name, bool required, bool there,
+                       std::string detail) {
+    report.layers.push_back(
+        {name, there ? LayerState::kInForce : LayerState::kNotAvailable,
+         required, std::move(detail)});
+  };
+  add("landlock", true, abi >= 1,
+      abi >= 1 ? absl::StrCat("ABI ", abi, ": file system rules")
+               : "not built into this kernel or not in its lsm= list");
+  add("landlock-scopes", false, abi >= 6,
+      abi >= 6 ? "abstract unix sockets and signals end at the jail"
+               : "needs ABI 6 (Linux 6.12); namespaces stand in");
+}
+
+void ProbeCgroups(HostReport& report) {
+  const absl::StatusOr<CgroupHost> host = FindCgroups("");
+  const auto add = [&](const char* name, bool required, bool there,
+                       std::string detail) {
+    report.layers.push_back(
+        {name, there ? LayerState::kInForce : LayerState::kNotAvailable,
+         required, std::move(detail)});
+  };
+  if (!host.ok()) {
+    for (const char* name :
+         {"memory-limit", "pids-limit", "cpu-limit", "cgroup-kill"}) {
+      add(name, true, false, std::string(host.status().message()));
+    }
+    return;
+  }
+  const bool any_v1 = !host->memory_v1_parent.empty() ||
+                      !host->pids_v1_parent.empty() ||
+                      !host->cpu_v1_parent.empty();
+  report.cgroup_mode = any_v1 ? CgroupMode::kHybrid : CgroupMode::kV2;
+  const auto where = [](const std::string& v1, bool v2) {
+    return v1.empty() ? (v2 ? "cgroup v2" : "no such controller") : "cgroup v1";
+  };
+  add("memory-limit", true, host->has_memory(),
+      where(host->memory_v1_parent, host->v2_has_memory));
+  add("pids-limit", true, host->has_pids(),
+      where(host->pids_v1_parent, host->v2_has_pids));
+  add("cpu-limit", true, host->has_cpu(),
+      where(host->cpu_v1_parent, host->v2_has_cpu));
+  // cgroup.kill: Linux 5.14. The real root has none, so a trial group is made.
+  const std::string trial =
+      absl::StrCat(host->v2_parent, "/sandglass-probe-", ::getpid());
+  const bool made = ::mkdir(trial.c_str(), 0755) == 0;
+  const bool kill =
+      made && ::access((trial + "/cgroup.kill").c_str(), W_OK) == 0;
+  const int error = made ? 0 : errno;
+  if (made) ::rmdir(trial.c_str());
+  add("cgroup-kill", true, kill,
+      kill   ? "a whole jail dies at once"
+      : made ? "needs Linux 5.14"
+             : absl::StrCat("can't make a group in ", host->v2_parent, ": ",
+                            std::strerror(error)));
+}
+
+// Layers that a jail can be built without.
+bool IsExcusable(absl::string_view name) {
+  return name == "landlock" || name == "memory-limit" || name == "pids-limit" ||
+         name == "cpu-limit";
+}
+
+}  // namespace
+
+HostReport ProbeHost() {
+  HostReport report;
+  struct utsname name = {};
+  if (::uname(&name) == 0) report.kernel = name.release;
+  ProbeNamespaces(report);
+  ProbeSeccomp(report);
+  ProbeLandlock(report);
+  ProbeCgroups(report);
+  return report;
+}
+
+absl::Status RequireLayers(HostReport& report,
+                           const std::vector<std::string>& excused) {
+  for (const std::string& name : excused) {
+    bool known = false;
+    for (Layer& layer : report.layers) {
+      if (layer.name != name) continue;
+      known = IsExcusable(name) || !layer.required;
+      // An excuse can't switch off what the host has.
+      if (layer.state == LayerState::kNotAvailable) {
+        layer.state = LayerState::kExcused;
+      }
+    }
+    if (!known) {
+      std::vector<std::string> names;
+      for (const Layer& layer : report.layers) {
+        if (IsExcusable(layer.name)) names.push_back(layer.name);
+      }
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", name,
+          "' can't be excused; these can: ", absl::StrJoin(names, ", ")));
+    }
+  }
+  std::vector<std::string> missing;
+  for (const Layer& layer : report.layers) {
+    if (layer.required && layer.state == LayerState::kNotAvailable) {
+      missing.push_back(absl::StrCat(layer.name, " (", layer.detail, ")"));
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this host lacks required isolation: ", absl::StrJoin(missing, "; "),
+      ". Mend the host, or accept the weaker jail with --excuse-missing NAME"));
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,256 @@
+#include "sandbox/image.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "sandbox/jailed/layout.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kYardBytes = 1 << 20;
+constexpr uint64_t kSkeletonBytes = 64 << 20;
+constexpr uint64_t kDevBytes = 1 << 20;
+
+struct Text {
+  const char* path;
+  const char* content;
+};
+
+// Fixed answers, so that a program learns nothing of the host's accounts.
+constexpr Text kEtc[] = {
+    {"passwd",
+     "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+     "sandbox:x:1000:1000:sandbox:/home/sandbox:/bin/bash\n"
+     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+    {"group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"},
+    {"hosts", "127.0.0.1 localhost sandglass\n::1 localhost ip6-localhost\n"},
+    {"hostname", "sandglass\n"},
+    {"nsswitch.conf",
+     "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\n"
+     "services: files\nprotocols: files\n"},
+    {"resolv.conf", ""},
+    {"host.conf", "multi on\n"},
+    {"shells", "/bin/sh\n/bin/bash\n"},
+};
+
+// Parts of the host's /etc that runtimes read; those that aren't there are
+// skipped. No secrets: /etc/ssl/private and its like are never copied.
+constexpr const char* kHostEtc[] = {
+    "alternatives", "ld.so.cache",     "ld.so.conf",
+    "ld.so.conf.d", "debian_version",  "os-release",
+    "mime.types",   "protocols",       "services",
+    "ssl/certs",    "ssl/openssl.cnf", "ca-certificates",
+    "fonts",        "matplotlibrc",    "perl",
+    "localtime",    "timezone",        "magic",
+};
+// And by beginning: versioned directories of Python, Java, Ruby…
+constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
+
+absl::Status MakeDirs(const std::string& root,
+                      std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const std::string path = absl::StrCat(root, "/", name);
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (error) {
+      return absl::ErrnoToStatus(error.value(), absl::StrCat("mkdir ", path));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeLink(const std::string& path, const char* target) {
+  if (::symlink(target, path.c_str()) != 0) {
+    return os::ErrnoStatus("symlink ", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CopyHostEtc(const std::string& etc, const std::string& name) {
+  const fs::path source = fs::path("/etc") / name;
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(source, error))) return absl::OkStatus();
+  const fs::path target = fs::path(etc) / name;
+  fs::create_directories(target.parent_path(), error);
+  if (!error) {
+    fs::copy(source, target,
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks,
+             error);
+  }
+  if (error) {
+    return absl::ErrnoToStatus(
+        error.value(),
+        absl::StrCat("copy ", source.string(), " into the image"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillEtc(const std::string& etc) {
+  for (const Text& text : kEtc) {
+    std::ofstream file(absl::StrCat(etc, "/", text.path));
+    file << text.content;
+    if (!file.flush()) return os::ErrnoStatus("write ", etc, "/", text.path);
+  }
+  for (const char* name : kHostEtc) {
+    if (absl::Status status = CopyHostEtc(etc, name); !status.ok()) {
+      return status;
+    }
+  }
+  std::error_code error;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator("/etc", error)) {
+    const std::string name = entry.path().filename().string();
+    for (const char* prefix : kHostEtcPrefixes) {
+      if (!absl::StartsWith(name, prefix)) continue;
+      if (absl::Status status = CopyHostEtc(etc, name); !status.ok()) {
+        return status;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct Device {
+  const char* name;
+  unsigned minor;
+};
+// Major 1, mem (devices.txt of the kernel).
+constexpr Device kDevices[] = {
+    {"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}};
+
+absl::Status MakeDevice(const std::string& dev, const Device& device) {
+  const std::string path = absl::StrCat(dev, "/", device.name);
+  if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(1, device.minor)) == 0 &&
+      ::chmod(path.c_str(), 0666) == 0) {
+    return absl::OkStatus();
+  }
+  // A container may forbid mknod; its own device is as good.
+  const os::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+  const std::string host = absl::StrCat("/dev/", device.name);
+  if (!file.valid() ||
+      !os::BindWith(host.c_str(), path.c_str(), MOUNT_ATTR_NOSUID)) {
+    return os::ErrnoStatus("make device ", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillDev(const std::string& dev) {
+  if (!os::MountTmpfs(dev.c_str(),
+                      {.bytes = kDevBytes, .inodes = 64, .mode = 0755})) {
+    return os::ErrnoStatus("mount tmpfs on ", dev);
+  }
+  for (const Device& device : kDevices) {
+    if (absl::Status status = MakeDevice(dev, device); !status.ok()) {
+      return status;
+    }
+  }
+  for (const auto& [name, target] :
+       {std::pair("fd", "/proc/self/fd"), std::pair("stdin", "/proc/self/fd/0"),
+        std::pair("stdout", "/proc/self/fd/1"),
+        std::pair("stderr", "/proc/self/fd/2")}) {
+    if (absl::Status status = MakeLink(absl::StrCat(dev, "/", name), target);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return MakeDirs(dev, {"shm"});
+}
+
+absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
+  // Without AT_RECURSIVE: /usr and /dev below have their own.
+  if (!os::SetMountAttributes(path.c_str(), attributes)) {
+    return os::ErrnoStatus("set attributes of ", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillImage(const std::string& image) {
+  if (!os::MountTmpfs(
+          image.c_str(),
+          {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
+    return os::ErrnoStatus("mount tmpfs on ", image);
+  }
+  if (absl::Status status =
+          MakeDirs(image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run",
+                           "var/empty", "root", "workspace", "home/sandbox"});
+      !status.ok()) {
+    return status;
+  }
+  // Debian 12 is always merged-/usr.
+  for (const auto& [name, target] :
+       {std::pair("bin", "usr/bin"), std::pair("sbin", "usr/sbin"),
+        std::pair("lib", "usr/lib"), std::pair("lib64", "usr/lib64"),
+        std::pair("var/tmp", "../tmp"),
+        std::pair("etc/mtab", "../proc/mounts")}) {
+    if (absl::Status status = MakeLink(absl::StrCat(image, "/", name), target);
+        !status.ok()) {
+      return status;
+    }
+  }
+  if (absl::Status status = FillEtc(image + "/etc"); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = FillDev(image + "/dev"); !status.ok()) {
+    return status;
+  }
+  if (!os::BindWith("/usr", (image + "/usr").c_str(),
+                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)) {
+    return os::ErrnoStatus("bind /usr into the image");
+  }
+  // ORDER: read-only last, when everything is in it.
+  if (absl::Status status =
+          SetAttributes(image + "/dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+                                            MOUNT_ATTR_NOEXEC);
+      !status.ok()) {
+    return status;
+  }
+  return SetAttributes(
+      image, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+}  // namespace
+
+absl::Status BuildYardRoot(const std::string& directory) {
+  if (!os::MountTmpfs(directory.c_str(),
+                      {.bytes = kYardBytes, .inodes = 64, .mode = 0755})) {
+    return os::ErrnoStatus("mount tmpfs on ", directory);
+  }
+  // The leading "/" of the constants is dropped by the path join.
+  if (absl::Status status = MakeDirs(
+          directory,
+          {kYardImage + 1, kYardMount + 1, kYardScratch + 1, "proc", "dev"});
+      !status.ok()) {
+    return status;
+  }
+  // For a spawner that isn't static (sanitizer builds).
+  const std::string usr = absl::StrCat(kYardImage + 1, "/usr");
+  for (const auto& [name, target] :
+       {std::pair("usr", usr), std::pair("lib", usr + "/lib"),
+        std::pair("lib64", usr + "/lib64"),
+        std::pair("etc", absl::StrCat(kYardImage + 1, "/etc"))}) {
+    if (absl::Status status =
+            MakeLink(absl::StrCat(directory, "/", name), target.c_str());
+        !status.ok()) {
+      return status;
+    }
+  }
+  return FillImage(directory + kYardImage);
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,257 @@
+#include "sandbox/jail.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+uint64_t Key(int directory, const char* file, absl::string_view key) {
+  const absl::StatusOr<std::string> text = os::ReadSmallFile(directory, file);
+  return text.ok() ? os::FindKey(*text, key).value_or(0) : 0;
+}
+
+absl::Status Kill(const os::Fd& kill_file, const char* what) {
+  // ENODEV: the group is gone, so nothing is left to kill.
+  if (::write(kill_file.get(), "1", 1) == 1 || errno == ENODEV) {
+    return absl::OkStatus();
+  }
+  return os::ErrnoStatus("kill the ", what, " by its control group");
+}
+
+absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
+
+}  // namespace
+
+Jail::Jail(Parts parts) : parts_(std::move(parts)) {
+  if (!memory_on_v1()) {
+    memory_events_.reset(::openat(parts_.cgroup_v2.get(), "memory.events",
+                                  O_RDONLY | O_CLOEXEC));
+  }
+}
+
+Jail::~Jail() { (void)KillJail(); }
+
+absl::Status Jail::StartProgram(const ProgramSpec& program) {
+  internal::InitRequest request;
+  internal::StartProgram* start = request.mutable_start();
+  for (const std::string& argument : program.argv) start->add_argv(argument);
+  for (const std::string& entry : program.env) start->add_env(entry);
+  absl::StatusOr<os::Fd> content = os::MakeMemfd("content", "");
+  if (!content.ok()) return content.status();
+  for (const ProgramSpec::File& file : program.files) {
+    internal::StagedFile* staged = start->add_files();
+    staged->set_path(std::string(file.path));
+    staged->set_size(file.content.size());
+    staged->set_mode(file.mode);
+    if (!os::WriteAll(content->get(), file.content)) {
+      return os::ErrnoStatus("write contents for the jail");
+    }
+  }
+  if (::lseek(content->get(), 0, SEEK_SET) != 0)
+    return os::ErrnoStatus("lseek");
+  start->set_with_stdin(program.with_stdin);
+  start->set_open_files(program.open_files);
+  start->set_file_size_bytes(program.file_size_bytes);
+  start->set_cpu_seconds(static_cast<uint64_t>(
+      std::ceil(absl::ToDoubleSeconds(program.cpu_time))));
+  return os::SendPacket(parts_.control.get(), request.SerializeAsString(),
+                        {content->get()}, os::Wait::kNo);
+}
+
+absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
+                                uint32_t max_files) {
+  internal::InitRequest request;
+  for (const std::string& pattern : patterns) {
+    request.mutable_collect()->add_patterns(pattern);
+  }
+  request.mutable_collect()->set_max_files(max_files);
+  return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
+                        os::Wait::kNo);
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.control.get(), os::Wait::kNo);
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  if (!packet.ok()) return packet.status();
+  internal::InitEvent event;
+  if (!event.ParseFromString(packet->data)) return Broken();
+  std::vector<os::Fd>& fds = packet->fds;
+  switch (event.event_case()) {
+    case internal::InitEvent::kReady:
+      if (fds.size() != 5) return Broken();
+      stdin_ = std::move(fds[0]);
+      stdout_ = std::move(fds[1]);
+      stderr_ = std::move(fds[2]);
+      tmp_fs_ = std::move(fds[3]);
+      workspace_fs_ = std::move(fds[4]);
+      for (const internal::StepTime& step : event.ready().steps()) {
+        if (step.step() < 0 || step.step() >= kSetupStepCount) return Broken();
+        parts_.steps.push_back({static_cast<SetupStep>(step.step()),
+                                absl::Nanoseconds(step.nanoseconds())});
+      }
+      return ReadyEvent{};
+    case internal::InitEvent::kFailed:
+      return FailedEvent{static_cast<SetupStep>(event.failed().step()),
+                         event.failed().error()};
+    case internal::InitEvent::kStarted:
+      return StartedEvent{event.started().monotonic_ns()};
+    case internal::InitEvent::kExited:
+      return ExitedEvent{event.exited().wait_status(),
+                         event.exited().monotonic_ns()};
+    case internal::InitEvent::kFile: {
+      const auto problem = static_cast<FileProblem>(event.file().problem());
+      if ((problem == FileProblem::kNone) != (fds.size() == 1)) return Broken();
+      return FileEvent{event.file().path(), problem,
+                       fds.empty() ? os::Fd() : std::move(fds[0])};
+    }
+    case internal::InitEvent::kCollectDone:
+      return CollectDoneEvent{event.collect_done().truncated()};
+    case internal::InitEvent::EVENT_NOT_SET:
+      break;
+  }
+  return Broken();
+}
+
+absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }
+absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
+
+int Jail::MemoryDir() const {
+  return memory_on_v1() ? parts_.cgroup_memory.get() : parts_.cgroup_v2.get();
+}
+int Jail::PidsDir() const {
+  return parts_.cgroup_pids.valid() ? parts_.cgroup_pids.get()
+                                    : parts_.cgroup_v2.get();
+}
+int Jail::CpuDir() const {
+  return parts_.cgroup_cpu.valid() ? parts_.cgroup_cpu.get()
+                                   : parts_.cgroup_v2.get();
+}
+
+bool Jail::RunIsEmpty() const {
+  // Read through the watched descriptor: reading is what re-arms its POLLPRI.
+  char text[256];
+  const ssize_t size = ::pread(parts_.run_events.get(), text, sizeof(text), 0);
+  // ENODEV: the group is gone.
+  if (size <= 0) return true;
+  return os::FindKey({text, static_cast<size_t>(size)}, "populated")
+             .value_or(0) == 0;
+}
+
+bool Jail::SawOomKill() const {
+  return Key(MemoryDir(),
+             memory_on_v1() ? "memory.oom_control" : "memory.events",
+             "oom_kill") > 0;
+}
+
+uint32_t Jail::ProcessCount() const {
+  const uint64_t count = os::ReadNumber(PidsDir(), "pids.current").value_or(0);
+  return count > 0 ? static_cast<uint32_t>(count - 1) : 0;  // without init
+}
+
+std::optional<uint32_t> Jail::PeakProcesses() const {
+  const std::optional<uint64_t> peak = os::ReadNumber(PidsDir(), "pids.peak");
+  if (!peak.has_value()) return std::nullopt;
+  return static_cast<uint32_t>(*peak > 0 ? *peak - 1 : 0);
+}
+
+JailCounters Jail::ReadCounters() const {
+  JailCounters result;
+  if (memory_on_v1()) {
+    result.counters.oom_kills =
+        Key(MemoryDir(), "memory.oom_control", "oom_kill");
+    result.counters.memory_limit_hits =
+        os::ReadNumber(MemoryDir(), "memory.failcnt").value_or(0);
+    result.peak_memory_bytes =
+        os::ReadNumber(MemoryDir(), "memory.max_usage_in_bytes").value_or(0);
+  } else {
+    result.counters.oom_kills = Key(MemoryDir(), "memory.events", "oom_kill");
+    result.counters.memory_limit_hits =
+        Key(MemoryDir(), "memory.events", "max");
+    // memory.peak: Linux 5.19.
+    result.peak_memory_bytes =
+        os::ReadNumber(MemoryDir(), "memory.peak")
+            .value_or(
+                os::ReadNumber(MemoryDir(), "memory.current").value_or(0));
+  }
+  result.counters.pids_limit_hits = Key(PidsDir(), "pids.events", "max");
+  const bool cpu_v1 = parts_.cgroup_cpu.valid();
+  result.counters.cpu_throttled_periods =
+      Key(CpuDir(), "cpu.stat", "nr_throttled");
+  result.counters.cpu_throttled_time =
+      cpu_v1 ? absl::Nanoseconds(Key(CpuDir(), "cpu.stat", "throttled_time"))
+             : absl::Microseconds(Key(CpuDir(), "cpu.stat", "throttled_usec"));
+  // v2 accounts processor time in every group, with or without the controller;
+  // only the program's part, without init.
+  const absl::StatusOr<std::string> usage =
+      os::ReadSmallFile(parts_.cgroup_v2.get(), "run/cpu.stat");
+  if (usage.ok()) {
+    result.cpu_user =
+        absl::Microseconds(os::FindKey(*usage, "user_usec").value_or(0));
+    result.cpu_system =
+        absl::Microseconds(os::FindKey(*usage, "system_usec").value_or(0));
+  }
+  return result;
+}
+
+MemorySample Jail::SampleMemory() const {
+  const absl::StatusOr<std::string> text =
+      os::ReadSmallFile(MemoryDir(), "memory.stat");
+  if (!text.ok()) return {};
+  MemorySample sample;
+  if (memory_on_v1()) {
+    // v1: "cache" holds tmpfs and shared memory too.
+    sample.anonymous_bytes = os::FindKey(*text, "rss").value_or(0);
+    sample.shared_bytes = os::FindKey(*text, "cache").value_or(0);
+  } else {
+    sample.anonymous_bytes = os::FindKey(*text, "anon").value_or(0);
+    sample.shared_bytes = os::FindKey(*text, "file").value_or(0);
+  }
+  return sample;
+}
+
+std::vector<policy::FilesystemFill> Jail::FilesystemFills() const {
+  std::vector<policy::FilesystemFill> fills;
+  for (const auto& [fd, kind] :
+       {std::pair(&tmp_fs_, policy::LimitKind::kTmpBytes),
+        std::pair(&workspace_fs_, policy::LimitKind::kWorkspaceBytes)}) {
+    struct statfs info = {};
+    if (!fd->valid() || ::fstatfs(fd->get(), &info) != 0) continue;
+    const auto block = static_cast<uint64_t>(info.f_bsize);
+    fills.push_back({kind, info.f_blocks * block, info.f_bavail * block,
+                     info.f_files, info.f_ffree});
+  }
+  return fills;
+}
+
+int Jail::oom_fd() const {
+  return memory_on_v1() ? parts_.oom_event.get() : memory_events_.get();
+}
+
+short Jail::oom_poll_events() const {
+  return memory_on_v1() ? POLLIN : POLLPRI;
+}
+
+void Jail::AcknowledgeOom() const {
+  char buffer[256];
+  if (memory_on_v1()) {
+    (void)!::read(parts_.oom_event.get(), buffer, sizeof(uint64_t));
+  } else {
+    (void)!::pread(memory_events_.get(), buffer, sizeof(buffer), 0);
+  }
+}
+
+}  // namespace sandglass::sandbox

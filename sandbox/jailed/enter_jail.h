@@ -1,0 +1,35 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_ENTER_JAIL_H_
+#define SANDGLASS_SANDBOX_JAILED_ENTER_JAIL_H_
+
+#include "sandbox/jailed/plan.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// The ends of one standard stream: the program's and the daemon's.
+struct StreamPipe {
+  os::Fd program;
+  os::Fd daemon;
+};
+
+// What init keeps once the jail stands.
+struct JailFds {
+  os::Fd landlock_ruleset;
+  StreamPipe stdin_pipe;
+  StreamPipe stdout_pipe;
+  StreamPipe stderr_pipe;
+  os::Fd tmp_fs;
+  os::Fd workspace_fs;
+};
+
+// Turns the calling process, just cloned into its namespaces with its ids
+// mapped, into the jail's init: groups, mounts, rules, pipes, and the loss of
+// every right but CAP_SETUID, CAP_SETGID and CAP_KILL in the jail's own user
+// namespace. Returns false with errno when a step fails; `clock.current()`
+// names it, and the caller must then exit: isolation is partial. Preconditions:
+// single-threaded; PID 1 of a new pid namespace.
+bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_ENTER_JAIL_H_

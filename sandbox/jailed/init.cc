@@ -1,0 +1,196 @@
+#include "sandbox/jailed/init.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "internal/spawner.pb.h"
+#include "sandbox/jailed/enter_jail.h"
+#include "sandbox/jailed/program.h"
+#include "sandbox/jailed/workspace.h"
+#include "sandbox/os/seqpacket.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr int kExitProtocol = 3;
+
+class Init {
+ public:
+  explicit Init(const JailPlan& plan) : plan_(plan) {}
+
+  [[noreturn]] void Run() {
+    ::prctl(PR_SET_NAME, "sandglass-init", 0, 0, 0);
+    ::umask(0);
+    WaitForMaps();
+    SetUp();
+    for (;;) ServeOnce();
+  }
+
+ private:
+  // The spawner sends one packet on the daemon's end before it gives that end
+  // away, when the id maps are written.
+  void WaitForMaps() {
+    clock_.Begin(SetupStep::kWaitForMaps);
+    if (!os::ReceivePacket(plan_.control, os::Wait::kYes).ok()) ::_exit(0);
+  }
+
+  void SetUp() {
+    report_ = static_cast<StartReport*>(
+        ::mmap(nullptr, sizeof(StartReport), PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    // Isolation that is only partly applied must not live on: say which step,
+    // and end.
+    if (report_ == MAP_FAILED || !EnterJail(plan_, clock_, fds_)) {
+      SendFailure(clock_.current(), errno);
+      ::_exit(1);
+    }
+    sigset_t mask;
+    ::sigemptyset(&mask);
+    ::sigaddset(&mask, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!children_.valid()) ::_exit(1);
+    SendReady();
+  }
+
+  void SendReady() {
+    internal::InitEvent event;
+    for (const StepClock::Entry& entry : clock_.entries()) {
+      internal::StepTime* step = event.mutable_ready()->add_steps();
+      step->set_step(static_cast<int>(entry.step));
+      step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
+    }
+    event.mutable_ready();
+    Send(event, {fds_.stdin_pipe.daemon.get(), fds_.stdout_pipe.daemon.get(),
+                 fds_.stderr_pipe.daemon.get(), fds_.tmp_fs.get(),
+                 fds_.workspace_fs.get()});
+    // ORDER: once sent, only the daemon holds its ends, so that the program
+    // sees end-of-file and EPIPE as it should.
+    fds_.stdin_pipe.daemon.reset();
+    fds_.stdout_pipe.daemon.reset();
+    fds_.stderr_pipe.daemon.reset();
+    fds_.tmp_fs.reset();
+    fds_.workspace_fs.reset();
+  }
+
+  void ServeOnce() {
+    struct pollfd fds[2] = {{plan_.control, POLLIN, 0},
+                            {children_.get(), POLLIN, 0}};
+    if (::poll(fds, 2, -1) < 0 && errno != EINTR) ::_exit(1);
+    if (fds[1].revents != 0) Reap();
+    if (fds[0].revents != 0) TakeRequest();
+  }
+
+  void Reap() {
+    struct signalfd_siginfo info;
+    while (::read(children_.get(), &info, sizeof(info)) > 0) {
+    }
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (pid != program_) continue;
+      program_ = -1;
+      internal::InitEvent event;
+      event.mutable_exited()->set_wait_status(status);
+      event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
+      Send(event, {});
+    }
+  }
+
+  void TakeRequest() {
+    absl::StatusOr<os::Packet> packet =
+        os::ReceivePacket(plan_.control, os::Wait::kYes);
+    if (absl::IsOutOfRange(packet.status())) ::_exit(0);
+    internal::InitRequest request;
+    if (!packet.ok() || !request.ParseFromString(packet->data)) {
+      ::_exit(kExitProtocol);
+    }
+    switch (request.request_case()) {
+      case internal::InitRequest::kStart:
+        if (packet->fds.size() != 1) ::_exit(kExitProtocol);
+        Start(request.start(), packet->fds[0]);
+        return;
+      case internal::InitRequest::kCollect:
+        Collect(request.collect());
+        return;
+      case internal::InitRequest::REQUEST_NOT_SET:
+        break;
+    }
+    ::_exit(kExitProtocol);
+  }
+
+  void Start(const internal::StartProgram& request, const os::Fd& content) {
+    if (!StageFiles(request, content)) {
+      SendFailure(SetupStep::kStageFiles, errno);
+      return;
+    }
+    program_ = StartProgramProcess(plan_, fds_, request, report_);
+    // Only the program may hold its ends from here on.
+    fds_.stdin_pipe.program.reset();
+    fds_.stdout_pipe.program.reset();
+    fds_.stderr_pipe.program.reset();
+    if (program_ < 0) {
+      SendFailure(static_cast<SetupStep>(report_->step), report_->error);
+      return;
+    }
+    internal::InitEvent event;
+    event.mutable_started()->set_monotonic_ns(report_->exec_monotonic_ns);
+    Send(event, {});
+  }
+
+  void Collect(const internal::CollectFiles& request) {
+    const bool complete = FindFiles(
+        request,
+        [this](const std::string& path, FileProblem problem, os::Fd file) {
+          internal::InitEvent event;
+          event.mutable_file()->set_path(path);
+          event.mutable_file()->set_problem(static_cast<int>(problem));
+          if (file.valid()) {
+            Send(event, {file.get()});
+          } else {
+            Send(event, {});
+          }
+        });
+    internal::InitEvent event;
+    event.mutable_collect_done()->set_truncated(!complete);
+    Send(event, {});
+  }
+
+  void SendFailure(SetupStep step, int error) {
+    internal::InitEvent event;
+    event.mutable_failed()->set_step(static_cast<int>(step));
+    event.mutable_failed()->set_error(error);
+    Send(event, {});
+  }
+
+  void Send(const internal::InitEvent& event, std::initializer_list<int> fds) {
+    // Nobody to tell: the jail has no further use.
+    if (!os::SendPacket(plan_.control, event.SerializeAsString(),
+                        absl::MakeConstSpan(fds.begin(), fds.size()),
+                        os::Wait::kYes)
+             .ok()) {
+      ::_exit(0);
+    }
+  }
+
+  const JailPlan& plan_;
+  StepClock clock_;
+  JailFds fds_;
+  StartReport* report_ = nullptr;
+  os::Fd children_;
+  pid_t program_ = -1;
+};
+
+}  // namespace
+
+void RunInit(const JailPlan& plan) { Init(plan).Run(); }
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,17 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_INIT_H_
+#define SANDGLASS_SANDBOX_JAILED_INIT_H_
+
+#include "sandbox/jailed/plan.h"
+
+namespace sandglass::sandbox {
+
+// A jail's init, from the clone to its end: waits until its ids are mapped,
+// builds the jail, then reaps and does what the control socket asks. Ends when
+// the daemon closes the socket; the kernel then ends everything in the jail.
+// Precondition: the calling process was just cloned as PID 1 of a new pid
+// namespace, single-threaded.
+[[noreturn]] void RunInit(const JailPlan& plan);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_INIT_H_

@@ -1,0 +1,23 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_LAYOUT_H_
+#define SANDGLASS_SANDBOX_JAILED_LAYOUT_H_
+
+#include <sys/types.h>
+
+namespace sandglass::sandbox {
+
+// Ids inside a jail. Init is 0 there so that no id of the program's equals it;
+// both are ordinary ids of the yard's slice outside.
+inline constexpr uid_t kInitUid = 0;
+inline constexpr uid_t kCodeUid = 1000;
+
+inline constexpr char kWorkspace[] = "/workspace";
+inline constexpr char kHome[] = "/home/sandbox";
+
+// Places in the yard's root, made by root before the yard exists.
+inline constexpr char kYardImage[] = "/images/default";
+inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
+inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_LAYOUT_H_

@@ -1,0 +1,31 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_PROGRAM_H_
+#define SANDGLASS_SANDBOX_JAILED_PROGRAM_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "internal/spawner.pb.h"
+#include "sandbox/jailed/enter_jail.h"
+#include "sandbox/jailed/plan.h"
+
+namespace sandglass::sandbox {
+
+// Where a program's start ended; shared between init and the child.
+struct StartReport {
+  int step;  // SetupStep that failed, when error != 0
+  int error;
+  int64_t exec_monotonic_ns;
+};
+
+// Forks the program's process into the run group, gives up every right in it
+// and executes. Returns when the exec has succeeded or a step has failed: the
+// pid, or -1; `report` then says which step. `report` must be in memory shared
+// with the child (MAP_SHARED).
+pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
+                          const internal::StartProgram& request,
+                          volatile StartReport* report);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_PROGRAM_H_

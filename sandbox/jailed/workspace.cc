@@ -1,0 +1,196 @@
+#include "sandbox/jailed/workspace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "policy/paths.h"
+#include "sandbox/jailed/code_rights.h"
+#include "sandbox/jailed/layout.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/open_beneath.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr int kMaxDepth = 32;
+constexpr int kMaxEntries = 100'000;
+
+os::Fd OpenWorkspace() {
+  return os::Fd(::open(kWorkspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool MakeParents(const os::Fd& workspace, const std::string& path) {
+  for (size_t slash = path.find('/'); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string directory = path.substr(0, slash);
+    if (::mkdirat(workspace.get(), directory.c_str(), 0755) != 0 &&
+        errno != EEXIST) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool CopyBytes(const os::Fd& from, const os::Fd& to, uint64_t size) {
+  char buffer[32 * 1024];
+  while (size > 0) {
+    const ssize_t got =
+        ::read(from.get(), buffer, std::min<uint64_t>(size, sizeof(buffer)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) {
+      errno = ENODATA;
+      return false;
+    }
+    if (!os::WriteAll(to.get(), {buffer, static_cast<size_t>(got)})) {
+      return false;
+    }
+    size -= static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+// Directory stream over a descriptor of its own.
+using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+class Finder {
+ public:
+  Finder(const internal::CollectFiles& request, const FileSink& sink)
+      : request_(request), sink_(sink), workspace_(OpenWorkspace()) {}
+
+  bool Run() {
+    std::vector<std::string> globs;
+    for (const std::string& pattern : request_.patterns()) {
+      if (policy::IsGlob(pattern)) {
+        globs.push_back(pattern);
+      } else {
+        Report(pattern);
+      }
+    }
+    if (!globs.empty()) {
+      matched_.assign(globs.size(), false);
+      Walk("", globs, 0);
+      for (size_t i = 0; i < globs.size(); ++i) {
+        if (!matched_[i]) sink_(globs[i], FileProblem::kNotFound, os::Fd());
+      }
+    }
+    return complete_;
+  }
+
+ private:
+  // Opens one path and hands it to the sink, each path once.
+  void Report(const std::string& path) {
+    if (!seen_.insert(path).second) return;
+    if (seen_.size() > request_.max_files()) {
+      complete_ = false;
+      return;
+    }
+    // O_NONBLOCK: a FIFO that nobody writes to must not stop init.
+    os::Fd file = os::OpenBeneath(workspace_, path.c_str(),
+                                  O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!file.valid()) {
+      sink_(path, Classify(errno), os::Fd());
+      return;
+    }
+    struct stat info = {};
+    FileProblem problem = FileProblem::kNone;
+    if (::fstat(file.get(), &info) != 0) {
+      problem = FileProblem::kNotFound;
+    } else if (S_ISDIR(info.st_mode)) {
+      problem = FileProblem::kIsDirectory;
+    } else if (!S_ISREG(info.st_mode)) {
+      problem = FileProblem::kNotRegular;
+    }
+    if (problem != FileProblem::kNone) file.reset();
+    sink_(path, problem, std::move(file));
+  }
+
+  static FileProblem Classify(int error) {
+    switch (error) {
+      case EACCES:
+      case EPERM:
+        return FileProblem::kPermissionDenied;
+      case EXDEV:  // leads out of /workspace
+      case ELOOP:  // a magic link, or links in a circle
+      case ENXIO:  // a socket
+      case ENODEV:
+        return FileProblem::kNotRegular;
+      default:
+        return FileProblem::kNotFound;
+    }
+  }
+
+  void Walk(const std::string& directory, const std::vector<std::string>& globs,
+            int depth) {
+    if (depth > kMaxDepth) {
+      complete_ = false;
+      return;
+    }
+    os::Fd fd =
+        os::OpenBeneath(workspace_, directory.empty() ? "." : directory.c_str(),
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!fd.valid()) return;
+    const DirStream stream(::fdopendir(fd.get()), ::closedir);
+    if (stream == nullptr) return;
+    (void)fd.release();  // the stream owns it now
+    while (const struct dirent* entry = ::readdir(stream.get())) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (++entries_ > kMaxEntries) {
+        complete_ = false;
+        return;
+      }
+      const std::string path =
+          directory.empty() ? name : directory + "/" + name;
+      if (entry->d_type == DT_DIR) {
+        Walk(path, globs, depth + 1);
+        continue;
+      }
+      for (size_t i = 0; i < globs.size(); ++i) {
+        if (!policy::GlobMatch(globs[i], path)) continue;
+        matched_[i] = true;
+        Report(path);
+      }
+    }
+  }
+
+  const internal::CollectFiles& request_;
+  const FileSink& sink_;
+  os::Fd workspace_;
+  std::set<std::string> seen_;
+  std::vector<bool> matched_;
+  int entries_ = 0;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+bool StageFiles(const internal::StartProgram& request, const os::Fd& content) {
+  const CodeRights rights;
+  const os::Fd workspace = OpenWorkspace();
+  if (!workspace.valid()) return false;
+  for (const internal::StagedFile& file : request.files()) {
+    if (!MakeParents(workspace, file.path())) return false;
+    const os::Fd target =
+        os::CreateBeneath(workspace, file.path().c_str(), file.mode() & 0777);
+    if (!target.valid() || !CopyBytes(content, target, file.size())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool FindFiles(const internal::CollectFiles& request, const FileSink& sink) {
+  const CodeRights rights;
+  return Finder(request, sink).Run();
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,32 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_WORKSPACE_H_
+#define SANDGLASS_SANDBOX_JAILED_WORKSPACE_H_
+
+#include <functional>
+#include <string>
+
+#include "internal/spawner.pb.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/setup_step.h"
+
+namespace sandglass::sandbox {
+
+// Writes the files of `request` below /workspace, reading their contents one
+// after another from `content`. With the code's rights; never through a
+// symbolic link. False with errno on failure (ENOSPC: the file system is full,
+// ENODATA: `content` is too short).
+bool StageFiles(const internal::StartProgram& request, const os::Fd& content);
+
+// Called for each file; `file` is open for reading when `problem` is kNone.
+using FileSink = std::function<void(const std::string& path,
+                                    FileProblem problem, os::Fd file)>;
+
+// Opens what matches `patterns` (policy/paths.h) below /workspace with the
+// code's rights: regular files only, never out of /workspace, never waiting. A
+// pattern that matches nothing is reported once as kNotFound. Returns true when
+// everything was looked at, false when a bound (files, directory entries,
+// depth) cut it short.
+bool FindFiles(const internal::CollectFiles& request, const FileSink& sink);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_WORKSPACE_H_

@@ -1,0 +1,87 @@
+#include "sandbox/os/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::os {
+namespace {
+
+constexpr size_t kSmallFileBytes = 64 * 1024;
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name) {
+  const Fd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus("open ", name);
+  std::string text;
+  char buffer[4096];
+  while (text.size() < kSmallFileBytes) {
+    const ssize_t size = ::read(fd.get(), buffer, sizeof(buffer));
+    if (size < 0) {
+      if (errno == EINTR) continue;
+      return ErrnoStatus("read ", name);
+    }
+    if (size == 0) break;
+    text.append(buffer, static_cast<size_t>(size));
+  }
+  return text;
+}
+
+bool WriteControlFile(int directory, const char* name, absl::string_view text) {
+  const Fd fd(::openat(directory, name, O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return false;
+  return ::write(fd.get(), text.data(), text.size()) ==
+         static_cast<ssize_t>(text.size());
+}
+
+std::optional<uint64_t> ReadNumber(int directory, const char* name) {
+  const absl::StatusOr<std::string> text = ReadSmallFile(directory, name);
+  uint64_t value = 0;
+  if (!text.ok() ||
+      !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    uint64_t value = 0;
+    if (parts.first == key && absl::SimpleAtoi(parts.second, &value)) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+bool WriteAll(int fd, absl::string_view data) {
+  while (!data.empty()) {
+    const ssize_t size = ::write(fd, data.data(), data.size());
+    if (size < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    data.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus("memfd_create");
+  if (!WriteAll(fd.get(), data)) return ErrnoStatus("write to a memfd");
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus("lseek");
+  return fd;
+}
+
+}  // namespace sandglass::os

@@ -1,0 +1,37 @@
+#ifndef SANDGLASS_SANDBOX_OS_FILES_H_
+#define SANDGLASS_SANDBOX_OS_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::os {
+
+// Reads a small kernel file (proc, sysfs, cgroupfs) whole, at most 64 KiB.
+// `directory` is a descriptor or AT_FDCWD.
+absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
+
+// Writes `text` with a single write(2), as control files want it. False with
+// errno on failure.
+bool WriteControlFile(int directory, const char* name, absl::string_view text);
+
+// The number in a file of one number; nullopt when unreadable.
+std::optional<uint64_t> ReadNumber(int directory, const char* name);
+
+// The value of `key` in text of "key value" lines; nullopt when absent.
+std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
+
+// Writes all of `data` at the current offset.
+bool WriteAll(int fd, absl::string_view data);
+
+// A sealed-size anonymous file (memfd_create(2)) with `data`, offset 0.
+absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data);
+
+}  // namespace sandglass::os
+
+#endif  // SANDGLASS_SANDBOX_OS_FILES_H_

@@ -1,0 +1,111 @@
+#include "sandbox/os/landlock.h"
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sandglass::os {
+namespace {
+
+// Debian 12's headers (6.1) end at ABI 2; the values are the kernel's
+// (include/uapi/linux/landlock.h).
+constexpr uint64_t kTruncate = 1ULL << 14;
+constexpr uint64_t kIoctlDev = 1ULL << 15;
+constexpr uint64_t kScopeAbstractUnixSocket = 1ULL << 0;
+constexpr uint64_t kScopeSignal = 1ULL << 1;
+
+struct RulesetAttr {
+  uint64_t handled_access_fs;
+  uint64_t handled_access_net;  // since ABI 4
+  uint64_t scoped;              // since ABI 6
+};
+
+constexpr uint64_t kReadRights =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr uint64_t kWriteRights =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+    LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+    LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM;
+// Only what can apply to a file that isn't a directory.
+constexpr uint64_t kFileRights =
+    LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+    LANDLOCK_ACCESS_FS_READ_FILE | kTruncate | kIoctlDev;
+
+uint64_t HandledRights(int abi) {
+  uint64_t rights = kReadRights | kWriteRights | LANDLOCK_ACCESS_FS_EXECUTE |
+                    LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                    LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+  if (abi >= 2) rights |= LANDLOCK_ACCESS_FS_REFER;
+  if (abi >= 3) rights |= kTruncate;
+  if (abi >= 5) rights |= kIoctlDev;
+  return rights;
+}
+
+uint64_t AllowedRights(LandlockAccess access) {
+  switch (access) {
+    case LandlockAccess::kList:
+      return LANDLOCK_ACCESS_FS_READ_DIR;
+    case LandlockAccess::kRead:
+      return kReadRights;
+    case LandlockAccess::kReadExec:
+      return kReadRights | LANDLOCK_ACCESS_FS_EXECUTE;
+    case LandlockAccess::kDevice:
+      return kReadRights | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate |
+             kIoctlDev;
+    case LandlockAccess::kFull:
+      return kReadRights | kWriteRights | LANDLOCK_ACCESS_FS_EXECUTE |
+             LANDLOCK_ACCESS_FS_REFER | kTruncate;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int LandlockAbi() {
+  const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0,
+                             LANDLOCK_CREATE_RULESET_VERSION);
+  return abi > 0 ? static_cast<int>(abi) : 0;
+}
+
+Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths) {
+  RulesetAttr attr = {};
+  attr.handled_access_fs = HandledRights(abi);
+  size_t size = sizeof(attr.handled_access_fs);
+  if (abi >= 6) {
+    attr.scoped = kScopeAbstractUnixSocket | kScopeSignal;
+    size = sizeof(attr);
+  }
+  Fd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+  if (!ruleset.valid()) return ruleset;
+  for (const LandlockPath& rule : paths) {
+    const Fd path(::open(rule.path, O_PATH | O_CLOEXEC));
+    if (!path.valid()) {
+      if (errno == ENOENT) continue;
+      return Fd();
+    }
+    struct stat info = {};
+    if (::fstat(path.get(), &info) != 0) return Fd();
+    struct landlock_path_beneath_attr beneath = {};
+    beneath.parent_fd = path.get();
+    beneath.allowed_access =
+        AllowedRights(rule.access) & attr.handled_access_fs;
+    if (!S_ISDIR(info.st_mode)) beneath.allowed_access &= kFileRights;
+    if (::syscall(SYS_landlock_add_rule, ruleset.get(),
+                  LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) {
+      return Fd();
+    }
+  }
+  return ruleset;
+}
+
+bool LandlockRestrictSelf(const Fd& ruleset) {
+  return ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0;
+}
+
+}  // namespace sandglass::os

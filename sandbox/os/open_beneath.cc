@@ -1,0 +1,36 @@
+#include "sandbox/os/open_beneath.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace sandglass::os {
+namespace {
+
+Fd Open(const Fd& directory, const char* path, const struct open_how& how) {
+  return Fd(static_cast<int>(
+      ::syscall(SYS_openat2, directory.get(), path, &how, sizeof(how))));
+}
+
+}  // namespace
+
+Fd OpenBeneath(const Fd& directory, const char* path, int flags) {
+  struct open_how how = {};
+  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS;
+  return Open(directory, path, how);
+}
+
+Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode) {
+  struct open_how how = {};
+  how.flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS |
+                RESOLVE_NO_SYMLINKS;
+  return Open(directory, path, how);
+}
+
+}  // namespace sandglass::os

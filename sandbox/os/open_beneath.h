@@ -1,0 +1,20 @@
+#ifndef SANDGLASS_SANDBOX_OS_OPEN_BENEATH_H_
+#define SANDGLASS_SANDBOX_OS_OPEN_BENEATH_H_
+
+#include <sys/types.h>
+
+#include "sandbox/os/fd.h"
+
+namespace sandglass::os {
+
+// openat2(2) with RESOLVE_BENEATH, NO_XDEV and NO_MAGICLINKS: the result is in
+// the directory's own file system and below it, whatever links hostile code
+// planted. Close-on-exec. Empty with errno on failure (EXDEV: leads out).
+Fd OpenBeneath(const Fd& directory, const char* path, int flags);
+
+// Makes or truncates a regular file; no symbolic link on the way.
+Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode);
+
+}  // namespace sandglass::os
+
+#endif  // SANDGLASS_SANDBOX_OS_OPEN_BENEATH_H_

@@ -1,0 +1,106 @@
+#include "sandbox/os/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+
+namespace sandglass::os {
+
+pid_t Clone3(const CloneOptions& options) {
+  struct clone_args args = {};
+  args.flags = options.flags;
+  args.exit_signal = static_cast<uint64_t>(
+      options.exit_signal < 0 ? SIGCHLD : options.exit_signal);
+  if (options.cgroup_fd >= 0) {
+    args.flags |= CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<uint64_t>(options.cgroup_fd);
+  }
+  int pidfd = -1;
+  if (options.pidfd != nullptr) {
+    args.flags |= CLONE_PIDFD;
+    args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
+  }
+  const long pid = ::syscall(SYS_clone3, &args, sizeof(args));
+  if (pid > 0 && options.pidfd != nullptr) *options.pidfd = pidfd;
+  return static_cast<pid_t>(pid);
+}
+
+int64_t MonotonicNanos() {
+  struct timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+Fd PidfdOpen(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool PidfdSendSignal(const Fd& pidfd, int signal) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0;
+}
+
+bool CloseRange(int first, int last) {
+  return last < first || ::syscall(SYS_close_range, first, last, 0) == 0;
+}
+
+bool CloseFrom(int first) {
+  return ::syscall(SYS_close_range, first, UINT_MAX, 0) == 0;
+}
+
+int ThreadCount() {
+  DIR* dir = ::opendir("/proc/self/task");
+  if (dir == nullptr) return -1;
+  int count = 0;
+  while (const struct dirent* entry = ::readdir(dir)) {
+    if (entry->d_name[0] != '.') ++count;
+  }
+  ::closedir(dir);
+  return count;
+}
+
+int ExecFd(int fd, char* const argv[], char* const envp[]) {
+  return static_cast<int>(
+      ::syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH));
+}
+
+bool PivotRoot(const char* new_root, const char* put_old) {
+  return ::syscall(SYS_pivot_root, new_root, put_old) == 0;
+}
+
+bool SetCapabilities(uint64_t keep) {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 &&
+      errno != EINVAL) {
+    return false;
+  }
+  struct __user_cap_header_struct header = {};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  struct __user_cap_data_struct data[2] = {};
+  data[0].permitted = data[0].effective = static_cast<uint32_t>(keep);
+  data[1].permitted = data[1].effective = static_cast<uint32_t>(keep >> 32);
+  return ::syscall(SYS_capset, &header, data) == 0;
+}
+
+bool DropBoundingSet() {
+  for (int cap = 0; cap < 64; ++cap) {
+    const int in_set = ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+    // EINVAL: past the kernel's last capability.
+    if (in_set < 0) return errno == EINVAL;
+    if (in_set == 1 && ::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace sandglass::os

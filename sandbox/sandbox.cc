@@ -1,0 +1,386 @@
+#include "sandbox/sandbox.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/cgroup_tree.h"
+#include "sandbox/image.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/os/status.h"
+#include "sandbox/yard.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+internal::JailSlots ToSlots(const policy::Limits& limits) {
+  internal::JailSlots slots;
+  slots.set_memory_bytes(limits.memory_bytes);
+  slots.set_max_processes(limits.max_processes);
+  slots.set_cpu_millis(limits.cpu_millis);
+  slots.set_tmp_bytes(limits.tmp_bytes);
+  slots.set_workspace_bytes(limits.workspace_bytes);
+  slots.set_max_files(limits.max_files);
+  return slots;
+}
+
+internal::SpawnerConfig ToConfig(const SandboxOptions& options,
+                                 const HostReport& host,
+                                 const CgroupHost& cgroups) {
+  internal::SpawnerConfig config;
+  for (const JailTemplate& jail : options.templates) {
+    internal::Template* added = config.add_templates();
+    added->set_name(jail.name);
+    *added->mutable_maximum() = ToSlots(jail.maximum);
+    added->set_seccomp(jail.seccomp.data(),
+                       jail.seccomp.size() * sizeof(jail.seccomp[0]));
+  }
+  config.set_max_jails(options.max_jails);
+  config.set_landlock_abi(host.landlock_abi);
+  config.set_memory_on_v1(!cgroups.memory_v1_parent.empty());
+  config.set_pids_on_v1(!cgroups.pids_v1_parent.empty());
+  config.set_cpu_on_v1(!cgroups.cpu_v1_parent.empty());
+  // RequireLayers has let these pass only if the operator excused them.
+  config.set_without_memory_limit(!cgroups.has_memory());
+  config.set_without_pids_limit(!cgroups.has_pids());
+  config.set_without_cpu_limit(!cgroups.has_cpu());
+  return config;
+}
+
+// Mounts for the yard are made where the host doesn't see them.
+absl::Status EnterOwnMountNamespace() {
+  if (::unshare(CLONE_NEWNS) != 0) return os::ErrnoStatus("unshare(NEWNS)");
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+    return os::ErrnoStatus("make mounts slaves");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeStagingDirs(const std::string& state_dir) {
+  for (const char* name : {"/yard", "/proc"}) {
+    const std::string path = state_dir + name;
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return os::ErrnoStatus("mkdir ", path);
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool AssignFd(Jail::Parts& parts, internal::FdRole role, os::Fd fd) {
+  switch (role) {
+    case internal::FD_ROLE_INIT_PIDFD:
+      parts.init_pidfd = std::move(fd);
+      return true;
+    case internal::FD_ROLE_CONTROL:
+      parts.control = std::move(fd);
+      return true;
+    case internal::FD_ROLE_KILL_JAIL:
+      parts.kill_jail = std::move(fd);
+      return true;
+    case internal::FD_ROLE_KILL_RUN:
+      parts.kill_run = std::move(fd);
+      return true;
+    case internal::FD_ROLE_RUN_EVENTS:
+      parts.run_events = std::move(fd);
+      return true;
+    case internal::FD_ROLE_CGROUP_V2:
+      parts.cgroup_v2 = std::move(fd);
+      return true;
+    case internal::FD_ROLE_CGROUP_MEMORY:
+      parts.cgroup_memory = std::move(fd);
+      return true;
+    case internal::FD_ROLE_CGROUP_PIDS:
+      parts.cgroup_pids = std::move(fd);
+      return true;
+    case internal::FD_ROLE_CGROUP_CPU:
+      parts.cgroup_cpu = std::move(fd);
+      return true;
+    case internal::FD_ROLE_OOM_EVENT:
+      parts.oom_event = std::move(fd);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// The daemon's end of one yard. Callers wait for their jail's reply; one thread
+// reads the channel and hands replies out.
+class Sandbox::Impl {
+ public:
+  Impl(Yard yard, uint32_t max_jails)
+      : yard_(std::move(yard)), max_jails_(max_jails) {}
+
+  ~Impl() {
+    if (reader_.joinable()) {
+      const uint64_t one = 1;
+      (void)!::write(stop_.get(), &one, sizeof(one));
+      reader_.join();
+    }
+    yard_.channel.reset();
+    // PID 1 of the yard ends at EOF and the kernel kills the rest; no zombie is
+    // left while the daemon still lives.
+    struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
+    if (::poll(&fd, 1, 5000) == 1) ::waitpid(yard_.pid, nullptr, 0);
+  }
+
+  absl::Status StartReader(std::function<void(absl::Status)> on_death) {
+    stop_.reset(::eventfd(0, EFD_CLOEXEC));
+    if (!stop_.valid()) return os::ErrnoStatus("eventfd");
+    reader_ = std::thread([this, on_death = std::move(on_death)] {
+      const absl::Status status = ReadEvents();
+      if (status.ok()) return;
+      {
+        const absl::MutexLock lock(&mutex_);
+        broken_ = status;
+      }
+      on_death(status);
+    });
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
+      const std::string& template_name, const policy::Limits& limits,
+      absl::Time deadline) {
+    internal::SpawnerRequest request;
+    internal::CreateJail* create = request.mutable_create();
+    create->set_template_name(template_name);
+    *create->mutable_slots() = ToSlots(limits);
+    const absl::MutexLock lock(&mutex_);
+    if (!broken_.ok()) return Unavailable();
+    if (live_.size() >= max_jails_) return NoSlot();
+    const uint64_t id = next_id_++;
+    create->set_jail_id(id);
+    live_.insert(id);
+    if (const absl::Status sent =
+            os::SendPacket(yard_.channel.get(), request.SerializeAsString(), {},
+                           os::Wait::kNo);
+        !sent.ok()) {
+      live_.erase(id);
+      return sent;
+    }
+    waiting_.insert(id);
+    const auto answered = [this, id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return answers_.contains(id) || !broken_.ok();
+    };
+    mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
+    waiting_.erase(id);
+    const auto answer = answers_.find(id);
+    if (answer == answers_.end()) {
+      if (!broken_.ok()) return Unavailable();
+      return absl::DeadlineExceededError("no jail was made in time");
+    }
+    Answer taken = std::move(answer->second);
+    answers_.erase(answer);
+    if (!taken.status.ok()) return taken.status;
+    return std::make_unique<Jail>(*std::move(taken.parts));
+  }
+
+  uint32_t live_jails() const {
+    const absl::MutexLock lock(&mutex_);
+    return static_cast<uint32_t>(live_.size());
+  }
+
+  bool WaitUntilEmpty(absl::Duration timeout) const {
+    const absl::MutexLock lock(&mutex_);
+    const auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return live_.empty() || !broken_.ok();
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&empty), timeout);
+  }
+
+ private:
+  struct Answer {
+    absl::Status status;
+    std::optional<Jail::Parts> parts;
+  };
+
+  absl::Status Unavailable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return absl::UnavailableError(
+        absl::StrCat("the spawner is gone: ", broken_.message()));
+  }
+  absl::Status NoSlot() const {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("all ", max_jails_, " jails are in use; try again later"));
+  }
+
+  // Returns OK when asked to stop, else why the channel can't go on.
+  absl::Status ReadEvents() {
+    for (;;) {
+      struct pollfd fds[2] = {{yard_.channel.get(), POLLIN, 0},
+                              {stop_.get(), POLLIN, 0}};
+      if (::poll(fds, 2, -1) < 0) {
+        if (errno == EINTR) continue;
+        return os::ErrnoStatus("poll");
+      }
+      if (fds[1].revents != 0) return absl::OkStatus();
+      absl::StatusOr<os::Packet> packet =
+          os::ReceivePacket(yard_.channel.get(), os::Wait::kNo);
+      if (absl::IsNotFound(packet.status())) continue;
+      if (!packet.ok()) return packet.status();
+      if (absl::Status status = TakeEvent(*std::move(packet)); !status.ok()) {
+        return status;
+      }
+    }
+  }
+
+  absl::Status TakeEvent(os::Packet packet) {
+    internal::SpawnerEvent event;
+    if (!event.ParseFromString(packet.data)) {
+      return absl::InternalError("the spawner sent a malformed event");
+    }
+    switch (event.event_case()) {
+      case internal::SpawnerEvent::kCreated:
+        return TakeCreated(event.created(), std::move(packet.fds));
+      case internal::SpawnerEvent::kGone: {
+        const absl::MutexLock lock(&mutex_);
+        live_.erase(event.gone().jail_id());
+        return absl::OkStatus();
+      }
+      default:
+        return absl::InternalError("the spawner sent an unexpected event");
+    }
+  }
+
+  absl::Status TakeCreated(const internal::JailCreated& created,
+                           std::vector<os::Fd> fds) {
+    Answer answer;
+    if (created.no_slot()) {
+      answer.status = NoSlot();
+    } else if (created.has_failure()) {
+      answer.status = absl::InternalError(absl::StrCat(
+          "jail set-up failed at ", SetupStepName(created.failure().step()),
+          ": ", std::strerror(created.failure().error())));
+    } else {
+      if (created.roles_size() != static_cast<int>(fds.size())) {
+        return absl::InternalError("the spawner's descriptors don't add up");
+      }
+      Jail::Parts parts;
+      parts.id = created.jail_id();
+      for (int i = 0; i < created.roles_size(); ++i) {
+        if (!AssignFd(parts, created.roles(i), std::move(fds[i]))) {
+          return absl::InternalError("the spawner sent an unknown fd role");
+        }
+      }
+      for (const internal::StepTime& step : created.steps()) {
+        parts.steps.push_back({static_cast<SetupStep>(step.step()),
+                               absl::Nanoseconds(step.nanoseconds())});
+      }
+      answer.parts = std::move(parts);
+    }
+    const absl::MutexLock lock(&mutex_);
+    if (!answer.parts.has_value()) live_.erase(created.jail_id());
+    // Who no longer waits gets nothing: the parts close, and with the control
+    // socket init ends.
+    if (waiting_.contains(created.jail_id())) {
+      answers_.emplace(created.jail_id(), std::move(answer));
+    }
+    return absl::OkStatus();
+  }
+
+  Yard yard_;
+  const uint32_t max_jails_;
+  os::Fd stop_;
+  std::thread reader_;
+  mutable absl::Mutex mutex_;
+  absl::Status broken_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  // Asked for and not yet reported gone.
+  std::set<uint64_t> live_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint64_t> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Answer> answers_ ABSL_GUARDED_BY(mutex_);
+};
+
+Sandbox::Sandbox() = default;
+Sandbox::~Sandbox() = default;
+
+absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
+    const SandboxOptions& options, const HostReport& host) {
+  if (::geteuid() != 0) {
+    return absl::PermissionDeniedError(
+        "making yards needs root; start sandglassd as root (it gives the "
+        "rights "
+        "up before it serves)");
+  }
+  if (os::ThreadCount() != 1) {
+    return absl::FailedPreconditionError(
+        "yards can only be made while the daemon has one thread");
+  }
+  const std::string roots_file = options.state_dir + "/cgroups";
+  if (absl::Status status = SweepCgroups(roots_file); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<CgroupHost> cgroup_host = FindCgroups(options.cgroup_parent);
+  if (!cgroup_host.ok()) return cgroup_host.status();
+  absl::StatusOr<CgroupTree> cgroups = MakeCgroupTree(
+      *cgroup_host, options.instance, options.uid_base, roots_file);
+  if (!cgroups.ok()) return cgroups.status();
+
+  const std::string root = options.state_dir + "/yard";
+  const std::string proc = options.state_dir + "/proc";
+  absl::Status status = MakeStagingDirs(options.state_dir);
+  if (status.ok()) status = EnterOwnMountNamespace();
+  if (status.ok()) status = BuildYardRoot(root);
+  if (!status.ok()) return status;
+  // Inside a container /proc is often masked, and the kernel then refuses new
+  // ones in nested user namespaces; an unmasked one anywhere in view is enough.
+  if (::mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+              nullptr) != 0) {
+    return os::ErrnoStatus("mount a fresh proc on ", proc);
+  }
+  absl::StatusOr<Yard> yard =
+      StartYard({.spawner_path = options.spawner_path,
+                 .root = root,
+                 .first_uid = options.uid_base,
+                 .config = ToConfig(options, host, *cgroup_host)},
+                *cgroups);
+  if (!yard.ok()) return yard.status();
+  // The yard has copies of its own; the server needs neither.
+  ::umount2(proc.c_str(), MNT_DETACH);
+  ::umount2(root.c_str(), MNT_DETACH);
+
+  std::unique_ptr<Sandbox> sandbox(new Sandbox());
+  sandbox->impl_ = std::make_unique<Impl>(*std::move(yard), options.max_jails);
+  return sandbox;
+}
+
+absl::Status Sandbox::Sweep(const std::string& state_dir) {
+  return SweepCgroups(state_dir + "/cgroups");
+}
+
+absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {
+  return impl_->StartReader(std::move(on_death));
+}
+
+absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
+    const std::string& template_name, const policy::Limits& limits,
+    absl::Time deadline) {
+  return impl_->CreateJail(template_name, limits, deadline);
+}
+
+uint32_t Sandbox::live_jails() const { return impl_->live_jails(); }
+
+bool Sandbox::WaitUntilEmpty(absl::Duration timeout) const {
+  return impl_->WaitUntilEmpty(timeout);
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,193 @@
+#include "sandbox/spawner/jail_cgroup.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr uint64_t kCpuPeriodMicros = 100'000;
+
+os::Fd OpenDirectory(const os::Fd& parent, const std::string& name) {
+  return os::Fd(::openat(parent.get(), name.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+// EEXIST is fine: two controllers may share one hierarchy.
+os::Fd MakeDirectory(const os::Fd& parent, const std::string& name) {
+  if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+    return os::Fd();
+  }
+  return OpenDirectory(parent, name);
+}
+
+os::Fd OpenIn(const os::Fd& directory, const char* name, int flags) {
+  return os::Fd(::openat(directory.get(), name, flags | O_CLOEXEC));
+}
+
+bool MakeV1(const os::Fd& root, const std::string& name, os::Fd& directory,
+            os::Fd& tasks) {
+  if (!root.valid()) return true;
+  directory = MakeDirectory(root, name);
+  if (!directory.valid()) return false;
+  tasks = OpenIn(directory, "tasks", O_WRONLY);
+  return tasks.valid();
+}
+
+// An eventfd that counts out-of-memory events of a v1 group (cgroups-v1
+// memory.rst, "OOM Control").
+os::Fd WatchOom(const os::Fd& memory) {
+  os::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const os::Fd control = OpenIn(memory, "memory.oom_control", O_RDONLY);
+  if (!event.valid() || !control.valid() ||
+      !os::WriteControlFile(memory.get(), "cgroup.event_control",
+                            absl::StrCat(event.get(), " ", control.get()))) {
+    return os::Fd();
+  }
+  return event;
+}
+
+bool Write(const os::Fd& directory, const char* name, uint64_t value) {
+  return os::WriteControlFile(directory.get(), name, absl::StrCat(value));
+}
+
+// For files that a kernel may be built without (swap accounting).
+bool WriteIfThere(const os::Fd& directory, const char* name, uint64_t value) {
+  return Write(directory, name, value) || errno == ENOENT;
+}
+
+bool RemoveIn(const os::Fd& root, const std::string& path) {
+  return !root.valid() ||
+         ::unlinkat(root.get(), path.c_str(), AT_REMOVEDIR) == 0 ||
+         errno == ENOENT;
+}
+
+}  // namespace
+
+absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
+                                              const std::string& name,
+                                              uid_t init_uid) {
+  JailCgroup group;
+  group.name_ = name;
+  group.v2_ = MakeDirectory(roots.v2, name);
+  if (!group.v2_.valid()) return os::ErrnoStatus("make v2 group ", name);
+  group.run_ = MakeDirectory(group.v2_, "run");
+  if (!group.run_.valid())
+    return os::ErrnoStatus("make v2 group ", name, "/run");
+  // Init is born in <name> and puts the program into <name>/run; for that the
+  // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
+  // "Delegation Containment").
+  if (::fchownat(group.v2_.get(), "cgroup.procs", init_uid, -1, 0) != 0 ||
+      ::fchownat(group.run_.get(), "cgroup.procs", init_uid, -1, 0) != 0) {
+    return os::ErrnoStatus("give v2 group ", name, " to its init");
+  }
+  group.kill_jail_ = OpenIn(group.v2_, "cgroup.kill", O_WRONLY);
+  group.kill_run_ = OpenIn(group.run_, "cgroup.kill", O_WRONLY);
+  group.run_events_ = OpenIn(group.run_, "cgroup.events", O_RDONLY);
+  if (!group.kill_jail_.valid() || !group.kill_run_.valid() ||
+      !group.run_events_.valid()) {
+    return os::ErrnoStatus("open control files of v2 group ", name);
+  }
+  if (!MakeV1(roots.memory_v1, name, group.memory_v1_, group.memory_tasks_) ||
+      !MakeV1(roots.pids_v1, name, group.pids_v1_, group.pids_tasks_) ||
+      !MakeV1(roots.cpu_v1, name, group.cpu_v1_, group.cpu_tasks_)) {
+    return os::ErrnoStatus("make v1 group ", name);
+  }
+  if (group.memory_v1_.valid()) {
+    group.oom_event_ = WatchOom(group.memory_v1_);
+    if (!group.oom_event_.valid()) {
+      return os::ErrnoStatus("watch memory.oom_control of ", name);
+    }
+  }
+  return group;
+}
+
+bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
+                           const internal::JailSlots& slots) const {
+  return (config.without_memory_limit() || SetMemory(slots.memory_bytes())) &&
+         (config.without_pids_limit() || SetPids(slots.max_processes())) &&
+         (config.without_cpu_limit() || SetCpu(slots.cpu_millis()));
+}
+
+bool JailCgroup::SetMemory(uint64_t bytes) const {
+  if (!memory_v1_.valid()) {
+    return Write(v2_, "memory.max", bytes) &&
+           WriteIfThere(v2_, "memory.swap.max", 0);
+  }
+  // ORDER: memory before memory plus swap, which may not be the smaller.
+  return Write(memory_v1_, "memory.limit_in_bytes", bytes) &&
+         WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes);
+}
+
+bool JailCgroup::SetPids(uint64_t processes) const {
+  // One more than asked for: init counts too.
+  return Write(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", processes + 1);
+}
+
+bool JailCgroup::SetCpu(uint64_t millis) const {
+  // The kernel takes no quota below 1 ms (sched-bwc.rst).
+  const uint64_t quota =
+      std::max<uint64_t>(millis * kCpuPeriodMicros / 1000, 1000);
+  // A share of time when the host is busy, in proportion to the quota.
+  if (!cpu_v1_.valid()) {
+    return os::WriteControlFile(v2_.get(), "cpu.max",
+                                absl::StrCat(quota, " ", kCpuPeriodMicros)) &&
+           Write(v2_, "cpu.weight",
+                 std::clamp<uint64_t>(millis / 10, 1, 10000));
+  }
+  return Write(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
+         Write(cpu_v1_, "cpu.cfs_quota_us", quota) &&
+         Write(cpu_v1_, "cpu.shares",
+               std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
+}
+
+std::vector<int> JailCgroup::V1Tasks() const {
+  std::vector<int> tasks;
+  for (const os::Fd* fd : {&memory_tasks_, &pids_tasks_, &cpu_tasks_}) {
+    if (fd->valid()) tasks.push_back(fd->get());
+  }
+  return tasks;
+}
+
+void JailCgroup::AppendFds(internal::JailCreated& reply,
+                           std::vector<int>& fds) const {
+  const auto add = [&](internal::FdRole role, const os::Fd& fd) {
+    if (!fd.valid()) return;
+    reply.add_roles(role);
+    fds.push_back(fd.get());
+  };
+  add(internal::FD_ROLE_KILL_JAIL, kill_jail_);
+  add(internal::FD_ROLE_KILL_RUN, kill_run_);
+  add(internal::FD_ROLE_RUN_EVENTS, run_events_);
+  add(internal::FD_ROLE_CGROUP_V2, v2_);
+  add(internal::FD_ROLE_CGROUP_MEMORY, memory_v1_);
+  add(internal::FD_ROLE_CGROUP_PIDS, pids_v1_);
+  add(internal::FD_ROLE_CGROUP_CPU, cpu_v1_);
+  add(internal::FD_ROLE_OOM_EVENT, oom_event_);
+}
+
+void JailCgroup::CloseAll() {
+  for (os::Fd* fd : {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_,
+                     &memory_v1_, &pids_v1_, &cpu_v1_, &memory_tasks_,
+                     &pids_tasks_, &cpu_tasks_, &oom_event_}) {
+    fd->reset();
+  }
+}
+
+bool JailCgroup::Remove(const CgroupRoots& roots) {
+  CloseAll();
+  return RemoveIn(roots.v2, name_ + "/run") && RemoveIn(roots.v2, name_) &&
+         RemoveIn(roots.memory_v1, name_) && RemoveIn(roots.pids_v1, name_) &&
+         RemoveIn(roots.cpu_v1, name_);
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,77 @@
+#ifndef SANDGLASS_SANDBOX_SPAWNER_JAIL_CGROUP_H_
+#define SANDGLASS_SANDBOX_SPAWNER_JAIL_CGROUP_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// The yard's delegated directories. Controllers on v1 have one of their own,
+// the others live on v2.
+struct CgroupRoots {
+  os::Fd v2;
+  os::Fd memory_v1;
+  os::Fd pids_v1;
+  os::Fd cpu_v1;
+};
+
+// The groups of one jail: `<name>` in each hierarchy for init and the limits,
+// `<name>/run` on v2 for the program. A group that was once killed is not used
+// again: on some kernels (6.18) later CLONE_INTO_CGROUP children of it die at
+// birth.
+class JailCgroup {
+ public:
+  // Makes the groups and opens what a jail needs of them. `init_uid` is the
+  // uid, as the yard sees it, that may move children from `<name>` to its
+  // `run`.
+  static absl::StatusOr<JailCgroup> Create(const CgroupRoots& roots,
+                                           const std::string& name,
+                                           uid_t init_uid);
+
+  JailCgroup(JailCgroup&&) = default;
+  JailCgroup& operator=(JailCgroup&&) = default;
+
+  // Writes every limit that `config` doesn't excuse; false with errno on
+  // failure.
+  bool SetLimits(const internal::SpawnerConfig& config,
+                 const internal::JailSlots& slots) const;
+
+  // Closes all descriptors and removes the groups. False with errno: EBUSY
+  // while processes die; try again then.
+  bool Remove(const CgroupRoots& roots);
+
+  const std::string& name() const { return name_; }
+  const os::Fd& v2() const { return v2_; }
+  const os::Fd& run() const { return run_; }
+  std::vector<int> V1Tasks() const;
+
+  // Adds what the daemon gets, in the order of the reply's roles. Descriptors
+  // stay owned here until CloseAll or Remove.
+  void AppendFds(internal::JailCreated& reply, std::vector<int>& fds) const;
+  // Once the daemon has its copies.
+  void CloseAll();
+
+ private:
+  JailCgroup() = default;
+  bool SetMemory(uint64_t bytes) const;
+  bool SetPids(uint64_t processes) const;
+  bool SetCpu(uint64_t millis) const;
+
+  std::string name_;
+  os::Fd v2_, run_, kill_jail_, kill_run_, run_events_;
+  os::Fd memory_v1_, pids_v1_, cpu_v1_;
+  os::Fd memory_tasks_, pids_tasks_, cpu_tasks_;
+  os::Fd oom_event_;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_SPAWNER_JAIL_CGROUP_H_

@@ -1,0 +1,53 @@
+// sandglass-spawner: makes and reaps the jails of one yard. Started by the
+// daemon inside the yard's namespaces; not meant to be started by hand.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "sandbox/os/files.h"
+#include "sandbox/os/process.h"
+#include "sandbox/spawner/inherited_fds.h"
+#include "sandbox/spawner/spawner.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+int Main() {
+  if (::getpid() != 1) {
+    std::fputs(
+        "sandglass-spawner runs only as PID 1 of a yard; start sandglassd\n",
+        stderr);
+    return 2;
+  }
+  // The yard must not outlive the daemon. EOF of the channel says so too; this
+  // also holds for a spawner that is busy.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+
+  os::Fd channel(kChannelFd);
+  const os::Fd config_file(kConfigFd);
+  internal::SpawnerConfig config;
+  if (!config.ParseFromFileDescriptor(config_file.get())) {
+    std::fputs("sandglass-spawner: unreadable configuration\n", stderr);
+    return 1;
+  }
+  CgroupRoots roots;
+  roots.v2.reset(kCgroupV2Fd);
+  if (config.memory_on_v1()) roots.memory_v1.reset(kCgroupMemoryFd);
+  if (config.pids_on_v1()) roots.pids_v1.reset(kCgroupPidsFd);
+  if (config.cpu_on_v1()) roots.cpu_v1.reset(kCgroupCpuFd);
+
+  Spawner spawner(std::move(config), std::move(channel), std::move(roots));
+  const absl::Status status = spawner.Run();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "sandglass-spawner: %s\n", status.ToString().c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
+
+int main() { return sandglass::sandbox::Main(); }

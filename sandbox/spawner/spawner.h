@@ -1,0 +1,91 @@
+#ifndef SANDGLASS_SANDBOX_SPAWNER_SPAWNER_H_
+#define SANDGLASS_SANDBOX_SPAWNER_SPAWNER_H_
+
+#include <sys/types.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/jailed/plan.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/spawner/jail_cgroup.h"
+
+namespace sandglass::sandbox {
+
+// PID 1 of a yard: makes jails on request, reaps their inits, removes what they
+// leave. Single-threaded; the request path comes first, spares are made and
+// dead jails are cleaned up when nothing waits.
+class Spawner {
+ public:
+  Spawner(internal::SpawnerConfig config, os::Fd channel, CgroupRoots roots);
+
+  // Serves until the daemon closes the channel (then OK) or something breaks
+  // that jails must not outlive.
+  absl::Status Run();
+
+ private:
+  // Two uids of the yard's slice that one live jail owns.
+  struct UidSlot {
+    uid_t init;
+    uid_t code;
+  };
+  // What is made ahead: a group that already belongs to a pair of uids.
+  struct SpareGroup {
+    UidSlot slot;
+    JailCgroup cgroup;
+  };
+  struct LiveJail {
+    uint64_t id;
+    UidSlot slot;
+    JailCgroup cgroup;
+  };
+  struct DeadJail {
+    uint64_t id;
+    UidSlot slot;
+    JailCgroup cgroup;
+    int attempts = 0;
+  };
+
+  absl::Status Prepare();
+  absl::Status ServeOnce();
+  absl::Status TakeRequest();
+  absl::Status CreateJail(const internal::CreateJail& request);
+  // Fills `reply` and `fds`; false when a step failed (then clock.current() and
+  // errno say which).
+  bool BuildJail(const internal::CreateJail& request, StepClock& clock,
+                 internal::JailCreated& reply, std::vector<os::Fd>& owned,
+                 std::vector<int>& fds);
+  bool MapUids(pid_t init, const UidSlot& slot);
+  void Reap();
+  // Does one piece of work that nobody waits for; false when there is none.
+  bool DoChore();
+  bool RemoveOneDead();
+  absl::Status MakeSpareGroup();
+  absl::Status Send(const internal::SpawnerEvent& event,
+                    const std::vector<int>& fds);
+  const internal::Template* FindTemplate(const std::string& name) const;
+
+  internal::SpawnerConfig config_;
+  os::Fd channel_;
+  CgroupRoots roots_;
+  os::Fd home_netns_;
+  os::Fd children_;  // signalfd
+  std::vector<std::string> masked_files_;
+  std::vector<std::string> masked_directories_;
+  std::deque<UidSlot> free_slots_;
+  std::deque<os::Fd> spare_netns_;
+  std::deque<SpareGroup> spare_groups_;
+  std::map<pid_t, LiveJail> live_;
+  std::deque<DeadJail> dead_;
+  uint64_t serial_ = 0;
+  int64_t retry_at_ns_ = 0;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_SPAWNER_SPAWNER_H_

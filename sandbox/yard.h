@@ -1,0 +1,41 @@
+#ifndef SANDGLASS_SANDBOX_YARD_H_
+#define SANDGLASS_SANDBOX_YARD_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/cgroup_tree.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// Host uids (and gids) that belong to one yard: enough for the spawner and two
+// for each live jail.
+inline constexpr uint32_t kYardUids = 65536;
+
+struct YardOptions {
+  std::string spawner_path;
+  std::string root;  // built by BuildYardRoot
+  uid_t first_uid = 0;
+  internal::SpawnerConfig config;
+};
+
+struct Yard {
+  os::Fd channel;  // SOCK_SEQPACKET to the spawner
+  os::Fd pidfd;    // of the spawner
+  pid_t pid = -1;
+};
+
+// Puts a child into namespaces and a slice of uids of its own, where it becomes
+// the spawner, and waits until that is ready (at most 10 s). Closing the
+// channel ends the yard with all that is in it. Preconditions: root,
+// single-threaded.
+absl::StatusOr<Yard> StartYard(const YardOptions& options,
+                               const CgroupTree& cgroups);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_YARD_H_

@@ -1,0 +1,501 @@
+#include "server/job_runner.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "sandbox/os/process.h"
+#include "server/output_buffer.h"
+
+namespace sandglass::server {
+namespace {
+
+using sandbox::Jail;
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
+constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
+constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
+constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
+constexpr size_t kReadBytes = 64 * 1024;
+// Leaves room for both streams and the rest in a 16 MiB message.
+constexpr uint64_t kMaxFileBytes = uint64_t{12} << 20;
+constexpr uint32_t kMaxFiles = 256;
+
+// A point of CLOCK_MONOTONIC. absl::Time is the wall clock, which may jump.
+using Instant = int64_t;
+
+Instant Now() { return os::MonotonicNanos(); }
+absl::Duration Between(Instant from, Instant to) {
+  return absl::Nanoseconds(to - from);
+}
+Instant After(Instant from, absl::Duration duration) {
+  return from + absl::ToInt64Nanoseconds(duration);
+}
+
+class Run {
+ public:
+  Run(sandbox::Sandbox& sandbox, const Job& job, CancelToken& cancel,
+      JobObserver* observer)
+      : sandbox_(sandbox),
+        job_(job),
+        cancel_(cancel),
+        observer_(observer),
+        stdout_{Stream::kStdout, {}, OutputBuffer(job.limits.output_bytes)},
+        stderr_{Stream::kStderr, {}, OutputBuffer(job.limits.output_bytes)} {}
+
+  // One run, top to bottom.
+  absl::StatusOr<JobResult> Execute() {
+    if (absl::Status status = Acquire(); !status.ok()) return status;
+    if (absl::Status status = AwaitStart(); !status.ok()) return status;
+    if (absl::Status status = AwaitEnd(); !status.ok()) return status;
+    if (absl::Status status = Drain(); !status.ok()) return status;
+    CollectFacts();
+    CollectFiles();
+    return Finish();
+  }
+
+ private:
+  struct OutputPipe {
+    Stream stream;
+    os::Fd fd;
+    OutputBuffer buffer;
+  };
+
+  absl::Status Acquire() {
+    began_ = Now();
+    absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
+        job_.template_name, job_.limits, absl::Now() + kSetupTimeout);
+    if (!jail.ok()) return jail.status();
+    jail_ = *std::move(jail);
+    // Sent before the jail is ready: init takes it up without a round trip.
+    return jail_->StartProgram(MakeProgram());
+  }
+
+  sandbox::ProgramSpec MakeProgram() const {
+    sandbox::ProgramSpec program;
+    program.argv = job_.argv;
+    for (const auto& [name, value] : job_.env) {
+      program.env.push_back(absl::StrCat(name, "=", value));
+    }
+    program.files.push_back({job_.source_file, job_.code, 0644});
+    for (const Job::File& file : job_.files) {
+      program.files.push_back(
+          {file.path, file.content, file.executable ? 0755u : 0644u});
+    }
+    program.with_stdin = !job_.stdin_data.empty();
+    program.open_files = job_.limits.open_files;
+    program.file_size_bytes = job_.limits.file_size_bytes;
+    program.cpu_time = job_.limits.cpu_time;
+    return program;
+  }
+
+  absl::Status AwaitStart() {
+    const Instant deadline = After(began_, kSetupTimeout);
+    while (!started_ && !gone_) {
+      if (cancel_.reason().has_value()) {
+        return absl::CancelledError("cancelled before the program started");
+      }
+      struct pollfd fds[2] = {{jail_->control_fd(), POLLIN, 0},
+                              {cancel_.fd(), POLLIN, 0}};
+      if (!Poll(fds, 2, deadline)) {
+        return absl::InternalError(
+            absl::StrCat("the jail was not ready within ",
+                         absl::FormatDuration(kSetupTimeout)));
+      }
+      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+    }
+    // Init died before the program lived. A memory limit that is too small even
+    // for that is the caller's; all else is ours.
+    if (!started_ && !jail_->SawOomKill()) {
+      return absl::InternalError("the jail's init died during set-up");
+    }
+    if (!started_) MarkStarted(Now());
+    return absl::OkStatus();
+  }
+
+  absl::Status AwaitEnd() {
+    const Instant wall_deadline = After(start_, job_.limits.wall_time);
+    Instant next_cpu_check = NextCpuCheck(start_, absl::ZeroDuration());
+    Instant next_sample = After(start_, kSampleInterval);
+    while (!exited_ && !gone_ && !ending_) {
+      const Instant wake =
+          std::min({wall_deadline, next_cpu_check, next_sample});
+      if (absl::Status status = PollOnce(wake); !status.ok()) return status;
+      const Instant now = Now();
+      if (now >= next_sample) {
+        Sample();
+        next_sample = After(now, kSampleInterval);
+      }
+      if (exited_ || gone_) break;
+      // ORDER: the kernel's kill is a fact, ours are decisions; a fact that is
+      // already there comes first.
+      if (oom_after_.has_value()) {
+        Kill();
+      } else if (const auto reason = cancel_.reason(); reason.has_value()) {
+        KillFor(*reason, 0);
+      } else if (written() > job_.limits.output_total_bytes) {
+        KillFor(policy::KillReason::kOutput, written());
+      } else if (now >= wall_deadline) {
+        KillFor(policy::KillReason::kWallTime,
+                static_cast<uint64_t>(now - start_));
+      } else if (now >= next_cpu_check) {
+        const absl::Duration used = jail_->ReadCounters().cpu_total();
+        if (used >= job_.limits.cpu_time) {
+          KillFor(policy::KillReason::kCpuTime,
+                  static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+        }
+        next_cpu_check = NextCpuCheck(now, used);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The earliest moment at which the limit can be reached, by all processors
+  // that the run may use.
+  Instant NextCpuCheck(Instant now, absl::Duration used) const {
+    const double processors =
+        std::max(1.0, static_cast<double>(job_.limits.cpu_millis) / 1000.0);
+    const absl::Duration left = (job_.limits.cpu_time - used) / processors;
+    return After(now, std::max(left, kShortestCpuCheck));
+  }
+
+  void KillFor(policy::KillReason reason, uint64_t measured) {
+    kill_ = policy::Kill{reason, Between(start_, Now()), measured};
+    Kill();
+  }
+
+  void Kill() {
+    ending_ = true;
+    // ORDER: the reason is recorded above, before the signal is sent.
+    if (!jail_->KillRun().ok()) (void)jail_->KillJail();
+  }
+
+  // From the program's end (or its kill) to an empty group and empty pipes.
+  absl::Status Drain() {
+    drain_began_ = Now();
+    if (exited_ && !jail_->RunIsEmpty()) {
+      leftover_ = jail_->ProcessCount();
+      (void)jail_->KillRun();
+    }
+    if (gone_) (void)jail_->KillJail();
+    const Instant deadline = After(drain_began_, kDeathTimeout);
+    while (!(jail_->RunIsEmpty() && (exited_ || gone_))) {
+      if (Now() >= deadline) {
+        (void)jail_->KillJail();
+        return absl::InternalError(
+            "the program's processes did not die after being killed");
+      }
+      if (absl::Status status = PollOnce(deadline); !status.ok()) return status;
+    }
+    // Nobody can write any more: what is in the pipes is all there will be.
+    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+      while (pipe->fd.valid() && ReadOutput(*pipe)) {
+      }
+    }
+    end_of_drain_ = Now();
+    return absl::OkStatus();
+  }
+
+  // Waits for anything and takes what came.
+  absl::Status PollOnce(Instant deadline) {
+    // poll(2) skips negative descriptors.
+    struct pollfd fds[] = {
+        {jail_->control_fd(), POLLIN, 0},
+        {stdout_.fd.get(), POLLIN, 0},
+        {stderr_.fd.get(), POLLIN, 0},
+        {stdin_.get(), POLLOUT, 0},
+        {ending_ ? -1 : cancel_.fd(), POLLIN, 0},
+        {oom_after_.has_value() ? -1 : jail_->oom_fd(),
+         jail_->oom_poll_events(), 0},
+        {ending_ || exited_ ? jail_->run_events_fd() : -1, POLLPRI, 0},
+    };
+    if (gone_) fds[0].fd = -1;
+    Poll(fds, std::size(fds), deadline);
+    if (fds[5].revents != 0) NoticeOom();
+    if (fds[0].revents != 0) {
+      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+    }
+    if (fds[1].revents != 0) ReadOutput(stdout_);
+    if (fds[2].revents != 0) ReadOutput(stderr_);
+    if (fds[3].revents != 0) WriteStdin();
+    return absl::OkStatus();
+  }
+
+  // False when the deadline passed with nothing to do.
+  static bool Poll(struct pollfd* fds, size_t count, Instant deadline) {
+    const Instant left = std::max<Instant>(0, deadline - Now());
+    struct timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};
+    return ::ppoll(fds, count, &timeout, nullptr) != 0;
+  }
+
+  void NoticeOom() {
+    jail_->AcknowledgeOom();
+    // The event also fires for allocations that were only refused.
+    if (jail_->SawOomKill() && started_) {
+      oom_after_ = Between(start_, Now());
+    }
+  }
+
+  absl::Status TakeEvents() {
+    for (;;) {
+      absl::StatusOr<std::optional<sandbox::JailEvent>> event =
+          jail_->NextEvent();
+      if (!event.ok()) {
+        (void)jail_->KillJail();
+        return event.status();
+      }
+      if (!event->has_value()) return absl::OkStatus();
+      if (absl::Status status = TakeEvent(**event); !status.ok()) return status;
+      if (gone_) return absl::OkStatus();
+    }
+  }
+
+  absl::Status TakeEvent(sandbox::JailEvent& event) {
+    if (std::holds_alternative<sandbox::ReadyEvent>(event)) {
+      ready_ = Now();
+      stdout_.fd = std::move(jail_->stdout_fd());
+      stderr_.fd = std::move(jail_->stderr_fd());
+      // Without input the daemon's end is closed at once.
+      if (!job_.stdin_data.empty()) stdin_ = std::move(jail_->stdin_fd());
+      jail_->stdin_fd().reset();
+    } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
+      return SetupError(*failed);
+    } else if (const auto* started =
+                   std::get_if<sandbox::StartedEvent>(&event)) {
+      MarkStarted(started->monotonic_ns);
+    } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+      exited_ = true;
+      wait_status_ = exited->wait_status;
+      // Init's stamp, unless it can't be true.
+      end_ = std::clamp(exited->monotonic_ns, start_, Now());
+    } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
+      gone_ = true;
+      end_ = Now();
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status SetupError(const sandbox::FailedEvent& failed) {
+    const std::string text =
+        absl::StrCat("jail set-up failed at ",
+                     sandbox::SetupStepName(static_cast<int>(failed.step)),
+                     ": ", std::strerror(failed.error));
+    if (failed.step == sandbox::SetupStep::kStageFiles &&
+        failed.error == ENOSPC) {
+      return absl::InvalidArgumentError(
+          "the files do not fit into /workspace; send less or ask for more "
+          "limits.workspace_bytes and limits.max_files");
+    }
+    return absl::InternalError(text);
+  }
+
+  void MarkStarted(Instant when) {
+    started_ = true;
+    start_ = std::clamp(when, began_, Now());
+    start_time_ = absl::Now() - Between(start_, Now());
+    if (observer_ != nullptr) observer_->OnStarted();
+  }
+
+  uint64_t written() const {
+    return stdout_.buffer.total_bytes() + stderr_.buffer.total_bytes();
+  }
+
+  // True while there may be more.
+  bool ReadOutput(OutputPipe& pipe) {
+    static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
+    const ssize_t size = ::read(pipe.fd.get(), buffer.get(), kReadBytes);
+    if (size < 0 && errno == EINTR) return true;
+    if (size < 0 && errno == EAGAIN) return false;
+    if (size <= 0) {
+      pipe.fd.reset();
+      return false;
+    }
+    const std::string_view data(buffer.get(), static_cast<size_t>(size));
+    const uint64_t offset = pipe.buffer.total_bytes();
+    if (observer_ != nullptr && written() <= job_.limits.output_total_bytes) {
+      observer_->OnOutput(pipe.stream, data, offset, Between(start_, Now()));
+    }
+    pipe.buffer.Append(data);
+    return true;
+  }
+
+  void WriteStdin() {
+    const std::string_view rest =
+        std::string_view(job_.stdin_data).substr(stdin_written_);
+    const ssize_t size = ::write(stdin_.get(), rest.data(), rest.size());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    // EPIPE: the program doesn't want more; that is its right.
+    if (size > 0) stdin_written_ += static_cast<size_t>(size);
+    if (size < 0 || stdin_written_ == job_.stdin_data.size()) stdin_.reset();
+  }
+
+  void Sample() {
+    const sandbox::MemorySample sample = jail_->SampleMemory();
+    peak_anonymous_ = std::max(peak_anonymous_, sample.anonymous_bytes);
+    peak_shared_ = std::max(peak_shared_, sample.shared_bytes);
+    peak_processes_ = std::max(peak_processes_, jail_->ProcessCount());
+  }
+
+  void CollectFacts() {
+    policy::RunFacts& facts = result_.facts;
+    const sandbox::JailCounters counters = jail_->ReadCounters();
+    facts.wait_status = wait_status_;
+    facts.kill = kill_;
+    facts.counters = counters.counters;
+    facts.oom_seen_after = oom_after_;
+    facts.filesystems = jail_->FilesystemFills();
+    facts.wall_time = Between(start_, end_);
+    facts.cpu_time = counters.cpu_total();
+    facts.peak_memory_bytes = counters.peak_memory_bytes;
+    facts.stdout_bytes = stdout_.buffer.total_bytes();
+    facts.stderr_bytes = stderr_.buffer.total_bytes();
+    facts.leftover_processes = leftover_;
+    Sample();
+    facts.peak_processes =
+        std::max({jail_->PeakProcesses().value_or(0), peak_processes_, 1u});
+    result_.cpu_user = counters.cpu_user;
+    result_.cpu_system = counters.cpu_system;
+    result_.peak_shared_bytes = peak_shared_;
+    // A run shorter than a sampling interval has no sample of its own memory:
+    // then it is what the peak leaves beside the files of the end.
+    const uint64_t derived = counters.peak_memory_bytes -
+                             std::min(counters.peak_memory_bytes, peak_shared_);
+    result_.peak_anonymous_bytes = std::max(peak_anonymous_, derived);
+    result_.verdict = policy::Decide(facts, job_.limits);
+  }
+
+  void CollectFiles() {
+    if (job_.fetch.empty()) return;
+    if (gone_ || !jail_->CollectFiles(job_.fetch, kMaxFiles).ok()) {
+      for (const std::string& path : job_.fetch) {
+        result_.files.push_back(
+            {.path = path, .error = FileError::kUnavailable});
+      }
+      return;
+    }
+    const Instant deadline = After(Now(), kCollectTimeout);
+    uint64_t budget = kMaxFileBytes;
+    for (bool done = false; !done;) {
+      struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
+      absl::StatusOr<std::optional<sandbox::JailEvent>> event = std::nullopt;
+      if (!Poll(&fd, 1, deadline) || !(event = jail_->NextEvent()).ok()) break;
+      if (!event->has_value()) continue;
+      if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
+        result_.files.push_back(ReadFile(*file, budget));
+      } else {
+        done = true;  // all sent, or init is gone
+      }
+    }
+  }
+
+  // The jail opened it, with the code's rights; what it is gets checked here,
+  // since a forged descriptor must not make the server read something else.
+  static FileResult ReadFile(const sandbox::FileEvent& event,
+                             uint64_t& budget) {
+    FileResult result;
+    result.path = event.path;
+    result.error = static_cast<FileError>(event.problem);
+    if (result.error != FileError::kNone) return result;
+    const int fd = event.file.get();
+    struct stat info = {};
+    struct statfs system = {};
+    if (::fstat(fd, &info) != 0 || ::fstatfs(fd, &system) != 0 ||
+        !S_ISREG(info.st_mode) || system.f_type != TMPFS_MAGIC) {
+      result.error = FileError::kNotRegular;
+      return result;
+    }
+    result.mode = info.st_mode & 07777;
+    result.size = static_cast<uint64_t>(info.st_size);
+    if (result.size > budget) {
+      result.error = FileError::kTooLarge;
+      return result;
+    }
+    result.content.resize(result.size);
+    size_t done = 0;
+    while (done < result.content.size()) {
+      const ssize_t size =
+          ::pread(fd, result.content.data() + done,
+                  result.content.size() - done, static_cast<off_t>(done));
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      done += static_cast<size_t>(size);
+    }
+    result.content.resize(done);
+    budget -= done;
+    return result;
+  }
+
+  JobResult Finish() {
+    result_.limits = job_.limits;
+    result_.start_time = start_time_;
+    result_.stdout_result = stdout_.buffer.Take();
+    result_.stderr_result = stderr_.buffer.Take();
+    Timings& timings = result_.timings;
+    timings.acquire = Between(began_, ready_);
+    timings.stage_in = Between(ready_, start_);
+    timings.run = Between(start_, end_);
+    timings.drain = Between(end_, end_of_drain_);
+    timings.stage_out = Between(end_of_drain_, Now());
+    for (const sandbox::StepTiming& step : jail_->steps()) {
+      timings.setup_steps.push_back(
+          {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
+           step.duration});
+    }
+    return std::move(result_);
+  }
+
+  sandbox::Sandbox& sandbox_;
+  const Job& job_;
+  CancelToken& cancel_;
+  JobObserver* const observer_;
+
+  std::unique_ptr<Jail> jail_;
+  OutputPipe stdout_;
+  OutputPipe stderr_;
+  os::Fd stdin_;
+  size_t stdin_written_ = 0;
+
+  Instant began_ = 0;
+  Instant ready_ = 0;
+  Instant start_ = 0;  // of the user's code
+  Instant end_ = 0;
+  Instant drain_began_ = 0;
+  Instant end_of_drain_ = 0;
+  absl::Time start_time_;
+
+  bool started_ = false;
+  bool exited_ = false;
+  bool gone_ = false;    // init is dead
+  bool ending_ = false;  // a kill was sent
+  std::optional<int> wait_status_;
+  std::optional<policy::Kill> kill_;
+  std::optional<absl::Duration> oom_after_;
+  uint32_t leftover_ = 0;
+  uint64_t peak_anonymous_ = 0;
+  uint64_t peak_shared_ = 0;
+  uint32_t peak_processes_ = 0;
+  JobResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, const Job& job,
+                                 CancelToken& cancel, JobObserver* observer) {
+  return Run(sandbox, job, cancel, observer).Execute();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,63 @@
+# Tests against the real daemon, with real jails over real gRPC. They need root.
+
+add_library(sandglass_test_support STATIC
+  support/client.cc
+  support/daemon.cc
+  support/daemon_fixture.cc
+  support/matchers.cc
+  support/process.cc
+  support/text.cc
+  support/wait.cc
+  support/workloads.cc)
+target_link_libraries(sandglass_test_support PUBLIC
+  sandglass_options sandglass_api_proto gRPC::grpc++ GTest::gtest GTest::gmock
+  absl::status absl::statusor absl::strings absl::time
+  nlohmann_json::nlohmann_json)
+target_compile_definitions(sandglass_test_support PRIVATE
+  SANDGLASSD_PATH="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandglassd"
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+# Sent into jails; static, so that it needs nothing there.
+add_executable(sandglass_probe payloads/probe.cc)
+target_link_libraries(sandglass_probe PRIVATE sandglass_options)
+target_compile_options(sandglass_probe PRIVATE -fno-sanitize=all)
+target_link_options(sandglass_probe PRIVATE -static -s -fno-sanitize=all)
+
+# A client that a test kills.
+add_executable(sandglass_stuck_client payloads/stuck_client.cc)
+target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
+
+add_executable(sandglass_e2e_test
+  e2e/bad_request_test.cc
+  e2e/crash_test.cc
+  e2e/files_test.cc
+  e2e/founding_test.cc
+  e2e/hostile_test.cc
+  e2e/inside_test.cc
+  e2e/limits_test.cc
+  e2e/load_test.cc
+  e2e/response_test.cc
+  e2e/service_test.cc
+  e2e/stream_test.cc
+  e2e/workloads_test.cc
+  security/posture_test.cc)
+target_link_libraries(sandglass_e2e_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+target_compile_definitions(sandglass_e2e_test PRIVATE
+  PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
+  STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
+add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)
+# The daemon is started by path; the tests below tests/e2e can be built alone.
+foreach(target sandglassd sandglass-spawner)
+  if(TARGET ${target})
+    add_dependencies(sandglass_e2e_test ${target})
+  endif()
+endforeach()
+
+# Each test has a process and so a daemon of its own here; run the binary itself
+# for one daemon a suite. The lock keeps tests from slowing each other on small
+# machines.
+gtest_discover_tests(sandglass_e2e_test
+  TEST_PREFIX "e2e."
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS e2e TIMEOUT 120 RESOURCE_LOCK sandglassd)

@@ -1,0 +1,405 @@
+// The jail as a program inside it finds it.
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/text.h"
+
+namespace sandglass::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Inside : public DaemonTest {
+ protected:
+  // Runs the probe with one argument inside a jail; its lines by name.
+  static std::map<std::string, std::vector<std::string>> Probe(
+      const std::string& what) {
+    std::ifstream file(PROBE_PATH, std::ios::binary);
+    v1::RunCodeRequest request = Bash("exec ./probe \"$1\"");
+    request.add_args(what);
+    v1::InputFile* probe = request.add_files();
+    probe->set_path("probe");
+    probe->set_content(std::string(std::istreambuf_iterator<char>(file), {}));
+    probe->set_executable(true);
+    const RunResult result = Run(request);
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    std::map<std::string, std::vector<std::string>> lines;
+    for (const std::string& line : Lines(result.response.stdout().data())) {
+      const size_t equals = line.find('=');
+      if (equals == std::string::npos) {
+        ADD_FAILURE() << "not a line of the probe: " << line;
+        continue;
+      }
+      lines[line.substr(0, equals)].push_back(line.substr(equals + 1));
+    }
+    return lines;
+  }
+
+  static std::string Output(const v1::RunCodeRequest& request) {
+    const RunResult result = Run(request);
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    return result.response.stdout().data();
+  }
+};
+
+struct Expected {
+  const char* name;
+  const char* result;  // alternatives are parted by "|"
+};
+
+void Compare(const std::map<std::string, std::vector<std::string>>& lines,
+             const std::vector<Expected>& table) {
+  std::map<std::string, std::string> expected;
+  for (const Expected& row : table) expected[row.name] = row.result;
+  for (const auto& [name, result] : expected) {
+    ASSERT_TRUE(lines.contains(name)) << "the probe did not try " << name;
+    const std::vector<std::string> allowed = absl::StrSplit(result, '|');
+    EXPECT_THAT(allowed, ::testing::Contains(lines.at(name).front())) << name;
+  }
+  for (const auto& [name, results] : lines) {
+    EXPECT_TRUE(expected.contains(name))
+        << name << "=" << results.front() << " is in no table";
+  }
+}
+
+TEST_F(Inside, DangerousCallsAreRefused) {
+  Compare(Probe("calls"),
+          {// No right can be had.
+           {"setuid-0", "EPERM"},
+           {"setgid-0", "EPERM"},
+           {"setresuid-0", "EPERM"},
+           {"setgroups", "EPERM"},
+           {"capset", "EPERM"},
+           {"kill-init", "EPERM"},
+           {"sethostname", "EPERM"},
+           {"chroot", "EPERM"},
+           {"mknod-device", "EPERM"},
+           {"raise-rlimit", "EPERM"},
+           {"nice-up", "EACCES"},
+           // No namespace can be made or entered, nothing mounted.
+           {"unshare-user", "EPERM"},
+           {"unshare-mount", "EPERM"},
+           {"unshare-net", "EPERM"},
+           {"clone-user", "EPERM"},
+           {"clone-net", "EPERM"},
+           {"clone-pid", "EPERM"},
+           {"clone3", "ENOSYS"},
+           {"setns", "EPERM"},
+           {"mount", "EPERM"},
+           {"remount-root", "EPERM"},
+           {"umount", "EPERM"},
+           {"pivot_root", "EPERM"},
+           {"open_tree", "EPERM"},
+           {"fsopen", "EPERM"},
+           {"move_mount", "EPERM"},
+           {"mount_setattr", "EPERM"},
+           {"open_by_handle_at", "EPERM"},
+           // Parts of the kernel that no program of ours needs.
+           {"ptrace", "EPERM"},
+           {"process_vm_readv", "EPERM"},
+           {"process_vm_writev", "EPERM"},
+           {"kcmp", "EPERM"},
+           {"pidfd_getfd", "EPERM"},
+           {"keyctl", "EPERM"},
+           {"add_key", "EPERM"},
+           {"request_key", "EPERM"},
+           {"bpf", "EPERM"},
+           {"perf_event_open", "EPERM"},
+           {"userfaultfd", "EPERM"},
+           {"io_uring_setup", "ENOSYS"},
+           {"io_uring_enter", "ENOSYS"},
+           {"io_uring_register", "ENOSYS"},
+           {"modify_ldt", "EPERM"},
+           {"iopl", "EPERM"},
+           {"syslog", "EPERM"},
+           {"reboot", "EPERM"},
+           {"init_module", "EPERM"},
+           {"kexec_load", "EPERM"},
+           {"swapon", "EPERM"},
+           {"acct", "EPERM"},
+           {"quotactl", "EPERM"},
+           {"clock_settime", "EPERM"},
+           {"fanotify_init", "EPERM"},
+           {"personality-no-randomize", "EPERM"},
+           {"seccomp-new-listener", "ENOSYS"},
+           {"ioctl-tiocsti", "EPERM"},
+           {"ioctl-tiocsti-high-bits", "EPERM"},
+           // Other doors into the kernel. One without 32-bit support answers
+           // the instruction itself with a signal.
+           {"x32-getpid", "ENOSYS"},
+           {"i386-getpid", "ENOSYS|SIGNAL"}});
+}
+
+TEST_F(Inside, OnlyHarmlessSocketsCanBeMade) {
+  Compare(Probe("sockets"), {{"unix", "OK"},
+                             {"inet", "OK"},
+                             {"inet6", "OK"},
+                             {"netlink-route", "OK"},
+                             {"netlink-netfilter", "EPROTONOSUPPORT"},
+                             {"packet", "EAFNOSUPPORT"},
+                             {"vsock", "EAFNOSUPPORT"},
+                             {"alg", "EAFNOSUPPORT"},
+                             {"bluetooth", "EAFNOSUPPORT"},
+                             {"xdp", "EAFNOSUPPORT"},
+                             {"key", "EAFNOSUPPORT"},
+                             {"tipc", "EAFNOSUPPORT"},
+                             {"inet-raw", "EPERM"},
+                             {"tcp-ulp", "EPERM"},
+                             {"unix-msg-oob", "EOPNOTSUPP"}});
+}
+
+TEST_F(Inside, TheNetworkIsALoopbackOfItsOwn) {
+  Compare(Probe("network"), {{"interface", "lo up"},
+                             {"link", "lo"},
+                             {"connect-loopback", "ECONNREFUSED"},
+                             {"connect-outside", "ENETUNREACH"},
+                             {"connect-resolver", "ENETUNREACH"},
+                             {"connect-metadata", "ENETUNREACH"},
+                             {"bind-high-port", "OK"},
+                             {"bind-low-port", "EACCES"},
+                             {"set-lo-down", "EPERM"}});
+}
+
+TEST_F(Inside, ThereIsExactlyOneNetworkLink) {
+  EXPECT_EQ(Output(Python("import socket\nprint(socket.if_nameindex())")),
+            "[(1, 'lo')]\n");
+}
+
+TEST_F(Inside, NamesDoNotResolveAndFailAtOnce) {
+  const RunResult result = Run(Python(R"(
+import socket
+try:
+    print(socket.getaddrinfo('example.com', 80))
+except socket.gaierror:
+    print('no name')
+print(socket.getaddrinfo('localhost', 80)[0][4][0] in ('127.0.0.1', '::1'))
+)"));
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(result.response.stdout().data(), "no name\nTrue\n");
+  EXPECT_LT(result.elapsed, absl::Seconds(10));
+}
+
+TEST_F(Inside, ProgramsMayUseTheirLoopback) {
+  EXPECT_EQ(Output(Python(R"(
+import socket, threading
+server = socket.create_server(('127.0.0.1', 0))
+def serve():
+    connection, _ = server.accept()
+    connection.sendall(b'hello')
+    connection.close()
+threading.Thread(target=serve).start()
+print(socket.create_connection(server.getsockname()).recv(10).decode())
+)")),
+            "hello\n");
+}
+
+TEST_F(Inside, OnlyThePlacesForWritingCanBeWritten) {
+  EXPECT_EQ(Output(Python(R"(
+import os
+def writable(path):
+    try:
+        with open(os.path.join(path, 'x'), 'w') as f: f.write('x')
+        return True
+    except OSError:
+        return False
+places = ['/', '/usr', '/usr/bin', '/usr/lib', '/etc', '/dev', '/proc', '/sys',
+          '/var', '/bin', '/opt', '/root', '/run', '/mnt', '/srv', '/boot']
+print([p for p in places if writable(p)])
+print([p for p in ['/tmp', '/workspace', '/dev/shm', os.path.expanduser('~')]
+       if not writable(p)])
+)")),
+            "[]\n[]\n");
+}
+
+TEST_F(Inside, NothingOfTheHostShowsThroughTheRoot) {
+  EXPECT_EQ(Output(Python(R"(
+import os
+for path in ('/root', '/home', '/var', '/sys', '/boot', '/run', '/mnt', '/srv',
+             '/media'):
+    try:
+        found = os.listdir(path)
+    except OSError:
+        found = []
+    if found: print(path, found)
+for path in ('/etc/shadow', '/etc/gshadow', '/etc/ssh', '/etc/sudoers',
+             '/etc/machine-id', '/etc/hostname', '/.dockerenv'):
+    if os.path.exists(path):
+        try:
+            print('has', path, len(open(path).read()))
+        except OSError:
+            pass
+)")),
+            "");
+}
+
+TEST_F(Inside, DevHoldsOnlyTheHarmless) {
+  const std::string out = Output(Python(R"(
+import os, stat
+nodes = []
+for directory, _, names in os.walk('/dev'):
+    for name in names:
+        path = os.path.join(directory, name)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISBLK(mode): print('block device', path)
+        if stat.S_ISCHR(mode): nodes.append(path)
+print(*sorted(nodes))
+open('/dev/null', 'w').write('x')
+print(len(open('/dev/urandom', 'rb').read(8)), open('/dev/zero', 'rb').read(1))
+)"));
+  const std::vector<std::string> lines = absl::StrSplit(out, '\n');
+  ASSERT_GE(lines.size(), 2U) << out;
+  const std::vector<std::string> nodes = absl::StrSplit(lines[0], ' ');
+  for (const std::string& node : nodes) {
+    EXPECT_THAT(node, AnyOf("/dev/null", "/dev/zero", "/dev/full",
+                            "/dev/random", "/dev/urandom"));
+  }
+  EXPECT_EQ(lines[1], "8 b'\\x00'");
+}
+
+TEST_F(Inside, DangerousPartsOfProcAreMasked) {
+  EXPECT_EQ(Output(Python(R"(
+import os
+def content(path):
+    try:
+        return open(path, 'rb').read(4096)
+    except OSError:
+        return b''
+def entries(path):
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+for path in ('/proc/kcore', '/proc/keys', '/proc/key-users', '/proc/timer_list',
+             '/proc/sched_debug', '/proc/kmsg', '/proc/latency_stats',
+             '/proc/sysrq-trigger', '/proc/kallsyms', '/proc/kpagecount',
+             '/proc/vmallocinfo', '/proc/slabinfo', '/proc/config.gz'):
+    if content(path): print('readable', path)
+for path in ('/proc/acpi', '/proc/scsi', '/proc/bus', '/proc/fs', '/proc/irq'):
+    if entries(path): print('listed', path)
+for path in ('/proc/sysrq-trigger', '/proc/sys/kernel/core_pattern',
+             '/proc/sys/kernel/hostname', '/proc/sys/vm/drop_caches',
+             '/proc/sys/net/ipv4/ip_forward', '/proc/self/uid_map',
+             '/proc/irq/default_smp_affinity'):
+    try:
+        os.close(os.open(path, os.O_WRONLY))
+        print('writable', path)
+    except OSError:
+        pass
+)")),
+            "");
+}
+
+TEST_F(Inside, InitGivesNothingAway) {
+  EXPECT_EQ(Output(Python(R"(
+import os
+for name in ('environ', 'mem', 'maps', 'stack', 'syscall', 'auxv', 'io'):
+    try:
+        if open('/proc/1/' + name, 'rb').read(16): print('readable', name)
+    except OSError:
+        pass
+for name in ('exe', 'root', 'cwd', 'ns/user'):
+    try:
+        print('link', name, os.readlink('/proc/1/' + name))
+    except OSError:
+        pass
+try:
+    print('fds', os.listdir('/proc/1/fd'))
+except OSError:
+    pass
+)")),
+            "");
+}
+
+TEST_F(Inside, TheProgramIsNobodySpecial) {
+  const std::string out = Output(Python(R"(
+import os, socket
+print(os.getuid() == os.geteuid() != 0, os.getgid() == os.getegid() != 0)
+print(os.getgroups() in ([], [os.getgid()]))
+print(os.getpid() != 1, os.getppid() in (0, 1), os.getsid(0) == os.getpid())
+print(sorted(int(f) for f in os.listdir('/proc/self/fd'))[:3])
+print(len(os.listdir('/proc/self/fd')))
+for line in open('/proc/self/status'):
+    if line.startswith(('Cap', 'NoNewPrivs', 'Seccomp:')): print(line.split()[1])
+print(socket.gethostname())
+)"));
+  const std::vector<std::string> lines = absl::StrSplit(out, '\n');
+  ASSERT_GE(lines.size(), 13U) << out;
+  EXPECT_EQ(lines[0], "True True");
+  EXPECT_EQ(lines[1], "True");
+  EXPECT_EQ(lines[2], "True True True");
+  EXPECT_EQ(lines[3], "[0, 1, 2]");
+  EXPECT_EQ(lines[4], "4") << "listing itself holds the fourth fd";
+  for (int i = 5; i < 10; ++i) {
+    EXPECT_EQ(lines[static_cast<size_t>(i)], "0000000000000000");
+  }
+  EXPECT_EQ(lines[10], "1");
+  EXPECT_EQ(lines[11], "2");
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof(host) - 1), 0);
+  EXPECT_NE(lines[12], host);
+  EXPECT_FALSE(lines[12].empty());
+}
+
+TEST_F(Inside, ItsControlGroupLooksLikeTheRoot) {
+  const std::string out = Output(Bash("cat /proc/self/cgroup"));
+  for (const std::string& line : Lines(out)) {
+    EXPECT_THAT(line, ::testing::EndsWith(":/")) << out;
+  }
+}
+
+TEST_F(Inside, EnvironmentAndCommandLineHoldNoSecret) {
+  const std::string out = Output(Bash(
+      "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' "
+      "'\\n'; env"));
+  EXPECT_THAT(out, Not(HasSubstr("do-not-leak-me")));
+  EXPECT_THAT(out, Not(HasSubstr("sandglass-test")));
+}
+
+TEST_F(Inside, SetuidProgramsGiveNoRights) {
+  EXPECT_EQ(Output(Bash(
+                "cp /bin/bash ./own && chmod 4755 ./own && ./own -p -c 'id -u' "
+                "> a; id -u > b; cmp a b && echo same")),
+            "same\n");
+}
+
+TEST_F(Inside, OrdinaryThingsWork) {
+  EXPECT_EQ(Output(Python(R"(
+import concurrent.futures, multiprocessing, sqlite3, subprocess, tempfile
+import threading, asyncio, ssl, hashlib, datetime, json, decimal
+def square(x):
+    return x * x
+if __name__ == '__main__':
+    with multiprocessing.get_context('fork').Pool(2) as pool:
+        print(pool.map(square, range(4)))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        print(sum(pool.map(square, range(10))))
+    database = sqlite3.connect('data.db')
+    database.execute('create table t (x)')
+    database.execute('insert into t values (42)')
+    database.commit()
+    print(database.execute('select x from t').fetchone()[0])
+    print(subprocess.run(['/bin/echo', 'child'], capture_output=True,
+                         text=True).stdout.strip())
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(b'x')
+    async def main():
+        p = await asyncio.create_subprocess_exec('/bin/true')
+        return await p.wait()
+    print(asyncio.run(main()))
+)")),
+            "[0, 1, 4, 9]\n285\n42\nchild\n0\n");
+}
+
+}  // namespace
+}  // namespace sandglass::testing

@@ -1,0 +1,14 @@
+# Real jails without the gRPC front; as root, on every CI run.
+add_executable(jail_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc
+  ${CMAKE_SOURCE_DIR}/server/job_runner.cc
+  ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
+  ${CMAKE_SOURCE_DIR}/server/output_buffer.cc)
+target_compile_definitions(jail_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
+target_link_libraries(jail_test PRIVATE sandglass_sandbox sandglass_seccomp
+  GTest::gtest absl::strings)
+add_dependencies(jail_test sandglass-spawner)
+add_test(NAME jail_test COMMAND jail_test)
+set_tests_properties(jail_test PROPERTIES LABELS "jail" TIMEOUT 120)

@@ -1,0 +1,335 @@
+#include "tests/support/daemon.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "tests/support/text.h"
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+constexpr absl::Duration kStopTimeout = absl::Seconds(20);
+constexpr absl::Duration kSettleTimeout = absl::Seconds(10);
+constexpr int kKeeperGraceMilliseconds = 5000;
+
+void WriteFile(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+// Body of the keeper. Only calls that are safe after a fork of a threaded
+// process. Ends with the daemon, or ends the daemon when the pipe's other end
+// (the test) is gone.
+[[noreturn]] void KeepDaemon(int pipe_fd, int daemon_pidfd) {
+  pollfd fds[2] = {{pipe_fd, POLLIN, 0}, {daemon_pidfd, POLLIN, 0}};
+  while (poll(fds, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (fds[1].revents == 0) {
+    syscall(SYS_pidfd_send_signal, daemon_pidfd, SIGTERM, nullptr, 0);
+    poll(&fds[1], 1, kKeeperGraceMilliseconds);
+    syscall(SYS_pidfd_send_signal, daemon_pidfd, SIGKILL, nullptr, 0);
+  }
+  _exit(0);
+}
+
+// The daemon of this build, unless $SANDGLASS_TEST_DAEMON names another, such
+// as an installed one.
+std::string DaemonPath() {
+  const char* named = std::getenv("SANDGLASS_TEST_DAEMON");
+  return named != nullptr && *named != '\0' ? named : SANDGLASSD_PATH;
+}
+
+bool IsOwnGroup(const std::string& group,
+                const std::vector<std::string>& of_test) {
+  return group.find("sandglass") != std::string::npos &&
+         std::find(of_test.begin(), of_test.end(), group) == of_test.end();
+}
+
+std::vector<std::string> MountsNaming(const std::string& text) {
+  std::vector<std::string> mounts;
+  for (const std::string& line : Lines(ReadProc(getpid(), "mountinfo"))) {
+    if (line.find(text) != std::string::npos) mounts.push_back(line);
+  }
+  return mounts;
+}
+
+}  // namespace
+
+std::string MakeTestDirectory() {
+  std::string path = "/tmp/sandglass-test-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return "";
+  chmod(path.c_str(), 0755);
+  return path;
+}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
+    const DaemonOptions& options) {
+  if (geteuid() != 0) {
+    return absl::PermissionDeniedError(
+        "this test starts a real sandglassd, which needs root: run it as root "
+        "(it is not skipped, since then nothing would be tested)");
+  }
+  std::unique_ptr<Daemon> daemon(new Daemon());
+  if (absl::Status status = daemon->Launch(options); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = daemon->WaitUntilServing(options.start_timeout);
+      !status.ok()) {
+    return absl::Status(
+        status.code(),
+        absl::StrCat(status.message(), "; its log ends:\n", daemon->LogTail()));
+  }
+  daemon->Remember();
+  return daemon;
+}
+
+absl::Status Daemon::Launch(const DaemonOptions& options) {
+  owns_directory_ = options.directory.empty();
+  directory_ = owns_directory_ ? MakeTestDirectory() : options.directory;
+  if (directory_.empty()) {
+    return absl::ErrnoToStatus(errno, "can't make a directory in /tmp");
+  }
+  socket_path_ = absl::StrCat(directory_, "/sock");
+  address_ = absl::StrCat("unix:", socket_path_);
+  log_path_ = absl::StrCat(directory_, "/log");
+  client_ = std::make_unique<Client>(address_);
+
+  std::vector<std::string> arguments = {DaemonPath(), "--listen", address_,
+                                        "--state-dir",
+                                        absl::StrCat(directory_, "/state")};
+  if (options.config) {
+    const std::string path = absl::StrCat(directory_, "/config.json");
+    WriteFile(path, *options.config);
+    arguments.insert(arguments.end(), {"--config", path});
+  }
+  arguments.insert(arguments.end(), options.extra_arguments.begin(),
+                   options.extra_arguments.end());
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  // The secret must never be seen inside a jail; tests look for it there.
+  std::string path_variable = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  std::string secret_variable = "SANDGLASS_TEST_SECRET=do-not-leak-me";
+  char* environment[] = {path_variable.data(), secret_variable.data(), nullptr};
+
+  const os::Fd log(
+      open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const os::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const pid_t child = fork();
+  if (child == 0) {
+    // Only calls that are safe after a fork of a threaded process.
+    dup2(null.get(), 0);
+    dup2(log.get(), 1);
+    dup2(log.get(), 2);
+    setsid();
+    execve(argv[0], argv.data(), environment);
+    (void)!write(2, argv[0], strlen(argv[0]));
+    const char message[] = ": can't execute it\n";
+    (void)!write(2, message, sizeof(message) - 1);
+    _exit(127);
+  }
+  if (child < 0) return absl::ErrnoToStatus(errno, "can't fork");
+  const std::optional<Process> process = FindProcess(child);
+  process_ = process.value_or(Process{child, 0});
+  return StartKeeper();
+}
+
+absl::Status Daemon::StartKeeper() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "can't make the keeper's pipe");
+  }
+  const os::Fd read_end(ends[0]);
+  keeper_pipe_ = os::Fd(ends[1]);
+  const os::Fd pidfd(
+      static_cast<int>(syscall(SYS_pidfd_open, process_.pid, 0)));
+  if (!pidfd.valid()) return absl::ErrnoToStatus(errno, "can't open a pidfd");
+  keeper_ = fork();
+  if (keeper_ == 0) {
+    // Of all that a fork copies only these two are kept: an inherited write end
+    // would hide the test's death.
+    const int pipe_copy = 3;
+    const int pidfd_copy = 4;
+    const int pipe_high = fcntl(read_end.get(), F_DUPFD, 10);
+    const int pidfd_high = fcntl(pidfd.get(), F_DUPFD, 10);
+    dup2(pipe_high, pipe_copy);
+    dup2(pidfd_high, pidfd_copy);
+    syscall(SYS_close_range, 5U, ~0U, 0U);
+    syscall(SYS_close_range, 0U, 2U, 0U);
+    setsid();
+    KeepDaemon(pipe_copy, pidfd_copy);
+  }
+  if (keeper_ < 0) return absl::ErrnoToStatus(errno, "can't fork the keeper");
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::WaitUntilServing(absl::Duration timeout) {
+  const bool done = WaitUntil(
+      [&] {
+        return Wait(absl::ZeroDuration()).has_value() || client_->Serving();
+      },
+      timeout);
+  if (wait_status_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sandglassd ended before it was ready, wait status ", *wait_status_));
+  }
+  if (!done) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "sandglassd was not SERVING within ", absl::FormatDuration(timeout)));
+  }
+  return absl::OkStatus();
+}
+
+Daemon::~Daemon() {
+  if (process_.pid > 0 && !wait_status_) {
+    Signal(SIGKILL);
+    Wait(kStopTimeout);
+  }
+  keeper_pipe_ = os::Fd();
+  if (keeper_ > 0) waitpid(keeper_, nullptr, 0);
+  if (owns_directory_ && !directory_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+}
+
+void Daemon::Remember() {
+  std::set<Process> seen(seen_.begin(), seen_.end());
+  std::set<std::string> groups(groups_.begin(), groups_.end());
+  const std::vector<std::string> of_test = GroupsOf(getpid());
+  for (const Process& process : Processes()) {
+    seen.insert(process);
+    for (const std::string& group : GroupsOf(process.pid)) {
+      if (IsOwnGroup(group, of_test)) groups.insert(group);
+    }
+  }
+  seen_.assign(seen.begin(), seen.end());
+  groups_.assign(groups.begin(), groups.end());
+}
+
+std::optional<int> Daemon::Wait(absl::Duration timeout) {
+  if (wait_status_) return wait_status_;
+  WaitUntil(
+      [&] {
+        int status = 0;
+        const pid_t ended = waitpid(process_.pid, &status, WNOHANG);
+        if (ended == process_.pid) wait_status_ = status;
+        return ended != 0;
+      },
+      timeout);
+  return wait_status_;
+}
+
+absl::Status Daemon::Stop() {
+  Remember();
+  Signal(SIGTERM);
+  const std::optional<int> status = Wait(kStopTimeout);
+  if (!status) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "sandglassd did not end within ", absl::FormatDuration(kStopTimeout),
+        " of SIGTERM; its log ends:\n", LogTail()));
+  }
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) {
+    return absl::InternalError(
+        absl::StrCat("sandglassd ended with wait status ", *status,
+                     " and not with exit code 0; its log ends:\n", LogTail()));
+  }
+  const Leftovers leftovers = FindLeftovers(kSettleTimeout);
+  if (!leftovers.all.empty()) {
+    return absl::InternalError(absl::StrCat(
+        "sandglassd left behind: ", absl::StrJoin(leftovers.all, "; "),
+        "; its log ends:\n", LogTail()));
+  }
+  return absl::OkStatus();
+}
+
+Leftovers Daemon::FindLeftovers(absl::Duration timeout, bool expect_no_groups) {
+  Leftovers leftovers;
+  WaitUntil(
+      [&] {
+        leftovers = LookForLeftovers(expect_no_groups);
+        return leftovers.all.empty();
+      },
+      timeout);
+  return leftovers;
+}
+
+Leftovers Daemon::LookForLeftovers(bool expect_no_groups) const {
+  Leftovers leftovers;
+  std::set<Process> alive;
+  for (const Process& process : seen_) {
+    if (IsAlive(process)) alive.insert(process);
+  }
+  for (const Process& process : ProcessesInGroups(groups_)) {
+    alive.insert(process);
+  }
+  for (const Process& process : alive) {
+    leftovers.all.push_back(absl::StrCat("process ", Describe(process)));
+  }
+  if (!expect_no_groups) return leftovers;
+  for (const std::string& group : groups_) {
+    const std::string path = GroupDirectory(group);
+    std::error_code error;
+    if (!path.empty() && std::filesystem::exists(path, error)) {
+      leftovers.all.push_back(absl::StrCat("cgroup ", path));
+    }
+  }
+  for (const std::string& mount : MountsNaming(directory_)) {
+    leftovers.all.push_back(absl::StrCat("mount ", mount));
+  }
+  if (std::filesystem::exists(std::filesystem::symlink_status(socket_path_))) {
+    leftovers.all.push_back(absl::StrCat("socket ", socket_path_));
+  }
+  return leftovers;
+}
+
+std::string Daemon::LogTail(size_t lines) const {
+  std::ifstream file(log_path_, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  std::vector<std::string> all = absl::StrSplit(content.str(), '\n');
+  if (all.size() > lines) {
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(lines));
+  }
+  return absl::StrJoin(all, "\n");
+}
+
+std::string MakeMarker() {
+  static int count = 0;
+  return absl::StrCat("marker-", getpid(), "-", absl::ToUnixMicros(absl::Now()),
+                      "-", ++count);
+}
+
+std::vector<Process> WaitForMarked(const Daemon& daemon,
+                                   const std::string& marker) {
+  std::vector<Process> found;
+  WaitUntil(
+      [&] {
+        found = FindByCommand(daemon.pid(), marker);
+        return !found.empty();
+      },
+      absl::Seconds(10));
+  return found;
+}
+
+}  // namespace sandglass::testing

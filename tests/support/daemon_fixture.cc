@@ -1,0 +1,98 @@
+#include "tests/support/daemon_fixture.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+constexpr absl::Duration kSettleTimeout = absl::Seconds(10);
+
+std::vector<Process> NewProcesses(const Daemon& daemon,
+                                  const std::vector<Process>& before) {
+  std::vector<Process> fresh;
+  for (const Process& process : daemon.Processes()) {
+    if (std::find(before.begin(), before.end(), process) == before.end()) {
+      fresh.push_back(process);
+    }
+  }
+  return fresh;
+}
+
+}  // namespace
+
+std::unique_ptr<Daemon> DaemonTest::daemon_;
+absl::Status DaemonTest::start_status_;
+
+void DaemonTest::SetUpTestSuite() {
+  // A failure is kept for SetUp: from here gtest would skip the suite's tests,
+  // and ctest would count them as skipped and not as failed.
+  auto daemon = Daemon::Start();
+  start_status_ = daemon.status();
+  if (daemon.ok()) daemon_ = *std::move(daemon);
+}
+
+void DaemonTest::TearDownTestSuite() {
+  if (daemon_ == nullptr) return;
+  const absl::Status status = daemon_->Stop();
+  daemon_.reset();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+void DaemonTest::SetUp() {
+  ASSERT_TRUE(start_status_.ok()) << start_status_.message();
+  before_ = daemon_->Processes();
+}
+
+void DaemonTest::TearDown() {
+  if (daemon_ == nullptr) return;
+  if (daemon_->Wait(absl::ZeroDuration())) {
+    ADD_FAILURE() << "the daemon ended in this test";
+  } else {
+    daemon_->Remember();
+    v1::ListRunsRequest request;
+    request.add_states(v1::RUN_STATE_QUEUED);
+    request.add_states(v1::RUN_STATE_RUNNING);
+    v1::ListRunsResponse runs;
+    grpc::Status status;
+    EXPECT_TRUE(WaitUntil(
+        [&] {
+          status = client().List(request, &runs);
+          return status.ok() && runs.runs().empty();
+        },
+        kSettleTimeout))
+        << "runs are left: " << Describe(status) << runs.ShortDebugString();
+    std::vector<Process> fresh;
+    EXPECT_TRUE(WaitUntil(
+        [&] {
+          fresh = NewProcesses(*daemon_, before_);
+          return fresh.empty();
+        },
+        kSettleTimeout))
+        << "processes are left: " << Describe(fresh);
+  }
+  if (HasFailure()) {
+    std::cerr << "--- end of the daemon's log:\n" << daemon_->LogTail() << "\n";
+  }
+}
+
+void OwnDaemonTest::StartDaemon(const DaemonOptions& options) {
+  auto daemon = Daemon::Start(options);
+  ASSERT_TRUE(daemon.ok()) << daemon.status().message();
+  daemon_ = *std::move(daemon);
+}
+
+void OwnDaemonTest::StopDaemon() {
+  const absl::Status status = daemon_->Stop();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+void OwnDaemonTest::TearDown() {
+  if (daemon_ != nullptr && HasFailure()) {
+    std::cerr << "--- end of the daemon's log:\n" << daemon_->LogTail() << "\n";
+  }
+}
+
+}  // namespace sandglass::testing

@@ -1,0 +1,13 @@
+add_executable(policy_test
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_hints_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc)
+target_link_libraries(policy_test PRIVATE
+  sandglass_policy sandglass_paths absl::strings GTest::gmock_main)
+target_compile_definitions(policy_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+include(GoogleTest)
+gtest_discover_tests(policy_test)

@@ -1,0 +1,254 @@
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <ostream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "policy/language.h"
+
+namespace sandglass::policy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr char kShipped[] = SANDGLASS_SOURCE_DIR "/policy/data/languages";
+
+// A language with nothing wrong.
+Language Good() {
+  return {.id = "toy",
+          .name = "Toy",
+          .aliases = {"t", "toy++"},
+          .extensions = {".toy"},
+          .interpreters = {"toyc"},
+          .source_file = "main.toy",
+          .run = {"/usr/bin/toy", "${source}"},
+          .version = {"/usr/bin/toy", "-V"}};
+}
+
+std::string CreateError(std::vector<Language> languages) {
+  return std::string(
+      LanguageTable::Create(std::move(languages)).status().message());
+}
+
+TEST(ShippedLanguages, PythonAndBashAreFoundByTheirNames) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (const char* name : {"python", "py", "python3", "Python", "PY"}) {
+    ASSERT_NE(table->Find(name), nullptr) << name;
+    EXPECT_EQ(table->Find(name)->id, "python");
+  }
+  for (const char* name : {"bash", "sh", "shell", "SH"}) {
+    ASSERT_NE(table->Find(name), nullptr) << name;
+    EXPECT_EQ(table->Find(name)->id, "bash");
+  }
+}
+
+TEST(ShippedLanguages, RunTheDistributionsInterpreters) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->Find("python")->run,
+              ElementsAre("/usr/bin/python3", "${source}"));
+  EXPECT_THAT(table->Find("bash")->run, ElementsAre("/bin/bash", "${source}"));
+  EXPECT_THAT(table->Find("python")->compile, IsEmpty());
+}
+
+TEST(ShippedLanguages, EnvThatActsAtStartIsNamedAsSuch) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  const Language& python = *table->Find("python");
+  EXPECT_THAT(python.start_env, Contains("PYTHONHASHSEED"));
+  EXPECT_THAT(python.start_env, Contains("LD_PRELOAD"));
+  for (const auto& [name, value] : python.env) {
+    EXPECT_THAT(python.start_env, Contains(name));
+  }
+}
+
+TEST(LanguageTable, UnknownNameFindsNothing) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (const char* name : {"", "cobol", "pyth", "python ", "py\n"}) {
+    EXPECT_EQ(table->Find(name), nullptr) << name;
+  }
+  EXPECT_EQ(table->Find(std::string_view("py\0", 3)), nullptr);
+}
+
+TEST(LanguageTable, AcceptsACompiledLanguage) {
+  Language language = Good();
+  language.compile = {"/usr/bin/toyc", "-o", "a.out", "${source}"};
+  language.run = {"/workspace/a.out"};
+  EXPECT_EQ(CreateError({language}), "");
+}
+
+struct RuleCase {
+  const char* name;
+  std::function<void(Language&)> spoil;
+  const char* message;
+};
+void PrintTo(const RuleCase& c, std::ostream* out) { *out << c.name; }
+
+class RefusedLanguage : public ::testing::TestWithParam<RuleCase> {};
+
+TEST_P(RefusedLanguage, IsToldWithPointer) {
+  ASSERT_EQ(CreateError({Good()}), "");
+  Language language = Good();
+  GetParam().spoil(language);
+  EXPECT_THAT(CreateError({language}), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    LanguageTable, RefusedLanguage,
+    ::testing::Values(
+        RuleCase{"Id", [](Language& l) { l.id = "C++"; }, "/: the id \"C++\""},
+        RuleCase{"EmptyName", [](Language& l) { l.name = ""; },
+                 "language toy: /name: is empty"},
+        RuleCase{"AliasUpperCase",
+                 [](Language& l) {
+                   l.aliases = {"a", "B"};
+                 },
+                 "/aliases/1: aliases match"},
+        RuleCase{"AliasEmpty", [](Language& l) { l.aliases = {""}; },
+                 "/aliases/0: aliases match"},
+        RuleCase{"ExtensionWithoutDot",
+                 [](Language& l) { l.extensions = {"toy"}; },
+                 "/extensions/0: expected an extension"},
+        RuleCase{"ExtensionOnlyDot", [](Language& l) { l.extensions = {"."}; },
+                 "/extensions/0: expected an extension"},
+        RuleCase{"InterpreterPath",
+                 [](Language& l) { l.interpreters = {"/usr/bin/toy"}; },
+                 "/interpreters/0: expected a name"},
+        RuleCase{"SourceFilePath",
+                 [](Language& l) { l.source_file = "../main.toy"; },
+                 "/source_file: expected a name"},
+        RuleCase{"SourceFileEmpty", [](Language& l) { l.source_file = ""; },
+                 "/source_file: expected a name"},
+        RuleCase{"NoRun", [](Language& l) { l.run = {}; }, "/run: is empty"},
+        RuleCase{"NoVersion", [](Language& l) { l.version = {}; },
+                 "/version: is empty"},
+        RuleCase{"RelativeRun",
+                 [](Language& l) {
+                   l.run = {"toy", "${source}"};
+                 },
+                 "/run/0: \"toy\" is no absolute path"},
+        RuleCase{"RunWithoutSource",
+                 [](Language& l) { l.run = {"/usr/bin/toy"}; },
+                 "/run: no word has \"${source}\""},
+        RuleCase{"CompileWithoutSource",
+                 [](Language& l) { l.compile = {"/usr/bin/toyc"}; },
+                 "/compile: no word has \"${source}\""},
+        RuleCase{"UnknownPlaceholder",
+                 [](Language& l) { l.run.push_back("x${output}"); },
+                 "/run/2: \"${source}\" is the only placeholder"},
+        RuleCase{"VersionWithSource",
+                 [](Language& l) { l.version.push_back("${source}"); },
+                 "/version: there is no"},
+        RuleCase{"EnvName",
+                 [](Language& l) {
+                   l.env = {{"1A", "x"}};
+                 },
+                 "/env/1A: names match"},
+        RuleCase{"StartEnvName", [](Language& l) { l.start_env = {"A B"}; },
+                 "/start_env/0: names match"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(LanguageTable, ANameMayStandForOneLanguageOnly) {
+  Language other = Good();
+  other.id = "other";
+  other.aliases = {"toy"};
+  other.extensions = {".other", ".toy"};
+  other.interpreters = {"toyc"};
+  EXPECT_EQ(CreateError({Good(), other}),
+            "language other: /aliases/0: \"toy\" already stands for toy\n"
+            "language other: /extensions/1: \".toy\" already stands for toy\n"
+            "language other: /interpreters/0: \"toyc\" already stands for toy");
+}
+
+TEST(LanguageTable, AnAliasThatRepeatsItsOwnIdIsRefused) {
+  Language language = Good();
+  language.aliases = {"toy"};
+  EXPECT_THAT(CreateError({language}), HasSubstr("already stands for toy"));
+}
+
+// Loads one file's text as the language "toy".
+absl::StatusOr<LanguageTable> LoadText(std::string_view text) {
+  const std::string directory = ::testing::TempDir() + "/policy_languages";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/toy.json") << text;
+  auto table = LanguageTable::Load(directory);
+  std::filesystem::remove_all(directory);
+  return table;
+}
+
+TEST(LanguageTableLoad, ReadsEveryKey) {
+  const auto table = LoadText(R"({"name": "Toy", "aliases": ["t"],
+    "extensions": [".toy"], "interpreters": ["toyc"], "source_file": "m.toy",
+    "compile": ["/bin/c", "${source}"], "run": ["/workspace/a"],
+    "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
+    "start_env": ["TOY"]})");
+  ASSERT_TRUE(table.ok()) << table.status();
+  const Language* toy = table->Find("T");
+  ASSERT_NE(toy, nullptr);
+  EXPECT_EQ(toy->id, "toy");
+  EXPECT_EQ(toy->name, "Toy");
+  EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
+  EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
+  EXPECT_EQ(toy->source_file, "m.toy");
+  EXPECT_THAT(toy->compile, ElementsAre("/bin/c", "${source}"));
+  EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
+  EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
+  EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
+  EXPECT_EQ(toy->package, "toy-lang");
+  EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
+}
+
+struct FileCase {
+  const char* name;
+  const char* text;
+  const char* message;
+};
+void PrintTo(const FileCase& c, std::ostream* out) { *out << c.name; }
+
+class RefusedLanguageFile : public ::testing::TestWithParam<FileCase> {};
+
+TEST_P(RefusedLanguageFile, IsToldWithFileAndPointer) {
+  const auto table = LoadText(GetParam().text);
+  EXPECT_EQ(table.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(table.status().message()),
+              HasSubstr(std::string("/toy.json: ") + GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    LanguageTable, RefusedLanguageFile,
+    ::testing::Values(
+        FileCase{"Syntax", "{,}", "parse error at line 1, column 2"},
+        FileCase{"MissingKey", R"({"name": "T"})",
+                 "/source_file: missing; it is required"},
+        FileCase{
+            "UnknownKey",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "alias": ["t"]})",
+            "/alias: unknown key; did you mean \"aliases\"?"},
+        FileCase{"WrongType",
+                 R"({"name": "T", "source_file": "m", "run": "/b ${source}",
+                    "version": ["/b"]})",
+                 "/run: expected a list of strings"},
+        FileCase{"Duplicate", R"({"name": "T", "name": "U"})",
+                 "/name: the key is given twice"},
+        FileCase{"BadValue",
+                 R"({"name": "T", "source_file": "a/b",
+                    "run": ["/b", "${source}"], "version": ["/b"]})",
+                 "/source_file: expected a name"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(LanguageTableLoad, MissingDirectoryIsNotFound) {
+  EXPECT_EQ(LanguageTable::Load("/no/such").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace sandglass::policy
