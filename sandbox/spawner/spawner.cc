@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -17,6 +16,8 @@
 #include "sandbox/jailed/init.h"
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/netns.h"
@@ -217,7 +218,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     netns = std::move(spare_netns_.front());
     spare_netns_.pop_front();
   }
-  if (!EnterNetns(netns)) return give_up();
+  if (!os::EnterNetworkNamespace(netns)) return give_up();
 
   const internal::Template& wanted = *FindTemplate(request.template_name());
   absl::StatusOr<std::pair<os::Fd, os::Fd>> control = os::SeqPacketPair();
@@ -239,8 +240,8 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   int pidfd = -1;
   pid_t init = -1;
   if (control.ok()) {
-    init = os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-                                CLONE_NEWIPC | CLONE_NEWUTS,
+    init = os::Clone3({.flags = os::kNewUser | os::kNewPid | os::kNewMount |
+                                os::kNewIpc | os::kNewUts,
                        .cgroup_fd = group.cgroup.v2().get(),
                        .pidfd = &pidfd});
   }
@@ -252,7 +253,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
 
   clock.Begin(SetupStep::kLeaveNetns);
   // Left in a jail's network namespace, every later jail would share it.
-  if (!EnterNetns(home_netns_)) ::abort();
+  if (!os::EnterNetworkNamespace(home_netns_)) ::abort();
   if (init < 0) {
     clock.Begin(SetupStep::kCloneInit);
     errno = clone_error;
