@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -88,7 +89,10 @@ absl::string_view MissingCommand(absl::string_view text) {
 
 void Add(std::vector<Hint>& hints, absl::string_view id,
          absl::string_view message) {
-  hints.push_back({std::string(id), std::string(message)});
+  Hint hint;
+  hint.id.assign(id.data(), id.size());
+  hint.message.assign(message.data(), message.size());
+  hints.push_back(std::move(hint));
 }
 
 void AddLimitHints(const HintFacts& facts, absl::string_view text,

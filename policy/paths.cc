@@ -155,8 +155,9 @@ absl::Status ValidateRelativePath(std::string_view path) {
       return Refuse(path,
                     "has an empty segment (\"//\" or a \"/\" at its end)");
     }
-    if (segment == ".")
+    if (segment == ".") {
       return Refuse(path, "has a \".\" segment; leave it out");
+    }
     if (segment == "..") {
       return Refuse(path, "has a \"..\" segment; it could leave /workspace");
     }

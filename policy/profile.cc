@@ -22,28 +22,31 @@ std::string FieldPath(std::string_view prefix, LimitKind kind) {
                       separator, absl::string_view(name.data(), name.size()));
 }
 
+uint64_t ReadLimit(JsonObject& object, const LimitField& field,
+                   uint64_t fallback) {
+  const std::string_view name = LimitName(field.kind);
+  switch (field.unit) {
+    case LimitUnit::kNanoseconds: {
+      const DurationRange range{absl::Nanoseconds(field.min),
+                                absl::Nanoseconds(field.max)};
+      const absl::Duration duration =
+          object.Duration(name, range, absl::Nanoseconds(fallback));
+      return static_cast<uint64_t>(
+          std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration)));
+    }
+    case LimitUnit::kBytes:
+      return object.ByteSize(name, {field.min, field.max}, fallback);
+    case LimitUnit::kCount:
+      break;
+  }
+  return object.Unsigned(name, {field.min, field.max}, fallback);
+}
+
 // Reads one object of limits over `limits`: keys that it lacks stay as they
 // are.
 void ReadLimits(JsonObject object, Limits& limits) {
   for (const LimitField& field : kLimitFields) {
-    const std::string_view name = LimitName(field.kind);
-    const uint64_t before = field.get(limits);
-    const UnsignedRange range{field.min, field.max};
-    uint64_t value = before;
-    switch (field.unit) {
-      case LimitUnit::kNanoseconds:
-        value = static_cast<uint64_t>(absl::ToInt64Nanoseconds(object.Duration(
-            name, {absl::Nanoseconds(field.min), absl::Nanoseconds(field.max)},
-            absl::Nanoseconds(before))));
-        break;
-      case LimitUnit::kBytes:
-        value = object.ByteSize(name, range, before);
-        break;
-      case LimitUnit::kCount:
-        value = object.Unsigned(name, range, before);
-        break;
-    }
-    field.set(limits, value);
+    field.set(limits, ReadLimit(object, field, field.get(limits)));
   }
 }
 

@@ -161,7 +161,8 @@ absl::Status EnableControllers(const CgroupHost& host,
   if (host.memory_v1_parent.empty() && host.v2_has_memory) {
     wanted.push_back("+memory");
   }
-  if (host.pids_v1_parent.empty() && host.v2_has_pids) wanted.push_back("+pids");
+  if (host.pids_v1_parent.empty() && host.v2_has_pids)
+    wanted.push_back("+pids");
   if (host.cpu_v1_parent.empty() && host.v2_has_cpu) wanted.push_back("+cpu");
   if (wanted.empty()) return absl::OkStatus();
   const std::string path = group + "/cgroup.subtree_control";
@@ -245,9 +246,8 @@ absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
                                           const std::string& roots_file) {
   CgroupTree tree;
   std::set<std::string> roots;
-  for (const std::string& parent :
-       {host.v2_parent, host.memory_v1_parent, host.pids_v1_parent,
-        host.cpu_v1_parent}) {
+  for (const std::string& parent : {host.v2_parent, host.memory_v1_parent,
+                                    host.pids_v1_parent, host.cpu_v1_parent}) {
     if (!parent.empty()) roots.insert(parent + "/" + instance);
   }
   tree.roots.assign(roots.begin(), roots.end());
@@ -281,8 +281,8 @@ absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
   if (!IsRealRoot(host.v2_parent) && IsOurs(host.v2_parent)) {
     const std::string supervisor = v2_root + "/supervisor";
     if (!MakeDir(supervisor)) return os::ErrnoStatus("mkdir ", supervisor);
-    const absl::StatusOr<std::string> rest = os::ReadSmallFile(
-        AT_FDCWD, (host.v2_parent + "/cgroup.procs").c_str());
+    const absl::StatusOr<std::string> rest =
+        os::ReadSmallFile(AT_FDCWD, (host.v2_parent + "/cgroup.procs").c_str());
     if (rest.ok() && !rest->empty() &&
         !os::WriteControlFile(AT_FDCWD, (supervisor + "/cgroup.procs").c_str(),
                               absl::StrCat(::getppid()))) {

@@ -55,9 +55,9 @@ void Add(HostReport& report, const Trial& trial) {
       {trial.name,
        trial.error == 0 ? LayerState::kInForce : LayerState::kNotAvailable,
        trial.required,
-       trial.error == 0 ? trial.detail
-                        : absl::StrCat("trial failed: ",
-                                       std::strerror(trial.error))});
+       trial.error == 0
+           ? trial.detail
+           : absl::StrCat("trial failed: ", std::strerror(trial.error))});
 }
 
 void ProbeNamespaces(HostReport& report) {
@@ -67,27 +67,25 @@ void ProbeNamespaces(HostReport& report) {
     uint64_t flag;
   };
   static constexpr Namespace kNamespaces[] = {
-      {"user-namespace", CLONE_NEWUSER}, {"pid-namespace", CLONE_NEWPID},
-      {"mount-namespace", CLONE_NEWNS},  {"network-namespace", CLONE_NEWNET},
-      {"ipc-namespace", CLONE_NEWIPC},   {"uts-namespace", CLONE_NEWUTS},
+      {"user-namespace", CLONE_NEWUSER},    {"pid-namespace", CLONE_NEWPID},
+      {"mount-namespace", CLONE_NEWNS},     {"network-namespace", CLONE_NEWNET},
+      {"ipc-namespace", CLONE_NEWIPC},      {"uts-namespace", CLONE_NEWUTS},
       {"cgroup-namespace", CLONE_NEWCGROUP}};
   for (const Namespace& ns : kNamespaces) {
-    Add(report, {ns.name, true, "own for each jail",
-                 TryInChild(ns.flag, nothing)});
+    Add(report,
+        {ns.name, true, "own for each jail", TryInChild(ns.flag, nothing)});
   }
-  Add(report,
-      {"mount-api", true, "detached trees with attributes (Linux 5.12)",
-       TryInChild(CLONE_NEWNS, [] {
-         const os::Fd tree = os::CloneTree("/usr");
-         return tree.valid() && os::SetTreeAttributes(tree, 0);
-       })});
-  Add(report,
-      {"fresh-proc", true, "/proc of each jail shows that jail only",
-       TryInChild(CLONE_NEWNS | CLONE_NEWPID, [] {
-         return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ==
-                    0 &&
-                ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
-       })});
+  Add(report, {"mount-api", true, "detached trees with attributes (Linux 5.12)",
+               TryInChild(CLONE_NEWNS, [] {
+                 const os::Fd tree = os::CloneTree("/usr");
+                 return tree.valid() && os::SetTreeAttributes(tree, 0);
+               })});
+  Add(report, {"fresh-proc", true, "/proc of each jail shows that jail only",
+               TryInChild(CLONE_NEWNS | CLONE_NEWPID, [] {
+                 return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE,
+                                nullptr) == 0 &&
+                        ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
+               })});
 }
 
 void ProbeSeccomp(HostReport& report) {
@@ -109,10 +107,9 @@ void ProbeLandlock(HostReport& report) {
   const int abi = report.landlock_abi;
   const auto add = [&](const char* name, bool required, bool there,
                        std::string detail) {
-    report.layers.push_back({name,
-                             there ? LayerState::kInForce
-                                   : LayerState::kNotAvailable,
-                             required, std::move(detail)});
+    report.layers.push_back(
+        {name, there ? LayerState::kInForce : LayerState::kNotAvailable,
+         required, std::move(detail)});
   };
   add("landlock", true, abi >= 1,
       abi >= 1 ? absl::StrCat("ABI ", abi, ": file system rules")
@@ -126,14 +123,13 @@ void ProbeCgroups(HostReport& report) {
   const absl::StatusOr<CgroupHost> host = FindCgroups("");
   const auto add = [&](const char* name, bool required, bool there,
                        std::string detail) {
-    report.layers.push_back({name,
-                             there ? LayerState::kInForce
-                                   : LayerState::kNotAvailable,
-                             required, std::move(detail)});
+    report.layers.push_back(
+        {name, there ? LayerState::kInForce : LayerState::kNotAvailable,
+         required, std::move(detail)});
   };
   if (!host.ok()) {
-    for (const char* name : {"memory-limit", "pids-limit", "cpu-limit",
-                             "cgroup-kill"}) {
+    for (const char* name :
+         {"memory-limit", "pids-limit", "cpu-limit", "cgroup-kill"}) {
       add(name, true, false, std::string(host.status().message()));
     }
     return;
@@ -143,8 +139,7 @@ void ProbeCgroups(HostReport& report) {
                       !host->cpu_v1_parent.empty();
   report.cgroup_mode = any_v1 ? CgroupMode::kHybrid : CgroupMode::kV2;
   const auto where = [](const std::string& v1, bool v2) {
-    return v1.empty() ? (v2 ? "cgroup v2" : "no such controller")
-                      : "cgroup v1";
+    return v1.empty() ? (v2 ? "cgroup v2" : "no such controller") : "cgroup v1";
   };
   add("memory-limit", true, host->has_memory(),
       where(host->memory_v1_parent, host->v2_has_memory));
@@ -203,9 +198,9 @@ absl::Status RequireLayers(HostReport& report,
       for (const Layer& layer : report.layers) {
         if (IsExcusable(layer.name)) names.push_back(layer.name);
       }
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", name, "' can't be excused; these can: ",
-                       absl::StrJoin(names, ", ")));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", name,
+          "' can't be excused; these can: ", absl::StrJoin(names, ", ")));
     }
   }
   std::vector<std::string> missing;

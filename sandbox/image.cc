@@ -39,8 +39,7 @@ constexpr Text kEtc[] = {
      "sandbox:x:1000:1000:sandbox:/home/sandbox:/bin/bash\n"
      "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
     {"group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"},
-    {"hosts",
-     "127.0.0.1 localhost sandglass\n::1 localhost ip6-localhost\n"},
+    {"hosts", "127.0.0.1 localhost sandglass\n::1 localhost ip6-localhost\n"},
     {"hostname", "sandglass\n"},
     {"nsswitch.conf",
      "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\n"
@@ -53,10 +52,12 @@ constexpr Text kEtc[] = {
 // Parts of the host's /etc that runtimes read; those that aren't there are
 // skipped. No secrets: /etc/ssl/private and its like are never copied.
 constexpr const char* kHostEtc[] = {
-    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
-    "debian_version", "os-release", "mime.types", "protocols", "services",
-    "ssl/certs", "ssl/openssl.cnf", "ca-certificates", "fonts", "matplotlibrc",
-    "perl", "localtime", "timezone", "magic",
+    "alternatives", "ld.so.cache",     "ld.so.conf",
+    "ld.so.conf.d", "debian_version",  "os-release",
+    "mime.types",   "protocols",       "services",
+    "ssl/certs",    "ssl/openssl.cnf", "ca-certificates",
+    "fonts",        "matplotlibrc",    "perl",
+    "localtime",    "timezone",        "magic",
 };
 // And by beginning: versioned directories of Python, Java, Ruby…
 constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
@@ -94,7 +95,8 @@ absl::Status CopyHostEtc(const std::string& etc, const std::string& name) {
   }
   if (error) {
     return absl::ErrnoToStatus(
-        error.value(), absl::StrCat("copy ", source.string(), " into the image"));
+        error.value(),
+        absl::StrCat("copy ", source.string(), " into the image"));
   }
   return absl::OkStatus();
 }
@@ -111,7 +113,8 @@ absl::Status FillEtc(const std::string& etc) {
     }
   }
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/etc", error)) {
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator("/etc", error)) {
     const std::string name = entry.path().filename().string();
     for (const char* prefix : kHostEtcPrefixes) {
       if (!absl::StartsWith(name, prefix)) continue;
@@ -138,8 +141,7 @@ absl::Status MakeDevice(const std::string& dev, const Device& device) {
     return absl::OkStatus();
   }
   // A container may forbid mknod; its own device is as good.
-  const os::Fd file(
-      ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+  const os::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
   const std::string host = absl::StrCat("/dev/", device.name);
   if (!file.valid() ||
       !os::BindWith(host.c_str(), path.c_str(), MOUNT_ATTR_NOSUID)) {
@@ -179,9 +181,9 @@ absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
 }
 
 absl::Status FillImage(const std::string& image) {
-  if (!os::MountTmpfs(image.c_str(), {.bytes = kSkeletonBytes,
-                                      .inodes = 16384,
-                                      .mode = 0755})) {
+  if (!os::MountTmpfs(
+          image.c_str(),
+          {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", image);
   }
   if (absl::Status status =
@@ -194,7 +196,8 @@ absl::Status FillImage(const std::string& image) {
   for (const auto& [name, target] :
        {std::pair("bin", "usr/bin"), std::pair("sbin", "usr/sbin"),
         std::pair("lib", "usr/lib"), std::pair("lib64", "usr/lib64"),
-        std::pair("var/tmp", "../tmp"), std::pair("etc/mtab", "../proc/mounts")}) {
+        std::pair("var/tmp", "../tmp"),
+        std::pair("etc/mtab", "../proc/mounts")}) {
     if (absl::Status status = MakeLink(absl::StrCat(image, "/", name), target);
         !status.ok()) {
       return status;
@@ -207,14 +210,13 @@ absl::Status FillImage(const std::string& image) {
     return status;
   }
   if (!os::BindWith("/usr", (image + "/usr").c_str(),
-                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-                        MOUNT_ATTR_NODEV)) {
+                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)) {
     return os::ErrnoStatus("bind /usr into the image");
   }
   // ORDER: read-only last, when everything is in it.
-  if (absl::Status status = SetAttributes(
-          image + "/dev",
-          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  if (absl::Status status =
+          SetAttributes(image + "/dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+                                            MOUNT_ATTR_NOEXEC);
       !status.ok()) {
     return status;
   }
@@ -230,9 +232,9 @@ absl::Status BuildYardRoot(const std::string& directory) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
   }
   // The leading "/" of the constants is dropped by the path join.
-  if (absl::Status status =
-          MakeDirs(directory, {kYardImage + 1, kYardMount + 1, kYardScratch + 1,
-                               "proc", "dev"});
+  if (absl::Status status = MakeDirs(
+          directory,
+          {kYardImage + 1, kYardMount + 1, kYardScratch + 1, "proc", "dev"});
       !status.ok()) {
     return status;
   }

@@ -30,9 +30,7 @@ absl::Status Kill(const os::Fd& kill_file, const char* what) {
   return os::ErrnoStatus("kill the ", what, " by its control group");
 }
 
-absl::Status Broken() {
-  return absl::InternalError("init broke the protocol");
-}
+absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 
 }  // namespace
 
@@ -61,7 +59,8 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
       return os::ErrnoStatus("write contents for the jail");
     }
   }
-  if (::lseek(content->get(), 0, SEEK_SET) != 0) return os::ErrnoStatus("lseek");
+  if (::lseek(content->get(), 0, SEEK_SET) != 0)
+    return os::ErrnoStatus("lseek");
   start->set_with_stdin(program.with_stdin);
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);
@@ -172,22 +171,26 @@ std::optional<uint32_t> Jail::PeakProcesses() const {
 JailCounters Jail::ReadCounters() const {
   JailCounters result;
   if (memory_on_v1()) {
-    result.counters.oom_kills = Key(MemoryDir(), "memory.oom_control", "oom_kill");
+    result.counters.oom_kills =
+        Key(MemoryDir(), "memory.oom_control", "oom_kill");
     result.counters.memory_limit_hits =
         os::ReadNumber(MemoryDir(), "memory.failcnt").value_or(0);
     result.peak_memory_bytes =
         os::ReadNumber(MemoryDir(), "memory.max_usage_in_bytes").value_or(0);
   } else {
     result.counters.oom_kills = Key(MemoryDir(), "memory.events", "oom_kill");
-    result.counters.memory_limit_hits = Key(MemoryDir(), "memory.events", "max");
+    result.counters.memory_limit_hits =
+        Key(MemoryDir(), "memory.events", "max");
     // memory.peak: Linux 5.19.
     result.peak_memory_bytes =
         os::ReadNumber(MemoryDir(), "memory.peak")
-            .value_or(os::ReadNumber(MemoryDir(), "memory.current").value_or(0));
+            .value_or(
+                os::ReadNumber(MemoryDir(), "memory.current").value_or(0));
   }
   result.counters.pids_limit_hits = Key(PidsDir(), "pids.events", "max");
   const bool cpu_v1 = parts_.cgroup_cpu.valid();
-  result.counters.cpu_throttled_periods = Key(CpuDir(), "cpu.stat", "nr_throttled");
+  result.counters.cpu_throttled_periods =
+      Key(CpuDir(), "cpu.stat", "nr_throttled");
   result.counters.cpu_throttled_time =
       cpu_v1 ? absl::Nanoseconds(Key(CpuDir(), "cpu.stat", "throttled_time"))
              : absl::Microseconds(Key(CpuDir(), "cpu.stat", "throttled_usec"));
@@ -238,7 +241,9 @@ int Jail::oom_fd() const {
   return memory_on_v1() ? parts_.oom_event.get() : memory_events_.get();
 }
 
-short Jail::oom_poll_events() const { return memory_on_v1() ? POLLIN : POLLPRI; }
+short Jail::oom_poll_events() const {
+  return memory_on_v1() ? POLLIN : POLLPRI;
+}
 
 void Jail::AcknowledgeOom() const {
   char buffer[256];

@@ -50,9 +50,9 @@ struct CollectDoneEvent {
 };
 // Init is dead; nothing follows.
 struct GoneEvent {};
-using JailEvent = std::variant<ReadyEvent, FailedEvent, StartedEvent,
-                               ExitedEvent, FileEvent, CollectDoneEvent,
-                               GoneEvent>;
+using JailEvent =
+    std::variant<ReadyEvent, FailedEvent, StartedEvent, ExitedEvent, FileEvent,
+                 CollectDoneEvent, GoneEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {

@@ -317,8 +317,14 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     const SandboxOptions& options, const HostReport& host) {
   if (::geteuid() != 0) {
     return absl::PermissionDeniedError(
-        "making yards needs root; start sandglassd as root (it gives the rights "
+        "making yards needs root; start sandglassd as root (it gives the "
+        "rights "
         "up before it serves)");
+  }
+  if (options.state_dir.empty() || options.state_dir.front() != '/' ||
+      options.instance.empty()) {
+    return absl::InvalidArgumentError(
+        "a sandbox needs an absolute state directory and an instance name");
   }
   if (os::ThreadCount() != 1) {
     return absl::FailedPreconditionError(

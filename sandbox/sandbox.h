@@ -22,16 +22,16 @@ namespace sandglass::sandbox {
 // What a jail may look like: compiled at start from files that only root can
 // write. A request names one and fills typed slots; it never describes a jail.
 struct JailTemplate {
-  std::string name;         // the profile's name
-  policy::Limits maximum;   // the spawner refuses slots above it
+  std::string name;        // the profile's name
+  policy::Limits maximum;  // the spawner refuses slots above it
   policy::BpfProgram seccomp;
 };
 
 struct SandboxOptions {
-  std::string spawner_path;  // the sandglass-spawner executable
-  std::string state_dir;     // of this daemon alone; root's, mode 0755
-  std::string instance;      // names the cgroup subtree; [a-z0-9-]{1,32}
-  std::string cgroup_parent; // empty: chosen by the host's layout
+  std::string spawner_path;     // the sandglass-spawner executable
+  std::string state_dir;        // of this daemon alone; root's, mode 0755
+  std::string instance;         // names the cgroup subtree; [a-z0-9-]{1,32}
+  std::string cgroup_parent;    // empty: chosen by the host's layout
   uid_t uid_base = 1879048192;  // first host uid of the yards' slices
   uid_t server_uid = 0;
   gid_t server_gid = 0;
@@ -44,8 +44,8 @@ struct SandboxOptions {
 class Sandbox {
  public:
   // Preconditions: effective uid 0, single-threaded, no gRPC object exists.
-  // Sweeps what an earlier daemon with this state directory left, makes the cgroup
-  // subtree, starts the yard and waits until its spawner is ready.
+  // Sweeps what an earlier daemon with this state directory left, makes the
+  // cgroup subtree, starts the yard and waits until its spawner is ready.
   static absl::StatusOr<std::unique_ptr<Sandbox>> Start(
       const SandboxOptions& options, const HostReport& host);
 
@@ -79,8 +79,8 @@ class Sandbox {
   std::unique_ptr<Impl> impl_;
 };
 
-// Gives up every right for good: no groups, uid and gid, no capability, bounding
-// set empty, no_new_privs, non-dumpable. Verifies it afterwards.
+// Gives up every right for good: no groups, uid and gid, no capability,
+// bounding set empty, no_new_privs, non-dumpable. Verifies it afterwards.
 absl::Status DropPrivileges(uid_t uid, gid_t gid);
 
 }  // namespace sandglass::sandbox

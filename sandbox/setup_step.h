@@ -7,36 +7,36 @@ namespace sandglass::sandbox {
 
 // Everything in a jail's making that can fail or be slow, in order. One list
 // serves errors, timings, metrics and fault injection.
-#define SANDGLASS_SETUP_STEPS(X)                                             \
-  /* in the spawner */                                                       \
-  X(kPrepareCgroup, "prepare_cgroup")     /* groups made ahead or now */     \
-  X(kSetLimits, "set_limits")             /* memory, pids, cpu */            \
-  X(kEnterNetns, "enter_netns")           /* made ahead, owned by the yard */ \
-  X(kCloneInit, "clone_init")             /* five namespaces, v2 group */    \
-  X(kLeaveNetns, "leave_netns")                                              \
-  X(kMapUids, "map_uids")                                                    \
-  /* in init */                                                              \
-  X(kWaitForMaps, "wait_for_maps")                                           \
-  X(kJoinCgroups, "join_cgroups")         /* v1 hierarchies */               \
-  X(kCgroupNamespace, "cgroup_namespace")                                    \
-  X(kNamespaceLimits, "namespace_limits") /* no nested namespaces */         \
-  X(kBecomeInitUid, "become_init_uid")                                       \
-  X(kMountImage, "mount_image")                                              \
-  X(kMountScratch, "mount_scratch")       /* /tmp, /dev/shm, home, work */   \
-  X(kMountProc, "mount_proc")                                                \
-  X(kPivotRoot, "pivot_root")                                                \
-  X(kLandlockRules, "landlock_rules")                                        \
-  X(kMakePipes, "make_pipes")                                                \
-  X(kDropInitRights, "drop_init_rights")                                     \
-  X(kCloseFds, "close_fds")                                                  \
-  /* per program */                                                          \
-  X(kStageFiles, "stage_files")                                              \
-  X(kCloneProgram, "clone_program")                                          \
-  X(kSetRlimits, "set_rlimits")                                              \
-  X(kSetStdio, "set_stdio")                                                  \
-  X(kDropProgramRights, "drop_program_rights")                               \
-  X(kLandlock, "landlock")                                                   \
-  X(kSeccomp, "seccomp")                                                     \
+#define SANDGLASS_SETUP_STEPS(X)                                          \
+  /* in the spawner */                                                    \
+  X(kPrepareCgroup, "prepare_cgroup") /* groups made ahead or now */      \
+  X(kSetLimits, "set_limits")         /* memory, pids, cpu */             \
+  X(kEnterNetns, "enter_netns")       /* made ahead, owned by the yard */ \
+  X(kCloneInit, "clone_init")         /* five namespaces, v2 group */     \
+  X(kLeaveNetns, "leave_netns")                                           \
+  X(kMapUids, "map_uids")                                                 \
+  /* in init */                                                           \
+  X(kWaitForMaps, "wait_for_maps")                                        \
+  X(kJoinCgroups, "join_cgroups") /* v1 hierarchies */                    \
+  X(kCgroupNamespace, "cgroup_namespace")                                 \
+  X(kNamespaceLimits, "namespace_limits") /* no nested namespaces */      \
+  X(kBecomeInitUid, "become_init_uid")                                    \
+  X(kMountImage, "mount_image")                                           \
+  X(kMountScratch, "mount_scratch") /* /tmp, /dev/shm, home, work */      \
+  X(kMountProc, "mount_proc")                                             \
+  X(kPivotRoot, "pivot_root")                                             \
+  X(kLandlockRules, "landlock_rules")                                     \
+  X(kMakePipes, "make_pipes")                                             \
+  X(kDropInitRights, "drop_init_rights")                                  \
+  X(kCloseFds, "close_fds")                                               \
+  /* per program */                                                       \
+  X(kStageFiles, "stage_files")                                           \
+  X(kCloneProgram, "clone_program")                                       \
+  X(kSetRlimits, "set_rlimits")                                           \
+  X(kSetStdio, "set_stdio")                                               \
+  X(kDropProgramRights, "drop_program_rights")                            \
+  X(kLandlock, "landlock")                                                \
+  X(kSeccomp, "seccomp")                                                  \
   X(kExec, "exec")
 
 enum class SetupStep : int {

@@ -40,7 +40,8 @@ struct InheritedFd {
 // Runs in the child; says on stderr what failed (the parent relays only that
 // something did) and ends.
 [[noreturn]] void Die(const char* what) {
-  std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what, std::strerror(errno));
+  std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
+               std::strerror(errno));
   ::_exit(1);
 }
 
@@ -180,10 +181,10 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   int pidfd = -1;
   // NEWNET too: left in the host's network namespace, the spawner could never
   // come back to it from a jail's.
-  const pid_t pid = os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWNS |
-                                         CLONE_NEWPID | CLONE_NEWNET |
-                                         CLONE_NEWIPC | CLONE_NEWUTS,
-                                .pidfd = &pidfd});
+  const pid_t pid =
+      os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                           CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+                  .pidfd = &pidfd});
   if (pid < 0) return os::ErrnoStatus("clone3 of the yard");
   if (pid == 0) {
     go_write.reset();

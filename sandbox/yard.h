@@ -30,9 +30,9 @@ struct Yard {
 };
 
 // Puts a child into namespaces and a slice of uids of its own, where it becomes
-// the spawner, and waits until that is ready (at most 10 s). Closing the channel
-// ends the yard with all that is in it.
-// Preconditions: root, single-threaded.
+// the spawner, and waits until that is ready (at most 10 s). Closing the
+// channel ends the yard with all that is in it. Preconditions: root,
+// single-threaded.
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
                                const CgroupTree& cgroups);
 

@@ -48,7 +48,6 @@ class JobObserver {
                         absl::Duration since_start) = 0;
 };
 
-
 struct StreamResult {
   std::string data;
   bool truncated = false;

@@ -77,9 +77,8 @@ class Run {
 
   absl::Status Acquire() {
     began_ = Now();
-    absl::StatusOr<std::unique_ptr<Jail>> jail =
-        sandbox_.CreateJail(job_.template_name, job_.limits,
-                            absl::Now() + kSetupTimeout);
+    absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
+        job_.template_name, job_.limits, absl::Now() + kSetupTimeout);
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
     // Sent before the jail is ready: init takes it up without a round trip.
@@ -113,9 +112,9 @@ class Run {
       struct pollfd fds[2] = {{jail_->control_fd(), POLLIN, 0},
                               {cancel_.fd(), POLLIN, 0}};
       if (!Poll(fds, 2, deadline)) {
-        return absl::InternalError(absl::StrCat(
-            "the jail was not ready within ",
-            absl::FormatDuration(kSetupTimeout)));
+        return absl::InternalError(
+            absl::StrCat("the jail was not ready within ",
+                         absl::FormatDuration(kSetupTimeout)));
       }
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
@@ -291,10 +290,10 @@ class Run {
   }
 
   static absl::Status SetupError(const sandbox::FailedEvent& failed) {
-    const std::string text = absl::StrCat(
-        "jail set-up failed at ",
-        sandbox::SetupStepName(static_cast<int>(failed.step)), ": ",
-        std::strerror(failed.error));
+    const std::string text =
+        absl::StrCat("jail set-up failed at ",
+                     sandbox::SetupStepName(static_cast<int>(failed.step)),
+                     ": ", std::strerror(failed.error));
     if (failed.step == sandbox::SetupStep::kStageFiles &&
         failed.error == ENOSPC) {
       return absl::InvalidArgumentError(
@@ -373,9 +372,8 @@ class Run {
     result_.peak_shared_bytes = peak_shared_;
     // A run shorter than a sampling interval has no sample of its own memory:
     // then it is what the peak leaves beside the files of the end.
-    const uint64_t derived =
-        counters.peak_memory_bytes -
-        std::min(counters.peak_memory_bytes, peak_shared_);
+    const uint64_t derived = counters.peak_memory_bytes -
+                             std::min(counters.peak_memory_bytes, peak_shared_);
     result_.peak_anonymous_bytes = std::max(peak_anonymous_, derived);
     result_.verdict = policy::Decide(facts, job_.limits);
   }
@@ -384,7 +382,8 @@ class Run {
     if (job_.fetch.empty()) return;
     if (gone_ || !jail_->CollectFiles(job_.fetch, kMaxFiles).ok()) {
       for (const std::string& path : job_.fetch) {
-        result_.files.push_back({.path = path, .error = FileError::kUnavailable});
+        result_.files.push_back(
+            {.path = path, .error = FileError::kUnavailable});
       }
       return;
     }
@@ -428,9 +427,9 @@ class Run {
     result.content.resize(result.size);
     size_t done = 0;
     while (done < result.content.size()) {
-      const ssize_t size = ::pread(fd, result.content.data() + done,
-                                   result.content.size() - done,
-                                   static_cast<off_t>(done));
+      const ssize_t size =
+          ::pread(fd, result.content.data() + done,
+                  result.content.size() - done, static_cast<off_t>(done));
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) break;
       done += static_cast<size_t>(size);

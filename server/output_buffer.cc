@@ -29,8 +29,8 @@ StreamResult OutputBuffer::Take() {
   result.total_bytes = total_;
   result.head_bytes = head_.size();
   result.truncated = total_ > head_.size() + tail_.size();
-  std::rotate(tail_.begin(), tail_.begin() + static_cast<ptrdiff_t>(tail_start_),
-              tail_.end());
+  std::rotate(tail_.begin(),
+              tail_.begin() + static_cast<ptrdiff_t>(tail_start_), tail_.end());
   result.data = std::move(head_);
   result.data += tail_;
   if (!result.truncated) result.head_bytes = result.data.size();

@@ -48,7 +48,8 @@ bool LimitNamespaces() {
 }
 
 bool MountImage() {
-  // A copy of the template made once per yard: one call instead of a mount each.
+  // A copy of the template made once per yard: one call instead of a mount
+  // each.
   const os::Fd tree = os::CloneTree(kYardImage);
   return tree.valid() && os::AttachTree(tree, kYardMount);
 }
@@ -95,8 +96,7 @@ bool MountProc(const JailPlan& plan) {
   // Read-only as a whole: no sysctl, no /proc/self/mem for writing, no
   // sysrq-trigger. hidepid=2: the program sees its own processes, not init.
   if (::mount("proc", (root + "/proc").c_str(), "proc",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-              "hidepid=2") != 0) {
+              MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "hidepid=2") != 0) {
     return false;
   }
   for (const std::string& path : plan.masked_files) {
@@ -118,10 +118,9 @@ bool PivotIntoImage() {
 os::Fd MakeLandlockRules(int abi) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
-      {"/", kList},          {"/usr", kReadExec},  {"/etc", kRead},
-      {"/proc", kRead},      {"/dev", kDevice},    {"/dev/shm", kFull},
-      {"/tmp", kFull},       {"/home", kList},     {kHome, kFull},
-      {kWorkspace, kFull},   {"/var", kRead},
+      {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
+      {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
+      {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
   };
   return os::MakeLandlockRuleset(abi, kPaths);
 }
@@ -154,8 +153,8 @@ bool MakePipes(JailFds& fds) {
 
 bool DropInitRights() {
   // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
-  // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and the
-  // bits can't be changed any more.
+  // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and
+  // the bits can't be changed any more.
   const unsigned long bits =
       SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
       SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |

@@ -25,9 +25,9 @@ struct JailFds {
 // Turns the calling process, just cloned into its namespaces with its ids
 // mapped, into the jail's init: groups, mounts, rules, pipes, and the loss of
 // every right but CAP_SETUID, CAP_SETGID and CAP_KILL in the jail's own user
-// namespace. Returns false with errno when a step fails; `clock.current()` names
-// it, and the caller must then exit: isolation is partial.
-// Preconditions: single-threaded; PID 1 of a new pid namespace.
+// namespace. Returns false with errno when a step fails; `clock.current()`
+// names it, and the caller must then exit: isolation is partial. Preconditions:
+// single-threaded; PID 1 of a new pid namespace.
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
 
 }  // namespace sandglass::sandbox

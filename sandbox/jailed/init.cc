@@ -148,8 +148,8 @@ class Init {
 
   void Collect(const internal::CollectFiles& request) {
     const bool complete = FindFiles(
-        request, [this](const std::string& path, FileProblem problem,
-                        os::Fd file) {
+        request,
+        [this](const std::string& path, FileProblem problem, os::Fd file) {
           internal::InitEvent event;
           event.mutable_file()->set_path(path);
           event.mutable_file()->set_problem(static_cast<int>(problem));

@@ -15,8 +15,8 @@ inline constexpr char kHome[] = "/home/sandbox";
 
 // Places in the yard's root, made by root before the yard exists.
 inline constexpr char kYardImage[] = "/images/default";
-inline constexpr char kYardMount[] = "/mnt";       // a jail's root grows here
-inline constexpr char kYardScratch[] = "/scratch"; // a jail's tmpfs, unseen
+inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
+inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
 
 }  // namespace sandglass::sandbox
 

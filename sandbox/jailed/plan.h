@@ -24,9 +24,9 @@ struct JailPlan {
   absl::Span<const sock_filter> seccomp;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
-  int control = -1;            // SOCK_SEQPACKET to the daemon
-  int run_cgroup = -1;         // v2 directory for the program
-  std::vector<int> v1_tasks;   // tasks files of the jail's v1 groups
+  int control = -1;           // SOCK_SEQPACKET to the daemon
+  int run_cgroup = -1;        // v2 directory for the program
+  std::vector<int> v1_tasks;  // tasks files of the jail's v1 groups
 };
 
 // Times steps one after another. No allocation, so it works after a fork.

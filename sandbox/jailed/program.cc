@@ -139,7 +139,8 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
     return -1;
   }
   // CLONE_VFORK: init sleeps until the exec, so when this returns the report is
-  // final. Not CLONE_VM: the child changes ids and must not share init's memory.
+  // final. Not CLONE_VM: the child changes ids and must not share init's
+  // memory.
   const pid_t pid =
       os::Clone3({.flags = CLONE_VFORK, .cgroup_fd = plan.run_cgroup});
   if (pid == 0) {

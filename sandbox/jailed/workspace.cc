@@ -118,9 +118,9 @@ class Finder {
       case EACCES:
       case EPERM:
         return FileProblem::kPermissionDenied;
-      case EXDEV:   // leads out of /workspace
-      case ELOOP:   // a magic link, or links in a circle
-      case ENXIO:   // a socket
+      case EXDEV:  // leads out of /workspace
+      case ELOOP:  // a magic link, or links in a circle
+      case ENXIO:  // a socket
       case ENODEV:
         return FileProblem::kNotRegular;
       default:
@@ -134,9 +134,9 @@ class Finder {
       complete_ = false;
       return;
     }
-    os::Fd fd = os::OpenBeneath(
-        workspace_, directory.empty() ? "." : directory.c_str(),
-        O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    os::Fd fd =
+        os::OpenBeneath(workspace_, directory.empty() ? "." : directory.c_str(),
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (!fd.valid()) return;
     const DirStream stream(::fdopendir(fd.get()), ::closedir);
     if (stream == nullptr) return;
@@ -179,8 +179,8 @@ bool StageFiles(const internal::StartProgram& request, const os::Fd& content) {
   if (!workspace.valid()) return false;
   for (const internal::StagedFile& file : request.files()) {
     if (!MakeParents(workspace, file.path())) return false;
-    const os::Fd target = os::CreateBeneath(workspace, file.path().c_str(),
-                                            file.mode() & 0777);
+    const os::Fd target =
+        os::CreateBeneath(workspace, file.path().c_str(), file.mode() & 0777);
     if (!target.valid() || !CopyBytes(content, target, file.size())) {
       return false;
     }

@@ -17,15 +17,14 @@ namespace sandglass::sandbox {
 bool StageFiles(const internal::StartProgram& request, const os::Fd& content);
 
 // Called for each file; `file` is open for reading when `problem` is kNone.
-using FileSink =
-    std::function<void(const std::string& path, FileProblem problem,
-                       os::Fd file)>;
+using FileSink = std::function<void(const std::string& path,
+                                    FileProblem problem, os::Fd file)>;
 
 // Opens what matches `patterns` (policy/paths.h) below /workspace with the
 // code's rights: regular files only, never out of /workspace, never waiting. A
 // pattern that matches nothing is reported once as kNotFound. Returns true when
-// everything was looked at, false when a bound (files, directory entries, depth)
-// cut it short.
+// everything was looked at, false when a bound (files, directory entries,
+// depth) cut it short.
 bool FindFiles(const internal::CollectFiles& request, const FileSink& sink);
 
 }  // namespace sandglass::sandbox

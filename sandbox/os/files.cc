@@ -35,8 +35,7 @@ absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name) {
   return text;
 }
 
-bool WriteControlFile(int directory, const char* name,
-                      absl::string_view text) {
+bool WriteControlFile(int directory, const char* name, absl::string_view text) {
   const Fd fd(::openat(directory, name, O_WRONLY | O_CLOEXEC));
   if (!fd.valid()) return false;
   return ::write(fd.get(), text.data(), text.size()) ==
@@ -53,8 +52,7 @@ std::optional<uint64_t> ReadNumber(int directory, const char* name) {
   return value;
 }
 
-std::optional<uint64_t> FindKey(absl::string_view text,
-                                absl::string_view key) {
+std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(line, absl::MaxSplits(' ', 1));

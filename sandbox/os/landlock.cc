@@ -80,8 +80,8 @@ Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths) {
     attr.scoped = kScopeAbstractUnixSocket | kScopeSignal;
     size = sizeof(attr);
   }
-  Fd ruleset(static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+  Fd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
   if (!ruleset.valid()) return ruleset;
   for (const LandlockPath& rule : paths) {
     const Fd path(::open(rule.path, O_PATH | O_CLOEXEC));
@@ -93,7 +93,8 @@ Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths) {
     if (::fstat(path.get(), &info) != 0) return Fd();
     struct landlock_path_beneath_attr beneath = {};
     beneath.parent_fd = path.get();
-    beneath.allowed_access = AllowedRights(rule.access) & attr.handled_access_fs;
+    beneath.allowed_access =
+        AllowedRights(rule.access) & attr.handled_access_fs;
     if (!S_ISDIR(info.st_mode)) beneath.allowed_access &= kFileRights;
     if (::syscall(SYS_landlock_add_rule, ruleset.get(),
                   LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) {

@@ -16,11 +16,11 @@ namespace sandglass::os {
 int LandlockAbi();
 
 enum class LandlockAccess {
-  kList,        // list the directory itself only
-  kRead,        // read files and list directories
-  kReadExec,    // and execute
-  kDevice,      // read and write, ioctl
-  kFull,        // everything but making device nodes
+  kList,      // list the directory itself only
+  kRead,      // read files and list directories
+  kReadExec,  // and execute
+  kDevice,    // read and write, ioctl
+  kFull,      // everything but making device nodes
 };
 
 struct LandlockPath {

@@ -11,10 +11,10 @@
 namespace sandglass::os {
 
 struct CloneOptions {
-  uint64_t flags = 0;        // CLONE_NEW*, CLONE_VFORK, CLONE_PARENT…
-  int cgroup_fd = -1;        // v2 directory to be born in, or -1
-  int* pidfd = nullptr;      // receives an owned pidfd (close-on-exec)
-  int exit_signal = -1;      // -1: SIGCHLD
+  uint64_t flags = 0;    // CLONE_NEW*, CLONE_VFORK, CLONE_PARENT…
+  int cgroup_fd = -1;    // v2 directory to be born in, or -1
+  int* pidfd = nullptr;  // receives an owned pidfd (close-on-exec)
+  int exit_signal = -1;  // -1: SIGCHLD
 };
 
 // clone3(2) with fork semantics. Returns the pid in the parent, 0 in the child,

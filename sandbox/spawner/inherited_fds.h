@@ -5,9 +5,9 @@ namespace sandglass::sandbox {
 
 // Descriptors that the daemon leaves open for a spawner, by number. Directories
 // of controllers that live on v2 are absent.
-inline constexpr int kChannelFd = 3;      // SOCK_SEQPACKET to the daemon
-inline constexpr int kConfigFd = 4;       // memfd with internal.SpawnerConfig
-inline constexpr int kCgroupV2Fd = 5;     // the yard's delegated directories
+inline constexpr int kChannelFd = 3;   // SOCK_SEQPACKET to the daemon
+inline constexpr int kConfigFd = 4;    // memfd with internal.SpawnerConfig
+inline constexpr int kCgroupV2Fd = 5;  // the yard's delegated directories
 inline constexpr int kCgroupMemoryFd = 6;
 inline constexpr int kCgroupPidsFd = 7;
 inline constexpr int kCgroupCpuFd = 8;

@@ -81,7 +81,8 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
   group.v2_ = MakeDirectory(roots.v2, name);
   if (!group.v2_.valid()) return os::ErrnoStatus("make v2 group ", name);
   group.run_ = MakeDirectory(group.v2_, "run");
-  if (!group.run_.valid()) return os::ErrnoStatus("make v2 group ", name, "/run");
+  if (!group.run_.valid())
+    return os::ErrnoStatus("make v2 group ", name, "/run");
   // Init is born in <name> and puts the program into <name>/run; for that the
   // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
   // "Delegation Containment").
@@ -140,7 +141,8 @@ bool JailCgroup::SetCpu(uint64_t millis) const {
   if (!cpu_v1_.valid()) {
     return os::WriteControlFile(v2_.get(), "cpu.max",
                                 absl::StrCat(quota, " ", kCpuPeriodMicros)) &&
-           Write(v2_, "cpu.weight", std::clamp<uint64_t>(millis / 10, 1, 10000));
+           Write(v2_, "cpu.weight",
+                 std::clamp<uint64_t>(millis / 10, 1, 10000));
   }
   return Write(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
          Write(cpu_v1_, "cpu.cfs_quota_us", quota) &&
@@ -174,10 +176,9 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
 }
 
 void JailCgroup::CloseAll() {
-  for (os::Fd* fd :
-       {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_, &memory_v1_,
-        &pids_v1_, &cpu_v1_, &memory_tasks_, &pids_tasks_, &cpu_tasks_,
-        &oom_event_}) {
+  for (os::Fd* fd : {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_,
+                     &memory_v1_, &pids_v1_, &cpu_v1_, &memory_tasks_,
+                     &pids_tasks_, &cpu_tasks_, &oom_event_}) {
     fd->reset();
   }
 }

@@ -134,8 +134,8 @@ TEST(RunJob, EndsWithItsMainProcessAndKillsWhatItLeft) {
 }
 
 TEST(RunJob, KeepsTheLastBytesBeforeASignal) {
-  const JobResult result = RunOk(
-      Python("import os\nos.write(1, b'y' * 60000)\nos.kill(os.getpid(), 9)\n"));
+  const JobResult result = RunOk(Python(
+      "import os\nos.write(1, b'y' * 60000)\nos.kill(os.getpid(), 9)\n"));
   EXPECT_EQ(result.verdict.outcome, Outcome::kSignaled);
   EXPECT_EQ(result.verdict.signal, 9);
   EXPECT_EQ(result.stdout_result.data.size(), 60000u);
@@ -144,7 +144,8 @@ TEST(RunJob, KeepsTheLastBytesBeforeASignal) {
 TEST(RunJob, BringsFilesBackAndRefusesLinksOut) {
   Job job = Bash(
       "mkdir -p out; echo hi > out/a.txt; ln -s /etc/passwd out/b.txt;"
-      "mkfifo out/c.txt; echo no > d.txt; chmod 0 d.txt; ln -s a.txt out/e.txt");
+      "mkfifo out/c.txt; echo no > d.txt; chmod 0 d.txt; ln -s a.txt "
+      "out/e.txt");
   job.fetch = {"out/*.txt", "d.txt", "none.txt", "out"};
   const JobResult result = RunOk(job);
   std::vector<std::pair<std::string, FileError>> found;

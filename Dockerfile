@@ -1,0 +1,38 @@
+# Sandglass in a container.
+#
+#   docker build -t sandglass .
+#   docker run --privileged --cgroupns=private sandglass
+#
+# The daemon makes jails of its own inside the container: namespaces with nested
+# mounts, a fresh /proc, and a writable cgroup subtree. --privileged is the plain
+# way to allow that. The narrower set that the same calls need is
+#   --cap-add SYS_ADMIN --cap-add NET_ADMIN --cap-add SYS_RESOURCE
+#   --security-opt seccomp=unconfined --security-opt apparmor=unconfined
+#   --security-opt systempaths=unconfined
+#   --cgroupns=private, with /sys/fs/cgroup mounted writable.
+# A container that runs with either is as strong as a process with root: the
+# boundary is Sandglass's jail, not the container around it.
+#
+# Not tried: this file was written without a container engine at hand. Its
+# commands are the ones that deploy/quickstart.sh runs.
+
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+# Only what the packages depend on, so that a change in the code doesn't install
+# them again.
+COPY deploy/install-deps.sh deploy/common.sh deploy/
+RUN deploy/install-deps.sh --build
+COPY . .
+RUN cmake --preset release \
+ && cmake --build build --parallel "$(bash -c '. deploy/common.sh; parallel_jobs')" \
+ && DESTDIR=/out cmake --install build --prefix /usr/local --strip
+
+FROM debian:bookworm-slim
+COPY deploy/install-deps.sh deploy/common.sh /tmp/deploy/
+RUN /tmp/deploy/install-deps.sh --run \
+ && rm -rf /tmp/deploy /var/lib/apt/lists/* /var/log/sandglass
+COPY --from=build /out/usr/local /usr/local
+# The socket is in a volume so that the host or another container can reach it.
+VOLUME /run/sandglass
+ENTRYPOINT ["sandglassd"]
+CMD ["--listen", "unix:/run/sandglass/sandglass.sock", "--state-dir", "/var/lib/sandglass"]

@@ -1,0 +1,361 @@
+#include "client/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/address.h"
+#include "client/exit_codes.h"
+#include "client/terminal_filter.h"
+#include "client/units.h"
+
+namespace sandglass::client {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+
+constexpr char kExamples[] = R"(
+Examples:
+  sandglass run hello.py
+  sandglass run -l python -c 'print(1 + 1)'
+  echo 'echo hi' | sandglass run -l bash -
+  sandglass run sort.py --stdin words.txt --timeout 5s --memory 128M -- -r
+  sandglass run plot.py --file data.csv --fetch '*.png' --fetch-dir out
+  sandglass run -c 'print(1)' -l py --repeat 100 --json-summary
+  sandglass ps
+  sandglass kill RUN_ID
+)";
+
+absl::StatusOr<Pair> SplitPair(absl::string_view flag,
+                               const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " '", VisibleText(text), "': write NAME=VALUE"));
+  }
+  return Pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+absl::StatusOr<std::vector<Pair>> SplitPairs(
+    absl::string_view flag, const std::vector<std::string>& texts) {
+  std::vector<Pair> pairs;
+  for (const std::string& text : texts) {
+    absl::StatusOr<Pair> pair = SplitPair(flag, text);
+    if (!pair.ok()) return pair.status();
+    pairs.push_back(*std::move(pair));
+  }
+  return pairs;
+}
+
+absl::StatusOr<Pair> SplitFile(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string local =
+      equals == std::string::npos ? text : text.substr(equals + 1);
+  std::string remote = equals == std::string::npos
+                           ? local.substr(local.rfind('/') + 1)
+                           : text.substr(0, equals);
+  if (local.empty() || remote.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--file '", VisibleText(text), "': write LOCAL or REMOTE=LOCAL"));
+  }
+  return Pair(std::move(remote), local);
+}
+
+// Puts "--flag" before what a value parser says.
+template <typename T>
+absl::Status Store(absl::string_view flag, absl::StatusOr<T> value,
+                   std::optional<T>& out) {
+  if (!value.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": ", VisibleText(value.status().message())));
+  }
+  out = *std::move(value);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> ParseCount(const std::string& text) {
+  uint32_t count = 0;
+  if (!absl::SimpleAtoi(text, &count) || count == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no count: write a number from 1"));
+  }
+  return count;
+}
+
+// The options of `run`. Values are taken as CLI11 collected them and not as it
+// converts them: it reads "{}" and "[a,b]" as lists.
+class RunFlags {
+ public:
+  explicit RunFlags(CLI::App& app) : app_(app) {
+    file_ = Add("FILE", "The program; - reads it from standard input");
+    code_ = Add("-c,--code", "The program's text", "CODE");
+    language_ = Add("-l,--lang",
+                    "Language id or alias; else by the file's extension or "
+                    "its #! line",
+                    "LANG");
+    stdin_ = Add("--stdin", "What the program reads; - passes ours on", "FILE");
+    args_ = AddMany("--arg", "An argument for the program", "ARG");
+    env_ = AddMany("--env", "An environment variable", "K=V");
+    files_ = AddMany("--file",
+                     "Put a file into /workspace, by default under its own "
+                     "base name",
+                     "[REMOTE=]LOCAL");
+    fetch_ = AddMany("--fetch", "Bring files back from /workspace", "GLOB");
+    fetch_dir_ = Add("--fetch-dir",
+                     "Where to write them (default: .; with --json only when "
+                     "given)",
+                     "DIR");
+    timeout_ = Add("--timeout", "Wall time limit", "5s");
+    memory_ = Add("--memory", "Memory limit", "256M");
+    cpu_time_ = Add("--cpu-time", "Processor time limit", "2s");
+    pids_ = Add("--pids", "Most processes and threads at once", "N");
+    profile_ = Add("--profile", "Profile (default: default)", "NAME");
+    labels_ = AddMany("--label", "A mark that ps shows", "K=V");
+    request_id_ =
+        Add("--request-id",
+            "A repeat within 10 minutes returns the first answer", "ID");
+    repeat_ = Add("--repeat",
+                  "Run it N times one after another over one channel and "
+                  "print times instead of output",
+                  "N");
+    app.add_flag("--json-summary", options_.json_summary,
+                 "With --repeat: one JSON object (n, p50_ms, p99_ms, "
+                 "min_ms, max_ms, runs_per_s, outcomes); every run counts, "
+                 "the first too");
+    app.add_flag("--json", options_.json,
+                 "Print the response as proto JSON (lowerCamelCase) and "
+                 "nothing else");
+    app.add_flag("--no-stream", no_stream_,
+                 "Print the output at the end instead of live");
+    app.add_flag("-q,--quiet", options_.quiet,
+                 "No verdict line when the outcome is OK");
+  }
+
+  // `after_dashes` are the arguments behind "--".
+  absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
+    options_.file = Value(file_);
+    options_.code = Value(code_);
+    options_.stdin_file = Value(stdin_);
+    options_.fetch_dir = Value(fetch_dir_);
+    options_.language = Value(language_).value_or("");
+    options_.profile = Value(profile_).value_or("");
+    options_.request_id = Value(request_id_).value_or("");
+    options_.args = args_->results();
+    options_.fetch = fetch_->results();
+    options_.stream = !no_stream_;
+    for (std::string& argument : after_dashes) {
+      options_.args.push_back(std::move(argument));
+    }
+    absl::Status status = TakePairs();
+    if (status.ok()) status = TakeNumbers();
+    if (status.ok()) status = CheckTogether();
+    if (!status.ok()) return status;
+    return std::move(options_);
+  }
+
+ private:
+  CLI::Option* Add(const std::string& name, const std::string& help,
+                   const std::string& type = "") {
+    CLI::Option* option = app_.add_option(name, help);
+    option->expected(1)->type_name(type);
+    return option;
+  }
+
+  CLI::Option* AddMany(const std::string& name, const std::string& help,
+                       const std::string& type) {
+    CLI::Option* option = Add(name, absl::StrCat(help, " (repeatable)"), type);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    return option;
+  }
+
+  static std::optional<std::string> Value(const CLI::Option* option) {
+    if (option->results().empty()) return std::nullopt;
+    return option->results().back();
+  }
+
+  absl::Status TakePairs() {
+    absl::StatusOr<std::vector<Pair>> env =
+        SplitPairs("--env", env_->results());
+    if (!env.ok()) return env.status();
+    options_.env = *std::move(env);
+    absl::StatusOr<std::vector<Pair>> labels =
+        SplitPairs("--label", labels_->results());
+    if (!labels.ok()) return labels.status();
+    options_.labels = *std::move(labels);
+    for (const std::string& text : files_->results()) {
+      absl::StatusOr<Pair> file = SplitFile(text);
+      if (!file.ok()) return file.status();
+      options_.files.push_back(*std::move(file));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeNumbers() {
+    absl::Status status;
+    if (const auto text = Value(timeout_)) {
+      status.Update(Store("--timeout", ParseTimeSpan(*text), options_.timeout));
+    }
+    if (const auto text = Value(cpu_time_)) {
+      status.Update(
+          Store("--cpu-time", ParseTimeSpan(*text), options_.cpu_time));
+    }
+    if (const auto text = Value(memory_)) {
+      status.Update(
+          Store("--memory", ParseByteSize(*text), options_.memory_bytes));
+    }
+    if (const auto text = Value(pids_)) {
+      status.Update(Store("--pids", ParseCount(*text), options_.max_processes));
+    }
+    if (const auto text = Value(repeat_)) {
+      std::optional<uint32_t> count;
+      status.Update(Store("--repeat", ParseCount(*text), count));
+      options_.repeat = count.value_or(0);
+    }
+    return status;
+  }
+
+  absl::Status CheckTogether() const {
+    const RunOptions& o = options_;
+    const char* problem = nullptr;
+    if (!o.file && !o.code) problem = "give a FILE, - or -c CODE";
+    if (o.file && o.code) {
+      problem =
+          "FILE and -c exclude each other (program arguments go after --)";
+    }
+    if (o.file == "-" && o.stdin_file == "-") {
+      problem = "the program and --stdin cannot both be standard input";
+    }
+    if (o.json_summary && o.repeat == 0)
+      problem = "--json-summary needs --repeat";
+    if (o.repeat > 0 && o.json) problem = "--repeat excludes --json";
+    if (o.repeat > 0 && !o.fetch.empty()) problem = "--repeat excludes --fetch";
+    if (o.repeat > 0 && !o.request_id.empty()) {
+      problem = "--repeat excludes --request-id: each run would be the first";
+    }
+    return problem == nullptr ? absl::OkStatus()
+                              : absl::InvalidArgumentError(problem);
+  }
+
+  CLI::App& app_;
+  RunOptions options_;
+  bool no_stream_ = false;
+  CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
+      *fetch_, *fetch_dir_, *timeout_, *memory_, *cpu_time_, *pids_, *profile_,
+      *labels_, *request_id_, *repeat_;
+};
+
+ParsedCommandLine UsageError(absl::string_view message) {
+  ParsedCommandLine parsed;
+  parsed.exit_code = kExitError;
+  parsed.text = absl::StrCat("sandglass: ", VisibleText(message),
+                             " (see sandglass --help)\n");
+  return parsed;
+}
+
+}  // namespace
+
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
+                                   const std::string& environment_address) {
+  // What follows "--" is the program's, and CLI11 would fill positionals with
+  // it.
+  std::vector<std::string> after_dashes;
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const bool has_dashes = dashes != arguments.end();
+  if (has_dashes) {
+    after_dashes.assign(dashes + 1, arguments.end());
+    arguments.erase(dashes, arguments.end());
+  }
+
+  CLI::App app("Runs programs in the jails of a Sandglass daemon.",
+               "sandglass");
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", "sandglass " SANDGLASS_VERSION);
+  CommandLine line;
+  std::string address_flag;
+  CLI::Option* address = app.add_option(
+      "--address", address_flag,
+      absl::StrCat("The daemon: unix:/path or 127.0.0.1:PORT (default: "
+                   "$SANDGLASS_ADDRESS, else ",
+                   kDefaultAddress, ")"));
+  address->type_name("ADDR");
+  app.fallthrough();
+  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
+
+  CLI::App* run = app.add_subcommand(
+      "run", "Run a program; what follows -- are its arguments");
+  run->footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
+  RunFlags run_flags(*run);
+
+  InfoOptions info_options;
+  CLI::App* info = app.add_subcommand(
+      "info", "Show the daemon, its profiles and layers of isolation");
+  info->add_flag("--json", info_options.json, "As proto JSON");
+
+  LanguagesOptions languages_options;
+  CLI::App* languages =
+      app.add_subcommand("languages", "Show the languages of the daemon");
+  languages->add_flag("--json", languages_options.json, "As proto JSON");
+
+  PsOptions ps_options;
+  CLI::App* ps = app.add_subcommand(
+      "ps", "Show queued and running runs and the 10 that ended last");
+  ps->add_flag("-a,--all", ps_options.all, "All that the daemon remembers");
+  ps->add_flag("--json", ps_options.json, "As proto JSON (ListRunsResponse)");
+  CLI::Option* ps_labels =
+      ps->add_option("--label", "Only runs with this mark (repeatable)");
+  ps_labels->expected(1)
+      ->type_name("K=V")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+
+  CLI::App* kill = app.add_subcommand("kill", "Stop a run");
+  CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
+  kill_id->required()->expected(1);
+
+  // CLI11 takes the arguments last first.
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return UsageError(error.what());
+    std::ostringstream out;
+    app.exit(error, out, out);
+    return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
+  }
+
+  line.address = std::string(kDefaultAddress);
+  if (!environment_address.empty()) line.address = environment_address;
+  if (!address->results().empty()) line.address = address->results().back();
+  if (has_dashes && !run->parsed()) {
+    return UsageError("-- has a meaning for run only");
+  }
+  if (run->parsed()) {
+    absl::StatusOr<RunOptions> options =
+        run_flags.Take(std::move(after_dashes));
+    if (!options.ok()) return UsageError(options.status().message());
+    line.command = *std::move(options);
+  } else if (info->parsed()) {
+    line.command = info_options;
+  } else if (languages->parsed()) {
+    line.command = languages_options;
+  } else if (ps->parsed()) {
+    absl::StatusOr<std::vector<Pair>> labels =
+        SplitPairs("--label", ps_labels->results());
+    if (!labels.ok()) return UsageError(labels.status().message());
+    ps_options.labels = *std::move(labels);
+    line.command = ps_options;
+  } else if (kill->parsed()) {
+    line.command = KillOptions{kill_id->results().back()};
+  } else {
+    return UsageError("give a command: run, info, languages, ps or kill");
+  }
+  return {.command = std::move(line), .exit_code = 0, .text = ""};
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_CLIENT_COMMAND_LINE_H_
+#define SANDGLASS_CLIENT_COMMAND_LINE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/options.h"
+
+namespace sandglass::client {
+
+// Either a command to carry out, or text to print and an exit code (help,
+// version, usage errors).
+struct ParsedCommandLine {
+  std::optional<CommandLine> command;
+  int exit_code = 0;
+  std::string text;  // to standard output when exit_code is 0, else to stderr
+};
+
+// Reads the arguments after the program's name. `environment_address` is
+// SANDGLASS_ADDRESS, empty when unset. Nothing is opened or read here.
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
+                                   const std::string& environment_address);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_COMMAND_LINE_H_

@@ -1,0 +1,26 @@
+#ifndef SANDGLASS_CLIENT_CONNECT_H_
+#define SANDGLASS_CLIENT_CONNECT_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "client/address.h"
+#include "client/unique_fd.h"
+#include "grpcpp/channel.h"
+
+namespace sandglass::client {
+
+// Largest message of the API in bytes.
+constexpr size_t kMaxMessageBytes = 16 << 20;
+
+// Connects within 2 s. The error is one line that says what is there instead
+// of a daemon (no such socket, a stale one, no permission) and what to do.
+absl::StatusOr<UniqueFd> Connect(const Address& address);
+
+// A channel over a connection of Connect. It never connects again: when the
+// connection breaks, calls fail with UNAVAILABLE at once.
+std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_CONNECT_H_

@@ -1,0 +1,54 @@
+#include "client/daemon.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/address.h"
+#include "client/connect.h"
+#include "client/error_text.h"
+#include "client/exit_codes.h"
+#include "client/file_io.h"
+
+namespace sandglass::client {
+
+absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
+  absl::StatusOr<Address> parsed = ParseAddress(address);
+  if (!parsed.ok()) return parsed.status();
+  absl::StatusOr<UniqueFd> connection = Connect(*parsed);
+  if (!connection.ok()) return connection.status();
+  return Daemon{address, v1::SandboxService::NewStub(
+                             MakeChannel(*std::move(connection)))};
+}
+
+void SetQuickDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(10));
+}
+
+// A write to stderr that fails leaves nobody to tell.
+int Fail(const absl::Status& status) {
+  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", status.message(), "\n"));
+  return kExitError;
+}
+
+int FailCall(const grpc::Status& status, const Daemon& daemon) {
+  WriteAll(STDERR_FILENO, RpcErrorText(status, daemon.address));
+  return kExitError;
+}
+
+int PrintText(const std::string& text) {
+  const int error = WriteAll(STDOUT_FILENO, text);
+  return error == 0 ? kExitOk : OutputFailure(error);
+}
+
+int OutputFailure(int error) {
+  if (error == EPIPE) return kExitBrokenPipe;
+  return Fail(absl::ErrnoToStatus(error, "cannot write the output"));
+}
+
+}  // namespace sandglass::client

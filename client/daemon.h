@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_CLIENT_DAEMON_H_
+#define SANDGLASS_CLIENT_DAEMON_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "grpcpp/client_context.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+
+namespace sandglass::client {
+
+// A daemon that took our connection.
+struct Daemon {
+  std::string address;  // as the user gave it
+  std::unique_ptr<v1::SandboxService::Stub> stub;
+};
+
+// Connects; see ParseAddress and Connect for the errors.
+absl::StatusOr<Daemon> OpenDaemon(const std::string& address);
+
+// Gives a call that the daemon answers from memory 10 s to come back.
+void SetQuickDeadline(grpc::ClientContext& context);
+
+// Prints an error of our own as one line on stderr; returns kExitError.
+int Fail(const absl::Status& status);
+
+// Prints a failed call on stderr; returns kExitError.
+int FailCall(const grpc::Status& status, const Daemon& daemon);
+
+// Writes text of ours to standard output. Returns kExitOk, or what to exit
+// with when it could not be written (kExitBrokenPipe without a word).
+int PrintText(const std::string& text);
+
+// What to exit with when standard output failed with this errno; says why,
+// except for EPIPE.
+int OutputFailure(int error);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_DAEMON_H_

@@ -1,0 +1,99 @@
+#include "client/error_text.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/terminal_filter.h"
+#include "client/units.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace sandglass::client {
+namespace {
+
+std::string CodeName(grpc::StatusCode code) {
+  static constexpr std::array<const char*, 17> kNames = {"OK",
+                                                         "CANCELLED",
+                                                         "UNKNOWN",
+                                                         "INVALID_ARGUMENT",
+                                                         "DEADLINE_EXCEEDED",
+                                                         "NOT_FOUND",
+                                                         "ALREADY_EXISTS",
+                                                         "PERMISSION_DENIED",
+                                                         "RESOURCE_EXHAUSTED",
+                                                         "FAILED_PRECONDITION",
+                                                         "ABORTED",
+                                                         "OUT_OF_RANGE",
+                                                         "UNIMPLEMENTED",
+                                                         "INTERNAL",
+                                                         "UNAVAILABLE",
+                                                         "DATA_LOSS",
+                                                         "UNAUTHENTICATED"};
+  const int number = static_cast<int>(code);
+  if (number < 0 || number >= static_cast<int>(kNames.size())) {
+    return absl::StrCat("error ", number);
+  }
+  return kNames[static_cast<size_t>(number)];
+}
+
+// A message of several lines keeps them, indented.
+std::string Indented(absl::string_view text) {
+  std::string out;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n  ", VisibleText(line));
+  }
+  return out;
+}
+
+void AppendDetail(const google::protobuf::Any& any, std::string& out) {
+  if (any.Is<google::rpc::BadRequest>()) {
+    google::rpc::BadRequest bad;
+    if (!any.UnpackTo(&bad)) return;
+    for (const auto& violation : bad.field_violations()) {
+      absl::StrAppend(&out, "  ", VisibleText(violation.field()), ": ",
+                      Indented(violation.description()), "\n");
+    }
+  } else if (any.Is<google::rpc::RetryInfo>()) {
+    google::rpc::RetryInfo retry;
+    if (!any.UnpackTo(&retry)) return;
+    absl::StrAppend(&out, "  try again in ",
+                    FormatTimeSpan(FromProto(retry.retry_delay())), "\n");
+  } else if (any.Is<google::rpc::ErrorInfo>()) {
+    google::rpc::ErrorInfo info;
+    if (!any.UnpackTo(&info)) return;
+    absl::StrAppend(&out, "  reason: ", VisibleText(info.reason()), "\n");
+  }
+}
+
+}  // namespace
+
+bool IsConnectionLoss(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         status.error_details().empty();
+}
+
+std::string RpcErrorText(const grpc::Status& status,
+                         absl::string_view address) {
+  if (IsConnectionLoss(status)) {
+    return absl::StrCat("sandglass: the connection to the daemon at ",
+                        VisibleText(address), " broke (",
+                        VisibleText(status.error_message()),
+                        "); see whether it still runs with: sandglass info\n");
+  }
+  std::string out = absl::StrCat("sandglass: ", CodeName(status.error_code()),
+                                 ": ", Indented(status.error_message()), "\n");
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    absl::StrAppend(&out, "  is ", VisibleText(address),
+                    " a sandglassd of this client's version?\n");
+  }
+  google::rpc::Status rich;
+  if (rich.ParseFromString(status.error_details())) {
+    for (const google::protobuf::Any& any : rich.details()) {
+      AppendDetail(any, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace sandglass::client

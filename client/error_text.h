@@ -1,0 +1,23 @@
+#ifndef SANDGLASS_CLIENT_ERROR_TEXT_H_
+#define SANDGLASS_CLIENT_ERROR_TEXT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "grpcpp/support/status.h"
+
+namespace sandglass::client {
+
+// A failed call for people: the first line says what was wrong; then, where
+// the daemon sent them (google.rpc.Status in the call's details), one indented
+// line a field violation, when to try again, and the stable reason. Made
+// harmless for a terminal; ends with a newline. `address` is the daemon's.
+std::string RpcErrorText(const grpc::Status& status, absl::string_view address);
+
+// True when the call ended because the connection broke, not because the
+// daemon said so (the daemon's own errors carry details).
+bool IsConnectionLoss(const grpc::Status& status);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_ERROR_TEXT_H_

@@ -1,0 +1,74 @@
+#include "client/exit_codes.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr std::array<OutcomeExit, 14> kTable = {{
+    {v1::OUTCOME_OK, kExitOk},
+    {v1::OUTCOME_NONZERO_EXIT, kExitProgramCode},
+    {v1::OUTCOME_SIGNALED, kExitProgramSignal},
+    {v1::OUTCOME_TIMEOUT, 124},
+    {v1::OUTCOME_CPU_LIMIT, 152},
+    {v1::OUTCOME_MEMORY_LIMIT, 137},
+    {v1::OUTCOME_OUTPUT_LIMIT, 153},
+    {v1::OUTCOME_DISK_LIMIT, 154},
+    {v1::OUTCOME_FILE_SIZE_LIMIT, 155},
+    {v1::OUTCOME_PIDS_LIMIT, 156},
+    {v1::OUTCOME_COMPILE_ERROR, 157},
+    {v1::OUTCOME_CANCELLED, 130},
+    {v1::OUTCOME_SHUTDOWN, 143},
+    {v1::OUTCOME_JAIL_FAILED, 126},
+}};
+
+}  // namespace
+
+absl::Span<const OutcomeExit> OutcomeExits() { return kTable; }
+
+int ExitCodeFor(const v1::RunCodeResponse& response) {
+  for (const OutcomeExit& row : kTable) {
+    if (row.outcome != response.outcome()) continue;
+    if (row.code == kExitProgramCode) {
+      const int code = response.exit_code() & 0xFF;
+      // 0 would call a failed program a success.
+      return code != 0 ? code : kExitError;
+    }
+    if (row.code == kExitProgramSignal) {
+      const int number = response.signal().number();
+      return number > 0 && number < 127 ? kExitSignalBase + number : kExitError;
+    }
+    return row.code;
+  }
+  return kExitError;
+}
+
+std::string OutcomeName(v1::Outcome outcome) {
+  const std::string& name = v1::Outcome_Name(outcome);
+  if (name.empty()) return absl::StrCat("OUTCOME_", static_cast<int>(outcome));
+  return std::string(absl::StripPrefix(name, "OUTCOME_"));
+}
+
+std::string ExitCodeHelp() {
+  std::string text = "Exit codes of run:\n";
+  for (const OutcomeExit& row : kTable) {
+    std::string code = absl::StrCat(row.code);
+    if (row.code == kExitProgramCode) code = "its own";
+    if (row.code == kExitProgramSignal) code = "128 + n";
+    absl::StrAppendFormat(&text, "  %-8s %s\n", code, OutcomeName(row.outcome));
+  }
+  absl::StrAppend(
+      &text,
+      "  125      usage or gRPC error, or a file that could not be read,\n"
+      "           fetched or written after an otherwise good run\n"
+      "  141      the reader of standard output went away\n"
+      "The other commands exit with 0 or 125. A signal to sandglass itself\n"
+      "stops the run and exits with 128 + its number (Ctrl-C: 130).\n");
+  return text;
+}
+
+}  // namespace sandglass::client

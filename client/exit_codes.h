@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_CLIENT_EXIT_CODES_H_
+#define SANDGLASS_CLIENT_EXIT_CODES_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "sandglass/v1/run.pb.h"
+
+namespace sandglass::client {
+
+// Exit codes of the client itself.
+constexpr int kExitOk = 0;
+// A gRPC error, a usage error, or a file that could not be read or written:
+// the answer is not the program's.
+constexpr int kExitError = 125;
+// Whoever read our standard output went away (128 + SIGPIPE).
+constexpr int kExitBrokenPipe = 141;
+// Added to the signal that ended a program or this client.
+constexpr int kExitSignalBase = 128;
+
+// One outcome with the exit code that stands for it.
+struct OutcomeExit {
+  v1::Outcome outcome;
+  int code;  // -1: the program's own code; -2: kExitSignalBase + its signal
+};
+constexpr int kExitProgramCode = -1;
+constexpr int kExitProgramSignal = -2;
+
+// All outcomes, in the order of docs/verdicts.md.
+absl::Span<const OutcomeExit> OutcomeExits();
+
+// What `sandglass run` exits with for this answer. kExitError for an outcome
+// that this client does not know, or one without its exit code or signal.
+int ExitCodeFor(const v1::RunCodeResponse& response);
+
+// "MEMORY_LIMIT"; "OUTCOME_99" for one that this client does not know.
+std::string OutcomeName(v1::Outcome outcome);
+
+// The table as --help shows it, a line per code.
+std::string ExitCodeHelp();
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_EXIT_CODES_H_

@@ -1,0 +1,29 @@
+#ifndef SANDGLASS_CLIENT_FILE_IO_H_
+#define SANDGLASS_CLIENT_FILE_IO_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sandglass::client {
+
+// What was read, and whether the file has an execute bit.
+struct FileContent {
+  std::string bytes;
+  bool executable = false;
+};
+
+// Reads a file (a FIFO or device too) or, for "-", standard input, to its end.
+// More than `max_bytes` is INVALID_ARGUMENT, a directory or an unreadable file
+// an error that names it.
+absl::StatusOr<FileContent> ReadInput(const std::string& path,
+                                      size_t max_bytes);
+
+// Writes all bytes, waiting where `fd` does not block. Returns 0 or an errno
+// (EPIPE when the reader went away: SIGPIPE must be ignored).
+int WriteAll(int fd, absl::string_view bytes);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_FILE_IO_H_

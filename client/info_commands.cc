@@ -1,0 +1,157 @@
+#include "client/info_commands.h"
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/daemon.h"
+#include "client/exit_codes.h"
+#include "client/json_text.h"
+#include "client/terminal_filter.h"
+#include "client/text_table.h"
+#include "client/units.h"
+
+namespace sandglass::client {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+absl::string_view StateWords(v1::LayerState state) {
+  switch (state) {
+    case v1::LAYER_STATE_IN_FORCE:
+      return "in force";
+    case v1::LAYER_STATE_NOT_AVAILABLE:
+      return "not available";
+    case v1::LAYER_STATE_EXCUSED:
+      return "MISSING, excused by a flag";
+    default:
+      return "unknown";
+  }
+}
+
+// "wall 30 s, memory 256 MiB, …" of the limits that are set.
+std::string LimitsText(const v1::Limits& limits) {
+  std::vector<std::string> parts;
+  const auto add_size = [&](bool set, absl::string_view name, uint64_t bytes) {
+    if (set) parts.push_back(absl::StrCat(name, " ", FormatByteSize(bytes)));
+  };
+  const auto add_count = [&](bool set, absl::string_view name, uint64_t count) {
+    if (set) parts.push_back(absl::StrCat(name, " ", count));
+  };
+  if (limits.has_wall_time()) {
+    parts.push_back(
+        absl::StrCat("wall ", FormatTimeSpan(FromProto(limits.wall_time()))));
+  }
+  if (limits.has_cpu_time()) {
+    parts.push_back(
+        absl::StrCat("cpu ", FormatTimeSpan(FromProto(limits.cpu_time()))));
+  }
+  if (limits.has_cpu_millis()) {
+    parts.push_back(absl::StrCat(limits.cpu_millis() / 1000.0, " processors"));
+  }
+  add_size(limits.has_memory_bytes(), "memory", limits.memory_bytes());
+  add_count(limits.has_max_processes(), "processes", limits.max_processes());
+  add_size(limits.has_tmp_bytes(), "/tmp", limits.tmp_bytes());
+  add_size(limits.has_workspace_bytes(), "/workspace",
+           limits.workspace_bytes());
+  add_count(limits.has_max_files(), "files", limits.max_files());
+  add_size(limits.has_output_bytes(), "output", limits.output_bytes());
+  add_size(limits.has_output_total_bytes(), "stopped at output",
+           limits.output_total_bytes());
+  add_count(limits.has_open_files(), "open files", limits.open_files());
+  add_size(limits.has_file_size_bytes(), "file size", limits.file_size_bytes());
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string AdmissionText(const v1::Admission& admission) {
+  std::string text = absl::StrCat(
+      "runs: ", admission.running(), " of ", admission.max_running(),
+      " running, ", admission.queued(), " of ", admission.max_queued(),
+      " queued; memory: ", FormatByteSize(admission.memory_reserved_bytes()),
+      " of ", FormatByteSize(admission.memory_budget_bytes()), " reserved\n");
+  return text;
+}
+
+// Fetches the daemon's info and prints it in one of two ways.
+int ShowInfo(const std::string& address, bool json,
+             std::string (*text)(const v1::GetServerInfoResponse&)) {
+  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  if (!daemon.ok()) return Fail(daemon.status());
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  v1::GetServerInfoResponse info;
+  const grpc::Status status =
+      daemon->stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
+  if (!status.ok()) return FailCall(status, *daemon);
+  if (!json) return PrintText(text(info));
+  absl::StatusOr<std::string> rendered = JsonText(info);
+  return rendered.ok() ? PrintText(*rendered) : Fail(rendered.status());
+}
+
+}  // namespace
+
+std::string LanguagesText(const v1::GetServerInfoResponse& info) {
+  Rows rows = {{"ID", "NAME", "ALIASES", "FILES", "VERSION"}};
+  for (const v1::LanguageInfo& language : info.languages()) {
+    rows.push_back(
+        {language.id(), language.name(), absl::StrJoin(language.aliases(), ","),
+         absl::StrJoin(language.file_extensions(), ","),
+         language.available()
+             ? language.version()
+             : absl::StrCat("not available: ", language.unavailable_reason())});
+  }
+  return TextTable(rows, "");
+}
+
+std::string InfoText(const v1::GetServerInfoResponse& info) {
+  std::string text =
+      absl::StrCat("sandglassd ", VisibleText(info.version()), ", kernel ",
+                   VisibleText(info.kernel()), ", up ",
+                   absl::FormatDuration(
+                       absl::Trunc(FromProto(info.uptime()), absl::Seconds(1))),
+                   "\n", AdmissionText(info.admission()));
+
+  absl::StrAppend(&text, "\nLanguages\n");
+  Rows languages;
+  for (const v1::LanguageInfo& language : info.languages()) {
+    languages.push_back(
+        {language.id(),
+         language.available()
+             ? language.version()
+             : absl::StrCat("not available: ", language.unavailable_reason())});
+  }
+  absl::StrAppend(&text, TextTable(languages, "  "), "\nProfiles\n");
+
+  Rows profiles;
+  for (const v1::ProfileInfo& profile : info.profiles()) {
+    profiles.push_back({profile.name(), profile.description()});
+    profiles.push_back(
+        {"", absl::StrCat("limits: ", LimitsText(profile.limits()))});
+    profiles.push_back(
+        {"", absl::StrCat("at most: ", LimitsText(profile.maximum_limits()))});
+    profiles.push_back(
+        {"", absl::StrCat("network: ", profile.network(), "; languages: ",
+                          absl::StrJoin(profile.languages(), ", "))});
+  }
+  absl::StrAppend(&text, TextTable(profiles, "  "), "\nIsolation\n");
+
+  Rows layers;
+  for (const v1::IsolationLayer& layer : info.isolation()) {
+    layers.push_back({layer.name(), std::string(StateWords(layer.state())),
+                      layer.required() ? "required" : "optional",
+                      layer.detail()});
+  }
+  return absl::StrCat(text, TextTable(layers, "  "));
+}
+
+int InfoCommand(const std::string& address, const InfoOptions& options) {
+  return ShowInfo(address, options.json, &InfoText);
+}
+
+int LanguagesCommand(const std::string& address,
+                     const LanguagesOptions& options) {
+  return ShowInfo(address, options.json, &LanguagesText);
+}
+
+}  // namespace sandglass::client

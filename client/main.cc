@@ -1,0 +1,52 @@
+// The command line tool: reads the arguments and hands over to one command.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/command_line.h"
+#include "client/file_io.h"
+#include "client/info_commands.h"
+#include "client/run_command.h"
+#include "client/runs_commands.h"
+
+namespace sandglass::client {
+namespace {
+
+struct Dispatch {
+  const std::string& address;
+  int operator()(const RunOptions& o) const { return RunCommand(address, o); }
+  int operator()(const InfoOptions& o) const { return InfoCommand(address, o); }
+  int operator()(const LanguagesOptions& o) const {
+    return LanguagesCommand(address, o);
+  }
+  int operator()(const PsOptions& o) const { return PsCommand(address, o); }
+  int operator()(const KillOptions& o) const { return KillCommand(address, o); }
+};
+
+int Main(int argc, char** argv) {
+  // A reader that goes away is seen as EPIPE, so that the run can be stopped.
+  signal(SIGPIPE, SIG_IGN);
+  // gRPC's own log lines are not for the user of a command line tool; its
+  // errors reach us as statuses.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  const char* address = std::getenv("SANDGLASS_ADDRESS");
+  const ParsedCommandLine parsed =
+      ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
+                       address != nullptr ? address : "");
+  if (!parsed.command) {
+    WriteAll(parsed.exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO,
+             parsed.text);
+    return parsed.exit_code;
+  }
+  return std::visit(Dispatch{parsed.command->address}, parsed.command->command);
+}
+
+}  // namespace
+}  // namespace sandglass::client
+
+int main(int argc, char** argv) { return sandglass::client::Main(argc, argv); }

@@ -1,0 +1,69 @@
+#ifndef SANDGLASS_CLIENT_OPTIONS_H_
+#define SANDGLASS_CLIENT_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace sandglass::client {
+
+// `sandglass run`: what the command line said, syntax checked. Exactly one of
+// file and code is set.
+struct RunOptions {
+  std::optional<std::string> file;  // "-" is standard input
+  std::optional<std::string> code;
+  std::string language;                   // empty: to be inferred
+  std::optional<std::string> stdin_file;  // "-" is standard input
+  std::vector<std::string> args;
+  std::vector<std::pair<std::string, std::string>> env;
+  // Path in the jail, path here.
+  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<std::string> fetch;
+  std::optional<std::string> fetch_dir;
+  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> cpu_time;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint32_t> max_processes;
+  std::string profile;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::string request_id;
+  bool json = false;
+  bool stream = true;
+  bool quiet = false;
+  uint32_t repeat = 0;  // 0: once, in the ordinary way
+  bool json_summary = false;
+};
+
+struct InfoOptions {
+  bool json = false;
+};
+
+struct LanguagesOptions {
+  bool json = false;
+};
+
+struct PsOptions {
+  bool all = false;
+  bool json = false;
+  std::vector<std::pair<std::string, std::string>> labels;
+};
+
+struct KillOptions {
+  std::string run_id;
+};
+
+// One whole command line.
+struct CommandLine {
+  std::string address;
+  std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
+               KillOptions>
+      command;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPTIONS_H_

@@ -1,0 +1,115 @@
+#include "client/run_request.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/connect.h"
+#include "client/file_io.h"
+#include "client/terminal_filter.h"
+#include "client/units.h"
+
+namespace sandglass::client {
+namespace {
+
+void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
+  // An empty Limits message is not sent: nothing is asked for.
+  if (options.timeout) {
+    *request.mutable_limits()->mutable_wall_time() = ToProto(*options.timeout);
+  }
+  if (options.cpu_time) {
+    *request.mutable_limits()->mutable_cpu_time() = ToProto(*options.cpu_time);
+  }
+  if (options.memory_bytes) {
+    request.mutable_limits()->set_memory_bytes(*options.memory_bytes);
+  }
+  if (options.max_processes) {
+    request.mutable_limits()->set_max_processes(*options.max_processes);
+  }
+}
+
+// proto3 strings must be UTF-8; protobuf would fail the call without saying
+// where.
+absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
+  const size_t bad = FindInvalidUtf8(text);
+  if (bad == text.npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " is not UTF-8 (byte ", bad, ")"));
+}
+
+absl::Status CheckStrings(const v1::RunCodeRequest& request) {
+  absl::Status status = CheckUtf8("the program", request.code());
+  status.Update(CheckUtf8("--lang", request.language()));
+  status.Update(CheckUtf8("--profile", request.profile()));
+  status.Update(CheckUtf8("--request-id", request.request_id()));
+  for (const std::string& arg : request.args()) {
+    status.Update(CheckUtf8("an argument of the program", arg));
+  }
+  for (const std::string& glob : request.fetch()) {
+    status.Update(CheckUtf8("--fetch", glob));
+  }
+  for (const auto& [name, value] : request.env()) {
+    status.Update(CheckUtf8("--env", name));
+    status.Update(CheckUtf8(absl::StrCat("--env ", name), value));
+  }
+  for (const auto& [name, value] : request.labels()) {
+    status.Update(CheckUtf8("--label", name));
+    status.Update(CheckUtf8(absl::StrCat("--label ", name), value));
+  }
+  for (const v1::InputFile& file : request.files()) {
+    status.Update(CheckUtf8("the path of a --file", file.path()));
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
+  v1::RunCodeRequest request;
+  request.set_language(options.language);
+  request.set_profile(options.profile);
+  request.set_request_id(options.request_id);
+  if (options.code) {
+    request.set_code(*options.code);
+  } else {
+    absl::StatusOr<FileContent> program =
+        ReadInput(*options.file, kMaxMessageBytes);
+    if (!program.ok()) return program.status();
+    request.set_code(std::move(program->bytes));
+  }
+  if (options.stdin_file) {
+    absl::StatusOr<FileContent> input =
+        ReadInput(*options.stdin_file, kMaxMessageBytes);
+    if (!input.ok()) return input.status();
+    request.set_stdin(std::move(input->bytes));
+  }
+  for (const auto& [remote, local] : options.files) {
+    absl::StatusOr<FileContent> content = ReadInput(local, kMaxMessageBytes);
+    if (!content.ok()) return content.status();
+    v1::InputFile& file = *request.add_files();
+    file.set_path(remote);
+    file.set_content(std::move(content->bytes));
+    file.set_executable(content->executable);
+  }
+  for (const std::string& arg : options.args) request.add_args(arg);
+  for (const std::string& glob : options.fetch) request.add_fetch(glob);
+  for (const auto& [name, value] : options.env) {
+    (*request.mutable_env())[name] = value;
+  }
+  for (const auto& [name, value] : options.labels) {
+    (*request.mutable_labels())[name] = value;
+  }
+  SetLimits(options, request);
+
+  const absl::Status checked = CheckStrings(request);
+  if (!checked.ok()) return checked;
+  const size_t size = request.ByteSizeLong();
+  if (size > kMaxMessageBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the program and its files come to ", FormatByteSize(size),
+        "; a request takes at most ", FormatByteSize(kMaxMessageBytes)));
+  }
+  return request;
+}
+
+}  // namespace sandglass::client

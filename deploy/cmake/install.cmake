@@ -1,0 +1,14 @@
+# What `cmake --install` puts beside the programs, which their own folders
+# install: sandglassd and sandglass in bin/, sandglass-spawner in
+# libexec/sandglass/.
+include(GNUInstallDirs)
+
+# Languages, profiles and syscall rules.
+install(DIRECTORY policy/data/
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/sandglass/policy
+  FILES_MATCHING PATTERN "*.json")
+install(FILES deploy/systemd/sandglassd.service
+  DESTINATION lib/systemd/system)
+install(DIRECTORY deploy/demo/
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass/demo
+  FILES_MATCHING PATTERN "*.py")

@@ -1,0 +1,129 @@
+#ifndef SANDGLASS_SERVER_ADMISSION_H_
+#define SANDGLASS_SERVER_ADMISSION_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/clock.h"
+#include "server/run.h"
+
+namespace sandglass::server {
+
+struct AdmissionOptions {
+  uint32_t max_running = 4;   // 1 or more
+  uint32_t max_queued = 256;  // 1 or more
+  // Runs of one caller that may wait at once; 0 means half of max_queued.
+  uint32_t max_queued_per_caller = 0;
+  absl::Duration queue_timeout = absl::Seconds(10);
+  uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  // Counted with every run: its init, page tables, kernel objects.
+  uint64_t overhead_bytes = uint64_t{16} << 20;
+  // Bytes of requests that may wait at once.
+  uint64_t max_queued_bytes = uint64_t{256} << 20;
+};
+
+// The gate before the workers: a first-in-first-out queue of bounded length
+// and time, and a ledger of run slots and memory. A run that is too large for
+// what is free now waits at the head and nothing overtakes it, so large runs
+// don't starve. Thread-safe.
+class Admission {
+ public:
+  explicit Admission(const AdmissionOptions& options);
+
+  // A run's slot and memory; both come free when it goes. Must not outlive
+  // its Admission.
+  class Reservation {
+   public:
+    Reservation(Reservation&& other) noexcept
+        : admission_(std::exchange(other.admission_, nullptr)),
+          memory_bytes_(other.memory_bytes_),
+          since_(other.since_) {}
+    Reservation& operator=(Reservation&&) = delete;
+    ~Reservation();
+
+   private:
+    friend class Admission;
+    Reservation(Admission* admission, uint64_t memory_bytes)
+        : admission_(admission), memory_bytes_(memory_bytes) {}
+    Admission* admission_;
+    uint64_t memory_bytes_;
+    MonotonicTime since_ = Monotonic::now();
+  };
+  struct Admitted {
+    std::shared_ptr<Run> run;
+    Reservation reservation;
+  };
+
+  // Puts a run at the end of the queue. FAILED_PRECONDITION when it could
+  // never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
+  // caller's share of it is full, UNAVAILABLE after Stop().
+  absl::Status Enqueue(std::shared_ptr<Run> run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes a run out of the queue; false when it is not there (any more).
+  bool Remove(const Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until the head of the queue fits and reserves for it. nullopt after
+  // Stop().
+  std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until runs have been in the queue for queue_timeout, and takes them
+  // out of it. Empty after Stop().
+  std::vector<std::shared_ptr<Run>> TakeOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the waits above and hands out what is still in the queue.
+  std::vector<std::shared_ptr<Run>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A guess at when there will be room: how long the queue takes at the pace
+  // of late, 100 ms to 30 s.
+  absl::Duration RetryDelay() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Snapshot {
+    uint32_t running;
+    uint32_t queued;
+    uint64_t memory_reserved_bytes;
+  };
+  Snapshot snapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
+  const AdmissionOptions& options() const { return options_; }
+
+ private:
+  struct Waiting {
+    std::shared_ptr<Run> run;
+    uint64_t memory_bytes;
+    MonotonicTime until;
+  };
+  bool HeadFits() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool HeadFitsOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Accounts for a run that leaves the queue.
+  void Forget(const Run& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void Release(uint64_t memory_bytes, absl::Duration held)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const AdmissionOptions options_;
+  const uint32_t caller_share_;
+
+  mutable absl::Mutex mutex_;
+  std::deque<Waiting> queue_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, uint32_t> queued_by_caller_ ABSL_GUARDED_BY(mutex_);
+  uint64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t running_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Moving average of how long a reservation is held.
+  absl::Duration usual_run_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(200);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_ADMISSION_H_

@@ -1,0 +1,29 @@
+#ifndef SANDGLASS_SERVER_CALLER_H_
+#define SANDGLASS_SERVER_CALLER_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace sandglass::server {
+
+// Who sent a request. Every request carries one; quotas, the visibility of
+// runs and request_id are per caller (by name).
+struct Caller {
+  // "uid:1000" on the unix socket, "tcp:127.0.0.1" on loopback TCP, where
+  // nothing tells callers apart.
+  std::string name;
+  // What SO_PEERCRED said when the connection was made; absent for TCP.
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+
+  // Root sees and may cancel every run; others only their own.
+  bool SeesAll() const { return uid.has_value() && *uid == 0; }
+
+  friend bool operator==(const Caller&, const Caller&) = default;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_CALLER_H_

@@ -1,0 +1,286 @@
+#include "server/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "policy/json_reader.h"
+#include "server/memory_budget.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
+constexpr char kInstalledSpawner[] = "/usr/libexec/sandglass/sandglass-spawner";
+constexpr char kSocketName[] = "sandglass.sock";
+constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
+constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
+// Below: the system's and people's accounts. Above: no room for the slices.
+constexpr uint64_t kMinUidBase = 100'001;
+constexpr uint64_t kMaxUidBase = 4'000'000'000;
+
+std::string ExecutableDirectory() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : self.parent_path().string();
+}
+
+// Next to a build tree (<repository>/build/bin), else where packages go.
+std::string DefaultPolicyDirectory(const std::string& exe_dir) {
+  std::error_code error;
+  const fs::path tree = fs::path(exe_dir) / "../../policy/data";
+  if (!exe_dir.empty() && fs::is_directory(tree, error)) {
+    return fs::weakly_canonical(tree, error).string();
+  }
+  return kInstalledPolicy;
+}
+
+std::string DefaultSpawner(const std::string& exe_dir) {
+  std::error_code error;
+  const fs::path beside = fs::path(exe_dir) / "sandglass-spawner";
+  if (!exe_dir.empty() && fs::exists(beside, error)) return beside.string();
+  return kInstalledSpawner;
+}
+
+uint32_t DefaultMaxRunning() {
+  return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 512u);
+}
+
+mode_t ParseMode(policy::JsonObject& socket, const std::string& fallback) {
+  const std::string text = socket.String("mode", fallback);
+  mode_t mode = 0;
+  bool valid = text.size() == 4 && text[0] == '0';
+  for (const char c : text) {
+    valid = valid && c >= '0' && c <= '7';
+    mode = mode * 8 + static_cast<mode_t>(c - '0');
+  }
+  if (!valid) {
+    socket.AddError("mode", absl::StrCat(Quote(text),
+                                         " is not of the form \"0660\" (four "
+                                         "octal digits, the first 0)"));
+    return 0;
+  }
+  return mode;
+}
+
+template <typename T>
+T Choice(policy::JsonObject& object, const std::string& key, T fallback,
+         const std::vector<std::pair<std::string, T>>& choices) {
+  if (!object.Has(key)) return fallback;
+  const std::string text = object.String(key);
+  std::string listed;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    absl::StrAppend(&listed, listed.empty() ? "" : ", ", name);
+  }
+  object.AddError(key, absl::StrCat(Quote(text), " is none of ", listed));
+  return fallback;
+}
+
+const std::vector<std::pair<std::string, LogLevel>>& LogLevels() {
+  static const auto& levels =
+      *new std::vector<std::pair<std::string, LogLevel>>{
+          {"debug", LogLevel::kDebug},
+          {"info", LogLevel::kInfo},
+          {"warning", LogLevel::kWarning},
+          {"error", LogLevel::kError}};
+  return levels;
+}
+
+const std::vector<std::pair<std::string, LogFormat>>& LogFormats() {
+  static const auto& formats =
+      *new std::vector<std::pair<std::string, LogFormat>>{
+          {"text", LogFormat::kText}, {"json", LogFormat::kJson}};
+  return formats;
+}
+
+template <typename T>
+std::string NameOf(T value,
+                   const std::vector<std::pair<std::string, T>>& choices) {
+  for (const auto& [name, choice] : choices) {
+    if (choice == value) return name;
+  }
+  return "";
+}
+
+void ReadSocket(policy::JsonObject& root, Config& config) {
+  std::optional<policy::JsonObject> socket = root.OptionalObject("socket");
+  if (!socket.has_value()) return;
+  config.socket_mode = ParseMode(*socket, "0660");
+  config.socket_group = socket->String("group", config.socket_group);
+}
+
+void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("admission");
+  if (!object.has_value()) return;
+  const auto count = [&](const char* key, uint64_t max, uint32_t fallback) {
+    return static_cast<uint32_t>(
+        object->Unsigned(key, {.min = 1, .max = max}, fallback));
+  };
+  options.max_running = count("max_running", 2000, options.max_running);
+  options.max_queued = count("max_queued", 100'000, options.max_queued);
+  options.max_queued_per_caller = count("max_queued_per_caller", 100'000,
+                                        std::max(1u, options.max_queued / 2));
+  options.queue_timeout = object->Duration(
+      "queue_timeout", {.min = absl::Milliseconds(1), .max = absl::Hours(1)},
+      options.queue_timeout);
+  options.memory_budget_bytes =
+      object->ByteSize("memory_budget", {.min = uint64_t{32} << 20},
+                       options.memory_budget_bytes);
+}
+
+void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("retention");
+  if (!object.has_value()) return;
+  options.time =
+      object->Duration("time", {.max = absl::Hours(24)}, options.time);
+  options.max_runs =
+      object->Unsigned("max_runs", {.max = 1'000'000}, options.max_runs);
+  options.max_bytes = object->ByteSize("max_bytes", {}, options.max_bytes);
+}
+
+void ReadLog(policy::JsonObject& root, Config& config) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("log");
+  if (!object.has_value()) return;
+  config.log_level = Choice(*object, "level", config.log_level, LogLevels());
+  config.log_format =
+      Choice(*object, "format", config.log_format, LogFormats());
+}
+
+void CheckAbsolute(policy::JsonObject& root, const char* key,
+                   const std::string& path) {
+  if (path.empty() || path.front() != '/') {
+    root.AddError(key, absl::StrCat(Quote(path), " is not an absolute path"));
+  }
+}
+
+absl::Status ReadFile(const std::string& path, Config& config,
+                      std::string& listen) {
+  absl::StatusOr<policy::JsonDocument> document =
+      policy::JsonDocument::ReadFile(path);
+  if (!document.ok()) return document.status();
+  policy::JsonObject root = document->root();
+  config.state_dir = root.String("state_dir", config.state_dir);
+  CheckAbsolute(root, "state_dir", config.state_dir);
+  config.policy_dir = root.String("policy_dir", config.policy_dir);
+  CheckAbsolute(root, "policy_dir", config.policy_dir);
+  config.spawner = root.String("spawner", config.spawner);
+  CheckAbsolute(root, "spawner", config.spawner);
+  if (root.Has("listen")) {
+    listen = root.String("listen");
+    if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
+      root.AddError("listen", StdView(parsed.status().message()));
+    }
+  }
+  config.user = root.String("user", config.user);
+  config.uid_base = static_cast<uid_t>(root.Unsigned(
+      "uid_base", {.min = kMinUidBase, .max = kMaxUidBase}, config.uid_base));
+  ReadSocket(root, config);
+  config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
+  ReadAdmission(root, config.admission);
+  ReadRetention(root, config.retention);
+  config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
+                                       config.drain_timeout);
+  config.max_message_bytes = root.ByteSize(
+      "max_message_bytes", {.min = kMinMessageBytes, .max = kMaxMessageBytes},
+      config.max_message_bytes);
+  ReadLog(root, config);
+  config.excuse_missing = root.Strings("excuse_missing", config.excuse_missing);
+  return document->Finish();
+}
+
+absl::Status ApplyPathFlag(const std::optional<std::string>& flag,
+                           const char* name, std::string& value) {
+  if (!flag.has_value()) return absl::OkStatus();
+  std::error_code error;
+  const fs::path path = fs::absolute(*flag, error);
+  if (flag->empty() || error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", Quote(*flag), " is not a path"));
+  }
+  value = path.lexically_normal().string();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
+  const std::string exe_dir = ExecutableDirectory();
+  Config config;
+  config.policy_dir = DefaultPolicyDirectory(exe_dir);
+  config.spawner = DefaultSpawner(exe_dir);
+  config.admission.max_running = DefaultMaxRunning();
+  config.admission.memory_budget_bytes = DefaultMemoryBudget();
+  std::string listen;
+  if (!flags.config_file.empty()) {
+    if (absl::Status read = ReadFile(flags.config_file, config, listen);
+        !read.ok()) {
+      return read;
+    }
+  }
+  for (const absl::Status& applied :
+       {ApplyPathFlag(flags.state_dir, "--state-dir", config.state_dir),
+        ApplyPathFlag(flags.policy_dir, "--policy-dir", config.policy_dir),
+        ApplyPathFlag(flags.spawner, "--spawner", config.spawner)}) {
+    if (!applied.ok()) return applied;
+  }
+  if (config.admission.max_queued_per_caller == 0) {
+    config.admission.max_queued_per_caller =
+        std::max(1u, config.admission.max_queued / 2);
+  }
+  if (flags.listen.has_value()) listen = *flags.listen;
+  if (listen.empty()) {
+    listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);
+  }
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
+  if (!address.ok()) return address.status();
+  config.listen = *std::move(address);
+  config.excuse_missing.insert(config.excuse_missing.end(),
+                               flags.excuse_missing.begin(),
+                               flags.excuse_missing.end());
+  return config;
+}
+
+std::string ConfigToJson(const Config& config) {
+  const nlohmann::ordered_json json = {
+      {"listen", config.listen.ToString()},
+      {"state_dir", config.state_dir},
+      {"policy_dir", config.policy_dir},
+      {"spawner", config.spawner},
+      {"user", config.user},
+      {"uid_base", config.uid_base},
+      {"socket",
+       {{"mode", absl::StrFormat("%04o", config.socket_mode)},
+        {"group", config.socket_group}}},
+      {"cgroup_parent", config.cgroup_parent},
+      {"admission",
+       {{"max_running", config.admission.max_running},
+        {"max_queued", config.admission.max_queued},
+        {"max_queued_per_caller", config.admission.max_queued_per_caller},
+        {"queue_timeout", absl::FormatDuration(config.admission.queue_timeout)},
+        {"memory_budget", config.admission.memory_budget_bytes}}},
+      {"retention",
+       {{"time", absl::FormatDuration(config.retention.time)},
+        {"max_runs", config.retention.max_runs},
+        {"max_bytes", config.retention.max_bytes}}},
+      {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
+      {"max_message_bytes", config.max_message_bytes},
+      {"log",
+       {{"level", NameOf(config.log_level, LogLevels())},
+        {"format", NameOf(config.log_format, LogFormats())}}},
+      {"excuse_missing", config.excuse_missing}};
+  return json.dump(2, ' ', /*ensure_ascii=*/true,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,60 @@
+#ifndef SANDGLASS_SERVER_CONFIG_H_
+#define SANDGLASS_SERVER_CONFIG_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/admission.h"
+#include "server/listen_address.h"
+#include "server/log.h"
+#include "server/run_registry.h"
+
+namespace sandglass::server {
+
+// What the command line says; absent means the file's value, or the default.
+struct ConfigFlags {
+  std::string config_file;  // empty: none
+  std::optional<std::string> listen;
+  std::optional<std::string> state_dir;
+  std::optional<std::string> policy_dir;
+  std::optional<std::string> spawner;
+  std::vector<std::string> excuse_missing;  // added to the file's
+};
+
+// Everything that can be set, defaults filled in. deploy/sandglassd.json
+// describes each key.
+struct Config {
+  ListenAddress listen;
+  std::string state_dir = "/run/sandglass";
+  std::string policy_dir;
+  std::string spawner;
+  std::string user;  // name, "uid:gid", or empty: see identity.h
+  uid_t uid_base = 1879048192;
+  mode_t socket_mode = 0660;
+  std::string socket_group;   // name or number; empty: the user's group
+  std::string cgroup_parent;  // empty: chosen by the host's layout
+  AdmissionOptions admission;
+  RetentionOptions retention;
+  absl::Duration drain_timeout = absl::Seconds(30);
+  uint64_t max_message_bytes = uint64_t{16} << 20;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::vector<std::string> excuse_missing;
+};
+
+// Reads the file, if any, and applies the flags. INVALID_ARGUMENT names flag,
+// or file and JSON pointer, of all that is wrong, unknown keys included.
+absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags);
+
+// The effective configuration in the file's own form.
+std::string ConfigToJson(const Config& config);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_CONFIG_H_

@@ -1,0 +1,217 @@
+#include "server/daemon.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "sandbox/host_probe.h"
+#include "sandbox/sandbox.h"
+#include "server/identity.h"
+#include "server/log.h"
+#include "server/policy_set.h"
+#include "server/serving.h"
+#include "server/state_dir.h"
+#include "server/supervisor.h"
+#include "server/unix_socket.h"
+
+namespace sandglass::server {
+namespace {
+
+// Jails whose program has ended but whose teardown is under way take a slot.
+uint32_t MaxJails(const Config& config) {
+  return std::min(4096u, 2 * config.admission.max_running + 8);
+}
+
+absl::Status RequireRoot() {
+  if (::geteuid() == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "sandglassd must be started as root: it makes namespaces and control "
+      "groups, and then gives root up for good");
+}
+
+absl::Status RequireSingleThread() {
+  std::error_code error;
+  const auto threads = std::distance(
+      std::filesystem::directory_iterator("/proc/self/task", error),
+      std::filesystem::directory_iterator());
+  if (error || threads != 1) {
+    return absl::InternalError(absl::StrCat(
+        "the spawner must be started before any thread; there are ",
+        error ? -1 : threads));
+  }
+  return absl::OkStatus();
+}
+
+// A run takes about twenty descriptors, a connection two.
+void RaiseOpenFiles() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// What the flags and files alone decide.
+struct Settings {
+  Config config;
+  PolicySet policy;
+  Identity identity;
+  gid_t socket_group;
+};
+
+absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
+  absl::StatusOr<Config> config = LoadConfig(flags);
+  if (!config.ok()) return config.status();
+  absl::StatusOr<PolicySet> policy = PolicySet::Load(config->policy_dir);
+  if (!policy.ok()) return policy.status();
+  absl::StatusOr<Identity> identity =
+      ResolveIdentity(config->user, config->uid_base);
+  if (!identity.ok()) return identity.status();
+  absl::StatusOr<gid_t> group =
+      ResolveGroup(config->socket_group, identity->gid);
+  if (!group.ok()) return group.status();
+  // What --check shows is what is used.
+  config->user = absl::StrCat(identity->uid, ":", identity->gid);
+  config->socket_group = absl::StrCat(*group);
+  return Settings{*std::move(config), *std::move(policy), *identity, *group};
+}
+
+void LogHost(const sandbox::HostReport& host) {
+  for (const sandbox::Layer& layer : host.layers) {
+    const bool in_force = layer.state == sandbox::LayerState::kInForce;
+    Log(in_force || !layer.required ? LogLevel::kInfo : LogLevel::kWarning,
+        "layer",
+        {{"name", layer.name},
+         {"state", std::string(in_force ? "in_force"
+                               : layer.state == sandbox::LayerState::kExcused
+                                   ? "excused"
+                                   : "not_available")},
+         {"detail", layer.detail}});
+  }
+}
+
+int Fail(const absl::Status& status, int exit_status) {
+  Log(LogLevel::kError, "start_failed",
+      {{"error", std::string(status.message())}});
+  return exit_status;
+}
+
+}  // namespace
+
+int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
+  const pid_t parent = ::getppid();
+  absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (!settings.ok()) return Fail(settings.status(), kExitBadConfig);
+  const Config& config = settings->config;
+  StartLog(config.log_level, config.log_format);
+  if (absl::Status root = RequireRoot(); !root.ok()) {
+    return Fail(root, kExitBadConfig);
+  }
+  RaiseOpenFiles();
+
+  if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
+    return Fail(made, 1);
+  }
+  const absl::StatusOr<os::Fd> lock = LockStateDir(config.state_dir);
+  if (!lock.ok()) return Fail(lock.status(), 1);
+
+  sandbox::HostReport host = sandbox::ProbeHost();
+  const absl::Status layers =
+      sandbox::RequireLayers(host, config.excuse_missing);
+  LogHost(host);
+  if (!layers.ok()) return Fail(layers, kExitBadConfig);
+
+  // ORDER: the spawner comes before any thread and any gRPC object, since it is
+  // forked; the socket before the rights go, since its place needs them; the
+  // rights go before the first byte from a client is read.
+  if (absl::Status single = RequireSingleThread(); !single.ok()) {
+    return Fail(single, 1);
+  }
+  absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox =
+      sandbox::Sandbox::Start({.spawner_path = config.spawner,
+                               .state_dir = config.state_dir,
+                               .instance = InstanceName(config.state_dir),
+                               .cgroup_parent = config.cgroup_parent,
+                               .uid_base = config.uid_base,
+                               .server_uid = settings->identity.uid,
+                               .server_gid = settings->identity.gid,
+                               .max_jails = MaxJails(config),
+                               .templates = settings->policy.templates()},
+                              host);
+  if (!sandbox.ok()) return Fail(sandbox.status(), 1);
+
+  os::Fd listener;
+  if (!config.listen.unix_path.empty()) {
+    absl::StatusOr<os::Fd> bound =
+        ListenOnUnixSocket({.path = config.listen.unix_path,
+                            .mode = config.socket_mode,
+                            .owner = settings->identity.uid,
+                            .group = settings->socket_group});
+    if (!bound.ok()) return Fail(bound.status(), 1);
+    listener = *std::move(bound);
+  }
+  if (absl::Status dropped = sandbox::DropPrivileges(settings->identity.uid,
+                                                     settings->identity.gid);
+      !dropped.ok()) {
+    return Fail(dropped, 1);
+  }
+  if (supervision == Supervision::kSupervised) {
+    if (absl::Status bound = DieWithParent(parent); !bound.ok()) {
+      return Fail(bound, 1);
+    }
+  }
+  return Serve({.config = std::move(settings->config),
+                .policy = std::move(settings->policy),
+                .host = std::move(host),
+                .sandbox = *std::move(sandbox),
+                .unix_listener = std::move(listener)});
+}
+
+int CheckDaemon(const ConfigFlags& flags) {
+  const absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (!settings.ok()) {
+    absl::FPrintF(stderr, "%s\n", std::string(settings.status().message()));
+    return 1;
+  }
+  absl::PrintF("%s\n", ConfigToJson(settings->config));
+  if (absl::Status root = RequireRoot(); !root.ok()) {
+    std::fflush(stdout);
+    absl::FPrintF(stderr, "the host was not probed: %s\n",
+                  std::string(root.message()));
+    return 1;
+  }
+  sandbox::HostReport host = sandbox::ProbeHost();
+  const absl::Status layers =
+      sandbox::RequireLayers(host, settings->config.excuse_missing);
+  absl::PrintF("\nkernel %s\n%-24s %-14s %-9s %s\n", host.kernel, "layer",
+               "state", "required", "detail");
+  for (const sandbox::Layer& layer : host.layers) {
+    const char* state =
+        layer.state == sandbox::LayerState::kInForce   ? "in force"
+        : layer.state == sandbox::LayerState::kExcused ? "excused"
+                                                       : "not available";
+    absl::PrintF("%-24s %-14s %-9s %s\n", layer.name, state,
+                 layer.required ? "yes" : "no", layer.detail);
+  }
+  std::fflush(stdout);
+  if (!layers.ok()) {
+    absl::FPrintF(stderr, "%s\n", std::string(layers.message()));
+    return 1;
+  }
+  if (::access(settings->config.spawner.c_str(), X_OK) != 0) {
+    absl::FPrintF(stderr, "there is no executable %s; set \"spawner\"\n",
+                  settings->config.spawner);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace sandglass::server

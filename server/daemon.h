@@ -1,0 +1,21 @@
+#ifndef SANDGLASS_SERVER_DAEMON_H_
+#define SANDGLASS_SERVER_DAEMON_H_
+
+#include "server/config.h"
+
+namespace sandglass::server {
+
+enum class Supervision { kNone, kSupervised };
+
+// Starts, serves and drains; returns the process's exit status: 0 after an
+// orderly end, kExitBadConfig for what a restart would not help, else 1.
+// Preconditions: single-threaded; no gRPC object exists.
+int RunDaemon(const ConfigFlags& flags, Supervision supervision);
+
+// Prints the effective configuration and what the host offers to stdout.
+// Returns 0 when the daemon could start so, else 1, with the reason on stderr.
+int CheckDaemon(const ConfigFlags& flags);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_H_

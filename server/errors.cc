@@ -1,0 +1,215 @@
+#include "server/errors.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kDomain[] = "sandglass.dev";
+constexpr char kTypePrefix[] = "type.googleapis.com/";
+// Trailing metadata holds the message (percent-encoded: up to three times its
+// size) and the details (base64: 4/3), which repeat the message.
+constexpr size_t kMaxMessageBytes = 1024;
+constexpr size_t kMaxViolationBytes = 2560;
+constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
+
+void Attach(const google::protobuf::Message& detail, absl::Status& status) {
+  status.SetPayload(absl::StrCat(kTypePrefix, detail.GetTypeName()),
+                    absl::Cord(detail.SerializeAsString()));
+}
+
+absl::Status Make(absl::StatusCode code, const std::string& reason,
+                  const std::string& message,
+                  std::optional<absl::Duration> retry_after = std::nullopt) {
+  absl::Status status(code, message);
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain(kDomain);
+  Attach(info, status);
+  if (retry_after.has_value()) {
+    google::rpc::RetryInfo retry;
+    const int64_t ms = absl::ToInt64Milliseconds(*retry_after);
+    retry.mutable_retry_delay()->set_seconds(ms / 1000);
+    retry.mutable_retry_delay()->set_nanos(
+        static_cast<int32_t>(ms % 1000 * 1'000'000));
+    Attach(retry, status);
+  }
+  return status;
+}
+
+// Cuts at a character's boundary: what is sent must stay valid UTF-8.
+std::string Shorten(absl::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
+std::string Seconds(absl::Duration duration) {
+  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(1)));
+}
+
+}  // namespace
+
+absl::Status InvalidRequest(
+    const std::vector<policy::FieldViolation>& violations) {
+  google::rpc::BadRequest bad_request;
+  size_t bytes = 0;
+  size_t listed = 0;
+  for (const policy::FieldViolation& violation : violations) {
+    const std::string field = Shorten(violation.field, 200);
+    const std::string description = Shorten(violation.description, 400);
+    bytes += field.size() + description.size();
+    if (listed == kMaxViolations || bytes > kMaxViolationBytes) break;
+    ++listed;
+    auto* out = bad_request.add_field_violations();
+    out->set_field(field);
+    out->set_description(description);
+  }
+  std::string message = violations.empty()
+                            ? std::string("the request is not valid")
+                            : absl::StrCat(violations.front().field, ": ",
+                                           violations.front().description);
+  if (violations.size() > 1) {
+    absl::StrAppend(&message, " (and ", violations.size() - 1, " more)");
+  }
+  absl::Status status =
+      Make(absl::StatusCode::kInvalidArgument, "INVALID_REQUEST", message);
+  Attach(bad_request, status);
+  return status;
+}
+
+absl::Status MalformedMessage(const std::string& type) {
+  return Make(absl::StatusCode::kInvalidArgument, "MALFORMED_MESSAGE",
+              absl::StrCat("the message is not a valid protobuf of type ", type,
+                           "; was it cut short or made from another .proto?"));
+}
+
+absl::Status LanguageUnavailable(const std::string& why) {
+  return Make(absl::StatusCode::kFailedPrecondition, "LANGUAGE_UNAVAILABLE",
+              why);
+}
+
+absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes) {
+  return Make(absl::StatusCode::kFailedPrecondition, "MEMORY_BUDGET_TOO_SMALL",
+              absl::StrCat("the run needs ", wanted_bytes,
+                           " bytes of memory; the server's whole budget is ",
+                           budget_bytes,
+                           " bytes. Ask for less in limits.memory_bytes"));
+}
+
+absl::Status QueueFull(uint32_t queued, absl::Duration retry_after) {
+  return Make(absl::StatusCode::kResourceExhausted, "QUEUE_FULL",
+              absl::StrCat("the queue is full (", queued,
+                           " runs wait); try again later"),
+              retry_after);
+}
+
+absl::Status QueueShareFull(const std::string& caller, uint32_t queued,
+                            absl::Duration retry_after) {
+  return Make(absl::StatusCode::kResourceExhausted, "QUEUE_SHARE_FULL",
+              absl::StrCat(caller, " already has ", queued,
+                           " runs in the queue, which is one caller's share; "
+                           "try again later"),
+              retry_after);
+}
+
+absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after) {
+  return Make(
+      absl::StatusCode::kResourceExhausted, "QUEUE_BYTES_FULL",
+      absl::StrCat("the requests in the queue hold all of the ", limit_bytes,
+                   " bytes that the server keeps for them; try again "
+                   "later"),
+      retry_after);
+}
+
+absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after) {
+  return Make(absl::StatusCode::kResourceExhausted, "QUEUE_TIMEOUT",
+              absl::StrCat("the run waited ", Seconds(waited),
+                           " and no room came free; try again later"),
+              retry_after);
+}
+
+absl::Status DeadlineTooShort(absl::Duration left, absl::Duration needed) {
+  return Make(absl::StatusCode::kDeadlineExceeded, "DEADLINE_TOO_SHORT",
+              absl::StrCat("the call's deadline leaves ", Seconds(left),
+                           ", and the server needs ", Seconds(needed),
+                           " to run a program and answer; the program was not "
+                           "started"));
+}
+
+absl::Status RequestIdReused(const std::string& request_id) {
+  return Make(absl::StatusCode::kAlreadyExists, "REQUEST_ID_REUSED",
+              absl::StrCat("request_id ", Quote(request_id),
+                           " was used for another request a short while ago; "
+                           "choose a new one"));
+}
+
+absl::Status RunNotFound(const std::string& run_id) {
+  return Make(absl::StatusCode::kNotFound, "RUN_NOT_FOUND",
+              absl::StrCat("there is no run ", Quote(run_id),
+                           " of yours; ListRuns shows those there are"));
+}
+
+absl::Status ShuttingDown() {
+  return Make(absl::StatusCode::kUnavailable, "SHUTTING_DOWN",
+              "the server is shutting down; the program was not started",
+              kRetryAfterFailure);
+}
+
+absl::Status UnknownCaller() {
+  return Make(absl::StatusCode::kUnauthenticated, "UNKNOWN_CALLER",
+              "the server can't tell who is at the other end of this "
+              "connection; connect again");
+}
+
+absl::Status CallerGone() {
+  return Make(absl::StatusCode::kCancelled, "CANCELLED",
+              "the call was cancelled or its deadline passed");
+}
+
+absl::Status RunFailed(const absl::Status& cause) {
+  const std::string message(cause.message());
+  switch (cause.code()) {
+    case absl::StatusCode::kResourceExhausted:
+      return Make(cause.code(), "NO_JAIL_SLOT", message, kRetryAfterFailure);
+    case absl::StatusCode::kUnavailable:
+      return Make(cause.code(), "SANDBOX_UNAVAILABLE", message,
+                  kRetryAfterFailure);
+    default:
+      return Make(cause.code(), "JAIL_FAILED", message);
+  }
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const std::string message = Shorten(status.message(), kMaxMessageBytes);
+  google::rpc::Status details;
+  details.set_code(static_cast<int32_t>(status.code()));
+  details.set_message(message);
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& value) {
+    google::protobuf::Any* any = details.add_details();
+    any->set_type_url(std::string(type));
+    any->set_value(std::string(value));
+  });
+  if (details.details().empty()) {
+    google::rpc::ErrorInfo info;
+    info.set_reason("UNEXPECTED");
+    info.set_domain(kDomain);
+    details.add_details()->PackFrom(info);
+  }
+  // absl's codes are gRPC's.
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
+                      details.SerializeAsString());
+}
+
+}  // namespace sandglass::server

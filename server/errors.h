@@ -1,0 +1,65 @@
+#ifndef SANDGLASS_SERVER_ERRORS_H_
+#define SANDGLASS_SERVER_ERRORS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "grpcpp/support/status.h"
+#include "policy/profile.h"
+
+namespace sandglass::server {
+
+// Every error that the API answers with, each made here. They carry their
+// google.rpc details (ErrorInfo with domain "sandglass.dev" and the reason
+// named below, BadRequest, RetryInfo) as payloads of the absl::Status;
+// ToGrpcStatus sends them on. A program's fate is never one of these.
+
+// Violations that one answer lists; the rest is counted.
+inline constexpr size_t kMaxViolations = 32;
+
+// INVALID_ARGUMENT, "INVALID_REQUEST". `violations` must not be empty.
+absl::Status InvalidRequest(
+    const std::vector<policy::FieldViolation>& violations);
+// INVALID_ARGUMENT, "MALFORMED_MESSAGE": not a protobuf of that type.
+absl::Status MalformedMessage(const std::string& type);
+// FAILED_PRECONDITION, "LANGUAGE_UNAVAILABLE".
+absl::Status LanguageUnavailable(const std::string& why);
+// FAILED_PRECONDITION, "MEMORY_BUDGET_TOO_SMALL": waiting would not help.
+absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes);
+// RESOURCE_EXHAUSTED, "QUEUE_FULL".
+absl::Status QueueFull(uint32_t queued, absl::Duration retry_after);
+// RESOURCE_EXHAUSTED, "QUEUE_SHARE_FULL": this caller's part of the queue.
+absl::Status QueueShareFull(const std::string& caller, uint32_t queued,
+                            absl::Duration retry_after);
+// RESOURCE_EXHAUSTED, "QUEUE_BYTES_FULL": waiting requests hold too much data.
+absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after);
+// RESOURCE_EXHAUSTED, "QUEUE_TIMEOUT".
+absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after);
+// DEADLINE_EXCEEDED, "DEADLINE_TOO_SHORT".
+absl::Status DeadlineTooShort(absl::Duration left, absl::Duration needed);
+// ALREADY_EXISTS, "REQUEST_ID_REUSED".
+absl::Status RequestIdReused(const std::string& request_id);
+// NOT_FOUND, "RUN_NOT_FOUND". Also for runs of others.
+absl::Status RunNotFound(const std::string& run_id);
+// UNAVAILABLE, "SHUTTING_DOWN".
+absl::Status ShuttingDown();
+// UNAUTHENTICATED, "UNKNOWN_CALLER": the connection is not one we accepted.
+absl::Status UnknownCaller();
+// CANCELLED, "CANCELLED": the caller went away; it hardly sees this.
+absl::Status CallerGone();
+// Dresses up an error of the job runner: "NO_JAIL_SLOT" with RetryInfo for
+// RESOURCE_EXHAUSTED, "SANDBOX_UNAVAILABLE" with RetryInfo for UNAVAILABLE,
+// else "JAIL_FAILED".
+absl::Status RunFailed(const absl::Status& cause);
+
+// The one conversion. Details go into grpc-status-details-bin, bounded so that
+// a client's default limit for metadata (8 KiB) holds.
+grpc::Status ToGrpcStatus(const absl::Status& status);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_ERRORS_H_

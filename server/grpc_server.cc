@@ -1,0 +1,84 @@
+#include "server/grpc_server.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_builder.h"
+#include "grpcpp/server_posix.h"
+#include "server/parse.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kServiceName[] = "sandglass.v1.SandboxService";
+// Room for messages on their way in and out, over all connections.
+constexpr size_t kTransportMemory = size_t{512} << 20;
+// Only reflection takes threads; the rest is callbacks.
+constexpr int kMaxThreads = 16;
+constexpr int kMaxCallsPerConnection = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
+    SandboxServiceImpl& service, const GrpcOptions& options) {
+  QuietenProtobuf();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  std::unique_ptr<GrpcServer> made(new GrpcServer());
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
+  builder.SetMaxSendMessageSize(options.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             kMaxCallsPerConnection);
+  // Another daemon on the same port must be an error, not a share of it.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  grpc::ResourceQuota quota("sandglassd");
+  quota.Resize(kTransportMemory);
+  quota.SetMaxThreads(kMaxThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  if (!options.tcp_address.empty()) {
+    builder.AddListeningPort(options.tcp_address,
+                             grpc::InsecureServerCredentials(),
+                             &made->tcp_port_);
+  }
+  made->server_ = builder.BuildAndStart();
+  if (made->server_ == nullptr) {
+    return absl::UnavailableError(
+        options.tcp_address.empty()
+            ? std::string("gRPC could not be started")
+            : absl::StrCat("can't listen on ", options.tcp_address,
+                           "; is another program there already?"));
+  }
+  made->SetHealth(Health::kNotServing);
+  return made;
+}
+
+GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
+
+void GrpcServer::Serve(int fd) {
+  grpc::AddInsecureChannelFromFd(server_.get(), fd);
+}
+
+void GrpcServer::SetHealth(Health health) {
+  grpc::HealthCheckServiceInterface* service = server_->GetHealthCheckService();
+  const bool serving = health == Health::kServing;
+  service->SetServingStatus(kServiceName, serving);
+  service->SetServingStatus(serving);
+}
+
+void GrpcServer::Shutdown(absl::Duration timeout) {
+  if (server_ == nullptr) return;
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+  server_->Wait();
+  server_.reset();
+}
+
+}  // namespace sandglass::server

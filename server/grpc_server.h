@@ -1,0 +1,52 @@
+#ifndef SANDGLASS_SERVER_GRPC_SERVER_H_
+#define SANDGLASS_SERVER_GRPC_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/server.h"
+#include "server/service.h"
+
+namespace sandglass::server {
+
+struct GrpcOptions {
+  // "127.0.0.1:8080" or "[::1]:8080"; empty: only connections handed in.
+  std::string tcp_address;
+  int max_message_bytes = 16 << 20;
+};
+
+// gRPC's server with our service, health and reflection. Make one only when
+// the process will never fork again.
+class GrpcServer {
+ public:
+  // `service` outlives the server. Health starts as NOT_SERVING.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
+      SandboxServiceImpl& service, const GrpcOptions& options);
+  // Calls Shutdown with no time to spare.
+  ~GrpcServer();
+
+  // Serves a connected, non-blocking socket; owns it from here on.
+  void Serve(int fd);
+
+  // Health of "" and "sandglass.v1.SandboxService".
+  enum class Health { kServing, kNotServing };
+  void SetHealth(Health health);
+
+  // Takes no new calls, waits for those under way, cancels what is left when
+  // the time is over.
+  void Shutdown(absl::Duration timeout);
+
+  // The TCP port that was bound; 0 without TCP.
+  int tcp_port() const { return tcp_port_; }
+
+ private:
+  GrpcServer() = default;
+  std::unique_ptr<grpc::Server> server_;
+  int tcp_port_ = 0;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_GRPC_SERVER_H_

@@ -1,0 +1,50 @@
+// sandglassd: the daemon's command line.
+
+#include <unistd.h>
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "server/daemon.h"
+#include "server/server_info.h"
+#include "server/supervisor.h"
+
+int main(int argc, char** argv) {
+  namespace server = sandglass::server;
+  server::ConfigFlags flags;
+  bool check = false;
+  bool supervise = false;
+
+  CLI::App app("Runs programs in jails, for clients that ask over gRPC.",
+               "sandglassd");
+  app.set_version_flag("--version", server::kVersion);
+  app.add_option("--config", flags.config_file,
+                 "Configuration: JSON with comments")
+      ->type_name("FILE");
+  app.add_option("--listen", flags.listen,
+                 "Where to listen (default unix:STATE_DIR/sandglass.sock)")
+      ->type_name("unix:/PATH|127.0.0.1:PORT");
+  app.add_option("--state-dir", flags.state_dir,
+                 "Directory of this daemon (default /run/sandglass)")
+      ->type_name("DIR");
+  app.add_option("--policy-dir", flags.policy_dir,
+                 "Languages, profiles and system call policies")
+      ->type_name("DIR");
+  app.add_option("--spawner", flags.spawner, "The sandglass-spawner executable")
+      ->type_name("PATH");
+  app.add_option("--excuse-missing", flags.excuse_missing,
+                 "Start although the host lacks this layer of isolation")
+      ->type_name("LAYER");
+  app.add_flag("--check", check,
+               "Print the effective configuration and what the host offers, "
+               "then exit");
+  app.add_flag("--supervise", supervise,
+               "Stay as a parent that starts the daemon again when it dies");
+  CLI11_PARSE(app, argc, argv);
+
+  if (check) return server::CheckDaemon(flags);
+  if (!supervise) return server::RunDaemon(flags, server::Supervision::kNone);
+  return server::Supervise([&] {
+    return server::RunDaemon(flags, server::Supervision::kSupervised);
+  });
+}

@@ -1,0 +1,46 @@
+#ifndef SANDGLASS_SERVER_PEERS_H_
+#define SANDGLASS_SERVER_PEERS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/caller.h"
+#include "server/clock.h"
+
+namespace sandglass::server {
+
+// Who is at the other end of each connection. gRPC names a connection that was
+// handed to it as a descriptor by that descriptor's number ("fd:1234"), so a
+// number stands for one caller until its entry is gone, and an entry stays for
+// a while after its connection closed: a call that came in just before may
+// still ask. Thread-safe.
+class PeerTable {
+ public:
+  // False when the number still stands for an earlier connection.
+  bool Add(int fd, Caller caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The connection is closed; the number may be used again after `grace`.
+  void MarkClosed(int fd, absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Drops entries whose grace is over.
+  void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Contains(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The caller by what grpc::ServerContext::peer() says; loopback TCP has one
+  // nameless caller per address family. nullopt for anything else.
+  std::optional<Caller> CallerOf(const std::string& peer) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Entry {
+    Caller caller;
+    std::optional<MonotonicTime> forget_at;
+  };
+  mutable absl::Mutex mutex_;
+  std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_PEERS_H_

@@ -1,0 +1,49 @@
+#ifndef SANDGLASS_SERVER_POLICY_SET_H_
+#define SANDGLASS_SERVER_POLICY_SET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "policy/language.h"
+#include "policy/profile.h"
+#include "sandbox/sandbox.h"
+
+namespace sandglass::server {
+
+// What the daemon runs by: languages, profiles and their jail templates, read
+// once at start. A profile named "default" is always there.
+class PolicySet {
+ public:
+  // Reads `directory`/{languages,profiles,seccomp}. Errors name file and JSON
+  // pointer.
+  static absl::StatusOr<PolicySet> Load(const std::string& directory);
+  // INVALID_ARGUMENT when there is no profile "default", when a profile names
+  // a language that does not exist, or when a language needs a compile phase,
+  // which this daemon does not have.
+  static absl::StatusOr<PolicySet> Create(
+      policy::LanguageTable languages, std::vector<policy::Profile> profiles);
+
+  const policy::LanguageTable& languages() const { return languages_; }
+  const std::vector<policy::Profile>& profiles() const { return profiles_; }
+  // "" means "default"; nullptr when there is none of that name.
+  const policy::Profile* FindProfile(const std::string& name) const;
+
+  // One template per profile, its system call filter compiled.
+  const std::vector<sandbox::JailTemplate>& templates() const {
+    return templates_;
+  }
+
+ private:
+  PolicySet(policy::LanguageTable languages,
+            std::vector<policy::Profile> profiles)
+      : languages_(std::move(languages)), profiles_(std::move(profiles)) {}
+
+  policy::LanguageTable languages_;
+  std::vector<policy::Profile> profiles_;
+  std::vector<sandbox::JailTemplate> templates_;  // empty after Create
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_POLICY_SET_H_

@@ -1,0 +1,199 @@
+#include "server/response.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "policy/hints.h"
+#include "policy/verdict.h"
+#include "server/proto_time.h"
+
+namespace sandglass::server {
+namespace {
+
+v1::LimitReading Reading(const policy::LimitReading& reading) {
+  v1::LimitReading proto;
+  proto.set_kind(static_cast<v1::LimitKind>(reading.kind));
+  proto.set_configured(reading.configured);
+  proto.set_measured(reading.measured);
+  return proto;
+}
+
+void FillOutput(StreamResult&& result, v1::Output& proto) {
+  proto.set_data(std::move(result.data));
+  proto.set_truncated(result.truncated);
+  proto.set_total_bytes(result.total_bytes);
+  proto.set_head_bytes(result.head_bytes);
+}
+
+void FillFiles(std::vector<FileResult>&& files, v1::RunCodeResponse& proto) {
+  for (FileResult& file : files) {
+    v1::OutputFile& out = *proto.add_files();
+    out.set_path(std::move(file.path));
+    out.set_content(std::move(file.content));
+    out.set_mode(file.mode);
+    out.set_size(file.size);
+    out.set_error(static_cast<v1::FileError>(file.error));
+  }
+}
+
+void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
+                  v1::Evidence& proto) {
+  proto.set_rule(verdict.rule);
+  proto.set_explanation(verdict.explanation);
+  if (verdict.limit.has_value()) {
+    *proto.mutable_limit() = Reading(*verdict.limit);
+  }
+  for (const policy::LimitReading& reading : verdict.limits_touched) {
+    *proto.add_limits_touched() = Reading(reading);
+  }
+  v1::KernelCounters& counters = *proto.mutable_counters();
+  counters.set_oom_kills(facts.counters.oom_kills);
+  counters.set_memory_limit_hits(facts.counters.memory_limit_hits);
+  counters.set_pids_limit_hits(facts.counters.pids_limit_hits);
+  counters.set_cpu_throttled_periods(facts.counters.cpu_throttled_periods);
+  *counters.mutable_cpu_throttled_time() =
+      ToProto(facts.counters.cpu_throttled_time);
+  proto.set_killed_by(static_cast<v1::Killer>(verdict.killed_by));
+  if (verdict.killed_after.has_value()) {
+    *proto.mutable_killed_after() = ToProto(*verdict.killed_after);
+  }
+  if (facts.wait_status.has_value()) {
+    proto.set_wait_status(*facts.wait_status);
+  }
+  proto.set_leftover_processes(facts.leftover_processes);
+}
+
+void FillUsage(const JobResult& result, v1::Usage& proto) {
+  *proto.mutable_wall_time() = ToProto(result.facts.wall_time);
+  *proto.mutable_cpu_user_time() = ToProto(result.cpu_user);
+  *proto.mutable_cpu_system_time() = ToProto(result.cpu_system);
+  proto.set_peak_memory_bytes(result.facts.peak_memory_bytes);
+  proto.set_peak_anonymous_bytes(result.peak_anonymous_bytes);
+  proto.set_peak_shared_bytes(result.peak_shared_bytes);
+  proto.set_peak_processes(result.facts.peak_processes);
+}
+
+void FillTimings(const Timings& timings, absl::Duration queued,
+                 absl::Duration total, v1::PhaseTimings& proto) {
+  *proto.mutable_queue() = ToProto(queued);
+  *proto.mutable_acquire() = ToProto(timings.acquire);
+  *proto.mutable_stage_in() = ToProto(timings.stage_in);
+  *proto.mutable_run() = ToProto(timings.run);
+  *proto.mutable_drain() = ToProto(timings.drain);
+  *proto.mutable_stage_out() = ToProto(timings.stage_out);
+  *proto.mutable_total() = ToProto(total);
+  proto.set_warm(timings.warm);
+  for (const StepTime& step : timings.setup_steps) {
+    v1::StepTiming& out = *proto.add_setup_steps();
+    out.set_step(step.step);
+    *out.mutable_duration() = ToProto(step.duration);
+  }
+}
+
+// Keeps the first and last part of what is there.
+void CutMiddle(v1::Output& output, uint64_t max_bytes) {
+  std::string& data = *output.mutable_data();
+  if (data.size() <= max_bytes) return;
+  // Neither part may reach across a cut that is already there.
+  const uint64_t old_head =
+      output.truncated() ? output.head_bytes() : data.size();
+  const uint64_t old_tail =
+      output.truncated() ? data.size() - old_head : data.size();
+  const uint64_t head = std::min(max_bytes / 2, old_head);
+  const uint64_t tail = std::min(max_bytes - max_bytes / 2, old_tail);
+  data.erase(head, data.size() - tail - head);
+  output.set_truncated(true);
+  output.set_head_bytes(head);
+}
+
+}  // namespace
+
+v1::Limits ToProto(const policy::Limits& limits) {
+  v1::Limits proto;
+  *proto.mutable_wall_time() = ToProto(limits.wall_time);
+  *proto.mutable_cpu_time() = ToProto(limits.cpu_time);
+  proto.set_memory_bytes(limits.memory_bytes);
+  proto.set_max_processes(limits.max_processes);
+  proto.set_cpu_millis(limits.cpu_millis);
+  proto.set_tmp_bytes(limits.tmp_bytes);
+  proto.set_workspace_bytes(limits.workspace_bytes);
+  proto.set_max_files(limits.max_files);
+  proto.set_output_bytes(limits.output_bytes);
+  proto.set_output_total_bytes(limits.output_total_bytes);
+  proto.set_open_files(limits.open_files);
+  proto.set_file_size_bytes(limits.file_size_bytes);
+  return proto;
+}
+
+v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
+                                 absl::Duration queued, absl::Duration total) {
+  const policy::Verdict& verdict = result.verdict;
+  v1::RunCodeResponse response;
+  response.set_run_id(run.id());
+  response.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
+  if (verdict.exit_code.has_value()) {
+    response.set_exit_code(*verdict.exit_code);
+  }
+  if (verdict.signal.has_value()) {
+    response.mutable_signal()->set_number(*verdict.signal);
+    response.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
+  }
+  FillEvidence(verdict, result.facts, *response.mutable_evidence());
+  FillUsage(result, *response.mutable_usage());
+  FillTimings(result.timings, queued, total, *response.mutable_timings());
+  response.set_language(run.origin().language);
+  response.set_profile(run.origin().profile);
+  *response.mutable_limits() = ToProto(result.limits);
+  *response.mutable_start_time() = ToProto(result.start_time);
+  for (policy::Hint& hint :
+       policy::MakeHints({.outcome = verdict.outcome,
+       .stderr_tail = result.stderr_result.data,
+       .stdin_given = !run.job().stdin_data.empty(),
+       .output_truncated = result.stdout_result.truncated ||
+                           result.stderr_result.truncated})) {
+    v1::Hint& out = *response.add_hints();
+    out.set_id(std::move(hint.id));
+    out.set_message(std::move(hint.message));
+  }
+  FillFiles(std::move(result.files), response);
+  FillOutput(std::move(result.stdout_result), *response.mutable_stdout());
+  FillOutput(std::move(result.stderr_result), *response.mutable_stderr());
+  return response;
+}
+
+v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
+                                             absl::Duration queued) {
+  JobResult result;
+  result.limits = run.job().limits;
+  result.start_time = absl::Now();
+  result.facts.kill = policy::Kill{.reason = policy::KillReason::kCancelled};
+  result.verdict = policy::Decide(result.facts, result.limits);
+  result.verdict.explanation = "cancelled before the program started";
+  return MakeResponse(run, std::move(result), queued, queued);
+}
+
+void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes) {
+  while (response.ByteSizeLong() > max_bytes) {
+    auto& files = *response.mutable_files();
+    const auto largest = std::max_element(
+        files.begin(), files.end(), [](const auto& a, const auto& b) {
+          return a.content().size() < b.content().size();
+        });
+    if (largest == files.end() || largest->content().empty()) break;
+    largest->clear_content();
+    largest->set_error(v1::FILE_ERROR_TOO_LARGE);
+  }
+  if (const uint64_t size = response.ByteSizeLong(); size > max_bytes) {
+    const uint64_t outputs =
+        response.stdout().data().size() + response.stderr().data().size();
+    const uint64_t rest = size - std::min(size, outputs);
+    const uint64_t room = max_bytes - std::min(max_bytes, rest);
+    CutMiddle(*response.mutable_stdout(), room / 2);
+    CutMiddle(*response.mutable_stderr(), room / 2);
+  }
+}
+
+}  // namespace sandglass::server

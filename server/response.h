@@ -1,0 +1,32 @@
+#ifndef SANDGLASS_SERVER_RESPONSE_H_
+#define SANDGLASS_SERVER_RESPONSE_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "policy/limits.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/job.h"
+#include "server/run.h"
+
+namespace sandglass::server {
+
+v1::Limits ToProto(const policy::Limits& limits);
+
+// The whole answer to a run, hints included. `queued` is the time in the
+// queue, `total` the time since the call came in.
+v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
+                                 absl::Duration queued, absl::Duration total);
+
+// The answer to a run that was cancelled before its program started.
+v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
+                                             absl::Duration queued);
+
+// Leaves the content of returned files out, largest first, until the message
+// has at most `max_bytes`; such a file then says FILE_ERROR_TOO_LARGE and keeps
+// its size. When that is not enough, the middle of the outputs goes too.
+void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RESPONSE_H_

@@ -1,0 +1,183 @@
+#include "server/run_calls.h"
+
+#include <string>
+#include <utility>
+
+#include "server/errors.h"
+#include "server/parse.h"
+#include "server/proto_time.h"
+#include "server/response.h"
+
+namespace sandglass::server {
+namespace {
+
+// The stored answer is shared; a repeat gets a copy that says so.
+absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
+  if (!end.joined) return SerializeMessage(*end.response);
+  v1::RunCodeResponse copy = *end.response;
+  copy.set_replayed(true);
+  return SerializeMessage(copy);
+}
+
+}  // namespace
+
+void UnaryRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+                         std::optional<MonotonicTime> deadline) {
+  run_ = dispatcher_.Submit(caller, std::move(request), deadline, "", this);
+}
+
+void UnaryRunCall::OnEnd(const RunEnd& end) {
+  if (!end.status.ok()) return Finish(ToGrpcStatus(end.status));
+  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeAnswer(end);
+  if (!bytes.ok()) return Finish(ToGrpcStatus(bytes.status()));
+  *response_ = *std::move(bytes);
+  Finish(grpc::Status::OK);
+}
+
+void UnaryRunCall::OnCancel() {
+  if (run_ != nullptr && dispatcher_.Leave(run_, this)) {
+    Finish(ToGrpcStatus(CallerGone()));
+  }
+}
+
+StreamRunCall::~StreamRunCall() {
+  budget_.Give(current_.charged);
+  for (const Event& event : queue_) budget_.Give(event.charged);
+}
+
+void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+                          std::optional<MonotonicTime> deadline) {
+  run_ = dispatcher_.Submit(caller, std::move(request), deadline, "run.", this);
+}
+
+void StreamRunCall::OnStarted(const std::string& run_id,
+                              const policy::Limits& limits) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  event.mutable_started()->set_run_id(run_id);
+  *event.mutable_started()->mutable_limits() = ToProto(limits);
+  Push(std::move(event), 0);
+}
+
+void StreamRunCall::OnOutput(Stream stream, std::string_view data,
+                             uint64_t offset, absl::Duration since_start) {
+  if (!budget_.Take(data.size())) return;
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(since_start);
+  v1::OutputChunk& chunk = *event.mutable_chunk();
+  chunk.set_stream(static_cast<v1::OutputStream>(stream));
+  chunk.set_data(std::string(data));
+  chunk.set_offset(offset);
+  Push(std::move(event), data.size());
+}
+
+void StreamRunCall::PushOutput(v1::OutputStream stream,
+                               const v1::Output& output) {
+  const auto push = [&](uint64_t begin, uint64_t end, uint64_t offset) {
+    if (begin == end) return;
+    v1::StreamRunCodeResponse event;
+    v1::OutputChunk& chunk = *event.mutable_chunk();
+    chunk.set_stream(stream);
+    chunk.set_data(output.data().substr(begin, end - begin));
+    chunk.set_offset(offset);
+    Push(std::move(event), 0);
+  };
+  const uint64_t size = output.data().size();
+  const uint64_t head = output.truncated() ? output.head_bytes() : size;
+  push(0, head, 0);
+  push(head, size, output.total_bytes() - (size - head));
+}
+
+void StreamRunCall::OnEnd(const RunEnd& end) {
+  if (!end.status.ok()) return Close(end.status);
+  const v1::RunCodeResponse& response = *end.response;
+  if (end.joined) {
+    v1::StreamRunCodeResponse started;
+    started.mutable_started()->set_run_id(response.run_id());
+    *started.mutable_started()->mutable_limits() = response.limits();
+    Push(std::move(started), 0);
+    PushOutput(v1::OUTPUT_STREAM_STDOUT, response.stdout());
+    PushOutput(v1::OUTPUT_STREAM_STDERR, response.stderr());
+  }
+  v1::StreamRunCodeResponse result;
+  *result.mutable_since_start() = response.usage().wall_time();
+  *result.mutable_result() = response;
+  result.mutable_result()->set_replayed(end.joined);
+  Push(std::move(result), 0);
+  Close(absl::OkStatus());
+}
+
+void StreamRunCall::Push(v1::StreamRunCodeResponse&& event, uint64_t charged) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    event.set_sequence(next_sequence_++);
+    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(event);
+    if (broken_ || !bytes.ok()) {
+      budget_.Give(charged);
+      return;
+    }
+    queue_.push_back({*std::move(bytes), charged});
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::Close(const absl::Status& status) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!status_.has_value()) status_ = status;
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::OnWriteDone(bool ok) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    budget_.Give(std::exchange(current_.charged, 0));
+    current_.bytes.Clear();
+    if (!ok) broken_ = true;
+    step = NextStep();
+  }
+  Take(step);
+}
+
+StreamRunCall::Step StreamRunCall::NextStep() {
+  if (writing_ || finished_) return Step::kNothing;
+  if (!queue_.empty() && !broken_) {
+    writing_ = true;
+    current_ = std::move(queue_.front());
+    queue_.pop_front();
+    return Step::kWrite;
+  }
+  if (!status_.has_value()) return Step::kNothing;
+  finished_ = true;
+  return Step::kFinish;
+}
+
+// Without the lock, since gRPC may delete the call as soon as Finish has begun.
+// After kNothing another thread may have got there already, so nothing of the
+// call is touched; after the other two the flags keep all others away.
+void StreamRunCall::Take(Step step) {
+  if (step == Step::kWrite) StartWrite(&current_.bytes);
+  if (step == Step::kFinish) Finish(FinalStatus());
+}
+
+grpc::Status StreamRunCall::FinalStatus() {
+  absl::MutexLock lock(&mutex_);
+  return ToGrpcStatus(*status_);
+}
+
+void StreamRunCall::OnCancel() {
+  {
+    absl::MutexLock lock(&mutex_);
+    broken_ = true;
+  }
+  if (run_ != nullptr && dispatcher_.Leave(run_, this)) Close(CallerGone());
+}
+
+}  // namespace sandglass::server

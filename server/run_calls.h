@@ -1,0 +1,129 @@
+#ifndef SANDGLASS_SERVER_RUN_CALLS_H_
+#define SANDGLASS_SERVER_RUN_CALLS_H_
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/caller.h"
+#include "server/run.h"
+#include "server/run_dispatcher.h"
+
+namespace sandglass::server {
+
+// The two calls that wait on a run. Each object is one call: it submits the
+// request, answers when the run ends, and takes itself off the run when the
+// client goes. gRPC's OnDone deletes it.
+
+// One RunCode.
+class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
+ public:
+  // `dispatcher` and `response` outlive the call.
+  UnaryRunCall(RunDispatcher& dispatcher, grpc::ByteBuffer* response)
+      : dispatcher_(dispatcher), response_(response) {}
+
+  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+             std::optional<MonotonicTime> deadline);
+
+ private:
+  void OnStarted(const std::string&, const policy::Limits&) override {}
+  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
+  void OnEnd(const RunEnd& end) override;
+
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  RunDispatcher& dispatcher_;
+  grpc::ByteBuffer* const response_;
+  // Set by Start, which returns before gRPC may call OnCancel.
+  std::shared_ptr<Run> run_;
+};
+
+// Bytes that all StreamRunCode calls together hold for clients that read more
+// slowly than their programs write.
+class StreamBudget {
+ public:
+  explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  bool Take(uint64_t bytes) {
+    if (used_.fetch_add(bytes) + bytes <= max_bytes_) return true;
+    used_.fetch_sub(bytes);
+    return false;
+  }
+  void Give(uint64_t bytes) { used_.fetch_sub(bytes); }
+
+ private:
+  const uint64_t max_bytes_;
+  std::atomic<uint64_t> used_{0};
+};
+
+// One StreamRunCode. A slow client never holds its run up: events wait here,
+// at most output_total_bytes of them a call. When the budget of all calls is
+// used up, further output is left out of the stream; OutputChunk.offset shows
+// the gap and the result has what a unary call would have.
+//
+// A call that joined a run, or repeats one, gets the output in one go at the
+// end: head and tail as the answer keeps them.
+class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                            RunListener {
+ public:
+  // `dispatcher` and `budget` outlive the call.
+  StreamRunCall(RunDispatcher& dispatcher, StreamBudget& budget)
+      : dispatcher_(dispatcher), budget_(budget) {}
+  ~StreamRunCall() override;
+
+  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+             std::optional<MonotonicTime> deadline);
+
+ private:
+  void OnStarted(const std::string& run_id,
+                 const policy::Limits& limits) override;
+  void OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                absl::Duration since_start) override;
+  void OnEnd(const RunEnd& end) override;
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  struct Event {
+    grpc::ByteBuffer bytes;
+    uint64_t charged = 0;  // to the budget
+  };
+  // Numbers the event and puts it at the end of the queue.
+  void Push(v1::StreamRunCodeResponse&& event, uint64_t charged)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void PushOutput(v1::OutputStream stream, const v1::Output& output)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // No further events; the call ends with `status` when all are written.
+  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What is to be done next; decided and marked under the lock.
+  enum class Step { kNothing, kWrite, kFinish };
+  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
+  grpc::Status FinalStatus() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  RunDispatcher& dispatcher_;
+  StreamBudget& budget_;
+  // Set by Start, which returns before gRPC may call OnCancel.
+  std::shared_ptr<Run> run_;
+
+  absl::Mutex mutex_;
+  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+  Event current_;  // belongs to gRPC while writing_
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUN_CALLS_H_

@@ -1,0 +1,243 @@
+#include "server/run_dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "server/clock.h"
+#include "server/errors.h"
+#include "server/languages.h"
+#include "server/log.h"
+#include "server/response.h"
+#include "server/validate.h"
+
+namespace sandglass::server {
+namespace {
+
+// A program that gets less than this is not worth starting.
+constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
+
+int64_t Ms(absl::Duration duration) {
+  return absl::ToInt64Milliseconds(duration);
+}
+
+}  // namespace
+
+absl::Duration DeadlineMargin(absl::Duration left) {
+  return std::clamp(left / 10, absl::Milliseconds(100), absl::Seconds(1));
+}
+
+RunDispatcher::RunDispatcher(DispatcherOptions options)
+    : options_(std::move(options)),
+      admission_(options_.admission),
+      registry_(options_.retention) {}
+
+RunDispatcher::~RunDispatcher() { Shutdown(); }
+
+void RunDispatcher::Start() {
+  for (uint32_t i = 0; i < options_.admission.max_running; ++i) {
+    threads_.emplace_back([this] { WorkerLoop(); });
+  }
+  threads_.emplace_back([this] { OverdueLoop(); });
+}
+
+std::shared_ptr<Run> RunDispatcher::Submit(
+    const Caller& caller, v1::RunCodeRequest&& request,
+    std::optional<MonotonicTime> deadline, const std::string& prefix,
+    RunListener* listener) {
+  const auto refuse = [&](const absl::Status& status) {
+    Log(LogLevel::kInfo, "refused",
+        {{"caller", caller.name}, {"error", std::string(status.message())}});
+    listener->OnEnd({.status = status});
+    return nullptr;
+  };
+  if (!accepting_) return refuse(ShuttingDown());
+
+  RunOrigin origin{.run_id = NewRunId(),
+                   .caller = caller,
+                   .request_id = request.request_id(),
+                   .labels = {request.labels().begin(), request.labels().end()},
+                   .request_bytes = request.ByteSizeLong(),
+                   .deadline = deadline,
+                   .create_time = absl::Now(),
+                   .accepted = Monotonic::now()};
+  if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
+
+  absl::StatusOr<ValidRequest> valid =
+      ValidateRunCode(*options_.policy, std::move(request), prefix);
+  if (!valid.ok()) return refuse(valid.status());
+  if (const absl::Status available = CheckAvailable(*valid->language);
+      !available.ok()) {
+    return refuse(available);
+  }
+  origin.language = valid->language->id;
+  origin.profile = valid->profile->name;
+  valid->job.run_id = origin.run_id;
+  const auto run =
+      std::make_shared<Run>(std::move(origin), std::move(valid->job));
+
+  RunRegistry::Claimed claimed = registry_.Claim(run, listener);
+  if (claimed.how == RunRegistry::Claimed::How::kEnded) {
+    listener->OnEnd(claimed.end);
+    return nullptr;
+  }
+  if (claimed.how == RunRegistry::Claimed::How::kNew) {
+    // A worker may have ended the run before this returns; Leave then says
+    // that OnEnd was called.
+    if (const absl::Status queued = admission_.Enqueue(run); !queued.ok()) {
+      Finish(*run, {.status = queued}, absl::ZeroDuration());
+      return nullptr;
+    }
+  }
+  return claimed.run;
+}
+
+bool RunDispatcher::Leave(const std::shared_ptr<Run>& run,
+                          RunListener* listener) {
+  if (!run->Detach(listener)) return false;
+  // A run that still waits would keep its place until a worker took it.
+  if (run->abandoned() && admission_.Remove(run.get())) {
+    EndUnstarted(*run, CallerGone());
+  }
+  return true;
+}
+
+absl::StatusOr<v1::RunSummary> RunDispatcher::Cancel(
+    const Caller& caller, const std::string& run_id) {
+  absl::StatusOr<std::shared_ptr<Run>> run = registry_.Find(caller, run_id);
+  if (!run.ok()) return run.status();
+  if (*run != nullptr) {
+    (*run)->cancel().Cancel(policy::KillReason::kCancelled);
+    if (admission_.Remove(run->get())) EndUnstarted(**run, absl::OkStatus());
+  }
+  return registry_.Describe(caller, run_id);
+}
+
+absl::StatusOr<v1::ListRunsResponse> RunDispatcher::List(
+    const Caller& caller, const v1::ListRunsRequest& request) {
+  return registry_.List(caller, request);
+}
+
+void RunDispatcher::WorkerLoop() {
+  while (std::optional<Admission::Admitted> admitted = admission_.Take()) {
+    admitted->run->MarkRunning();
+    Execute(*admitted->run, std::move(admitted->reservation));
+  }
+}
+
+void RunDispatcher::OverdueLoop() {
+  while (true) {
+    const auto overdue = admission_.TakeOverdue();
+    if (overdue.empty()) return;
+    const absl::Duration retry = admission_.RetryDelay();
+    for (const auto& run : overdue) {
+      EndUnstarted(*run, QueueTimeout(Since(run->origin().accepted), retry));
+    }
+  }
+}
+
+absl::Status RunDispatcher::ApplyDeadline(Run& run) {
+  if (!run.origin().deadline.has_value()) return absl::OkStatus();
+  const absl::Duration left = Until(*run.origin().deadline);
+  const absl::Duration margin = DeadlineMargin(left);
+  if (left < margin + kLeastRunTime) {
+    return DeadlineTooShort(left, margin + kLeastRunTime);
+  }
+  run.limits().wall_time = std::min(run.limits().wall_time, left - margin);
+  return absl::OkStatus();
+}
+
+void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
+  const absl::Duration queued = Since(run.origin().accepted);
+  if (run.cancel().reason().has_value()) {
+    EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
+                          ? ShuttingDown()
+                          : absl::OkStatus());
+    return;
+  }
+  if (const absl::Status enough = ApplyDeadline(run); !enough.ok()) {
+    Finish(run, {.status = enough}, queued);
+    return;
+  }
+  absl::StatusOr<JobResult> result =
+      options_.run(run.job(), run.cancel(), &run);
+  // The slot comes free before the answer goes out, so that a caller who runs
+  // one program after another never waits for its own last one.
+  { const Admission::Reservation released = std::move(reservation); }
+
+  if (result.ok()) {
+    auto response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
+        run, *std::move(result), queued, Since(run.origin().accepted)));
+    FitResponse(*response, options_.max_response_bytes);
+    Finish(run, {absl::OkStatus(), std::move(response)}, queued);
+  } else if (absl::IsCancelled(result.status())) {
+    EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
+                          ? ShuttingDown()
+                          : absl::OkStatus());
+  } else {
+    Finish(run, {.status = RunFailed(result.status())}, queued);
+  }
+}
+
+void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {
+  const absl::Duration queued = Since(run.origin().accepted);
+  RunEnd end{.status = status};
+  if (status.ok()) {
+    end.response = std::make_shared<v1::RunCodeResponse>(
+        MakeNeverStartedResponse(run, queued));
+  }
+  Finish(run, end, queued);
+}
+
+void RunDispatcher::Finish(Run& run, const RunEnd& end, absl::Duration queued) {
+  const RunOrigin& origin = run.origin();
+  const absl::Duration total = Since(origin.accepted);
+  if (end.status.ok()) {
+    const v1::RunCodeResponse& response = *end.response;
+    Log(LogLevel::kInfo, "run_end",
+        {{"run_id", run.id()},
+         {"caller", origin.caller.name},
+         {"lang", origin.language},
+         {"profile", origin.profile},
+         {"outcome", std::string(policy::OutcomeName(
+                         static_cast<policy::Outcome>(response.outcome())))},
+         {"rule", response.evidence().rule()},
+         {"queue_ms", Ms(queued)},
+         {"total_ms", Ms(total)},
+         {"wall_ms", response.usage().wall_time().seconds() * 1000 +
+                         response.usage().wall_time().nanos() / 1'000'000},
+         {"peak_memory_bytes", response.usage().peak_memory_bytes()},
+         {"stdout_bytes", response.stdout().total_bytes()},
+         {"stderr_bytes", response.stderr().total_bytes()},
+         {"abandoned", run.abandoned()}});
+  } else {
+    Log(absl::IsInternal(end.status) ? LogLevel::kError : LogLevel::kWarning,
+        "run_failed",
+        {{"run_id", run.id()},
+         {"caller", origin.caller.name},
+         {"lang", origin.language},
+         {"profile", origin.profile},
+         {"code", absl::StatusCodeToString(end.status.code())},
+         {"error", std::string(end.status.message())},
+         {"queue_ms", Ms(queued)},
+         {"total_ms", Ms(total)}});
+  }
+  registry_.Finish(run, end);
+}
+
+void RunDispatcher::CancelAll() {
+  for (const std::shared_ptr<Run>& run : registry_.Live()) {
+    run->cancel().Cancel(policy::KillReason::kShutdown);
+    if (admission_.Remove(run.get())) EndUnstarted(*run, ShuttingDown());
+  }
+}
+
+void RunDispatcher::Shutdown() {
+  StopAccepting();
+  CancelAll();
+  for (const auto& run : admission_.Stop()) EndUnstarted(*run, ShuttingDown());
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,98 @@
+#ifndef SANDGLASS_SERVER_RUN_DISPATCHER_H_
+#define SANDGLASS_SERVER_RUN_DISPATCHER_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/admission.h"
+#include "server/policy_set.h"
+#include "server/run.h"
+#include "server/run_function.h"
+#include "server/run_registry.h"
+
+namespace sandglass::server {
+
+struct DispatcherOptions {
+  const PolicySet* policy = nullptr;  // outlives the dispatcher
+  AdmissionOptions admission;
+  RetentionOptions retention;
+  RunFunction run;
+  uint64_t max_response_bytes = uint64_t{16} << 20;
+};
+
+// Takes requests to their ends: validate, register, admit, run on a worker,
+// answer. Knows nothing of gRPC. There are as many workers as runs may be
+// going on; from the queue on a worker owns its run, top to bottom.
+class RunDispatcher {
+ public:
+  explicit RunDispatcher(DispatcherOptions options);
+  // Calls Shutdown().
+  ~RunDispatcher();
+
+  // Starts the threads. Call once.
+  void Start();
+
+  // Takes a request in. `listener` hears exactly one OnEnd, perhaps before
+  // this returns, unless Leave takes it away first. Returns the run that the
+  // listener waits on, or null when OnEnd was called already.
+  // `deadline` is the call's; absent means none. `prefix` as in
+  // ValidateRunCode.
+  std::shared_ptr<Run> Submit(const Caller& caller,
+                              v1::RunCodeRequest&& request,
+                              std::optional<MonotonicTime> deadline,
+                              const std::string& prefix, RunListener* listener);
+
+  // The listener's call went away. True when it will not hear OnEnd. A run
+  // whose last listener leaves is cancelled.
+  bool Leave(const std::shared_ptr<Run>& run, RunListener* listener);
+
+  // CancelRun: stops a run for all who wait on it.
+  absl::StatusOr<v1::RunSummary> Cancel(const Caller& caller,
+                                        const std::string& run_id);
+  absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,
+                                            const v1::ListRunsRequest& request);
+
+  // From here on every Submit is answered with UNAVAILABLE.
+  void StopAccepting() { accepting_ = false; }
+  // No run is queued or running.
+  bool idle() const { return registry_.live_count() == 0; }
+  // Stops every run: those that have started answer OUTCOME_SHUTDOWN, those
+  // that have not UNAVAILABLE.
+  void CancelAll();
+  // StopAccepting, CancelAll, waits for the workers.
+  void Shutdown();
+
+  const Admission& admission() const { return admission_; }
+
+ private:
+  void WorkerLoop();
+  void OverdueLoop();
+  void Execute(Run& run, Admission::Reservation reservation);
+  // Lowers the wall limit to what the call's deadline leaves.
+  // DEADLINE_EXCEEDED when that is too little to start.
+  static absl::Status ApplyDeadline(Run& run);
+  // Ends a run that never started.
+  void EndUnstarted(Run& run, const absl::Status& status);
+  void Finish(Run& run, const RunEnd& end, absl::Duration queued);
+
+  const DispatcherOptions options_;
+  Admission admission_;
+  RunRegistry registry_;
+  std::atomic<bool> accepting_{true};
+  std::vector<std::thread> threads_;
+};
+
+// What of a call's time must be left over for the answer to arrive: a tenth,
+// within 100 ms and 1 s.
+absl::Duration DeadlineMargin(absl::Duration left);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUN_DISPATCHER_H_

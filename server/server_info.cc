@@ -1,0 +1,80 @@
+#include "server/server_info.h"
+
+#include "server/proto_time.h"
+#include "server/response.h"
+
+namespace sandglass::server {
+
+const char kVersion[] = SANDGLASS_VERSION;
+
+namespace {
+
+void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
+                  v1::LanguageInfo& info) {
+  info.set_id(language.id);
+  info.set_name(language.name);
+  info.mutable_aliases()->Assign(language.aliases.begin(),
+                                 language.aliases.end());
+  info.mutable_file_extensions()->Assign(language.extensions.begin(),
+                                         language.extensions.end());
+  const absl::Status available = CheckAvailable(language);
+  info.set_available(available.ok());
+  if (available.ok()) {
+    info.set_version(probe.Version(language.id));
+  } else {
+    info.set_unavailable_reason(std::string(available.message()));
+  }
+  info.set_compiled(!language.compile.empty());
+}
+
+void FillProfile(const policy::Profile& profile, const PolicySet& policy,
+                 v1::ProfileInfo& info) {
+  info.set_name(profile.name);
+  info.set_description(profile.description);
+  *info.mutable_limits() = ToProto(profile.limits);
+  *info.mutable_maximum_limits() = ToProto(profile.maximum);
+  info.mutable_languages()->Assign(profile.languages.begin(),
+                                   profile.languages.end());
+  if (profile.languages.empty()) {
+    for (const policy::Language& language : policy.languages().languages()) {
+      info.add_languages(language.id);
+    }
+  }
+  // Jails have loopback and nothing else.
+  info.set_network("none");
+}
+
+}  // namespace
+
+v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
+  v1::GetServerInfoResponse response;
+  response.set_version(kVersion);
+  for (const policy::Language& language :
+       sources.policy->languages().languages()) {
+    FillLanguage(language, *sources.languages, *response.add_languages());
+  }
+  for (const policy::Profile& profile : sources.policy->profiles()) {
+    FillProfile(profile, *sources.policy, *response.add_profiles());
+  }
+  for (const sandbox::Layer& layer : sources.host.layers) {
+    v1::IsolationLayer& info = *response.add_isolation();
+    info.set_name(layer.name);
+    info.set_state(static_cast<v1::LayerState>(layer.state));
+    info.set_required(layer.required);
+    info.set_detail(layer.detail);
+  }
+  response.set_kernel(sources.host.kernel);
+  *response.mutable_uptime() = ToProto(Since(sources.started));
+  const Admission::Snapshot now = sources.admission->snapshot();
+  const AdmissionOptions& options = sources.admission->options();
+  v1::Admission& admission = *response.mutable_admission();
+  admission.set_running(now.running);
+  admission.set_queued(now.queued);
+  admission.set_max_running(options.max_running);
+  admission.set_max_queued(options.max_queued);
+  admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
+  admission.set_memory_budget_bytes(options.memory_budget_bytes);
+  return response;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,29 @@
+#ifndef SANDGLASS_SERVER_SERVER_INFO_H_
+#define SANDGLASS_SERVER_SERVER_INFO_H_
+
+#include "sandbox/host_probe.h"
+#include "sandglass/v1/server_info.pb.h"
+#include "server/admission.h"
+#include "server/clock.h"
+#include "server/languages.h"
+#include "server/policy_set.h"
+
+namespace sandglass::server {
+
+// Answers GetServerInfo. What it points to outlives it.
+struct ServerInfoSources {
+  const PolicySet* policy;
+  const LanguageProbe* languages;
+  const Admission* admission;
+  sandbox::HostReport host;
+  MonotonicTime started;
+};
+
+v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);
+
+// The release, for example "0.1.0".
+extern const char kVersion[];
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SERVER_INFO_H_

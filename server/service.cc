@@ -1,0 +1,123 @@
+#include "server/service.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "server/errors.h"
+#include "server/log.h"
+#include "server/parse.h"
+
+namespace sandglass::server {
+namespace {
+
+// gRPC counts a call's deadline on the wall clock; from here on it is ours.
+std::optional<MonotonicTime> DeadlineOf(
+    const grpc::CallbackServerContext& context) {
+  using Wall = std::chrono::system_clock;
+  const Wall::time_point deadline = context.deadline();
+  if (deadline == Wall::time_point::max()) return std::nullopt;
+  return Monotonic::now() + (deadline - Wall::now());
+}
+
+grpc::ServerUnaryReactor* Answer(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
+    const absl::StatusOr<grpc::ByteBuffer>& message) {
+  if (message.ok()) *response = *message;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(message.status()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                 const absl::Status& status) {
+  return Answer(context, nullptr, status);
+}
+
+template <typename Message>
+absl::StatusOr<grpc::ByteBuffer> Serialize(
+    const absl::StatusOr<Message>& message) {
+  if (!message.ok()) return message.status();
+  return SerializeMessage(*message);
+}
+
+// A stream that ends before it began.
+class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit RefusedStream(const absl::Status& status) {
+    Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+absl::StatusOr<Caller> SandboxServiceImpl::Receive(
+    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+    google::protobuf::Message& message) const {
+  std::optional<Caller> caller = peers_.CallerOf(context.peer());
+  if (!caller.has_value()) {
+    Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
+    return UnknownCaller();
+  }
+  if (absl::Status parsed = ParseMessage(bytes, message); !parsed.ok()) {
+    return parsed;
+  }
+  return *std::move(caller);
+}
+
+grpc::ServerUnaryReactor* SandboxServiceImpl::RunCode(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::RunCodeRequest message;
+  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new UnaryRunCall(dispatcher_, response);
+  call->Start(*caller, std::move(message), DeadlineOf(*context));
+  return call;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* SandboxServiceImpl::StreamRunCode(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  v1::StreamRunCodeRequest message;
+  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  if (!caller.ok()) return new RefusedStream(caller.status());
+  auto* call = new StreamRunCall(dispatcher_, budget_);
+  call->Start(*caller, std::move(*message.mutable_run()), DeadlineOf(*context));
+  return call;
+}
+
+grpc::ServerUnaryReactor* SandboxServiceImpl::ListRuns(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::ListRunsRequest message;
+  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  return Answer(context, response,
+                Serialize(dispatcher_.List(*caller, message)));
+}
+
+grpc::ServerUnaryReactor* SandboxServiceImpl::CancelRun(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::CancelRunRequest message;
+  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  absl::StatusOr<v1::RunSummary> summary =
+      dispatcher_.Cancel(*caller, message.run_id());
+  if (!summary.ok()) return Refuse(context, summary.status());
+  v1::CancelRunResponse answer;
+  *answer.mutable_run() = *std::move(summary);
+  return Answer(context, response, SerializeMessage(answer));
+}
+
+grpc::ServerUnaryReactor* SandboxServiceImpl::GetServerInfo(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::GetServerInfoRequest message;
+  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  return Answer(context, response, SerializeMessage(MakeServerInfo(info_)));
+}
+
+}  // namespace sandglass::server

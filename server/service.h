@@ -1,0 +1,66 @@
+#ifndef SANDGLASS_SERVER_SERVICE_H_
+#define SANDGLASS_SERVER_SERVICE_H_
+
+#include <cstdint>
+
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "server/peers.h"
+#include "server/run_calls.h"
+#include "server/run_dispatcher.h"
+#include "server/server_info.h"
+
+namespace sandglass::server {
+
+// Every method gets its message as bytes, so that a bad one is answered by us
+// (see parse.h).
+using RawService = v1::SandboxService::WithRawCallbackMethod_RunCode<
+    v1::SandboxService::WithRawCallbackMethod_StreamRunCode<
+        v1::SandboxService::WithRawCallbackMethod_ListRuns<
+            v1::SandboxService::WithRawCallbackMethod_CancelRun<
+                v1::SandboxService::WithRawCallbackMethod_GetServerInfo<
+                    v1::SandboxService::Service>>>>>;
+
+// The public service: finds out who calls, parses, and hands on. Its methods
+// run on gRPC's threads and never block.
+class SandboxServiceImpl final : public RawService {
+ public:
+  // All outlive the service. `stream_budget_bytes` as in StreamBudget.
+  SandboxServiceImpl(RunDispatcher& dispatcher, const PeerTable& peers,
+                     const ServerInfoSources& info,
+                     uint64_t stream_budget_bytes)
+      : dispatcher_(dispatcher),
+        peers_(peers),
+        info_(info),
+        budget_(stream_budget_bytes) {}
+
+  grpc::ServerUnaryReactor* RunCode(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamRunCode(
+      grpc::CallbackServerContext* context,
+      const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+
+ private:
+  // Who calls, with the message parsed.
+  absl::StatusOr<Caller> Receive(const grpc::CallbackServerContext& context,
+                                 const grpc::ByteBuffer& bytes,
+                                 google::protobuf::Message& message) const;
+
+  RunDispatcher& dispatcher_;
+  const PeerTable& peers_;
+  const ServerInfoSources& info_;
+  StreamBudget budget_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SERVICE_H_

@@ -1,0 +1,279 @@
+#include "server/serving.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/acceptor.h"
+#include "server/clock.h"
+#include "server/grpc_server.h"
+#include "server/job_runner.h"
+#include "server/languages.h"
+#include "server/notify.h"
+#include "server/peers.h"
+#include "server/run_dispatcher.h"
+#include "server/server_info.h"
+#include "server/service.h"
+
+namespace sandglass::server {
+namespace {
+
+// Clients that connect meanwhile wait in the backlog, so that the first answer
+// of GetServerInfo already has the versions.
+constexpr absl::Duration kVersionsWait = absl::Seconds(2);
+constexpr absl::Duration kKillWait = absl::Seconds(5);
+constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
+constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
+constexpr uint32_t kMostConnections = 1024;
+// A stream's last event wraps the response in a few fields.
+constexpr uint64_t kEnvelopeBytes = 4096;
+
+// What descriptors are left for connections, two each, when every run has its
+// share (about twenty).
+uint32_t MaxConnections(const Config& config) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const uint64_t runs = 256 + uint64_t{32} * config.admission.max_running;
+  const uint64_t left = limit.rlim_cur > runs ? limit.rlim_cur - runs : 0;
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(left / 2, 16, kMostConnections));
+}
+
+// Signals as events of a descriptor, for this thread and all that follow.
+absl::StatusOr<os::Fd> TakeSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  if (::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) {
+    return absl::InternalError("pthread_sigmask failed");
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  os::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) {
+    return absl::InternalError(absl::StrCat("signalfd: ", strerror(errno)));
+  }
+  return fd;
+}
+
+int Fail(const absl::Status& status) {
+  Log(LogLevel::kError, "start_failed",
+      {{"error", std::string(status.message())}});
+  return 1;
+}
+
+// The running daemon; members in the order of their making, so that they go in
+// the reverse one.
+class Serving {
+ public:
+  explicit Serving(ServingParts parts) : parts_(std::move(parts)) {}
+
+  absl::Status Start();
+  // Until a signal or the spawner's death.
+  int Run();
+
+ private:
+  enum class Wake { kNothing, kStop, kSpawnerDied };
+  Wake WaitForWake(absl::Duration timeout);
+  // True when no run is left; false when time is up or something happened.
+  bool WaitUntilIdle(absl::Duration timeout);
+  void StopAccepting();
+  int Drain();
+  int EndWithoutSpawner();
+
+  ServingParts parts_;
+  os::Fd signals_;
+  os::Fd spawner_died_;
+  bool stopping_ = false;
+  std::optional<RunDispatcher> dispatcher_;
+  std::optional<LanguageProbe> languages_;
+  ServerInfoSources info_;
+  PeerTable peers_;
+  std::optional<SandboxServiceImpl> service_;
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+absl::Status Serving::Start() {
+  absl::StatusOr<os::Fd> signals = TakeSignals();
+  if (!signals.ok()) return signals.status();
+  signals_ = *std::move(signals);
+  spawner_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!spawner_died_.valid()) {
+    return absl::InternalError(absl::StrCat("eventfd: ", strerror(errno)));
+  }
+  absl::Status reading = parts_.sandbox->StartReader(
+      [fd = spawner_died_.get()](const absl::Status& status) {
+        Log(LogLevel::kError, "spawner_died",
+            {{"error", std::string(status.message())}});
+        ::eventfd_write(fd, 1);
+      });
+  if (!reading.ok()) return reading;
+
+  const Config& config = parts_.config;
+  const RunFunction run = [sandbox = parts_.sandbox.get()](
+                              const Job& job, CancelToken& cancel,
+                              JobObserver* observer) {
+    return RunJob(*sandbox, job, cancel, observer);
+  };
+  dispatcher_.emplace(DispatcherOptions{
+      .policy = &parts_.policy,
+      .admission = config.admission,
+      .retention = config.retention,
+      .run = run,
+      .max_response_bytes = config.max_message_bytes - kEnvelopeBytes});
+  dispatcher_->Start();
+  languages_.emplace(parts_.policy, run);
+  languages_->Start();
+  info_ = {.policy = &parts_.policy,
+           .languages = &*languages_,
+           .admission = &dispatcher_->admission(),
+           .host = parts_.host,
+           .started = Monotonic::now()};
+  service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
+
+  absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
+      *service_,
+      {.tcp_address = config.listen.tcp_address,
+       .max_message_bytes = static_cast<int>(config.max_message_bytes)});
+  if (!grpc.ok()) return grpc.status();
+  grpc_ = *std::move(grpc);
+  if (!languages_->WaitUntilDone(kVersionsWait)) {
+    Log(LogLevel::kWarning, "languages_slow");
+  }
+  if (parts_.unix_listener.valid()) {
+    absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
+        Acceptor::Start(std::move(parts_.unix_listener), peers_,
+                        [server = grpc_.get()](int fd) { server->Serve(fd); },
+                        {.max_connections = MaxConnections(config)});
+    if (!acceptor.ok()) return acceptor.status();
+    acceptor_ = *std::move(acceptor);
+  }
+  grpc_->SetHealth(GrpcServer::Health::kServing);
+  const std::string address =
+      grpc_->tcp_port() == 0
+          ? config.listen.ToString()
+          : absl::StrCat(config.listen.tcp_address.substr(
+                             0, config.listen.tcp_address.rfind(':')),
+                         ":", grpc_->tcp_port());
+  Log(LogLevel::kInfo, "listening on",
+      {{"address", address},
+       {"version", std::string(kVersion)},
+       {"pid", int64_t{::getpid()}},
+       {"uid", uint64_t{::getuid()}},
+       {"max_running", uint64_t{config.admission.max_running}},
+       {"memory_budget_bytes", config.admission.memory_budget_bytes}});
+  NotifyServiceManager("READY=1");
+  return absl::OkStatus();
+}
+
+Serving::Wake Serving::WaitForWake(absl::Duration timeout) {
+  pollfd fds[] = {{signals_.get(), POLLIN, 0},
+                  {spawner_died_.get(), POLLIN, 0}};
+  const int timeout_ms =
+      timeout == absl::InfiniteDuration()
+          ? -1
+          : static_cast<int>(absl::ToInt64Milliseconds(timeout));
+  ::poll(fds, 2, timeout_ms);
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGHUP) {
+      Log(LogLevel::kInfo, "nothing to reload", {{"signal", "SIGHUP"}});
+      return Wake::kNothing;
+    }
+    if (stopping_) {
+      Log(LogLevel::kWarning, "second signal, ending at once");
+      // The sandbox ends with this process: its spawner sees the channel close.
+      ::_exit(1);
+    }
+    stopping_ = true;
+    return Wake::kStop;
+  }
+  return (fds[1].revents & POLLIN) != 0 ? Wake::kSpawnerDied : Wake::kNothing;
+}
+
+bool Serving::WaitUntilIdle(absl::Duration timeout) {
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  while (!dispatcher_->idle()) {
+    if (Until(end) <= absl::ZeroDuration()) return false;
+    if (WaitForWake(kPollInterval) == Wake::kSpawnerDied) return false;
+  }
+  return true;
+}
+
+void Serving::StopAccepting() {
+  grpc_->SetHealth(GrpcServer::Health::kNotServing);
+  acceptor_.reset();
+  dispatcher_->StopAccepting();
+}
+
+int Serving::Run() {
+  while (true) {
+    switch (WaitForWake(absl::InfiniteDuration())) {
+      case Wake::kNothing:
+        break;
+      case Wake::kStop:
+        return Drain();
+      case Wake::kSpawnerDied:
+        return EndWithoutSpawner();
+    }
+  }
+}
+
+int Serving::Drain() {
+  NotifyServiceManager("STOPPING=1");
+  Log(LogLevel::kInfo, "draining",
+      {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
+  StopAccepting();
+  if (!WaitUntilIdle(parts_.config.drain_timeout)) {
+    dispatcher_->CancelAll();
+    WaitUntilIdle(kKillWait);
+  }
+  grpc_->Shutdown(kLastAnswersWait);
+  dispatcher_->Shutdown();
+  parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
+  Log(LogLevel::kInfo, "stopped");
+  return 0;
+}
+
+// Every run gets its answer (UNAVAILABLE) from its own worker; then a
+// supervisor makes a new start.
+int Serving::EndWithoutSpawner() {
+  StopAccepting();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(kDeadSpawnerWait);
+  while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
+    absl::SleepFor(kPollInterval);
+  }
+  grpc_->Shutdown(kDeadSpawnerWait);
+  Log(LogLevel::kError, "stopped", {{"reason", "the spawner died"}});
+  // A worker that hangs on what the spawner left must not keep us here.
+  ::_exit(1);
+}
+
+}  // namespace
+
+int Serve(ServingParts parts) {
+  Serving serving(std::move(parts));
+  if (absl::Status started = serving.Start(); !started.ok()) {
+    return Fail(started);
+  }
+  return serving.Run();
+}
+
+}  // namespace sandglass::server

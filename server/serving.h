@@ -1,0 +1,30 @@
+#ifndef SANDGLASS_SERVER_SERVING_H_
+#define SANDGLASS_SERVER_SERVING_H_
+
+#include <memory>
+
+#include "sandbox/host_probe.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/sandbox.h"
+#include "server/config.h"
+#include "server/policy_set.h"
+
+namespace sandglass::server {
+
+// All that the daemon made while it had rights.
+struct ServingParts {
+  Config config;
+  PolicySet policy;
+  sandbox::HostReport host;
+  std::unique_ptr<sandbox::Sandbox> sandbox;
+  os::Fd unix_listener;  // empty for TCP
+};
+
+// The unprivileged part: threads, gRPC, and the wait for signals. Returns the
+// exit status: 0 once a SIGTERM or SIGINT has drained it, 1 when it could not
+// start or the spawner died. A second signal ends the process at once.
+int Serve(ServingParts parts);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SERVING_H_

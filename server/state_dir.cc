@@ -1,0 +1,77 @@
+#include "server/state_dir.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kLockName[] = "sandglassd.lock";
+
+// FNV-1a, 32 bits: stable between releases, no secret.
+uint32_t Fnv1a(const std::string& text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) {
+    hash ^= static_cast<uint8_t>(c);
+    hash *= 16777619u;
+  }
+  return hash;
+}
+
+}  // namespace
+
+absl::Status MakeDirectories(const std::string& path) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0755) == 0) {
+      // Whatever the umask was.
+      ::chmod(part.c_str(), 0755);
+    } else if (errno != EEXIST) {
+      return absl::InternalError(absl::StrCat("can't make the directory ",
+                                              Quote(part, 256), ": ",
+                                              strerror(errno)));
+    }
+    if (slash == std::string::npos) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
+  const std::string path = absl::StrCat(state_dir, "/", kLockName);
+  os::Fd file(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) {
+    return absl::InternalError(
+        absl::StrCat("can't open ", Quote(path, 256), ": ", strerror(errno)));
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "another sandglassd uses the state directory ", Quote(state_dir, 256),
+          "; stop it, or give this one another --state-dir"));
+    }
+    return absl::InternalError(
+        absl::StrCat("can't lock ", Quote(path, 256), ": ", strerror(errno)));
+  }
+  return file;
+}
+
+std::string InstanceName(const std::string& state_dir) {
+  std::error_code error;
+  const std::filesystem::path real =
+      std::filesystem::canonical(state_dir, error);
+  return absl::StrCat(
+      "sandglass-",
+      absl::Hex(Fnv1a(error ? state_dir : real.string()), absl::kZeroPad8));
+}
+
+}  // namespace sandglass::server

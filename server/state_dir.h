@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_SERVER_STATE_DIR_H_
+#define SANDGLASS_SERVER_STATE_DIR_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::server {
+
+// Makes a directory and its parents, each 0755; fine when it is there.
+absl::Status MakeDirectories(const std::string& path);
+
+// One daemon per state directory: takes a lock that ends with the descriptor
+// (and so with the process; children that exec don't inherit it).
+// FAILED_PRECONDITION when another daemon has it.
+absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir);
+
+// Names what this daemon owns on the machine, for example its cgroups:
+// "sandglass-" and 8 hexadecimal digits from the directory's real path, so that
+// the next daemon with the same directory finds what this one left.
+std::string InstanceName(const std::string& state_dir);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_STATE_DIR_H_

@@ -1,0 +1,40 @@
+#ifndef SANDGLASS_SERVER_SUPERVISOR_H_
+#define SANDGLASS_SERVER_SUPERVISOR_H_
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace sandglass::server {
+
+// Exit status of a daemon that can't start as it is configured; starting it
+// again would not help (EX_CONFIG of sysexits.h).
+inline constexpr int kExitBadConfig = 78;
+
+struct SupervisorOptions {
+  absl::Duration first_backoff = absl::Milliseconds(100);
+  absl::Duration longest_backoff = absl::Seconds(5);
+  // A daemon that lived this long resets the backoff.
+  absl::Duration healthy_after = absl::Seconds(60);
+};
+
+// Keeps a daemon running: calls `daemon` in a child process and again in a new
+// one when that ends, until it ends with 0 or kExitBadConfig, or a SIGTERM or
+// SIGINT came (which are passed on). Opens and parses nothing. The child dies
+// with this process. Returns the exit status for this process; `daemon`'s
+// result is the child's.
+// Preconditions: single-threaded; no gRPC object exists.
+int Supervise(const std::function<int()>& daemon,
+              const SupervisorOptions& options = {});
+
+// Has this process killed when its parent dies, if `parent` (a getppid() of
+// earlier) is still that. The kernel forgets such a wish when a process changes
+// its uid, so a supervised daemon says it again after dropping its rights.
+absl::Status DieWithParent(pid_t parent);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SUPERVISOR_H_

@@ -1,0 +1,33 @@
+#ifndef SANDGLASS_SERVER_TEXT_H_
+#define SANDGLASS_SERVER_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace sandglass::server {
+
+// Debian's abseil has a string_view of its own, which std's does not convert
+// to.
+inline absl::string_view AbslView(std::string_view text) {
+  return absl::string_view(text.data(), text.size());
+}
+inline std::string_view StdView(absl::string_view text) {
+  return std::string_view(text.data(), text.size());
+}
+
+// `text` in double quotes, every byte outside printable ASCII escaped, cut to
+// `max_bytes` of its bytes. Safe for terminals, logs and protobuf strings.
+std::string Quote(std::string_view text, size_t max_bytes = 64);
+
+// True for well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
+bool IsValidUtf8(std::string_view text);
+
+// True when every byte is printable ASCII (0x20–0x7e).
+bool IsPrintableAscii(std::string_view text);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_TEXT_H_

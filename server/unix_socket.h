@@ -1,0 +1,28 @@
+#ifndef SANDGLASS_SERVER_UNIX_SOCKET_H_
+#define SANDGLASS_SERVER_UNIX_SOCKET_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::server {
+
+struct UnixSocketOptions {
+  std::string path;
+  mode_t mode = 0660;
+  uid_t owner = 0;
+  gid_t group = 0;
+};
+
+// Makes a listening, non-blocking socket with that owner and mode; nobody can
+// connect before they are set. Makes the directory (0755) when it is missing.
+// A socket that nobody answers on any more is replaced; FAILED_PRECONDITION
+// when somebody does, or when the path is something else than a socket.
+absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_UNIX_SOCKET_H_
