@@ -108,7 +108,8 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   if (directory_.empty()) {
     return absl::ErrnoToStatus(errno, "can't make a directory in /tmp");
   }
-  socket_path_ = absl::StrCat(directory_, "/sock");
+  // In a directory that the daemon makes, as /run/sandglass is.
+  socket_path_ = absl::StrCat(directory_, "/run/sock");
   address_ = absl::StrCat("unix:", socket_path_);
   log_path_ = absl::StrCat(directory_, "/log");
   client_ = std::make_unique<Client>(address_);

@@ -74,7 +74,7 @@ class Daemon {
   Leftovers FindLeftovers(absl::Duration timeout, bool expect_no_groups = true);
 
   // The end of the daemon's output.
-  std::string LogTail(size_t lines = 60) const;
+  std::string LogTail(size_t lines = 12) const;
 
  private:
   Daemon() = default;
