@@ -274,7 +274,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
 
   CLI::App app("Runs programs in the jails of a Sandglass daemon.",
                "sandglass");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", "sandglass " SANDGLASS_VERSION);
   CommandLine line;
   std::string address_flag;
@@ -350,8 +350,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     if (!labels.ok()) return UsageError(labels.status().message());
     ps_options.labels = *std::move(labels);
     line.command = ps_options;
-  } else {
+  } else if (kill->parsed()) {
     line.command = KillOptions{kill_id->results().back()};
+  } else {
+    return UsageError("give a command: run, info, languages, ps or kill");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

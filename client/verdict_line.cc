@@ -34,6 +34,12 @@ std::string OutcomeWords(const v1::RunCodeResponse& response) {
   return words;
 }
 
+// The outcome, its figure and the time say all that the sentence would.
+bool IsSelfEvident(v1::Outcome outcome) {
+  return outcome == v1::OUTCOME_OK || outcome == v1::OUTCOME_NONZERO_EXIT ||
+         outcome == v1::OUTCOME_SIGNALED;
+}
+
 absl::string_view KillerWords(v1::Killer killer) {
   switch (killer) {
     case v1::KILLER_KERNEL_OOM:
@@ -81,7 +87,7 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
     absl::StrAppend(&line, " after ",
                     FormatTimeSpan(FromProto(response.usage().wall_time())));
   }
-  if (good) {
+  if (IsSelfEvident(response.outcome())) {
     if (response.usage().peak_memory_bytes() > 0) {
       absl::StrAppend(&line, ", peak memory ",
                       FormatByteSize(response.usage().peak_memory_bytes()));

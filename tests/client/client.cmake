@@ -1,0 +1,31 @@
+# The command line tool: its parts, and the binary against a daemon of our own
+# in the test's process.
+add_executable(client_test
+  client/address_test.cc
+  client/cli_daemon_test.cc
+  client/cli_fetch_test.cc
+  client/cli_run_test.cc
+  client/cli_signal_test.cc
+  client/cli_terminal_test.cc
+  client/command_line_test.cc
+  client/error_text_test.cc
+  client/exit_codes_test.cc
+  client/fake_daemon.cc
+  client/fetch_writer_test.cc
+  client/language_guess_test.cc
+  client/output_printer_test.cc
+  client/repeat_command_test.cc
+  client/run_request_test.cc
+  client/subprocess.cc
+  client/terminal_filter_test.cc
+  client/text_commands_test.cc
+  client/units_test.cc
+  client/verdict_line_test.cc)
+target_compile_definitions(client_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_VERDICTS_DOC="${PROJECT_SOURCE_DIR}/docs/verdicts.md")
+target_link_libraries(client_test PRIVATE
+  sandglass_client nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
+add_dependencies(client_test sandglass)
+include(GoogleTest)
+gtest_discover_tests(client_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)

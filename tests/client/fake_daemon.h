@@ -1,0 +1,104 @@
+#ifndef SANDGLASS_TESTS_CLIENT_FAKE_DAEMON_H_
+#define SANDGLASS_TESTS_CLIENT_FAKE_DAEMON_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/message.h"
+#include "grpcpp/server.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "tests/client/subprocess.h"
+#include "tests/client/temp_dir.h"
+
+namespace sandglass::client {
+
+using StreamWriter = grpc::ServerWriter<v1::StreamRunCodeResponse>;
+
+// A SandboxService on a unix socket in the test's process, whose answers a test
+// sets before it calls. It knows two languages, python and bash.
+class FakeDaemon final : public v1::SandboxService::Service {
+ public:
+  FakeDaemon();
+  ~FakeDaemon() override;
+
+  // Set before the first call.
+  std::function<grpc::Status(const v1::RunCodeRequest&, v1::RunCodeResponse&)>
+      on_run;
+  std::function<grpc::Status(grpc::ServerContext&, const v1::RunCodeRequest&,
+                             StreamWriter&)>
+      on_stream;
+  std::function<grpc::Status(const v1::ListRunsRequest&, v1::ListRunsResponse&)>
+      on_list;
+  std::function<grpc::Status(const v1::CancelRunRequest&,
+                             v1::CancelRunResponse&)>
+      on_cancel;
+
+  // The last request, and how many came; true once a stream saw its client
+  // cancel (WaitForCancel).
+  v1::RunCodeRequest last_request;
+  std::atomic<int> runs{0};
+  std::atomic<int> info_calls{0};
+  std::atomic<bool> cancelled{false};
+
+  // Returns once the client has cancelled; gives up after 20 s.
+  grpc::Status WaitForCancel(grpc::ServerContext& context);
+
+  // Makes both run calls answer `response`; streaming sends its outputs as one
+  // chunk each before it.
+  void Answer(const v1::RunCodeResponse& response);
+  // Makes both run calls fail.
+  void FailRuns(const grpc::Status& status);
+
+  std::string address() const { return "unix:" + directory_.Path("s"); }
+  std::string socket_path() const { return directory_.Path("s"); }
+  const TempDir& directory() const { return directory_; }
+
+  // Options for the binary with this daemon's address in the environment.
+  SubprocessOptions Client(std::vector<std::string> args) const;
+  SubprocessResult RunClient(std::vector<std::string> args) const;
+
+  void Stop();
+
+ private:
+  grpc::Status RunCode(grpc::ServerContext* context,
+                       const v1::RunCodeRequest* request,
+                       v1::RunCodeResponse* response) override;
+  grpc::Status StreamRunCode(grpc::ServerContext* context,
+                             const v1::StreamRunCodeRequest* request,
+                             StreamWriter* writer) override;
+  grpc::Status ListRuns(grpc::ServerContext* context,
+                        const v1::ListRunsRequest* request,
+                        v1::ListRunsResponse* response) override;
+  grpc::Status CancelRun(grpc::ServerContext* context,
+                         const v1::CancelRunRequest* request,
+                         v1::CancelRunResponse* response) override;
+  grpc::Status GetServerInfo(grpc::ServerContext* context,
+                             const v1::GetServerInfoRequest* request,
+                             v1::GetServerInfoResponse* response) override;
+
+  TempDir directory_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// What GetServerInfo of the fake answers.
+v1::GetServerInfoResponse FakeInfo();
+
+// An answer with this outcome and a run id of "r-1".
+v1::RunCodeResponse ResponseWith(v1::Outcome outcome);
+
+// Sends a piece of output.
+void SendChunk(StreamWriter& writer, v1::OutputStream stream, uint64_t offset,
+               const std::string& data);
+void SendStarted(StreamWriter& writer);
+
+// A status whose details carry these messages, as google.rpc wants it.
+grpc::Status RichStatus(
+    grpc::StatusCode code, const std::string& message,
+    const std::vector<const google::protobuf::Message*>& details);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_TESTS_CLIENT_FAKE_DAEMON_H_

@@ -1,0 +1,64 @@
+#ifndef SANDGLASS_TESTS_CLIENT_SUBPROCESS_H_
+#define SANDGLASS_TESTS_CLIENT_SUBPROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "client/unique_fd.h"
+
+namespace sandglass::client {
+
+// What a process is started with.
+struct SubprocessOptions {
+  std::string program = SANDGLASS_BINARY;
+  std::vector<std::string> args;
+  // The whole environment, as NAME=VALUE.
+  std::vector<std::string> env;
+  std::string stdin_text;
+  std::string directory = "/";
+  // Standard output and error are one terminal.
+  bool terminal = false;
+};
+
+struct SubprocessResult {
+  // As a shell has it: 128 + n for a signal. -1: it had to be killed for
+  // taking too long.
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+// A running process; killed when its object goes away.
+class Subprocess {
+ public:
+  explicit Subprocess(const SubprocessOptions& options);
+  ~Subprocess();
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
+
+  // Collects output until standard output contains `text`; false after 20 s.
+  bool ReadUntil(const std::string& text);
+  // Closes our end of its standard output.
+  void CloseOutput();
+  void Signal(int number) const;
+  // Collects the rest and waits up to 20 s.
+  SubprocessResult Wait();
+
+ private:
+  // Reads what is there within 20 ms; false once both streams have ended.
+  bool Pump();
+
+  pid_t pid_ = -1;
+  UniqueFd out_;
+  UniqueFd err_;
+  SubprocessResult result_;
+};
+
+// Starts, collects and waits.
+SubprocessResult RunProcess(const SubprocessOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_TESTS_CLIENT_SUBPROCESS_H_

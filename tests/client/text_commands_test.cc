@@ -1,0 +1,91 @@
+#include "client/info_commands.h"
+#include "client/json_text.h"
+#include "client/runs_commands.h"
+#include "client/text_table.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/client/fake_daemon.h"
+
+namespace sandglass::client {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(TextTableTest, AlignsByCharactersAndTrims) {
+  EXPECT_EQ(TextTable({{"a", "b"}, {"\xc3\xa4\xc3\xb6", "c", ""}, {}}, "> "),
+            "> a   b\n> \xc3\xa4\xc3\xb6  c\n> \n");
+  EXPECT_EQ(TextTable({{"\x1b\n"}}, ""), "\\x1b\\x0a\n");
+  EXPECT_EQ(TextTable({}, ""), "");
+}
+
+TEST(InfoTextTest, ShowsVersionRoomProfilesAndLayers) {
+  const std::string text = InfoText(FakeInfo());
+  EXPECT_THAT(text, HasSubstr("sandglassd 0.1.0, kernel 6.1.0-28-amd64, up "
+                              "1h2m3s\n"));
+  EXPECT_THAT(text, HasSubstr("runs: 1 of 8 running, 0 of 64 queued; memory: "
+                              "256 MiB of 4 GiB reserved\n"));
+  EXPECT_THAT(text, HasSubstr("  bash    not available: install the package "
+                              "bash\n"));
+  EXPECT_THAT(text, HasSubstr("limits: wall 30.00 s, memory 256 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("network: none; languages: python\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  seccomp  in force  required  231 calls allowed\n"));
+}
+
+TEST(LanguagesTextTest, ShowsAliasesFilesAndVersions) {
+  EXPECT_EQ(LanguagesText(FakeInfo()),
+            "ID      NAME    ALIASES  FILES  VERSION\n"
+            "python  Python  py       .py    3.11.2\n"
+            "bash    Bash    sh       .sh    not available: install the "
+            "package bash\n");
+}
+
+TEST(RunsTextTest, ShowsALineARun) {
+  v1::ListRunsResponse runs;
+  v1::RunSummary& run = *runs.add_runs();
+  run.set_run_id("r-1");
+  run.set_state(v1::RUN_STATE_RUNNING);
+  run.set_language("python");
+  run.set_profile("default");
+  run.set_caller("uid:1000");
+  run.mutable_elapsed()->set_seconds(2);
+  (*run.mutable_labels())["b"] = "2";
+  (*run.mutable_labels())["a"] = "x\x1b";
+  v1::RunSummary& done = *runs.add_runs();
+  done.set_run_id("r-0");
+  done.set_state(v1::RUN_STATE_FINISHED);
+  done.set_outcome(v1::OUTCOME_TIMEOUT);
+  const std::string text = RunsText(runs);
+  EXPECT_THAT(text, HasSubstr("r-1     running   python    default  -        "
+                              "2.00 s"));
+  EXPECT_THAT(text, HasSubstr("a=x\\x1b,b=2\n"));
+  EXPECT_THAT(text, HasSubstr("finished"));
+  EXPECT_THAT(text, HasSubstr("TIMEOUT"));
+}
+
+TEST(JsonTextTest, IsOneLineThatIsSafeForATerminal) {
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  response.set_exit_code(0);
+  response.mutable_stdout()->set_data("\x1b[2J");
+  const std::string nasty =
+      "\x1b\x07\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\"\\\n";
+  response.mutable_evidence()->set_explanation(nasty);
+  const auto text = JsonText(response);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->find('\n'), text->size() - 1);
+  for (const char* raw : {"\x1b", "\x7f", "\xc2\x9b", "\xe2\x80\xae",
+                          "\xe2\x81\xa6", "\xe2\x81\xa9"}) {
+    EXPECT_THAT(*text, Not(HasSubstr(raw)));
+  }
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << *text;
+  EXPECT_EQ(json["evidence"]["explanation"], nasty);
+  EXPECT_EQ(json["outcome"], "OUTCOME_OK");
+  EXPECT_EQ(json["exitCode"], 0);
+  EXPECT_EQ(json["runId"], "r-1");
+}
+
+}  // namespace
+}  // namespace sandglass::client
