@@ -20,6 +20,12 @@ source "$(dirname "$0")/../deploy/common.sh"
 START_SECONDS=20
 PREFIX=sandglass-bench-$$
 
+base=/tmp
+[[ -d /run && -w /run ]] && base=/run
+# Always the same, and kept when the daemon didn't end well: the next one with
+# this folder sweeps what was left behind.
+DAEMON_DIR=$base/sandglass-bench
+
 state=''  # this run's private folder
 daemon='' # the pid of the daemon that this run started
 bench=''  # the pid of the program that measures
@@ -33,6 +39,7 @@ runs() {
 }
 
 # stop PID SIGNAL…: sends one signal after the other until the process is gone.
+# Returns its exit code.
 stop() {
   local pid=$1 signal _
   shift
@@ -67,7 +74,7 @@ clean_up() {
   trap - EXIT INT TERM HUP
   set +e
   [[ -n $bench ]] && stop "$bench" TERM KILL
-  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL
+  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL && rm -rf --one-file-system "$DAEMON_DIR"
   sweep_cgroups
   [[ -n $state ]] && rm -rf --one-file-system "$state"
   give_back
@@ -78,7 +85,7 @@ start_daemon() {
   local bin=$1 deadline=$((SECONDS + START_SECONDS))
   # A process group of its own: Ctrl-C here is for this script.
   setsid "$bin/sandglassd" --listen "unix:$state/bench.sock" \
-    --state-dir "$state/daemon" >"$state/daemon.log" 2>&1 </dev/null &
+    --state-dir "$DAEMON_DIR" >"$state/daemon.log" 2>&1 </dev/null &
   daemon=$!
   until [[ -S $state/bench.sock ]]; do
     if ! runs "$daemon"; then
@@ -149,8 +156,7 @@ main() {
     [[ -x $bin/$program ]] || fail "$bin/$program is not there"
   done
 
-  local base=/tmp code=0
-  [[ -d /run && -w /run ]] && base=/run
+  local code=0
   state="$(mktemp -d "$base/sandglass-bench.XXXXXX")"
   # The daemon gives up root after its start and must still reach its socket.
   chmod 711 "$state"
