@@ -321,6 +321,11 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
         "rights "
         "up before it serves)");
   }
+  if (options.state_dir.empty() || options.state_dir.front() != '/' ||
+      options.instance.empty()) {
+    return absl::InvalidArgumentError(
+        "a sandbox needs an absolute state directory and an instance name");
+  }
   if (os::ThreadCount() != 1) {
     return absl::FailedPreconditionError(
         "yards can only be made while the daemon has one thread");

@@ -137,6 +137,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   }
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox =
       sandbox::Sandbox::Start({.spawner_path = config.spawner,
+                               .state_dir = config.state_dir,
                                .instance = InstanceName(config.state_dir),
                                .cgroup_parent = config.cgroup_parent,
                                .uid_base = config.uid_base,
