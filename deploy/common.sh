@@ -70,7 +70,8 @@ run_step() {
   code=${PIPESTATUS[0]}
   set -e
   if ((code != 0)); then
-    tail -n 40 "$log" >&2
+    # Without the build's progress, and with link commands cut.
+    grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | cut -c1-300 | tail -n 40 >&2 || true
     printf '%s: failed (exit %d) after %d s; all of its output: %s\n' \
       "$label" "$code" $((SECONDS - start)) "$log" >&2
     return "$code"

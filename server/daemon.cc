@@ -175,6 +175,18 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .unix_listener = std::move(listener)});
 }
 
+int CleanUp(const ConfigFlags& flags) {
+  const absl::StatusOr<Config> config = LoadConfig(flags);
+  if (!config.ok()) return 1;
+  if (absl::Status swept = sandbox::Sandbox::Sweep(config->state_dir);
+      !swept.ok()) {
+    Log(LogLevel::kWarning, "sweep_failed",
+        {{"error", std::string(swept.message())}});
+    return 1;
+  }
+  return 0;
+}
+
 int CheckDaemon(const ConfigFlags& flags) {
   const absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (!settings.ok()) {

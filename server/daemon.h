@@ -12,6 +12,10 @@ enum class Supervision { kNone, kSupervised };
 // Preconditions: single-threaded; no gRPC object exists.
 int RunDaemon(const ConfigFlags& flags, Supervision supervision);
 
+// Removes what a daemon with these flags left on the host, for after its end:
+// the daemon has no rights left to do it. Needs root. Returns an exit status.
+int CleanUp(const ConfigFlags& flags);
+
 // Prints the effective configuration and what the host offers to stdout.
 // Returns 0 when the daemon could start so, else 1, with the reason on stderr.
 int CheckDaemon(const ConfigFlags& flags);

@@ -44,7 +44,9 @@ int main(int argc, char** argv) {
 
   if (check) return server::CheckDaemon(flags);
   if (!supervise) return server::RunDaemon(flags, server::Supervision::kNone);
-  return server::Supervise([&] {
-    return server::RunDaemon(flags, server::Supervision::kSupervised);
-  });
+  return server::Supervise(
+      [&] {
+        return server::RunDaemon(flags, server::Supervision::kSupervised);
+      },
+      [&] { return server::CleanUp(flags); });
 }

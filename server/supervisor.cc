@@ -24,9 +24,7 @@ timespec Timespec(absl::Duration duration) {
 // One daemon after the other, all signals taken synchronously.
 class Supervisor {
  public:
-  Supervisor(const std::function<int()>& daemon,
-             const SupervisorOptions& options)
-      : daemon_(daemon), options_(options) {
+  explicit Supervisor(const SupervisorOptions& options) : options_(options) {
     sigemptyset(&signals_);
     for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
       sigaddset(&signals_, signal);
@@ -34,11 +32,12 @@ class Supervisor {
     ::sigprocmask(SIG_BLOCK, &signals_, &old_mask_);
   }
 
-  int Run() {
+  // Returns the last daemon's exit status.
+  int Run(const std::function<int()>& daemon) {
     absl::Duration backoff = options_.first_backoff;
     while (true) {
       const MonotonicTime started = Monotonic::now();
-      const pid_t child = Start();
+      const pid_t child = Start(daemon);
       if (child < 0) {
         Log(LogLevel::kError, "supervisor_fork_failed",
             {{"error", strerror(errno)}});
@@ -60,23 +59,28 @@ class Supervisor {
     }
   }
 
+  void RunOnce(const std::function<int()>& function) {
+    if (const pid_t child = Start(function); child > 0) WaitFor(child);
+  }
+
  private:
   // In the child this does not return.
-  pid_t Start() {
+  pid_t Start(const std::function<int()>& function) {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
     if (child != 0) return child;
     ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
     if (!DieWithParent(self).ok()) ::_exit(1);
-    ::_exit(daemon_());
+    ::_exit(function());
   }
 
   // The child's exit status, 128 + n for signal n.
   int WaitFor(pid_t child) {
     while (true) {
+      // Any child: as PID 1 of a container we get orphans too.
       int status = 0;
-      const pid_t ended = ::waitpid(child, &status, WNOHANG);
-      if (ended == child) {
+      for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (ended != child) continue;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       }
       const int signal = ::sigwaitinfo(&signals_, nullptr);
@@ -95,7 +99,6 @@ class Supervisor {
     }
   }
 
-  const std::function<int()>& daemon_;
   const SupervisorOptions options_;
   sigset_t signals_;
   sigset_t old_mask_;
@@ -105,8 +108,12 @@ class Supervisor {
 }  // namespace
 
 int Supervise(const std::function<int()>& daemon,
+              const std::function<int()>& clean_up,
               const SupervisorOptions& options) {
-  return Supervisor(daemon, options).Run();
+  Supervisor supervisor(options);
+  const int status = supervisor.Run(daemon);
+  supervisor.RunOnce(clean_up);
+  return status;
 }
 
 absl::Status DieWithParent(pid_t parent) {

@@ -23,11 +23,12 @@ struct SupervisorOptions {
 
 // Keeps a daemon running: calls `daemon` in a child process and again in a new
 // one when that ends, until it ends with 0 or kExitBadConfig, or a SIGTERM or
-// SIGINT came (which are passed on). Opens and parses nothing. The child dies
-// with this process. Returns the exit status for this process; `daemon`'s
-// result is the child's.
+// SIGINT came (which are passed on); then calls `clean_up` in one more child.
+// Opens and parses nothing. The children die with this process. Returns the
+// exit status for this process; what the functions return is their child's.
 // Preconditions: single-threaded; no gRPC object exists.
 int Supervise(const std::function<int()>& daemon,
+              const std::function<int()>& clean_up,
               const SupervisorOptions& options = {});
 
 // Has this process killed when its parent dies, if `parent` (a getppid() of
