@@ -174,8 +174,8 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   }
 
   int pidfd = -1;
-  // A network too: left in the host's network namespace, the spawner could never
-  // come back to it from a jail's.
+  // A network too: left in the host's network namespace, the spawner could
+  // never come back to it from a jail's.
   const pid_t pid =
       os::Clone3({.flags = os::kNewUser | os::kNewMount | os::kNewPid |
                            os::kNewNetwork | os::kNewIpc | os::kNewUts,
