@@ -70,7 +70,8 @@ run_step() {
   code=${PIPESTATUS[0]}
   set -e
   if ((code != 0)); then
-    tail -n 40 "$log" >&2
+    # Without the build's progress, and with link commands cut.
+    grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | cut -c1-300 | tail -n 40 >&2 || true
     printf '%s: failed (exit %d) after %d s; all of its output: %s\n' \
       "$label" "$code" $((SECONDS - start)) "$log" >&2
     return "$code"
@@ -88,13 +89,15 @@ parallel_jobs() {
   echo $((cpus < by_memory ? cpus : by_memory))
 }
 
-# build_preset PRESET BINARY_DIR: configures and builds a preset.
+# build_preset PRESET BINARY_DIR [TARGET…]: configures and builds a preset.
 build_preset() {
-  local preset=$1 dir=$2
+  local preset=$1 dir=$2 targets=()
+  shift 2
+  (($# == 0)) || targets=(--target "$@")
   run_step "Configuring ($preset)" "$dir/logs/configure.log" \
     cmake -S "$SANDGLASS_ROOT" --preset "$preset" || return
   NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
-    cmake --build "$dir" --parallel "$(parallel_jobs)"
+    cmake --build "$dir" --parallel "$(parallel_jobs)" "${targets[@]}"
 }
 
 # Gives what was built back to whoever owns the clone, so that a build under
