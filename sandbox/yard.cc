@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -39,7 +38,7 @@ struct InheritedFd {
 // something did) and ends.
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
-               std::strerror(errno));
+               os::ErrorText(errno).c_str());
   ::_exit(1);
 }
 
@@ -174,8 +173,8 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   }
 
   int pidfd = -1;
-  // A network too: left in the host's network namespace, the spawner could never
-  // come back to it from a jail's.
+  // A network too: left in the host's network namespace, the spawner could
+  // never come back to it from a jail's.
   const pid_t pid =
       os::Clone3({.flags = os::kNewUser | os::kNewMount | os::kNewPid |
                            os::kNewNetwork | os::kNewIpc | os::kNewUts,

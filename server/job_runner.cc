@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/status.h"
 #include "server/collect_files.h"
 #include "server/output_buffer.h"
 
@@ -287,7 +287,7 @@ class Run {
     const std::string text =
         absl::StrCat("jail set-up failed at ",
                      sandbox::SetupStepName(static_cast<int>(failed.step)),
-                     ": ", std::strerror(failed.error));
+                     ": ", os::ErrorText(failed.error));
     if (failed.step == sandbox::SetupStep::kStageFiles &&
         failed.error == ENOSPC) {
       return absl::InvalidArgumentError(

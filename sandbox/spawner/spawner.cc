@@ -92,7 +92,7 @@ absl::Status Spawner::Prepare() {
   sigset_t mask;
   ::sigemptyset(&mask);
   ::sigaddset(&mask, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  os::ChangeSignalMask(SIG_BLOCK, mask);
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 
@@ -110,12 +110,12 @@ absl::Status Spawner::Prepare() {
 }
 
 absl::Status Spawner::Run() {
-  if (const absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = Prepare(); !status.ok()) return status;
   internal::SpawnerEvent event;
   event.mutable_ready();
-  if (const absl::Status status = Send(event, {}); !status.ok()) return status;
+  if (absl::Status status = Send(event, {}); !status.ok()) return status;
   for (;;) {
-    const absl::Status status = ServeOnce();
+    absl::Status status = ServeOnce();
     if (absl::IsOutOfRange(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }
@@ -130,7 +130,7 @@ absl::Status Spawner::ServeOnce() {
   }
   if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
   if (fds[0].revents != 0) {
-    if (const absl::Status status = TakeRequest(); !status.ok()) return status;
+    if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
   if (fds[1].revents != 0) Reap();
   return absl::OkStatus();
