@@ -61,6 +61,7 @@ constexpr const char* kMaskedProcPaths[] = {
     "/proc/kpagecount",
     "/proc/kpageflags",
     "/proc/kpagecgroup",
+    "/proc/config.gz",
 };
 
 bool SlotsWithin(const internal::JailSlots& slots,
@@ -170,26 +171,32 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   std::vector<os::Fd> owned;
   std::vector<int> fds;
   StepClock clock;
+  pid_t init = -1;
   if (spare_groups_.empty() && free_slots_.empty()) {
     reply->set_no_slot(true);
-  } else if (!BuildJail(request, clock, *reply, owned, fds)) {
+  } else if ((init = BuildJail(request, clock, *reply, owned, fds)) < 0) {
     reply->mutable_failure()->set_error(errno);
     reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
     reply->clear_roles();
     fds.clear();
   }
-  return Send(event, fds);
+  const absl::Status sent = Send(event, fds);
+  // The daemon has its copies now, and the spawner needs only the name.
+  if (const auto made = live_.find(init); made != live_.end()) {
+    made->second.cgroup.CloseAll();
+  }
+  return sent;
 }
 
-bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
-                        internal::JailCreated& reply,
-                        std::vector<os::Fd>& owned, std::vector<int>& fds) {
+pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
+                         internal::JailCreated& reply,
+                         std::vector<os::Fd>& owned, std::vector<int>& fds) {
   clock.Begin(SetupStep::kPrepareCgroup);
   if (spare_groups_.empty()) {
     const absl::Status made = MakeSpareGroup();
     if (!made.ok()) {
       errno = EIO;
-      return false;
+      return -1;
     }
   }
   SpareGroup group = std::move(spare_groups_.front());
@@ -199,7 +206,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     const int error = errno;
     dead_.push_back({0, group.slot, std::move(group.cgroup)});
     errno = error;
-    return false;
+    return pid_t{-1};
   };
 
   clock.Begin(SetupStep::kSetLimits);
@@ -270,7 +277,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     os::PidfdSendSignal(init_pidfd, SIGKILL);
     live_.emplace(init, LiveJail{0, group.slot, std::move(group.cgroup)});
     errno = error;
-    return false;
+    return -1;
   }
   clock.End();
 
@@ -288,7 +295,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   entry->second.cgroup.AppendFds(reply, fds);
   owned.push_back(std::move(init_pidfd));
   owned.push_back(std::move(control->first));
-  return true;
+  return init;
 }
 
 bool Spawner::MapUids(pid_t init, const UidSlot& slot) {

@@ -156,6 +156,7 @@ TEST_F(Crash, SigtermLetsRunsFinish) {
   const std::optional<int> status = daemon().Wait(kSettle);
   ASSERT_TRUE(status.has_value());
   EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0) << *status;
+  EXPECT_TRUE(daemon().Sweep().ok());
   const Leftovers rest = daemon().FindLeftovers(kSettle);
   EXPECT_TRUE(rest.all.empty()) << Join(rest);
 }
@@ -175,6 +176,7 @@ TEST_F(Crash, ASecondSigtermEndsItAtOnce) {
   if (call.result()) {
     EXPECT_EQ(call.result()->outcome(), v1::OUTCOME_SHUTDOWN);
   }
+  EXPECT_TRUE(daemon().Sweep().ok());
   const Leftovers rest = daemon().FindLeftovers(kSettle);
   EXPECT_TRUE(rest.all.empty()) << Join(rest);
 }
