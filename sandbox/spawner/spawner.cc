@@ -180,7 +180,7 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
     reply->clear_roles();
     fds.clear();
   }
-  const absl::Status sent = Send(event, fds);
+  absl::Status sent = Send(event, fds);
   // The daemon has its copies now, and the spawner needs only the name.
   if (const auto made = live_.find(init); made != live_.end()) {
     made->second.cgroup.CloseAll();
