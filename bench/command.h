@@ -1,0 +1,32 @@
+#ifndef SANDGLASS_BENCH_COMMAND_H_
+#define SANDGLASS_BENCH_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace sandglass::bench {
+
+struct Command {
+  std::vector<std::string> argv;  // argv[0] is an absolute path
+  std::vector<std::string> env;   // "NAME=value"; nothing else is inherited
+  std::string directory = "/";
+};
+
+struct CommandResult {
+  std::string output;
+  // From just before the spawn until stdout was read to its end and the
+  // process was reaped.
+  absl::Duration time;
+};
+
+// Runs the command with an empty stdin. Anything but exit 0 is an error that
+// carries the end of its stderr; so is taking longer than 30 s, and then it is
+// killed.
+absl::StatusOr<CommandResult> RunCommand(const Command& command);
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_COMMAND_H_

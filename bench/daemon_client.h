@@ -1,0 +1,68 @@
+#ifndef SANDGLASS_BENCH_DAEMON_CLIENT_H_
+#define SANDGLASS_BENCH_DAEMON_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+
+namespace sandglass::bench {
+
+// One print(1) through the daemon.
+struct PrintSample {
+  absl::Duration call;  // from the call's start to its answer, at the client
+  // Phases as the daemon tells them, then what of `call` it doesn't know of:
+  // client, gRPC and socket.
+  std::vector<std::pair<std::string, absl::Duration>> phases;
+  // Steps of making the jail, in their order.
+  std::vector<std::pair<std::string, absl::Duration>> steps;
+};
+
+// One endless program, stopped at its wall limit. All three are what came on
+// top of the limit.
+struct WallSample {
+  absl::Duration decided;  // the daemon's decision to kill
+  absl::Duration ended;    // the program's end; what the limit promises
+  // The whole call at the client, making the jail included: an upper bound
+  // that takes nobody's word.
+  absl::Duration call;
+};
+
+// Calls the daemon over one channel, one call at a time.
+class DaemonClient {
+ public:
+  // `address` as gRPC takes it, for example "unix:/run/sandglass/x.sock". Waits
+  // up to 20 s for the daemon to answer.
+  static absl::StatusOr<DaemonClient> Connect(const std::string& address);
+
+  // Version, Python and isolation layers in force, as lines to print.
+  const std::vector<std::pair<std::string, std::string>>& facts() const {
+    return facts_;
+  }
+
+  // The environment that a program gets, "NAME=value".
+  absl::StatusOr<std::vector<std::string>> ProgramEnvironment();
+  // Any outcome but OK, or other output than 1, is an error.
+  absl::StatusOr<PrintSample> TimePrint();
+  // Any outcome but TIMEOUT is an error.
+  absl::StatusOr<WallSample> TimeWallLimit(absl::Duration limit);
+
+ private:
+  explicit DaemonClient(std::unique_ptr<v1::SandboxService::Stub> stub)
+      : stub_(std::move(stub)) {}
+  absl::Status LearnFacts();
+  absl::StatusOr<v1::RunCodeResponse> Run(const v1::RunCodeRequest& request,
+                                          v1::Outcome expected);
+
+  std::unique_ptr<v1::SandboxService::Stub> stub_;
+  std::vector<std::pair<std::string, std::string>> facts_;
+};
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_DAEMON_CLIENT_H_

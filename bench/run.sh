@@ -1,0 +1,177 @@
+#!/bin/bash
+# Times a cold Python run through the daemon against bare python3, bubblewrap,
+# crun and runc, and says whether Sandglass keeps its promises of speed. By
+# hand, on an otherwise idle machine; no part of the tests.
+#
+#   sudo ./bench/run.sh [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]
+#
+#   -n N         runs of each contender (200)
+#   --quick      20 runs each: only shows that everything works
+#   --json FILE  write the figures there too
+#   --gap MS     rest before each run in milliseconds (10)
+#   --bin DIR    measure the programs in DIR instead of building build/bin
+#
+# The table goes to stdout as Markdown, all else to stderr. Exit code: 0 when
+# Sandglass is no slower than bubblewrap, 1 when it is or a contender is
+# missing, 2 when nothing was measured.
+set -euo pipefail
+source "$(dirname "$0")/../deploy/common.sh"
+
+START_SECONDS=20
+PREFIX=sandglass-bench-$$
+
+base=/tmp
+[[ -d /run && -w /run ]] && base=/run
+# Always the same, and kept when the daemon didn't end well: the next one with
+# this folder sweeps what was left behind.
+DAEMON_DIR=$base/sandglass-bench
+
+state=''  # this run's private folder
+daemon='' # the pid of the daemon that this run started
+bench=''  # the pid of the program that measures
+
+usage() {
+  say "usage: sudo $0 [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]"
+}
+
+runs() {
+  [[ -n $1 ]] && kill -0 "$1" 2>/dev/null
+}
+
+# stop PID SIGNAL…: sends one signal after the other until the process is gone.
+# Returns its exit code.
+stop() {
+  local pid=$1 signal _
+  shift
+  for signal in "$@"; do
+    runs "$pid" || break
+    kill "-$signal" "$pid" 2>/dev/null || true
+    for _ in {1..50}; do
+      runs "$pid" || break 2
+      sleep 0.1
+    done
+  done
+  wait "$pid" 2>/dev/null
+}
+
+# Control groups of containers that were running when this run was cut short.
+# Both runtimes remove their own otherwise.
+sweep_cgroups() {
+  local group pid _
+  while IFS= read -r group; do
+    for _ in {1..20}; do
+      while IFS= read -r pid; do
+        kill -KILL "$pid" 2>/dev/null
+      done <"$group/cgroup.procs"
+      rmdir "$group" 2>/dev/null && break
+      sleep 0.1
+    done
+  done < <(find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -type d -name "$PREFIX-*" 2>/dev/null)
+}
+
+clean_up() {
+  local code=$?
+  trap - EXIT INT TERM HUP
+  set +e
+  [[ -n $bench ]] && stop "$bench" TERM KILL
+  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL && rm -rf --one-file-system "$DAEMON_DIR"
+  sweep_cgroups
+  [[ -n $state ]] && rm -rf --one-file-system "$state"
+  give_back
+  exit "$code"
+}
+
+start_daemon() {
+  local bin=$1 deadline=$((SECONDS + START_SECONDS))
+  # A process group of its own: Ctrl-C here is for this script.
+  setsid "$bin/sandglassd" --listen "unix:$state/bench.sock" \
+    --state-dir "$DAEMON_DIR" >"$state/daemon.log" 2>&1 </dev/null &
+  daemon=$!
+  until [[ -S $state/bench.sock ]]; do
+    if ! runs "$daemon"; then
+      tail -n 20 "$state/daemon.log" >&2
+      fail "the daemon ended while starting; its last words are above"
+    fi
+    if ((SECONDS >= deadline)); then
+      tail -n 20 "$state/daemon.log" >&2
+      fail "the daemon made no socket in $START_SECONDS s; its log is above"
+    fi
+    sleep 0.1
+  done
+}
+
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 2
+}
+
+build() {
+  local dir=$SANDGLASS_ROOT/build
+  run_step 'Configuring (release)' "$dir/logs/configure.log" \
+    cmake -S "$SANDGLASS_ROOT" --preset release || return
+  NINJA_STATUS='[%f/%t] ' run_step 'Building (release)' "$dir/logs/build.log" \
+    cmake --build "$dir" --parallel "$(parallel_jobs)" \
+    --target sandglassd sandglass-spawner sandglass_bench
+}
+
+number() {
+  [[ $2 =~ ^[0-9]{1,6}$ ]] || fail "$1 takes a number of up to 6 digits, not '$2'"
+}
+
+main() {
+  local bin='' options=()
+  while (($# > 0)); do
+    case $1 in
+      -n | --gap | --json | --bin)
+        (($# >= 2)) || { usage >&2; exit 2; }
+        case $1 in
+          -n) number "$1" "$2"; options+=(--rounds "$2") ;;
+          --gap) number "$1" "$2"; options+=(--gap "$2") ;;
+          --json)
+            : >>"$2" || fail "cannot write $2"
+            options+=(--json "$2")
+            ;;
+          --bin) bin=$2 ;;
+        esac
+        shift
+        ;;
+      --quick) options+=(--rounds 20 --wall-runs 10) ;;
+      --help | -h) usage; exit 0 ;;
+      *) usage >&2; exit 2 ;;
+    esac
+    shift
+  done
+  ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"
+
+  trap clean_up EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+
+  if [[ -z $bin ]]; then
+    build >&2 || fail "the build failed; sudo ./deploy/install-deps.sh --test installs what it needs"
+    bin=$SANDGLASS_ROOT/build/bin
+  fi
+  local program
+  for program in sandglassd sandglass-spawner sandglass-bench; do
+    [[ -x $bin/$program ]] || fail "$bin/$program is not there"
+  done
+
+  local code=0
+  state="$(mktemp -d "$base/sandglass-bench.XXXXXX")"
+  # The daemon gives up root after its start and must still reach its socket.
+  chmod 711 "$state"
+  mkdir "$state/mounts"
+  start_daemon "$bin"
+  # In the background and waited for, so that signals reach the traps above.
+  "$bin/sandglass-bench" --address "unix:$state/bench.sock" \
+    --directory "$state/mounts" --prefix "$PREFIX" "${options[@]}" </dev/null &
+  bench=$!
+  wait "$bench" || code=$?
+  bench=''
+  runs "$daemon" || tail -n 20 "$state/daemon.log" >&2
+  # A signal ended it: nothing was measured.
+  ((code <= 2)) || code=2
+  return "$code"
+}
+
+main "$@"

@@ -1,0 +1,34 @@
+#include "bench/stats.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sandglass::bench {
+namespace {
+
+// `sorted` is not empty, `percent` is 1 to 100.
+absl::Duration Percentile(const std::vector<absl::Duration>& sorted,
+                          size_t percent) {
+  // Rounded up in whole numbers: 99 % of 200 must be rank 198, not 199.
+  const size_t rank = (sorted.size() * percent + 99) / 100;
+  return sorted[rank - 1];
+}
+
+}  // namespace
+
+Summary Summarise(std::vector<absl::Duration> samples) {
+  Summary summary;
+  summary.n = samples.size();
+  if (samples.empty()) return summary;
+  std::sort(samples.begin(), samples.end());
+  summary.p50 = Percentile(samples, 50);
+  summary.p90 = Percentile(samples, 90);
+  summary.p99 = Percentile(samples, 99);
+  summary.max = samples.back();
+  absl::Duration sum;
+  for (const absl::Duration sample : samples) sum += sample;
+  summary.mean = sum / static_cast<int64_t>(samples.size());
+  return summary;
+}
+
+}  // namespace sandglass::bench

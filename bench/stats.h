@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_BENCH_STATS_H_
+#define SANDGLASS_BENCH_STATS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace sandglass::bench {
+
+// What a list of samples says. Percentiles are by nearest rank: always a value
+// that was measured; with fewer than 100 samples p99 is the largest.
+struct Summary {
+  size_t n = 0;
+  absl::Duration p50;
+  absl::Duration p90;
+  absl::Duration p99;
+  absl::Duration max;
+  absl::Duration mean;
+};
+
+// All zero for no samples.
+Summary Summarise(std::vector<absl::Duration> samples);
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_STATS_H_
