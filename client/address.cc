@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -29,7 +30,7 @@ absl::StatusOr<Address> ParseUnix(absl::string_view text,
   sockaddr_un socket = {};
   socket.sun_family = AF_UNIX;
   if (path.empty()) return Bad(text, "the path after 'unix:' is empty");
-  if (path.find('\0') != path.npos) return Bad(text, "it has a NUL");
+  if (absl::StrContains(path, '\0')) return Bad(text, "it has a NUL");
   if (path.size() >= sizeof(socket.sun_path)) {
     return Bad(text, absl::StrCat("the path has ", path.size(),
                                   " bytes; the kernel takes at most ",
@@ -49,8 +50,9 @@ absl::StatusOr<Address> ParseAddress(absl::string_view text) {
 
   const size_t colon = text.rfind(':');
   uint32_t port = 0;
-  if (colon == text.npos || !absl::SimpleAtoi(text.substr(colon + 1), &port) ||
-      port == 0 || port > 65535) {
+  if (colon == absl::string_view::npos ||
+      !absl::SimpleAtoi(text.substr(colon + 1), &port) || port == 0 ||
+      port > 65535) {
     return Bad(text,
                "write unix:/path/to/socket, or 127.0.0.1:PORT with a port "
                "from 1 to 65535");

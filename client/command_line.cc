@@ -231,8 +231,9 @@ class RunFlags {
     if (o.file == "-" && o.stdin_file == "-") {
       problem = "the program and --stdin cannot both be standard input";
     }
-    if (o.json_summary && o.repeat == 0)
+    if (o.json_summary && o.repeat == 0) {
       problem = "--json-summary needs --repeat";
+    }
     if (o.repeat > 0 && o.json) problem = "--repeat excludes --json";
     if (o.repeat > 0 && !o.fetch.empty()) problem = "--repeat excludes --fetch";
     if (o.repeat > 0 && !o.request_id.empty()) {

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -35,8 +37,17 @@ std::string HowToStart(const Address& address) {
 }
 
 std::string GroupName(gid_t gid) {
-  const group* entry = getgrgid(gid);
-  return entry != nullptr ? entry->gr_name : absl::StrCat(gid);
+  group entry = {};
+  group* found = nullptr;
+  // Room for a group of some thousand members; a larger one gets its number.
+  std::vector<char> buffer(64 * 1024);
+  getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr ? VisibleText(entry.gr_name) : absl::StrCat(gid);
+}
+
+std::string ErrorWords(int error) {
+  const char* words = strerrordesc_np(error);
+  return words != nullptr ? words : absl::StrCat("error ", error);
 }
 
 // Why a connect that failed with EACCES or EPERM did.
@@ -64,7 +75,7 @@ absl::Status Explain(const Address& address, int error) {
   if (error == EACCES || error == EPERM) {
     return absl::PermissionDeniedError(
         absl::StrCat("permission denied", at, ": ",
-                     is_unix ? WhyDenied(address) : std::strerror(error)));
+                     is_unix ? WhyDenied(address) : ErrorWords(error)));
   }
   if (exists && !S_ISSOCK(info.st_mode)) {
     return absl::UnavailableError(absl::StrCat(
@@ -84,7 +95,7 @@ absl::Status Explain(const Address& address, int error) {
                      "; it is overloaded or stopped"));
   }
   return absl::UnavailableError(
-      absl::StrCat("cannot connect", at, ": ", std::strerror(error)));
+      absl::StrCat("cannot connect", at, ": ", ErrorWords(error)));
 }
 
 // Waits for a TCP connect under way; returns its errno or 0.

@@ -143,7 +143,7 @@ absl::Status FetchWriter::Write(const v1::OutputFile& file) const {
   if (file.error() != v1::FILE_ERROR_UNSPECIFIED) {
     return absl::FailedPreconditionError(ErrorWords(file.error()));
   }
-  const absl::Status checked = CheckFetchPath(file.path());
+  absl::Status checked = CheckFetchPath(file.path());
   if (!checked.ok()) return checked;
   std::vector<std::string> parts = absl::StrSplit(file.path(), '/');
   const std::string name = parts.back();

@@ -15,14 +15,14 @@ namespace {
 
 absl::string_view BaseName(absl::string_view path) {
   const size_t slash = path.rfind('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
 // "py" of "a/b.py"; empty for "Makefile" and ".bashrc".
 absl::string_view Extension(absl::string_view file_name) {
   const absl::string_view base = BaseName(file_name);
   const size_t dot = base.rfind('.');
-  return dot == base.npos || dot == 0 ? "" : base.substr(dot + 1);
+  return dot == absl::string_view::npos || dot == 0 ? "" : base.substr(dot + 1);
 }
 
 bool HasName(const v1::LanguageInfo& language, absl::string_view name) {

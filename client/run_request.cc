@@ -32,7 +32,7 @@ void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
 // where.
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
   const size_t bad = FindInvalidUtf8(text);
-  if (bad == text.npos) return absl::OkStatus();
+  if (bad == absl::string_view::npos) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(what, " is not UTF-8 (byte ", bad, ")"));
 }
@@ -101,7 +101,7 @@ absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   }
   SetLimits(options, request);
 
-  const absl::Status checked = CheckStrings(request);
+  absl::Status checked = CheckStrings(request);
   if (!checked.ok()) return checked;
   const size_t size = request.ByteSizeLong();
   if (size > kMaxMessageBytes) {

@@ -56,8 +56,12 @@ void AppendBytesVisibly(absl::string_view bytes, std::string& out) {
 }
 
 void AppendCodeVisibly(char32_t code, std::string& out) {
-  absl::StrAppendFormat(&out, code < 0x80 ? "\\x%02x" : "\\u%04x",
-                        static_cast<uint32_t>(code));
+  const auto number = static_cast<uint32_t>(code);
+  if (number < 0x80) {
+    absl::StrAppendFormat(&out, "\\x%02x", number);
+  } else {
+    absl::StrAppendFormat(&out, "\\u%04x", number);
+  }
 }
 
 }  // namespace

@@ -28,9 +28,10 @@ absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text) {
   absl::Duration duration;
   double seconds = 0;
   // SimpleAtod also takes "inf" and "nan"; digits only keeps them out.
-  const bool plain = !text.empty() &&
-                     text.find_first_not_of(kDigits) == text.npos &&
-                     absl::SimpleAtod(text, &seconds);
+  const bool plain =
+      !text.empty() &&
+      text.find_first_not_of(kDigits) == absl::string_view::npos &&
+      absl::SimpleAtod(text, &seconds);
   if (plain) {
     duration = absl::Seconds(seconds);
   } else if (!absl::ParseDuration(text, &duration)) {

@@ -89,13 +89,15 @@ parallel_jobs() {
   echo $((cpus < by_memory ? cpus : by_memory))
 }
 
-# build_preset PRESET BINARY_DIR: configures and builds a preset.
+# build_preset PRESET BINARY_DIR [TARGET…]: configures and builds a preset.
 build_preset() {
-  local preset=$1 dir=$2
+  local preset=$1 dir=$2 targets=()
+  shift 2
+  (($# == 0)) || targets=(--target "$@")
   run_step "Configuring ($preset)" "$dir/logs/configure.log" \
     cmake -S "$SANDGLASS_ROOT" --preset "$preset" || return
   NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
-    cmake --build "$dir" --parallel "$(parallel_jobs)"
+    cmake --build "$dir" --parallel "$(parallel_jobs)" "${targets[@]}"
 }
 
 # Gives what was built back to whoever owns the clone, so that a build under

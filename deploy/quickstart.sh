@@ -39,12 +39,31 @@ stop_daemon() {
   daemon=''
 }
 
+# Removes the control groups that the daemon made: it has no right to, once it
+# serves. Those of a daemon that still runs are not empty and stay.
+remove_cgroups() {
+  local root _
+  [[ -r $state/state/cgroups ]] || return 0
+  while IFS= read -r root; do
+    [[ $root =~ ^/sys/fs/cgroup(/[A-Za-z0-9._-]+)*/sandglass-[a-z0-9-]+$ && $root != *..* ]] || continue
+    # A group is busy for some milliseconds after its last process ended.
+    for _ in {1..20}; do
+      find "$root" -depth -type d -exec rmdir {} + 2>/dev/null
+      [[ -d $root ]] || break
+      sleep 0.05
+    done
+  done <"$state/state/cgroups"
+}
+
 clean_up() {
   local code=$?
   trap - EXIT INT TERM HUP
   set +e
   stop_daemon
-  [[ -n $state ]] && rm -rf --one-file-system "$state"
+  if [[ -n $state ]]; then
+    remove_cgroups
+    rm -rf --one-file-system "$state"
+  fi
   give_back
   exit "$code"
 }
@@ -126,7 +145,7 @@ main() {
   trap 'exit 143' TERM HUP
 
   "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
-  build_preset release "$SANDGLASS_ROOT/build"
+  build_preset release "$SANDGLASS_ROOT/build" sandglassd sandglass-spawner sandglass
 
   local base=/tmp
   [[ -d /run && -w /run ]] && base=/run

@@ -26,6 +26,9 @@
 namespace sandglass::sandbox {
 namespace {
 
+// Beside our subtree, not in it: a sweep must not meet the supervisor.
+constexpr absl::string_view kSupervisorSuffix = ".sandglass-supervisor";
+
 struct Mount {
   std::string root;   // path of the hierarchy that is mounted
   std::string point;  // where
@@ -220,6 +223,10 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.pids_v1_parent = place("pids");
   host.cpu_v1_parent = place("cpu");
   host.v2_parent = place("");
+  // Started again under a supervisor that an earlier start moved aside.
+  if (absl::EndsWith(host.v2_parent, kSupervisorSuffix)) {
+    host.v2_parent.resize(host.v2_parent.rfind('/'));
+  }
   if (host.v2_parent.empty()) {
     return absl::FailedPreconditionError(
         "no cgroup2 file system is mounted; mount it, for example: mount -t "
@@ -279,7 +286,7 @@ absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
   // ORDER: after this process has left the parent (and a supervisor with it):
   // only a group without processes can hand out controllers.
   if (!IsRealRoot(host.v2_parent) && IsOurs(host.v2_parent)) {
-    const std::string supervisor = v2_root + "/supervisor";
+    const std::string supervisor = absl::StrCat(v2_root, kSupervisorSuffix);
     if (!MakeDir(supervisor)) return os::ErrnoStatus("mkdir ", supervisor);
     const absl::StatusOr<std::string> rest =
         os::ReadSmallFile(AT_FDCWD, (host.v2_parent + "/cgroup.procs").c_str());

@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -23,7 +20,9 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
+#include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -67,39 +66,36 @@ void ProbeNamespaces(HostReport& report) {
     uint64_t flag;
   };
   static constexpr Namespace kNamespaces[] = {
-      {"user-namespace", CLONE_NEWUSER},    {"pid-namespace", CLONE_NEWPID},
-      {"mount-namespace", CLONE_NEWNS},     {"network-namespace", CLONE_NEWNET},
-      {"ipc-namespace", CLONE_NEWIPC},      {"uts-namespace", CLONE_NEWUTS},
-      {"cgroup-namespace", CLONE_NEWCGROUP}};
+      {"user-namespace", os::kNewUser},
+      {"pid-namespace", os::kNewPid},
+      {"mount-namespace", os::kNewMount},
+      {"network-namespace", os::kNewNetwork},
+      {"ipc-namespace", os::kNewIpc},
+      {"uts-namespace", os::kNewUts},
+      {"cgroup-namespace", os::kNewCgroup}};
   for (const Namespace& ns : kNamespaces) {
     Add(report,
         {ns.name, true, "own for each jail", TryInChild(ns.flag, nothing)});
   }
   Add(report, {"mount-api", true, "detached trees with attributes (Linux 5.12)",
-               TryInChild(CLONE_NEWNS, [] {
+               TryInChild(os::kNewMount, [] {
                  const os::Fd tree = os::CloneTree("/usr");
                  return tree.valid() && os::SetTreeAttributes(tree, 0);
                })});
   Add(report, {"fresh-proc", true, "/proc of each jail shows that jail only",
-               TryInChild(CLONE_NEWNS | CLONE_NEWPID, [] {
-                 return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE,
-                                nullptr) == 0 &&
-                        ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
+               TryInChild(os::kNewMount | os::kNewPid, [] {
+                 return os::MakeMountsPrivate() && os::MountProc("/proc", {});
                })});
 }
 
 void ProbeSeccomp(HostReport& report) {
-  Add(report, {"no-new-privs", true, "set for every program", TryInChild(0, [] {
-                 return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-               })});
-  Add(report, {"seccomp", true, "allow list of system calls", TryInChild(0, [] {
-                 struct sock_filter allow =
-                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-                 struct sock_fprog program = {1, &allow};
-                 return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program,
-                                0, 0) == 0;
-               })});
+  Add(report, {"no-new-privs", true, "set for every program",
+               TryInChild(0, [] { return os::SetNoNewPrivs(); })});
+  Add(report,
+      {"seccomp", true, "allow list of system calls", TryInChild(0, [] {
+         const sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+         return os::SetNoNewPrivs() && os::InstallSeccompFilter({&allow, 1});
+       })});
 }
 
 void ProbeLandlock(HostReport& report) {

@@ -1,7 +1,6 @@
 #include "sandbox/image.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -143,8 +142,7 @@ absl::Status MakeDevice(const std::string& dev, const Device& device) {
   // A container may forbid mknod; its own device is as good.
   const os::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
   const std::string host = absl::StrCat("/dev/", device.name);
-  if (!file.valid() ||
-      !os::BindWith(host.c_str(), path.c_str(), MOUNT_ATTR_NOSUID)) {
+  if (!file.valid() || !os::BindWith(host.c_str(), path.c_str(), os::kNoSuid)) {
     return os::ErrnoStatus("make device ", path);
   }
   return absl::OkStatus();
@@ -210,18 +208,16 @@ absl::Status FillImage(const std::string& image) {
     return status;
   }
   if (!os::BindWith("/usr", (image + "/usr").c_str(),
-                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)) {
+                    os::kReadOnly | os::kNoSuid | os::kNoDev)) {
     return os::ErrnoStatus("bind /usr into the image");
   }
   // ORDER: read-only last, when everything is in it.
-  if (absl::Status status =
-          SetAttributes(image + "/dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-                                            MOUNT_ATTR_NOEXEC);
+  if (absl::Status status = SetAttributes(
+          image + "/dev", os::kReadOnly | os::kNoSuid | os::kNoExec);
       !status.ok()) {
     return status;
   }
-  return SetAttributes(
-      image, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  return SetAttributes(image, os::kReadOnly | os::kNoSuid | os::kNoDev);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <grp.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -9,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "sandbox/os/files.h"
-#include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sandbox.h"
 
@@ -59,8 +58,7 @@ absl::Status DropPrivileges(uid_t uid, gid_t gid) {
   if (::setresuid(uid, uid, uid) != 0)
     return os::ErrnoStatus("setresuid ", uid);
   if (!os::SetCapabilities(0)) return os::ErrnoStatus("capset");
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+  if (!os::SetNoNewPrivs() || !os::SetNonDumpable()) {
     return os::ErrnoStatus("prctl");
   }
   return VerifyNoRights(uid, gid);

@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +21,8 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/image.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
@@ -67,10 +67,8 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
 
 // Mounts for the yard are made where the host doesn't see them.
 absl::Status EnterOwnMountNamespace() {
-  if (::unshare(CLONE_NEWNS) != 0) return os::ErrnoStatus("unshare(NEWNS)");
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-    return os::ErrnoStatus("make mounts slaves");
-  }
+  if (!os::Unshare(os::kNewMount)) return os::ErrnoStatus("unshare(NEWNS)");
+  if (!os::MakeMountsSlave()) return os::ErrnoStatus("make mounts slaves");
   return absl::OkStatus();
 }
 
@@ -348,8 +346,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses new
   // ones in nested user namespaces; an unmasked one anywhere in view is enough.
-  if (::mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              nullptr) != 0) {
+  if (!os::MountProc(proc.c_str(),
+                     {.flags = os::kNoSuid | os::kNoDev | os::kNoExec})) {
     return os::ErrnoStatus("mount a fresh proc on ", proc);
   }
   absl::StatusOr<Yard> yard =
@@ -360,8 +358,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
                 *cgroups);
   if (!yard.ok()) return yard.status();
   // The yard has copies of its own; the server needs neither.
-  ::umount2(proc.c_str(), MNT_DETACH);
-  ::umount2(root.c_str(), MNT_DETACH);
+  os::DetachMount(proc.c_str());
+  os::DetachMount(root.c_str());
 
   std::unique_ptr<Sandbox> sandbox(new Sandbox());
   sandbox->impl_ = std::make_unique<Impl>(*std::move(yard), options.max_jails);

@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
+#include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
@@ -53,12 +51,11 @@ void EnterYardRoot(const std::string& root) {
   if (::chdir(root.c_str()) != 0) Die("chdir");
   // A /proc of the yard's own pid namespace, while the full one that root put
   // into view is still there (the kernel demands that).
-  if (::mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              nullptr) != 0) {
+  if (!os::MountProc("proc",
+                     {.flags = os::kNoSuid | os::kNoDev | os::kNoExec})) {
     Die("mount proc");
   }
-  if (!os::PivotRoot(".", ".") || ::umount2(".", MNT_DETACH) != 0 ||
-      ::chdir("/") != 0) {
+  if (!os::PivotRoot(".", ".") || !os::DetachMount(".") || ::chdir("/") != 0) {
     Die("pivot_root");
   }
 }
@@ -84,9 +81,7 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   // The maps are written when the parent says go; it closes the pipe if it
   // can't.
   if (::read(go, &byte, 1) != 1) ::_exit(1);
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    Die("make mounts private");
-  }
+  if (!os::MakeMountsPrivate()) Die("make mounts private");
   // ORDER: before the ids change, since only root may walk into the state
   // directory.
   EnterYardRoot(options.root);
@@ -179,11 +174,11 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   }
 
   int pidfd = -1;
-  // NEWNET too: left in the host's network namespace, the spawner could never
-  // come back to it from a jail's.
+  // A network too: left in the host's network namespace, the spawner could
+  // never come back to it from a jail's.
   const pid_t pid =
-      os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-                           CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+      os::Clone3({.flags = os::kNewUser | os::kNewMount | os::kNewPid |
+                           os::kNewNetwork | os::kNewIpc | os::kNewUts,
                   .pidfd = &pidfd});
   if (pid < 0) return os::ErrnoStatus("clone3 of the yard");
   if (pid == 0) {

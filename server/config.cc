@@ -35,20 +35,31 @@ std::string ExecutableDirectory() {
   return error ? std::string() : self.parent_path().string();
 }
 
-// Next to a build tree (<repository>/build/bin), else where packages go.
+// In the build tree (<repository>/build/bin), else under the prefix that the
+// daemon is installed in, else where packages go.
 std::string DefaultPolicyDirectory(const std::string& exe_dir) {
+  if (exe_dir.empty()) return kInstalledPolicy;
   std::error_code error;
-  const fs::path tree = fs::path(exe_dir) / "../../policy/data";
-  if (!exe_dir.empty() && fs::is_directory(tree, error)) {
-    return fs::weakly_canonical(tree, error).string();
+  for (const char* beside :
+       {"../../policy/data", "../share/sandglass/policy"}) {
+    const fs::path found = fs::path(exe_dir) / beside;
+    if (fs::is_directory(found, error)) {
+      return fs::weakly_canonical(found, error).string();
+    }
   }
   return kInstalledPolicy;
 }
 
 std::string DefaultSpawner(const std::string& exe_dir) {
+  if (exe_dir.empty()) return kInstalledSpawner;
   std::error_code error;
-  const fs::path beside = fs::path(exe_dir) / "sandglass-spawner";
-  if (!exe_dir.empty() && fs::exists(beside, error)) return beside.string();
+  for (const char* beside :
+       {"sandglass-spawner", "../libexec/sandglass/sandglass-spawner"}) {
+    const fs::path found = fs::path(exe_dir) / beside;
+    if (fs::exists(found, error)) {
+      return fs::weakly_canonical(found, error).string();
+    }
+  }
   return kInstalledSpawner;
 }
 

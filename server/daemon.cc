@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "sandbox/host_probe.h"
+#include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
 #include "server/identity.h"
 #include "server/log.h"
@@ -107,6 +109,8 @@ int Fail(const absl::Status& status, int exit_status) {
 }  // namespace
 
 int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
+  // What the starter left open is none of our business.
+  os::CloseFrom(3);
   const pid_t parent = ::getppid();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (!settings.ok()) return Fail(settings.status(), kExitBadConfig);
@@ -177,7 +181,15 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
 
 int CleanUp(const ConfigFlags& flags) {
   const absl::StatusOr<Config> config = LoadConfig(flags);
-  if (!config.ok()) return 1;
+  if (!config.ok()) return Fail(config.status(), kExitBadConfig);
+  if (absl::Status root = RequireRoot(); !root.ok()) {
+    return Fail(root, kExitBadConfig);
+  }
+  // A daemon that lives must not lose its jails.
+  std::error_code error;
+  if (!std::filesystem::exists(config->state_dir, error)) return 0;
+  const absl::StatusOr<os::Fd> lock = LockStateDir(config->state_dir);
+  if (!lock.ok()) return Fail(lock.status(), 1);
   if (absl::Status swept = sandbox::Sandbox::Sweep(config->state_dir);
       !swept.ok()) {
     Log(LogLevel::kWarning, "sweep_failed",

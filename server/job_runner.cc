@@ -1,10 +1,6 @@
 #include "server/job_runner.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/process.h"
+#include "server/collect_files.h"
 #include "server/output_buffer.h"
 
 namespace sandglass::server {
@@ -31,9 +28,6 @@ constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 constexpr size_t kReadBytes = 64 * 1024;
-// Leaves room for both streams and the rest in a 16 MiB message.
-constexpr uint64_t kMaxFileBytes = uint64_t{12} << 20;
-constexpr uint32_t kMaxFiles = 256;
 
 // A point of CLOCK_MONOTONIC. absl::Time is the wall clock, which may jump.
 using Instant = int64_t;
@@ -380,7 +374,7 @@ class Run {
 
   void CollectFiles() {
     if (job_.fetch.empty()) return;
-    if (gone_ || !jail_->CollectFiles(job_.fetch, kMaxFiles).ok()) {
+    if (gone_ || !jail_->CollectFiles(job_.fetch, kMaxCollectedFiles).ok()) {
       for (const std::string& path : job_.fetch) {
         result_.files.push_back(
             {.path = path, .error = FileError::kUnavailable});
@@ -388,55 +382,18 @@ class Run {
       return;
     }
     const Instant deadline = After(Now(), kCollectTimeout);
-    uint64_t budget = kMaxFileBytes;
+    uint64_t budget = kMaxCollectedBytes;
     for (bool done = false; !done;) {
       struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
       absl::StatusOr<std::optional<sandbox::JailEvent>> event = std::nullopt;
       if (!Poll(&fd, 1, deadline) || !(event = jail_->NextEvent()).ok()) break;
       if (!event->has_value()) continue;
       if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
-        result_.files.push_back(ReadFile(*file, budget));
+        result_.files.push_back(ReadCollectedFile(*file, budget));
       } else {
         done = true;  // all sent, or init is gone
       }
     }
-  }
-
-  // The jail opened it, with the code's rights; what it is gets checked here,
-  // since a forged descriptor must not make the server read something else.
-  static FileResult ReadFile(const sandbox::FileEvent& event,
-                             uint64_t& budget) {
-    FileResult result;
-    result.path = event.path;
-    result.error = static_cast<FileError>(event.problem);
-    if (result.error != FileError::kNone) return result;
-    const int fd = event.file.get();
-    struct stat info = {};
-    struct statfs system = {};
-    if (::fstat(fd, &info) != 0 || ::fstatfs(fd, &system) != 0 ||
-        !S_ISREG(info.st_mode) || system.f_type != TMPFS_MAGIC) {
-      result.error = FileError::kNotRegular;
-      return result;
-    }
-    result.mode = info.st_mode & 07777;
-    result.size = static_cast<uint64_t>(info.st_size);
-    if (result.size > budget) {
-      result.error = FileError::kTooLarge;
-      return result;
-    }
-    result.content.resize(result.size);
-    size_t done = 0;
-    while (done < result.content.size()) {
-      const ssize_t size =
-          ::pread(fd, result.content.data() + done,
-                  result.content.size() - done, static_cast<off_t>(done));
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
-      done += static_cast<size_t>(size);
-    }
-    result.content.resize(done);
-    budget -= done;
-    return result;
   }
 
   JobResult Finish() {

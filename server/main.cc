@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   server::ConfigFlags flags;
   bool check = false;
   bool supervise = false;
+  bool sweep = false;
 
   CLI::App app("Runs programs in jails, for clients that ask over gRPC.",
                "sandglassd");
@@ -40,8 +41,12 @@ int main(int argc, char** argv) {
                "then exit");
   app.add_flag("--supervise", supervise,
                "Stay as a parent that starts the daemon again when it dies");
+  app.add_flag("--sweep", sweep,
+               "Remove what a daemon of this state directory that is gone left "
+               "of its control groups, then exit");
   CLI11_PARSE(app, argc, argv);
 
+  if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);
   if (!supervise) return server::RunDaemon(flags, server::Supervision::kNone);
   return server::Supervise(

@@ -1,7 +1,6 @@
 #include "server/supervisor.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/process.h"
 #include "server/clock.h"
 #include "server/log.h"
 
@@ -117,7 +117,7 @@ int Supervise(const std::function<int()>& daemon,
 }
 
 absl::Status DieWithParent(pid_t parent) {
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+  if (!os::SignalOnParentDeath(SIGKILL)) {
     return absl::InternalError(
         absl::StrCat("prctl(PR_SET_PDEATHSIG): ", strerror(errno)));
   }

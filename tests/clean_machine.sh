@@ -52,7 +52,7 @@ make_tree() {
   debian_sources >"$sources"
   [[ -s $sources ]] || die "apt knows no Debian source here; run 'apt-get update' first"
   apt_options >"$options"
-  mmdebstrap --quiet --variant=minbase --aptopt="$options" bookworm "$tree" "$sources" || code=$?
+  mmdebstrap --variant=minbase --aptopt="$options" bookworm "$tree" "$sources" || code=$?
   rm -f "$sources" "$options"
   return "$code"
 }
@@ -145,6 +145,8 @@ main() {
   trap 'exit 143' TERM
   # Not /tmp: it may be small or noexec.
   tree="$(mktemp -d "${TMPDIR:-/var/tmp}/sandglass-clean.XXXXXX")"
+  # apt downloads as a user of its own.
+  chmod 755 "$tree"
 
   run_step 'Making a bare Debian 12' "$tree.log" make_tree ||
     die "no tree could be made; see above"

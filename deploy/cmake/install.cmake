@@ -1,5 +1,5 @@
 # What `cmake --install` puts beside the programs, which their own folders
-# install: sandglassd and sandglass in bin/, sandglass-spawner in
+# install: sandglass in bin/, sandglassd in sbin/, sandglass-spawner in
 # libexec/sandglass/.
 include(GNUInstallDirs)
 

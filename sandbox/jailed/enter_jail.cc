@@ -2,12 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
-#include <linux/securebits.h>
-#include <sched.h>
 #include <sys/fsuid.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,11 +13,11 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/rights.h"
 
 namespace sandglass::sandbox {
 namespace {
-
-constexpr uint64_t Bit(int capability) { return uint64_t{1} << capability; }
 
 bool JoinCgroups(const JailPlan& plan) {
   // A single-threaded process that writes "0" moves itself without the
@@ -61,20 +56,19 @@ bool MakeOwnedDirectory(const std::string& path, mode_t mode) {
 }
 
 bool Bind(const std::string& source, const std::string& target) {
-  return ::mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) ==
-         0;
+  return os::BindMount(source.c_str(), target.c_str());
 }
 
 bool MountScratch(const JailPlan& plan) {
   const std::string root = kYardMount;
   const std::string scratch = kYardScratch;
-  const unsigned long flags = MS_NOSUID | MS_NODEV;
+  constexpr uint64_t kFlags = os::kNoSuid | os::kNoDev;
   // One tmpfs, so one budget, for /tmp, /dev/shm and the home directory. It is
   // mounted outside the new root: the jail sees only the three directories.
   if (!os::MountTmpfs(kYardScratch, {.bytes = plan.tmp_bytes,
                                      .inodes = plan.max_files,
                                      .mode = 0755,
-                                     .flags = flags}) ||
+                                     .flags = kFlags}) ||
       !MakeOwnedDirectory(scratch + "/tmp", 01777) ||
       !MakeOwnedDirectory(scratch + "/shm", 01777) ||
       !MakeOwnedDirectory(scratch + "/home", 0700) ||
@@ -87,7 +81,7 @@ bool MountScratch(const JailPlan& plan) {
   return os::MountTmpfs(workspace.c_str(), {.bytes = plan.workspace_bytes,
                                             .inodes = plan.max_files,
                                             .mode = 0755,
-                                            .flags = flags}) &&
+                                            .flags = kFlags}) &&
          ::chown(workspace.c_str(), kCodeUid, kCodeUid) == 0;
 }
 
@@ -95,8 +89,10 @@ bool MountProc(const JailPlan& plan) {
   const std::string root = kYardMount;
   // Read-only as a whole: no sysctl, no /proc/self/mem for writing, no
   // sysrq-trigger. hidepid=2: the program sees its own processes, not init.
-  if (::mount("proc", (root + "/proc").c_str(), "proc",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "hidepid=2") != 0) {
+  if (!os::MountProc(
+          (root + "/proc").c_str(),
+          {.flags = os::kNoSuid | os::kNoDev | os::kNoExec | os::kReadOnly,
+           .hide_processes = true})) {
     return false;
   }
   for (const std::string& path : plan.masked_files) {
@@ -112,7 +108,7 @@ bool PivotIntoImage() {
   // pivot_root(2): with both arguments "." the old root ends up on top of the
   // new one and is detached from there; no directory for it is needed.
   return ::chdir(kYardMount) == 0 && os::PivotRoot(".", ".") &&
-         ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
+         os::DetachMount(".") && ::chdir("/") == 0;
 }
 
 os::Fd MakeLandlockRules(int abi) {
@@ -155,16 +151,9 @@ bool DropInitRights() {
   // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
   // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and
   // the bits can't be changed any more.
-  const unsigned long bits =
-      SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
-      SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
-      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  return ::prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) == 0 &&
-         os::DropBoundingSet() &&
-         os::SetCapabilities(Bit(CAP_SETUID) | Bit(CAP_SETGID) |
-                             Bit(CAP_KILL)) &&
-         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+  return os::LockSecureBits() && os::DropBoundingSet() &&
+         os::SetCapabilities(os::kCapSetUid | os::kCapSetGid | os::kCapKill) &&
+         os::SetNoNewPrivs() && os::SetNonDumpable();
 }
 
 bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
@@ -208,7 +197,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   // After the groups are joined, else the jail reads its place in the host's
   // tree from /proc/self/cgroup.
   clock.Begin(SetupStep::kCgroupNamespace);
-  if (::unshare(CLONE_NEWCGROUP) != 0) return false;
+  if (!os::Unshare(os::kNewCgroup)) return false;
 
   // While the yard's writable /proc is in view, and while /proc/self still
   // belongs to this process's uid.

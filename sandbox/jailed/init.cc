@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "sandbox/jailed/enter_jail.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/jailed/workspace.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 
 namespace sandglass::sandbox {
@@ -28,7 +28,7 @@ class Init {
   explicit Init(const JailPlan& plan) : plan_(plan) {}
 
   [[noreturn]] void Run() {
-    ::prctl(PR_SET_NAME, "sandglass-init", 0, 0, 0);
+    os::SetProcessName("sandglass-init");
     ::umask(0);
     WaitForMaps();
     SetUp();

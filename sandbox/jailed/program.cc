@@ -2,11 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +14,8 @@
 
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/landlock.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -62,15 +60,7 @@ bool DropProgramRights() {
   return ::setgroups(0, nullptr) == 0 &&
          ::setresgid(kCodeUid, kCodeUid, kCodeUid) == 0 &&
          ::setresuid(kCodeUid, kCodeUid, kCodeUid) == 0 &&
-         os::SetCapabilities(0) &&
-         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-}
-
-bool InstallSeccomp(absl::Span<const sock_filter> filter) {
-  struct sock_fprog program = {};
-  program.len = static_cast<unsigned short>(filter.size());
-  program.filter = const_cast<sock_filter*>(filter.data());
-  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+         os::SetCapabilities(0) && os::SetNoNewPrivs();
 }
 
 void ResetSignals() {
@@ -108,7 +98,7 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   if (!os::CloseFrom(3)) return;
   ResetSignals();
   report->step = static_cast<int>(SetupStep::kSeccomp);
-  if (!InstallSeccomp(plan.seccomp)) return;
+  if (!os::InstallSeccompFilter(plan.seccomp)) return;
   report->step = static_cast<int>(SetupStep::kExec);
   report->exec_monotonic_ns = os::MonotonicNanos();
   ::execve(argv[0], argv, envp);
@@ -138,11 +128,11 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
     report->error = EINVAL;
     return -1;
   }
-  // CLONE_VFORK: init sleeps until the exec, so when this returns the report is
+  // Vfork: init sleeps until the exec, so when this returns the report is
   // final. Not CLONE_VM: the child changes ids and must not share init's
   // memory.
   const pid_t pid =
-      os::Clone3({.flags = CLONE_VFORK, .cgroup_fd = plan.run_cgroup});
+      os::Clone3({.flags = os::kVfork, .cgroup_fd = plan.run_cgroup});
   if (pid == 0) {
     BecomeProgram(plan, fds, request, argv.data(), envp.data(), report);
     report->error = errno;

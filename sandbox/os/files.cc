@@ -1,7 +1,9 @@
 #include "sandbox/os/files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -82,6 +84,11 @@ absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data) {
   if (!WriteAll(fd.get(), data)) return ErrnoStatus("write to a memfd");
   if (::lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus("lseek");
   return fd;
+}
+
+bool IsTmpfs(int fd) {
+  struct statfs info = {};
+  return ::fstatfs(fd, &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
 }  // namespace sandglass::os

@@ -32,6 +32,9 @@ bool WriteAll(int fd, absl::string_view data);
 // A sealed-size anonymous file (memfd_create(2)) with `data`, offset 0.
 absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data);
 
+// True when `fd` is of a tmpfs; false also when the kernel doesn't say.
+bool IsTmpfs(int fd);
+
 }  // namespace sandglass::os
 
 #endif  // SANDGLASS_SANDBOX_OS_FILES_H_

@@ -1,18 +1,18 @@
 #include "sandbox/os/mount.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-// <sys/mount.h> and <linux/mount.h> can't be included together with glibc
-// 2.36; this is the one call that is needed of the former.
-extern "C" int mount(const char* source, const char* target, const char* type,
-                     unsigned long flags, const void* data) noexcept;
-
 namespace sandglass::os {
+
+static_assert(kReadOnly == MS_RDONLY && kReadOnly == MOUNT_ATTR_RDONLY &&
+              kNoSuid == MS_NOSUID && kNoSuid == MOUNT_ATTR_NOSUID &&
+              kNoDev == MS_NODEV && kNoDev == MOUNT_ATTR_NODEV &&
+              kNoExec == MS_NOEXEC && kNoExec == MOUNT_ATTR_NOEXEC);
 
 Fd CloneTree(const char* path) {
   return Fd(static_cast<int>(
@@ -51,6 +51,29 @@ bool MountTmpfs(const char* target, const TmpfsOptions& options) {
                 static_cast<unsigned long long>(options.bytes),
                 static_cast<unsigned long long>(options.inodes), options.mode);
   return ::mount("tmpfs", target, "tmpfs", options.flags, data) == 0;
+}
+
+bool MountProc(const char* target, const ProcOptions& options) {
+  return ::mount("proc", target, "proc", options.flags,
+                 options.hide_processes ? "hidepid=2" : nullptr) == 0;
+}
+
+bool BindMount(const char* source, const char* target) {
+  return ::mount(source, target, nullptr, MS_BIND, nullptr) == 0;
+}
+
+bool DetachMount(const char* path) { return ::umount2(path, MNT_DETACH) == 0; }
+
+bool MakeMountsPrivate() {
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+bool MakeMountsSlave() {
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0;
+}
+
+bool PivotRoot(const char* new_root, const char* put_old) {
+  return ::syscall(SYS_pivot_root, new_root, put_old) == 0;
 }
 
 }  // namespace sandglass::os

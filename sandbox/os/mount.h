@@ -11,26 +11,59 @@ namespace sandglass::os {
 // Thin wrappers of mount(2) and of the mount API of Linux 5.2 (fsopen…,
 // open_tree, move_mount; mount_setattr: 5.12). All return false or an empty Fd
 // with errno set.
+// Preconditions: CAP_SYS_ADMIN in the owner of the mount namespace.
+
+// What a mount forbids, to be or'ed. The values are those of MS_* and of
+// MOUNT_ATTR_*, which are the same for these four.
+inline constexpr uint64_t kReadOnly = 1;
+inline constexpr uint64_t kNoSuid = 2;
+inline constexpr uint64_t kNoDev = 4;
+inline constexpr uint64_t kNoExec = 8;
 
 // A detached recursive copy of the mounts at `path`.
 Fd CloneTree(const char* path);
 // Attaches a detached mount at `path`.
 bool AttachTree(const Fd& tree, const char* path);
-// Sets MOUNT_ATTR_* flags on a mount and all below it.
+// Sets kReadOnly… on a mount and all below it.
 bool SetTreeAttributes(const Fd& tree, uint64_t attributes);
 // The same for the one mount at `path`.
 bool SetMountAttributes(const char* path, uint64_t attributes);
 // Binds `source` (a directory or file and all mounted below) at `target` with
-// MOUNT_ATTR_* flags set before anyone can see it.
+// kReadOnly… set before anyone can see it.
 bool BindWith(const char* source, const char* target, uint64_t attributes);
 
 struct TmpfsOptions {
   uint64_t bytes = 0;
   uint64_t inodes = 0;
   unsigned mode = 0755;
-  unsigned long flags = 0;  // MS_*
+  uint64_t flags = 0;  // kReadOnly…
 };
 bool MountTmpfs(const char* target, const TmpfsOptions& options);
+
+struct ProcOptions {
+  uint64_t flags = 0;           // kReadOnly…
+  bool hide_processes = false;  // hidepid=2: others' are not even listed
+};
+// A new /proc of the caller's pid namespace. EPERM in a user namespace that
+// sees no other proc whole.
+bool MountProc(const char* target, const ProcOptions& options);
+
+// Binds `source` (a directory or file, without what is mounted below) at
+// `target`.
+bool BindMount(const char* source, const char* target);
+
+// Takes the mount at `path` and all below it out of the tree; it ends when its
+// last user does (MNT_DETACH).
+bool DetachMount(const char* path);
+
+// Every mount of the namespace from the root down neither sends nor gets mount
+// events…
+bool MakeMountsPrivate();
+// …or gets those of its master, but sends none (mount_namespaces(7)).
+bool MakeMountsSlave();
+
+// pivot_root(2).
+bool PivotRoot(const char* new_root, const char* put_old);
 
 }  // namespace sandglass::os
 

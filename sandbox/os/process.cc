@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -16,6 +15,8 @@
 #include <csignal>
 
 namespace sandglass::os {
+
+static_assert(kVfork == CLONE_VFORK);
 
 pid_t Clone3(const CloneOptions& options) {
   struct clone_args args = {};
@@ -74,33 +75,12 @@ int ExecFd(int fd, char* const argv[], char* const envp[]) {
       ::syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH));
 }
 
-bool PivotRoot(const char* new_root, const char* put_old) {
-  return ::syscall(SYS_pivot_root, new_root, put_old) == 0;
+bool SignalOnParentDeath(int signal) {
+  return ::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) == 0;
 }
 
-bool SetCapabilities(uint64_t keep) {
-  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 &&
-      errno != EINVAL) {
-    return false;
-  }
-  struct __user_cap_header_struct header = {};
-  header.version = _LINUX_CAPABILITY_VERSION_3;
-  struct __user_cap_data_struct data[2] = {};
-  data[0].permitted = data[0].effective = static_cast<uint32_t>(keep);
-  data[1].permitted = data[1].effective = static_cast<uint32_t>(keep >> 32);
-  return ::syscall(SYS_capset, &header, data) == 0;
-}
-
-bool DropBoundingSet() {
-  for (int cap = 0; cap < 64; ++cap) {
-    const int in_set = ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
-    // EINVAL: past the kernel's last capability.
-    if (in_set < 0) return errno == EINVAL;
-    if (in_set == 1 && ::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
-      return false;
-    }
-  }
-  return true;
+bool SetProcessName(const char* name) {
+  return ::prctl(PR_SET_NAME, name, 0, 0, 0) == 0;
 }
 
 }  // namespace sandglass::os

@@ -10,8 +10,11 @@
 
 namespace sandglass::os {
 
+// CLONE_VFORK: the caller sleeps until the child's exec or end.
+inline constexpr uint64_t kVfork = 0x00004000;
+
 struct CloneOptions {
-  uint64_t flags = 0;    // CLONE_NEW*, CLONE_VFORK, CLONE_PARENT…
+  uint64_t flags = 0;    // kNew… of os/namespaces.h, kVfork
   int cgroup_fd = -1;    // v2 directory to be born in, or -1
   int* pidfd = nullptr;  // receives an owned pidfd (close-on-exec)
   int exit_signal = -1;  // -1: SIGCHLD
@@ -43,14 +46,15 @@ int ThreadCount();
 // execveat(2) of the file behind `fd`.
 int ExecFd(int fd, char* const argv[], char* const envp[]);
 
-// pivot_root(2).
-bool PivotRoot(const char* new_root, const char* put_old);
+// The kernel sends this process `signal` when the thread that started it ends;
+// an exec of a set-user-id file or a change of ids takes that back (prctl(2),
+// PR_SET_PDEATHSIG). A parent that is dead already goes unnoticed. False with
+// errno.
+bool SignalOnParentDeath(int signal);
 
-// Drops every capability of `keep`'s complement from permitted and effective,
-// and all inheritable and ambient ones. `keep` is a bit mask by CAP_* number.
-bool SetCapabilities(uint64_t keep);
-// Empties the bounding set. Needs CAP_SETPCAP.
-bool DropBoundingSet();
+// The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
+// errno.
+bool SetProcessName(const char* name);
 
 }  // namespace sandglass::os
 

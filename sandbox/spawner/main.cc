@@ -1,6 +1,5 @@
 // sandglass-spawner: makes and reaps the jails of one yard. Started by the
 // daemon inside the yard's namespaces; not meant to be started by hand.
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +7,7 @@
 
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 #include "sandbox/spawner/inherited_fds.h"
 #include "sandbox/spawner/spawner.h"
 
@@ -23,9 +23,9 @@ int Main() {
   }
   // The yard must not outlive the daemon. EOF of the channel says so too; this
   // also holds for a spawner that is busy.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  os::SignalOnParentDeath(SIGKILL);
+  os::SetNoNewPrivs();
+  os::SetNonDumpable();
 
   os::Fd channel(kChannelFd);
   const os::Fd config_file(kConfigFd);

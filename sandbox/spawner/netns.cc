@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cstdlib>
 #include <cstring>
 
+#include "sandbox/os/namespaces.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::sandbox {
@@ -31,12 +31,8 @@ absl::StatusOr<os::Fd> CurrentNetns() {
   return fd;
 }
 
-bool EnterNetns(const os::Fd& netns) {
-  return ::setns(netns.get(), CLONE_NEWNET) == 0;
-}
-
 absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
-  if (::unshare(CLONE_NEWNET) != 0) return os::ErrnoStatus("unshare(NEWNET)");
+  if (!os::Unshare(os::kNewNetwork)) return os::ErrnoStatus("unshare(NEWNET)");
   absl::StatusOr<os::Fd> made;
   if (BringUpLoopback()) {
     made = CurrentNetns();
@@ -45,7 +41,7 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
   }
   // A spawner that is left in a jail's network namespace would make every later
   // jail share it: end the yard rather than go on.
-  if (!EnterNetns(home)) ::abort();
+  if (!os::EnterNetworkNamespace(home)) ::abort();
   return made;
 }
 

@@ -16,9 +16,6 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home);
 // The calling process's network namespace.
 absl::StatusOr<os::Fd> CurrentNetns();
 
-// setns(2) into a network namespace; false with errno.
-bool EnterNetns(const os::Fd& netns);
-
 }  // namespace sandglass::sandbox
 
 #endif  // SANDGLASS_SANDBOX_SPAWNER_NETNS_H_

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -17,6 +16,8 @@
 #include "sandbox/jailed/init.h"
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/netns.h"
@@ -60,6 +61,7 @@ constexpr const char* kMaskedProcPaths[] = {
     "/proc/kpagecount",
     "/proc/kpageflags",
     "/proc/kpagecgroup",
+    "/proc/config.gz",
 };
 
 bool SlotsWithin(const internal::JailSlots& slots,
@@ -169,26 +171,32 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   std::vector<os::Fd> owned;
   std::vector<int> fds;
   StepClock clock;
+  pid_t init = -1;
   if (spare_groups_.empty() && free_slots_.empty()) {
     reply->set_no_slot(true);
-  } else if (!BuildJail(request, clock, *reply, owned, fds)) {
+  } else if ((init = BuildJail(request, clock, *reply, owned, fds)) < 0) {
     reply->mutable_failure()->set_error(errno);
     reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
     reply->clear_roles();
     fds.clear();
   }
-  return Send(event, fds);
+  const absl::Status sent = Send(event, fds);
+  // The daemon has its copies now, and the spawner needs only the name.
+  if (const auto made = live_.find(init); made != live_.end()) {
+    made->second.cgroup.CloseAll();
+  }
+  return sent;
 }
 
-bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
-                        internal::JailCreated& reply,
-                        std::vector<os::Fd>& owned, std::vector<int>& fds) {
+pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
+                         internal::JailCreated& reply,
+                         std::vector<os::Fd>& owned, std::vector<int>& fds) {
   clock.Begin(SetupStep::kPrepareCgroup);
   if (spare_groups_.empty()) {
     const absl::Status made = MakeSpareGroup();
     if (!made.ok()) {
       errno = EIO;
-      return false;
+      return -1;
     }
   }
   SpareGroup group = std::move(spare_groups_.front());
@@ -198,7 +206,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     const int error = errno;
     dead_.push_back({0, group.slot, std::move(group.cgroup)});
     errno = error;
-    return false;
+    return pid_t{-1};
   };
 
   clock.Begin(SetupStep::kSetLimits);
@@ -217,7 +225,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     netns = std::move(spare_netns_.front());
     spare_netns_.pop_front();
   }
-  if (!EnterNetns(netns)) return give_up();
+  if (!os::EnterNetworkNamespace(netns)) return give_up();
 
   const internal::Template& wanted = *FindTemplate(request.template_name());
   absl::StatusOr<std::pair<os::Fd, os::Fd>> control = os::SeqPacketPair();
@@ -239,8 +247,8 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   int pidfd = -1;
   pid_t init = -1;
   if (control.ok()) {
-    init = os::Clone3({.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-                                CLONE_NEWIPC | CLONE_NEWUTS,
+    init = os::Clone3({.flags = os::kNewUser | os::kNewPid | os::kNewMount |
+                                os::kNewIpc | os::kNewUts,
                        .cgroup_fd = group.cgroup.v2().get(),
                        .pidfd = &pidfd});
   }
@@ -252,7 +260,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
 
   clock.Begin(SetupStep::kLeaveNetns);
   // Left in a jail's network namespace, every later jail would share it.
-  if (!EnterNetns(home_netns_)) ::abort();
+  if (!os::EnterNetworkNamespace(home_netns_)) ::abort();
   if (init < 0) {
     clock.Begin(SetupStep::kCloneInit);
     errno = clone_error;
@@ -269,7 +277,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     os::PidfdSendSignal(init_pidfd, SIGKILL);
     live_.emplace(init, LiveJail{0, group.slot, std::move(group.cgroup)});
     errno = error;
-    return false;
+    return -1;
   }
   clock.End();
 
@@ -287,7 +295,7 @@ bool Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   entry->second.cgroup.AppendFds(reply, fds);
   owned.push_back(std::move(init_pidfd));
   owned.push_back(std::move(control->first));
-  return true;
+  return init;
 }
 
 bool Spawner::MapUids(pid_t init, const UidSlot& slot) {

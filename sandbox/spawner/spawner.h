@@ -55,9 +55,9 @@ class Spawner {
   absl::Status ServeOnce();
   absl::Status TakeRequest();
   absl::Status CreateJail(const internal::CreateJail& request);
-  // Fills `reply` and `fds`; false when a step failed (then clock.current() and
-  // errno say which).
-  bool BuildJail(const internal::CreateJail& request, StepClock& clock,
+  // Fills `reply` and `fds` and returns init's pid; -1 when a step failed (then
+  // clock.current() and errno say which).
+  pid_t BuildJail(const internal::CreateJail& request, StepClock& clock,
                  internal::JailCreated& reply, std::vector<os::Fd>& owned,
                  std::vector<int>& fds);
   bool MapUids(pid_t init, const UidSlot& slot);

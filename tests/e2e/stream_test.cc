@@ -102,7 +102,7 @@ TEST_F(Stream, ASilentProgramHasOnlyStartAndResult) {
 
 TEST_F(Stream, ARefusedRequestHasNoEvents) {
   const StreamResult stream = client().Stream(Program("klingon", "nuqneH"));
-  EXPECT_THAT(stream, RefusesField(std::string("language")));
+  EXPECT_THAT(stream, RefusesField(std::string("run.language")));
   EXPECT_TRUE(stream.events.empty());
 }
 

@@ -1,6 +1,7 @@
 # Real jails without the gRPC front; as root, on every CI run.
 add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc
+  ${CMAKE_SOURCE_DIR}/server/collect_files.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc)

@@ -67,14 +67,17 @@ class Daemon {
   // Waits for the daemon's end and returns its wait status; nothing when
   // `timeout` passes first. Once ended, the same answer again.
   std::optional<int> Wait(absl::Duration timeout);
-  // SIGTERM, a bounded wait, exit code 0, nothing left behind.
+  // SIGTERM, a bounded wait, exit code 0, no process left; then, after a sweep,
+  // nothing at all.
   absl::Status Stop();
+  // Runs `sandglassd --sweep` for this daemon's directory.
+  absl::Status Sweep() const;
   // What is still there of a daemon that has ended, after waiting up to
   // `timeout` for it to go.
   Leftovers FindLeftovers(absl::Duration timeout, bool expect_no_groups = true);
 
   // The end of the daemon's output.
-  std::string LogTail(size_t lines = 60) const;
+  std::string LogTail(size_t lines = 12) const;
 
  private:
   Daemon() = default;

@@ -1,12 +1,11 @@
 #include "tests/support/process.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "sandbox/os/fd.h"
 #include "tests/support/text.h"
 #include "tests/support/wait.h"
 
@@ -152,8 +152,18 @@ std::string GroupDirectory(const std::string& group) {
 }
 
 std::string ReadProc(pid_t pid, const std::string& name) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/", name), std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  // Not by streams: reading of a process that ends meanwhile fails with ESRCH,
+  // which they throw.
+  const os::Fd file(open(absl::StrCat("/proc/", pid, "/", name).c_str(),
+                         O_RDONLY | O_CLOEXEC));
+  std::string content;
+  char buffer[4096];
+  ssize_t size = 0;
+  while (file.valid() &&
+         (size = read(file.get(), buffer, sizeof(buffer))) > 0) {
+    content.append(buffer, static_cast<size_t>(size));
+  }
+  return content;
 }
 
 std::map<std::string, std::string> StatusOf(pid_t pid) {

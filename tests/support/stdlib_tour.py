@@ -124,8 +124,8 @@ def sockets():
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        os.mkdir(directory + "/work")
-        os.chdir(directory + "/work")
+        os.mkdir(directory + "/tour")
+        os.chdir(directory + "/tour")
         processes()
         files()
         waiting()

@@ -1,0 +1,62 @@
+#include "sandbox/os/rights.h"
+
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sandglass::os {
+
+static_assert(kCapKill == uint64_t{1} << CAP_KILL &&
+              kCapSetGid == uint64_t{1} << CAP_SETGID &&
+              kCapSetUid == uint64_t{1} << CAP_SETUID);
+
+bool SetCapabilities(uint64_t keep) {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 &&
+      errno != EINVAL) {
+    return false;
+  }
+  struct __user_cap_header_struct header = {};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  struct __user_cap_data_struct data[2] = {};
+  data[0].permitted = data[0].effective = static_cast<uint32_t>(keep);
+  data[1].permitted = data[1].effective = static_cast<uint32_t>(keep >> 32);
+  return ::syscall(SYS_capset, &header, data) == 0;
+}
+
+bool DropBoundingSet() {
+  for (int cap = 0; cap < 64; ++cap) {
+    const int in_set = ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+    // EINVAL: past the kernel's last capability.
+    if (in_set < 0) return errno == EINVAL;
+    if (in_set == 1 && ::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool LockSecureBits() {
+  constexpr unsigned long kBits =
+      SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
+      SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  return ::prctl(PR_SET_SECUREBITS, kBits, 0, 0, 0) == 0;
+}
+
+bool SetNoNewPrivs() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }
+
+bool SetNonDumpable() { return ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
+
+bool InstallSeccompFilter(absl::Span<const sock_filter> filter) {
+  struct sock_fprog program = {};
+  program.len = static_cast<unsigned short>(filter.size());
+  program.filter = const_cast<sock_filter*>(filter.data());
+  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+}  // namespace sandglass::os

@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_SANDBOX_OS_RIGHTS_H_
+#define SANDGLASS_SANDBOX_OS_RIGHTS_H_
+
+#include <linux/filter.h>
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace sandglass::os {
+
+// Ways to give up rights (capabilities(7), prctl(2), seccomp(2)). But for
+// SetNonDumpable they concern the calling thread and what it starts, so call
+// them while there is but one. All return false with errno on failure.
+
+// Capabilities as a bit mask: 1 << CAP_*.
+inline constexpr uint64_t kCapKill = uint64_t{1} << 5;
+inline constexpr uint64_t kCapSetGid = uint64_t{1} << 6;
+inline constexpr uint64_t kCapSetUid = uint64_t{1} << 7;
+
+// Drops every capability of `keep`'s complement from permitted and effective,
+// and all inheritable and ambient ones.
+bool SetCapabilities(uint64_t keep);
+// Empties the bounding set. Needs CAP_SETPCAP.
+bool DropBoundingSet();
+// For good: neither uid 0 nor a set-user-id file gives capabilities, changing
+// ids from 0 takes them, none becomes ambient. Needs CAP_SETPCAP.
+bool LockSecureBits();
+
+// For good: no exec gives rights.
+bool SetNoNewPrivs();
+// No core dump; /proc/self belongs to root, and only who may trace any process
+// may trace this one. An exec undoes it.
+bool SetNonDumpable();
+
+// Adds a seccomp filter, for good. EINVAL: the kernel's verifier refuses it.
+// Preconditions: no_new_privs; at most BPF_MAXINSNS (4096) instructions.
+bool InstallSeccompFilter(absl::Span<const sock_filter> filter);
+
+}  // namespace sandglass::os
+
+#endif  // SANDGLASS_SANDBOX_OS_RIGHTS_H_

@@ -1,0 +1,25 @@
+#ifndef SANDGLASS_SERVER_COLLECT_FILES_H_
+#define SANDGLASS_SERVER_COLLECT_FILES_H_
+
+#include <cstdint>
+
+#include "sandbox/jail.h"
+#include "server/job.h"
+
+namespace sandglass::server {
+
+// Bounds of what one run hands back, all files together. The bytes leave room
+// for both streams and the rest in a message of 16 MiB.
+inline constexpr uint64_t kMaxCollectedBytes = uint64_t{12} << 20;
+inline constexpr uint32_t kMaxCollectedFiles = 256;
+
+// Reads a file that the jail handed out, from its beginning, and takes what it
+// read off `budget` (bytes). What can't be had is said in the result's error:
+// the jail's own report; kNotRegular for anything but a regular file of a
+// tmpfs; kTooLarge, with the size, for a file above the budget. A file that
+// shrinks meanwhile gives what there is.
+FileResult ReadCollectedFile(const sandbox::FileEvent& event, uint64_t& budget);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_COLLECT_FILES_H_
