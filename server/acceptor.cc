@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/log.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -34,7 +34,7 @@ int FirstNumber() {
 
 absl::Status EpollError(const char* call) {
   return absl::InternalError(
-      absl::StrCat("accepting connections: ", call, ": ", strerror(errno)));
+      absl::StrCat("accepting connections: ", call, ": ", ErrorText(errno)));
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ void Acceptor::BackOff(int error) {
   resume_at_ = Monotonic::now() + absl::ToChronoNanoseconds(kBackOff);
   if (Monotonic::now() < quiet_until_) return;
   quiet_until_ = Monotonic::now() + absl::ToChronoNanoseconds(kLogInterval);
-  Log(LogLevel::kWarning, "accept_failed", {{"error", strerror(error)}});
+  Log(LogLevel::kWarning, "accept_failed", {{"error", ErrorText(error)}});
 }
 
 }  // namespace sandglass::server

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 
 #include "sandbox/os/fd.h"
 #include "server/log.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 
@@ -30,7 +30,7 @@ void NotifyServiceManager(const std::string& state) {
   const os::Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&address), size) < 0) {
-    Log(LogLevel::kWarning, "notify_failed", {{"error", strerror(errno)}});
+    Log(LogLevel::kWarning, "notify_failed", {{"error", ErrorText(errno)}});
   }
 }
 

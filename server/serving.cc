@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -65,7 +65,7 @@ absl::StatusOr<os::Fd> TakeSignals() {
   ::signal(SIGPIPE, SIG_IGN);
   os::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) {
-    return absl::InternalError(absl::StrCat("signalfd: ", strerror(errno)));
+    return absl::InternalError(absl::StrCat("signalfd: ", ErrorText(errno)));
   }
   return fd;
 }
@@ -114,7 +114,7 @@ absl::Status Serving::Start() {
   signals_ = *std::move(signals);
   spawner_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!spawner_died_.valid()) {
-    return absl::InternalError(absl::StrCat("eventfd: ", strerror(errno)));
+    return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
   }
   absl::Status reading = parts_.sandbox->StartReader(
       [fd = spawner_died_.get()](const absl::Status& status) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +38,7 @@ absl::Status MakeDirectories(const std::string& path) {
     } else if (errno != EEXIST) {
       return absl::InternalError(absl::StrCat("can't make the directory ",
                                               Quote(part, 256), ": ",
-                                              strerror(errno)));
+                                              ErrorText(errno)));
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
@@ -51,7 +50,7 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) {
     return absl::InternalError(
-        absl::StrCat("can't open ", Quote(path, 256), ": ", strerror(errno)));
+        absl::StrCat("can't open ", Quote(path, 256), ": ", ErrorText(errno)));
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
@@ -60,7 +59,7 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
           "; stop it, or give this one another --state-dir"));
     }
     return absl::InternalError(
-        absl::StrCat("can't lock ", Quote(path, 256), ": ", strerror(errno)));
+        absl::StrCat("can't lock ", Quote(path, 256), ": ", ErrorText(errno)));
   }
   return file;
 }

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/process.h"
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -40,7 +40,7 @@ class Supervisor {
       const pid_t child = Start(daemon);
       if (child < 0) {
         Log(LogLevel::kError, "supervisor_fork_failed",
-            {{"error", strerror(errno)}});
+            {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child);
         if (stopping_ || status == 0 || status == kExitBadConfig) {
@@ -119,7 +119,7 @@ int Supervise(const std::function<int()>& daemon,
 absl::Status DieWithParent(pid_t parent) {
   if (!os::SignalOnParentDeath(SIGKILL)) {
     return absl::InternalError(
-        absl::StrCat("prctl(PR_SET_PDEATHSIG): ", strerror(errno)));
+        absl::StrCat("prctl(PR_SET_PDEATHSIG): ", ErrorText(errno)));
   }
   // It may have died before the wish was heard.
   if (::getppid() != parent) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,11 @@ bool IsValidUtf8(std::string_view text) {
 bool IsPrintableAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= 0x20 && c <= 0x7e; });
+}
+
+std::string ErrorText(int error) {
+  const char* text = ::strerrordesc_np(error);
+  return text != nullptr ? text : absl::StrCat("error ", error);
 }
 
 }  // namespace sandglass::server

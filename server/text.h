@@ -28,6 +28,9 @@ bool IsValidUtf8(std::string_view text);
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
 
+// What errno `error` means, as strerror(3) says it, but thread-safe.
+std::string ErrorText(int error);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_TEXT_H_

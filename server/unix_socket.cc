@@ -5,7 +5,6 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +20,7 @@ constexpr int kBacklog = 4096;
 
 absl::Status Failed(const std::string& path, const char* step) {
   return absl::InternalError(absl::StrCat("socket ", Quote(path, 256), ": ",
-                                          step, ": ", strerror(errno)));
+                                          step, ": ", ErrorText(errno)));
 }
 
 sockaddr_un AddressOf(const std::string& path) {

@@ -302,14 +302,14 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // Later layers win; the order of first mention stays.
 void Overlay(const Pairs& layer, Pairs& env) {
-  for (const auto& [name, value] : layer) {
+  for (const auto& added : layer) {
     const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
-      return have.first == name;
+      return have.first == added.first;
     });
     if (it == env.end()) {
-      env.emplace_back(name, value);
+      env.push_back(added);
     } else {
-      it->second = value;
+      it->second = added.second;
     }
   }
 }
