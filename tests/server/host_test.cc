@@ -1,0 +1,174 @@
+// What the daemon does to and reads from the host: directories, sockets,
+// accounts, memory.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/identity.h"
+#include "server/memory_budget.h"
+#include "server/notify.h"
+#include "server/state_dir.h"
+#include "server/unix_socket.h"
+#include "support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+void Write(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(
+      std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+}
+
+UnixSocketOptions Own(const std::string& path) {
+  return {.path = path, .mode = 0640, .owner = ::getuid(), .group = ::getgid()};
+}
+
+TEST(StateDir, OneDaemonAtATime) {
+  TempDir dir;
+  auto lock = LockStateDir(dir.path());
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(LockStateDir(dir.path()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  lock->reset();
+  EXPECT_TRUE(LockStateDir(dir.path()).ok());
+}
+
+TEST(StateDir, DirectoriesAreOpenToReadWhateverTheUmask) {
+  TempDir dir;
+  const mode_t old = ::umask(0077);
+  EXPECT_TRUE(MakeDirectories(dir.path() + "/a/b").ok());
+  ::umask(old);
+  struct stat info {};
+  ASSERT_EQ(::stat((dir.path() + "/a/b").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+  EXPECT_TRUE(MakeDirectories(dir.path() + "/a/b").ok());
+  Write(dir.path() + "/file", "");
+  EXPECT_FALSE(MakeDirectories(dir.path() + "/file/x").ok());
+}
+
+TEST(StateDir, InstanceNamesFollowTheRealPath) {
+  TempDir dir, other;
+  std::filesystem::create_symlink(dir.path(), other.path() + "/link");
+  EXPECT_EQ(InstanceName(dir.path()), InstanceName(other.path() + "/link"));
+  EXPECT_NE(InstanceName(dir.path()), InstanceName(other.path()));
+  EXPECT_THAT(InstanceName(dir.path()), MatchesRegex("sandglass-[0-9a-f]{8}"));
+}
+
+TEST(UnixSocket, IsMadeWithItsModeAndReplacesAStaleOne) {
+  TempDir dir;
+  const std::string path = dir.path() + "/sub/s.sock";
+  auto socket = ListenOnUnixSocket(Own(path));
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+  EXPECT_THAT(std::string(ListenOnUnixSocket(Own(path)).status().message()),
+              HasSubstr("another server answers"));
+  socket->reset();  // as a daemon that died leaves it
+  EXPECT_TRUE(ListenOnUnixSocket(Own(path)).ok());
+}
+
+TEST(UnixSocket, NeverRemovesWhatIsNoSocket) {
+  TempDir dir;
+  const std::string path = dir.path() + "/precious";
+  Write(path, "data");
+  EXPECT_EQ(ListenOnUnixSocket(Own(path)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST(Identity, NeverRoot) {
+  EXPECT_FALSE(ResolveIdentity("root", 1879048192).ok());
+  EXPECT_FALSE(ResolveIdentity("0:1000", 1879048192).ok());
+  EXPECT_FALSE(ResolveIdentity("1000:0", 1879048192).ok());
+}
+
+TEST(Identity, TakesAccountsNumbersAndTheDefault) {
+  const auto nobody = ResolveIdentity("nobody", 1879048192);
+  ASSERT_TRUE(nobody.ok()) << nobody.status();
+  EXPECT_EQ(nobody->uid, 65534u);
+  const auto numbers = ResolveIdentity("1234:5678", 1879048192);
+  ASSERT_TRUE(numbers.ok());
+  EXPECT_EQ(numbers->uid, 1234u);
+  EXPECT_EQ(numbers->gid, 5678u);
+  const auto standard = ResolveIdentity("", 1879048192);
+  ASSERT_TRUE(standard.ok()) << standard.status();
+  EXPECT_NE(standard->uid, 0u);
+  for (const char* bad : {"no-such-account", "1:2:3", "1", "a:b", "-1:-1"}) {
+    EXPECT_FALSE(ResolveIdentity(bad, 1879048192).ok()) << bad;
+  }
+}
+
+TEST(Identity, GroupsByNameOrNumber) {
+  EXPECT_EQ(*ResolveGroup("", 42), 42u);
+  EXPECT_EQ(*ResolveGroup("nogroup", 42), 65534u);
+  EXPECT_EQ(*ResolveGroup("77", 42), 77u);
+  EXPECT_FALSE(ResolveGroup("no-such-group", 42).ok());
+}
+
+class MemoryBudgetTest : public ::testing::Test {
+ protected:
+  MemoryBudgetTest() {
+    Write(files_.meminfo,
+          "MemTotal:       20971520 kB\nMemAvailable:   10485760 kB\n");
+  }
+  TempDir dir_;
+  MemoryFiles files_{dir_.path() + "/meminfo", dir_.path() + "/cgroup",
+                     dir_.path() + "/fs"};
+};
+
+TEST_F(MemoryBudgetTest, SeventyPercentOfWhatIsAvailable) {
+  EXPECT_EQ(DefaultMemoryBudget(files_), 7 * kGiB);
+}
+
+TEST_F(MemoryBudgetTest, ATighterLimitAboveOursCountsOnV2) {
+  Write(files_.self_cgroup, "0::/a/b\n");
+  Write(files_.cgroup_root + "/a/b/memory.max", "max\n");
+  Write(files_.cgroup_root + "/a/memory.max", "2147483648\n");
+  EXPECT_EQ(DefaultMemoryBudget(files_), 2 * kGiB / 10 * 7);
+}
+
+TEST_F(MemoryBudgetTest, V1AndHybrid) {
+  Write(files_.self_cgroup, "4:cpu,memory:/x\n0::/\n");
+  Write(files_.cgroup_root + "/memory/x/memory.limit_in_bytes", "1073741824\n");
+  Write(files_.cgroup_root + "/memory/memory.limit_in_bytes",
+        "9223372036854771712\n");
+  EXPECT_EQ(DefaultMemoryBudget(files_), kGiB / 10 * 7);
+}
+
+TEST_F(MemoryBudgetTest, SomethingWhenNothingCanBeRead) {
+  EXPECT_GT(DefaultMemoryBudget({"/nonexistent", "/nonexistent", "/none"}), 0u);
+}
+
+TEST(Notify, SendsTheStateToTheServiceManager) {
+  TempDir dir;
+  const std::string path = dir.path() + "/notify";
+  const os::Fd manager(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(manager.get(), reinterpret_cast<sockaddr*>(&address),
+                   sizeof(address)),
+            0);
+  ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  NotifyServiceManager("READY=1");
+  ::unsetenv("NOTIFY_SOCKET");
+  char buffer[64] = {};
+  ASSERT_EQ(::recv(manager.get(), buffer, sizeof(buffer), MSG_DONTWAIT), 7);
+  EXPECT_STREQ(buffer, "READY=1");
+}
+
+}  // namespace
+}  // namespace sandglass::server

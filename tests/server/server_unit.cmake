@@ -1,0 +1,20 @@
+# The server without a sandbox: runs unprivileged with scripted runs.
+add_executable(server_unit_test
+  ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/supervisor_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)
+target_link_libraries(server_unit_test PRIVATE
+  sandglass_server_core GTest::gmock_main)
+target_compile_definitions(server_unit_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+include(GoogleTest)
+gtest_discover_tests(server_unit_test PROPERTIES TIMEOUT 60)

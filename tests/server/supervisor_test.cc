@@ -1,0 +1,118 @@
+#include "server/supervisor.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "support.h"
+
+namespace sandglass::server {
+namespace {
+
+// A line per start, kept in a file since each daemon is a process of its own.
+class SupervisorTest : public ::testing::Test {
+ protected:
+  int Starts() const {
+    std::ifstream file(path_);
+    int lines = 0;
+    for (std::string line; std::getline(file, line);) ++lines;
+    return lines;
+  }
+  void Note() const {
+    std::ofstream(path_, std::ios::app) << ::getpid() << "\n";
+  }
+  pid_t LastPid() const {
+    std::ifstream file(path_);
+    pid_t pid = 0;
+    for (pid_t next; file >> next;) pid = next;
+    return pid;
+  }
+  // Runs Supervise in a child process.
+  pid_t Start(
+      const std::function<int()>& daemon,
+      const std::function<int()>& clean_up = [] { return 0; }) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::_exit(Supervise(daemon, clean_up,
+                        {.first_backoff = absl::Milliseconds(1),
+                         .longest_backoff = absl::Milliseconds(4)}));
+    }
+    return child;
+  }
+  int Wait(pid_t pid) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  TempDir dir_;
+  const std::string path_ = dir_.path() + "/starts";
+};
+
+TEST_F(SupervisorTest, StartsAgainAfterAFailureUntilAnOrderlyEnd) {
+  const pid_t supervisor = Start([this] {
+    Note();
+    return Starts() < 4 ? 1 : 0;
+  });
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 4);
+}
+
+TEST_F(SupervisorTest, GivesUpOnABadConfiguration) {
+  const pid_t supervisor = Start([this] {
+    Note();
+    return kExitBadConfig;
+  });
+  EXPECT_EQ(Wait(supervisor), kExitBadConfig);
+  EXPECT_EQ(Starts(), 1);
+}
+
+TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
+  const std::string cleaned = dir_.path() + "/cleaned";
+  const pid_t supervisor = Start(
+      [this] {
+        sigset_t term;
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        ::sigprocmask(SIG_BLOCK, &term, nullptr);
+        Note();
+        int signal = 0;
+        ::sigwait(&term, &signal);
+        return 0;
+      },
+      [&] {
+        std::ofstream(cleaned) << "yes";
+        return 0;
+      });
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  ::kill(LastPid(), SIGKILL);
+  ASSERT_TRUE(Eventually([&] { return Starts() == 2; }));
+  EXPECT_FALSE(std::filesystem::exists(cleaned));
+  ::kill(supervisor, SIGTERM);
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 2);
+  EXPECT_TRUE(std::filesystem::exists(cleaned));
+}
+
+TEST_F(SupervisorTest, TheDaemonDiesWithItsSupervisor) {
+  const pid_t supervisor = Start([this] {
+    Note();
+    ::pause();
+    return 0;
+  });
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  const pid_t daemon = LastPid();
+  ::kill(supervisor, SIGKILL);
+  Wait(supervisor);
+  // Gone, or a zombie that whoever adopted it has not reaped.
+  EXPECT_TRUE(Eventually([&] {
+    std::ifstream stat("/proc/" + std::to_string(daemon) + "/stat");
+    std::string pid, name, state;
+    return !(stat >> pid >> name >> state) || state == "Z";
+  }));
+}
+
+}  // namespace
+}  // namespace sandglass::server
