@@ -23,7 +23,7 @@ namespace sandglass::bench {
 namespace {
 
 constexpr absl::Duration kTimeLimit = absl::Seconds(30);
-constexpr size_t kErrorBytes = 300;
+constexpr off_t kErrorBytes = 300;
 
 class FileActions {
  public:
@@ -110,8 +110,7 @@ std::string Fate(int status) {
 std::string LastWords(const os::Fd& error) {
   std::string text(kErrorBytes, '\0');
   const off_t size = ::lseek(error.get(), 0, SEEK_END);
-  const off_t start =
-      size > static_cast<off_t>(kErrorBytes) ? size - kErrorBytes : 0;
+  const off_t start = size > kErrorBytes ? size - kErrorBytes : 0;
   const ssize_t count = ::pread(error.get(), text.data(), text.size(), start);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   for (char& c : text) {

@@ -133,7 +133,7 @@ absl::Status WriteBundle(const std::string& program, const std::string& bundle,
     return os::ErrnoStatus("mkdir ", bundle);
   }
   const absl::StatusOr<CommandResult> spec =
-      RunCommand({.argv = {program, "spec"},
+      RunCommand({.argv = {program, "--root", bundle + "/state", "spec"},
                   .env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
                   .directory = bundle});
   if (!spec.ok()) return spec.status();

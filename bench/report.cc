@@ -230,8 +230,9 @@ std::string ToMarkdown(const Report& report) {
 
 nlohmann::ordered_json ToJson(const Report& report) {
   nlohmann::ordered_json json;
-  for (const auto& [name, value] : report.machine)
+  for (const auto& [name, value] : report.machine) {
     json["machine"][name] = value;
+  }
   const Row* bare = FindFigures(report, kBare);
   const Row* bubblewrap = FindFigures(report, kBubblewrap);
   json["contenders"] = nlohmann::ordered_json::array();

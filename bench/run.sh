@@ -22,12 +22,13 @@ PREFIX=sandglass-bench-$$
 
 base=/tmp
 [[ -d /run && -w /run ]] && base=/run
-# Always the same, and kept when the daemon didn't end well: the next one with
-# this folder sweeps what was left behind.
+# Always the same: only one such daemon can run, and when this script is killed
+# the next one's daemon sweeps what was left behind.
 DAEMON_DIR=$base/sandglass-bench
 
 state=''  # this run's private folder
 daemon='' # the pid of the daemon that this run started
+started=no # it has its state directory and listens
 bench=''  # the pid of the program that measures
 
 usage() {
@@ -39,7 +40,6 @@ runs() {
 }
 
 # stop PID SIGNAL…: sends one signal after the other until the process is gone.
-# Returns its exit code.
 stop() {
   local pid=$1 signal _
   shift
@@ -54,19 +54,32 @@ stop() {
   wait "$pid" 2>/dev/null
 }
 
-# Control groups of containers that were running when this run was cut short.
-# Both runtimes remove their own otherwise.
-sweep_cgroups() {
+# remove_groups: reads paths of control groups and removes each with all below
+# it, processes too.
+remove_groups() {
   local group pid _
   while IFS= read -r group; do
+    [[ -d $group && ${group##*/} == sandglass-* ]] || continue
     for _ in {1..20}; do
       while IFS= read -r pid; do
         kill -KILL "$pid" 2>/dev/null
-      done <"$group/cgroup.procs"
-      rmdir "$group" 2>/dev/null && break
+      done < <(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null)
+      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+      [[ -d $group ]] || break
       sleep 0.1
     done
-  done < <(find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -type d -name "$PREFIX-*" 2>/dev/null)
+  done
+}
+
+# The daemon can't remove its own groups: it is in them, without root's rights.
+# Of crun and runc, groups are left only when this run was cut short.
+sweep() {
+  if [[ $started == yes ]]; then
+    remove_groups <"$DAEMON_DIR/cgroups"
+    rm -rf --one-file-system "$DAEMON_DIR"
+  fi
+  remove_groups < <(
+    find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -type d -name "$PREFIX-*" 2>/dev/null)
 }
 
 clean_up() {
@@ -74,8 +87,8 @@ clean_up() {
   trap - EXIT INT TERM HUP
   set +e
   [[ -n $bench ]] && stop "$bench" TERM KILL
-  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL && rm -rf --one-file-system "$DAEMON_DIR"
-  sweep_cgroups
+  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL
+  sweep
   [[ -n $state ]] && rm -rf --one-file-system "$state"
   give_back
   exit "$code"
@@ -98,6 +111,7 @@ start_daemon() {
     fi
     sleep 0.1
   done
+  started=yes
 }
 
 fail() {
@@ -114,8 +128,11 @@ build() {
     --target sandglassd sandglass-spawner sandglass_bench
 }
 
+# number OPTION TEXT LEAST
 number() {
-  [[ $2 =~ ^[0-9]{1,6}$ ]] || fail "$1 takes a number of up to 6 digits, not '$2'"
+  if ! [[ $2 =~ ^[0-9]{1,4}$ ]] || ((10#$2 < $3)); then
+    fail "$1 takes a number from $3 to 9999, not '$2'"
+  fi
 }
 
 main() {
@@ -125,10 +142,10 @@ main() {
       -n | --gap | --json | --bin)
         (($# >= 2)) || { usage >&2; exit 2; }
         case $1 in
-          -n) number "$1" "$2"; options+=(--rounds "$2") ;;
-          --gap) number "$1" "$2"; options+=(--gap "$2") ;;
+          -n) number "$1" "$2" 1; options+=(--rounds "$2") ;;
+          --gap) number "$1" "$2" 0; options+=(--gap "$2") ;;
           --json)
-            : >>"$2" || fail "cannot write $2"
+            { : >>"$2"; } 2>/dev/null || fail "cannot write $2"
             options+=(--json "$2")
             ;;
           --bin) bin=$2 ;;

@@ -33,8 +33,10 @@ int Main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   // gRPC's own log lines are not for the user of a command line tool; its
   // errors reach us as statuses.
-  setenv("GRPC_VERBOSITY", "NONE", 0);
-  const char* address = std::getenv("SANDGLASS_ADDRESS");
+  // No other thread is there yet.
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe)
+  const char* address =
+      std::getenv("SANDGLASS_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
   const ParsedCommandLine parsed =
       ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
                        address != nullptr ? address : "");

@@ -88,8 +88,11 @@ int OutputPrinter::Line(absl::string_view line) {
 }
 
 Colour OutputPrinter::colour() const {
+  // Nothing changes the environment once main has set it up.
+  // NOLINTBEGIN(concurrency-mt-unsafe)
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
+  // NOLINTEND(concurrency-mt-unsafe)
   const bool refused = no_color != nullptr && *no_color != '\0';
   const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
   return err_.is_terminal && !refused && !dumb ? Colour::kOn : Colour::kOff;

@@ -39,29 +39,14 @@ stop_daemon() {
   daemon=''
 }
 
-# Removes the control groups that the daemon made: it has no right to, once it
-# serves. Those of a daemon that still runs are not empty and stay.
-remove_cgroups() {
-  local root _
-  [[ -r $state/state/cgroups ]] || return 0
-  while IFS= read -r root; do
-    [[ $root =~ ^/sys/fs/cgroup(/[A-Za-z0-9._-]+)*/sandglass-[a-z0-9-]+$ && $root != *..* ]] || continue
-    # A group is busy for some milliseconds after its last process ended.
-    for _ in {1..20}; do
-      find "$root" -depth -type d -exec rmdir {} + 2>/dev/null
-      [[ -d $root ]] || break
-      sleep 0.05
-    done
-  done <"$state/state/cgroups"
-}
-
 clean_up() {
   local code=$?
   trap - EXIT INT TERM HUP
   set +e
   stop_daemon
   if [[ -n $state ]]; then
-    remove_cgroups
+    # The daemon has no right to remove its control groups once it serves.
+    [[ -d $state/state ]] && "$BIN/sandglassd" --sweep --state-dir "$state/state" >/dev/null
     rm -rf --one-file-system "$state"
   fi
   give_back
@@ -113,7 +98,8 @@ The daemon keeps running as process $daemon. In this shell (as root):
   build/bin/sandglass run -c 'print(6 * 7)' --lang python
   build/bin/sandglass info
 Stop it and tidy up:
-  sudo kill $daemon; sudo rm -rf $state
+  sudo kill $daemon; sleep 1
+  sudo build/bin/sandglassd --sweep --state-dir $state/state; sudo rm -rf $state
 TEXT
     return
   fi

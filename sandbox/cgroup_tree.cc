@@ -164,8 +164,9 @@ absl::Status EnableControllers(const CgroupHost& host,
   if (host.memory_v1_parent.empty() && host.v2_has_memory) {
     wanted.push_back("+memory");
   }
-  if (host.pids_v1_parent.empty() && host.v2_has_pids)
+  if (host.pids_v1_parent.empty() && host.v2_has_pids) {
     wanted.push_back("+pids");
+  }
   if (host.cpu_v1_parent.empty() && host.v2_has_cpu) wanted.push_back("+cpu");
   if (wanted.empty()) return absl::OkStatus();
   const std::string path = group + "/cgroup.subtree_control";
@@ -255,7 +256,7 @@ absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
   std::set<std::string> roots;
   for (const std::string& parent : {host.v2_parent, host.memory_v1_parent,
                                     host.pids_v1_parent, host.cpu_v1_parent}) {
-    if (!parent.empty()) roots.insert(parent + "/" + instance);
+    if (!parent.empty()) roots.insert(absl::StrCat(parent, "/", instance));
   }
   tree.roots.assign(roots.begin(), roots.end());
   {

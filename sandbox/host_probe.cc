@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/os/status.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -56,7 +56,7 @@ void Add(HostReport& report, const Trial& trial) {
        trial.required,
        trial.error == 0
            ? trial.detail
-           : absl::StrCat("trial failed: ", std::strerror(trial.error))});
+           : absl::StrCat("trial failed: ", os::ErrorText(trial.error))});
 }
 
 void ProbeNamespaces(HostReport& report) {
@@ -155,7 +155,7 @@ void ProbeCgroups(HostReport& report) {
       kill   ? "a whole jail dies at once"
       : made ? "needs Linux 5.14"
              : absl::StrCat("can't make a group in ", host->v2_parent, ": ",
-                            std::strerror(error)));
+                            os::ErrorText(error)));
 }
 
 // Layers that a jail can be built without.

@@ -59,8 +59,9 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
       return os::ErrnoStatus("write contents for the jail");
     }
   }
-  if (::lseek(content->get(), 0, SEEK_SET) != 0)
+  if (::lseek(content->get(), 0, SEEK_SET) != 0) {
     return os::ErrnoStatus("lseek");
+  }
   start->set_with_stdin(program.with_stdin);
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);

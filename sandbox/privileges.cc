@@ -53,10 +53,12 @@ absl::Status DropPrivileges(uid_t uid, gid_t gid) {
   // goes last of the ids.
   if (!os::DropBoundingSet()) return os::ErrnoStatus("drop bounding set");
   if (::setgroups(0, nullptr) != 0) return os::ErrnoStatus("setgroups");
-  if (::setresgid(gid, gid, gid) != 0)
+  if (::setresgid(gid, gid, gid) != 0) {
     return os::ErrnoStatus("setresgid ", gid);
-  if (::setresuid(uid, uid, uid) != 0)
+  }
+  if (::setresuid(uid, uid, uid) != 0) {
     return os::ErrnoStatus("setresuid ", uid);
+  }
   if (!os::SetCapabilities(0)) return os::ErrnoStatus("capset");
   if (!os::SetNoNewPrivs() || !os::SetNonDumpable()) {
     return os::ErrnoStatus("prctl");

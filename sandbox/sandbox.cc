@@ -267,7 +267,7 @@ class Sandbox::Impl {
     } else if (created.has_failure()) {
       answer.status = absl::InternalError(absl::StrCat(
           "jail set-up failed at ", SetupStepName(created.failure().step()),
-          ": ", std::strerror(created.failure().error())));
+          ": ", os::ErrorText(created.failure().error())));
     } else {
       if (created.roles_size() != static_cast<int>(fds.size())) {
         return absl::InternalError("the spawner's descriptors don't add up");

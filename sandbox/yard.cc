@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -39,7 +38,7 @@ struct InheritedFd {
 // something did) and ends.
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
-               std::strerror(errno));
+               os::ErrorText(errno).c_str());
   ::_exit(1);
 }
 

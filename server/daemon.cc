@@ -196,7 +196,10 @@ int CleanUp(const ConfigFlags& flags) {
         {{"error", std::string(swept.message())}});
     return 1;
   }
-  return 0;
+  // The daemon itself may not: the directory is root's.
+  if (config->listen.unix_path.empty()) return 0;
+  const absl::Status removed = RemoveStaleSocket(config->listen.unix_path);
+  return removed.ok() ? 0 : Fail(removed, 1);
 }
 
 int CheckDaemon(const ConfigFlags& flags) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/status.h"
 #include "server/collect_files.h"
 #include "server/output_buffer.h"
 
@@ -27,10 +27,13 @@ constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
+constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
 constexpr size_t kReadBytes = 64 * 1024;
 
 // A point of CLOCK_MONOTONIC. absl::Time is the wall clock, which may jump.
 using Instant = int64_t;
+
+constexpr Instant kNever = std::numeric_limits<Instant>::max();
 
 Instant Now() { return os::MonotonicNanos(); }
 absl::Duration Between(Instant from, Instant to) {
@@ -127,7 +130,7 @@ class Run {
     Instant next_sample = After(start_, kSampleInterval);
     while (!exited_ && !gone_ && !ending_) {
       const Instant wake =
-          std::min({wall_deadline, next_cpu_check, next_sample});
+          std::min({wall_deadline, next_cpu_check, next_sample, oom_check_});
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
       const Instant now = Now();
       if (now >= next_sample) {
@@ -135,6 +138,7 @@ class Run {
         next_sample = After(now, kSampleInterval);
       }
       if (exited_ || gone_) break;
+      if (now >= oom_check_) LookForOomKill();
       // ORDER: the kernel's kill is a fact, ours are decisions; a fact that is
       // already there comes first.
       if (oom_after_.has_value()) {
@@ -236,12 +240,22 @@ class Run {
     return ::ppoll(fds, count, &timeout, nullptr) != 0;
   }
 
+  // The kernel announces that it is out of memory before it kills, and also
+  // when it only refuses; so its counter is looked at again, ever less often.
   void NoticeOom() {
     jail_->AcknowledgeOom();
-    // The event also fires for allocations that were only refused.
-    if (jail_->SawOomKill() && started_) {
+    oom_wait_ = kShortestOomCheck;
+    LookForOomKill();
+  }
+
+  void LookForOomKill() {
+    if (started_ && jail_->SawOomKill()) {
       oom_after_ = Between(start_, Now());
+      oom_check_ = kNever;
+      return;
     }
+    oom_check_ = After(Now(), oom_wait_);
+    oom_wait_ = std::min(oom_wait_ * 2, kSampleInterval);
   }
 
   absl::Status TakeEvents() {
@@ -287,7 +301,7 @@ class Run {
     const std::string text =
         absl::StrCat("jail set-up failed at ",
                      sandbox::SetupStepName(static_cast<int>(failed.step)),
-                     ": ", std::strerror(failed.error));
+                     ": ", os::ErrorText(failed.error));
     if (failed.step == sandbox::SetupStep::kStageFiles &&
         failed.error == ENOSPC) {
       return absl::InvalidArgumentError(
@@ -441,6 +455,8 @@ class Run {
   std::optional<int> wait_status_;
   std::optional<policy::Kill> kill_;
   std::optional<absl::Duration> oom_after_;
+  Instant oom_check_ = kNever;
+  absl::Duration oom_wait_ = kShortestOomCheck;
   uint32_t leftover_ = 0;
   uint64_t peak_anonymous_ = 0;
   uint64_t peak_shared_ = 0;

@@ -41,9 +41,10 @@ int main(int argc, char** argv) {
                "then exit");
   app.add_flag("--supervise", supervise,
                "Stay as a parent that starts the daemon again when it dies");
-  app.add_flag("--sweep", sweep,
-               "Remove what a daemon of this state directory that is gone left "
-               "of its control groups, then exit");
+  app.add_flag(
+      "--sweep", sweep,
+      "Remove what a daemon of this state directory that is gone left: "
+      "its control groups and its socket; then exit");
   CLI11_PARSE(app, argc, argv);
 
   if (sweep) return server::CleanUp(flags);

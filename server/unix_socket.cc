@@ -35,7 +35,9 @@ os::Fd NewSocket() {
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-absl::Status RemoveStale(const std::string& path) {
+}  // namespace
+
+absl::Status RemoveStaleSocket(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? absl::OkStatus() : Failed(path, "lstat");
@@ -64,8 +66,6 @@ absl::Status RemoveStale(const std::string& path) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   const std::string& path = options.path;
   if (absl::Status made =
@@ -73,7 +73,8 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
       !made.ok()) {
     return made;
   }
-  if (absl::Status removed = RemoveStale(path); !removed.ok()) return removed;
+  if (absl::Status removed = RemoveStaleSocket(path); !removed.ok())
+    return removed;
   os::Fd socket = NewSocket();
   if (!socket.valid()) return Failed(path, "socket");
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sandbox/os/fd.h"
 
@@ -22,6 +23,10 @@ struct UnixSocketOptions {
 // A socket that nobody answers on any more is replaced; FAILED_PRECONDITION
 // when somebody does, or when the path is something else than a socket.
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options);
+
+// Removes a socket that nobody answers on any more; OK when there is none. The
+// errors are ListenOnUnixSocket's.
+absl::Status RemoveStaleSocket(const std::string& path);
 
 }  // namespace sandglass::server
 

@@ -48,7 +48,7 @@ apt_options() {
 }
 
 make_tree() {
-  local sources=$tree.sources options=$tree.apt.conf code=0
+  local sources=$tree.list options=$tree.apt.conf code=0
   debian_sources >"$sources"
   [[ -s $sources ]] || die "apt knows no Debian source here; run 'apt-get update' first"
   apt_options >"$options"

@@ -56,7 +56,7 @@ class Init {
     sigset_t mask;
     ::sigemptyset(&mask);
     ::sigaddset(&mask, SIGCHLD);
-    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    os::ChangeSignalMask(SIG_SETMASK, mask);
     children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!children_.valid()) ::_exit(1);
     SendReady();

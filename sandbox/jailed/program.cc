@@ -72,7 +72,7 @@ void ResetSignals() {
   }
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  os::ChangeSignalMask(SIG_SETMASK, none);
 }
 
 // Runs in the child; returns only when a step failed, with errno.

@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "policy/paths.h"
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/layout.h"
@@ -141,6 +142,8 @@ class Finder {
     const DirStream stream(::fdopendir(fd.get()), ::closedir);
     if (stream == nullptr) return;
     (void)fd.release();  // the stream owns it now
+    // glibc's readdir is unsafe only where threads share one stream.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     while (const struct dirent* entry = ::readdir(stream.get())) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
@@ -149,7 +152,7 @@ class Finder {
         return;
       }
       const std::string path =
-          directory.empty() ? name : directory + "/" + name;
+          directory.empty() ? name : absl::StrCat(directory, "/", name);
       if (entry->d_type == DT_DIR) {
         Walk(path, globs, depth + 1);
         continue;

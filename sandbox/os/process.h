@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_OS_PROCESS_H_
 #define SANDGLASS_SANDBOX_OS_PROCESS_H_
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -34,6 +35,11 @@ int64_t MonotonicNanos();
 Fd PidfdOpen(pid_t pid);
 // pidfd_send_signal(2); false with errno.
 bool PidfdSendSignal(const Fd& pidfd, int signal);
+
+// sigprocmask(2); `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK. False with
+// errno.
+// Preconditions: single-threaded.
+bool ChangeSignalMask(int how, const sigset_t& mask);
 
 // close_range(2), both ends included; an empty range is fine.
 bool CloseRange(int first, int last);

@@ -81,8 +81,9 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
   group.v2_ = MakeDirectory(roots.v2, name);
   if (!group.v2_.valid()) return os::ErrnoStatus("make v2 group ", name);
   group.run_ = MakeDirectory(group.v2_, "run");
-  if (!group.run_.valid())
+  if (!group.run_.valid()) {
     return os::ErrnoStatus("make v2 group ", name, "/run");
+  }
   // Init is born in <name> and puts the program into <name>/run; for that the
   // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
   // "Delegation Containment").

@@ -93,7 +93,7 @@ absl::Status Spawner::Prepare() {
   sigset_t mask;
   ::sigemptyset(&mask);
   ::sigaddset(&mask, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  os::ChangeSignalMask(SIG_BLOCK, mask);
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 
@@ -111,12 +111,12 @@ absl::Status Spawner::Prepare() {
 }
 
 absl::Status Spawner::Run() {
-  if (const absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = Prepare(); !status.ok()) return status;
   internal::SpawnerEvent event;
   event.mutable_ready();
-  if (const absl::Status status = Send(event, {}); !status.ok()) return status;
+  if (absl::Status status = Send(event, {}); !status.ok()) return status;
   for (;;) {
-    const absl::Status status = ServeOnce();
+    absl::Status status = ServeOnce();
     if (absl::IsOutOfRange(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }
@@ -131,7 +131,7 @@ absl::Status Spawner::ServeOnce() {
   }
   if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
   if (fds[0].revents != 0) {
-    if (const absl::Status status = TakeRequest(); !status.ok()) return status;
+    if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
   if (fds[1].revents != 0) Reap();
   return absl::OkStatus();
@@ -180,7 +180,7 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
     reply->clear_roles();
     fds.clear();
   }
-  const absl::Status sent = Send(event, fds);
+  absl::Status sent = Send(event, fds);
   // The daemon has its copies now, and the spawner needs only the name.
   if (const auto made = live_.find(init); made != live_.end()) {
     made->second.cgroup.CloseAll();

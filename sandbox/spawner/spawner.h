@@ -58,8 +58,8 @@ class Spawner {
   // Fills `reply` and `fds` and returns init's pid; -1 when a step failed (then
   // clock.current() and errno say which).
   pid_t BuildJail(const internal::CreateJail& request, StepClock& clock,
-                 internal::JailCreated& reply, std::vector<os::Fd>& owned,
-                 std::vector<int>& fds);
+                  internal::JailCreated& reply, std::vector<os::Fd>& owned,
+                  std::vector<int>& fds);
   bool MapUids(pid_t init, const UidSlot& slot);
   void Reap();
   // Does one piece of work that nobody waits for; false when there is none.

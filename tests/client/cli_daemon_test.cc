@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -51,10 +52,11 @@ TEST(CliNoDaemonTest, AMissingSocketIsOneLineAtOnce) {
     const SubprocessResult result = RunAt(address, command);
     EXPECT_EQ(result.exit_code, 125);
     EXPECT_EQ(result.out, "");
-    EXPECT_EQ(result.err, "sandglass: no daemon at " + address +
-                              " (no such socket); start one with: sudo "
-                              "sandglassd --listen " +
-                              address + "\n");
+    EXPECT_EQ(result.err,
+              absl::StrCat("sandglass: no daemon at ", address,
+                           " (no such socket); start one with: sudo sandglassd "
+                           "--listen ",
+                           address, "\n"));
   }
   // Loosely: nobody waited for a backoff.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));

@@ -128,7 +128,6 @@ Client::Client(const std::string& address) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A restarted daemon should be found quickly.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   channel_ = grpc::CreateCustomChannel(
       address, grpc::InsecureChannelCredentials(), arguments);
@@ -208,16 +207,20 @@ bool Client::Serving(const std::string& service, absl::Duration deadline) {
         "\x0a", std::string(1, static_cast<char>(service.size())), service);
   }
   std::string answer;
-  const grpc::Status status =
-      CallRaw("/grpc.health.v1.Health/Check", body, &answer, deadline);
+  const grpc::Status status = CallRaw("/grpc.health.v1.Health/Check", body,
+                                      &answer, deadline, Waiting::kForServer);
   return status.ok() && answer == "\x08\x01";
 }
 
 grpc::Status Client::CallRaw(const std::string& method, const std::string& body,
-                             std::string* answer, absl::Duration deadline) {
+                             std::string* answer, absl::Duration deadline,
+                             Waiting waiting) {
   grpc::GenericStub generic(channel_);
   grpc::ClientContext context;
   context.set_deadline(Deadline(deadline));
+  // A call that fails at once would leave a connection that is being made with
+  // nobody who polls it, for up to 5 s.
+  context.set_wait_for_ready(waiting == Waiting::kForServer);
   grpc::CompletionQueue queue;
   auto call =
       generic.PrepareUnaryCall(&context, method, ToBuffer(body), &queue);

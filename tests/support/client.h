@@ -105,12 +105,16 @@ class Client {
   // True when grpc.health.v1 answers SERVING for `service` ("" is the whole
   // server).
   bool Serving(const std::string& service = "",
-               absl::Duration deadline = absl::Seconds(2));
+               absl::Duration deadline = absl::Seconds(1));
+  // Whether a call fails at once when no server answers, or waits for one until
+  // its deadline.
+  enum class Waiting { kNot, kForServer };
   // A unary call with a body of raw bytes; for what no message class can
   // spell. The answer's bytes go to `answer` when it is not null.
   grpc::Status CallRaw(const std::string& method, const std::string& body,
                        std::string* answer,
-                       absl::Duration deadline = kCallDeadline);
+                       absl::Duration deadline = kCallDeadline,
+                       Waiting waiting = Waiting::kNot);
   // The names that server reflection lists, as raw bytes of its answer.
   grpc::Status Reflect(std::string* answer);
 

@@ -255,8 +255,8 @@ absl::Status Daemon::Stop() {
         absl::StrCat("sandglassd ended with wait status ", *status,
                      " and not with exit code 0; its log ends:\n", LogTail()));
   }
-  // No process may be left at once. The empty groups are root's, which the
-  // daemon no longer was: removing them takes root again.
+  // No process may be left at once. The empty groups and the socket's directory
+  // are root's, which the daemon no longer was: removing them takes root again.
   Leftovers leftovers = FindLeftovers(kSettleTimeout, false);
   if (leftovers.all.empty()) {
     if (const absl::Status swept = Sweep(); !swept.ok()) return swept;
@@ -276,7 +276,7 @@ absl::Status Daemon::Sweep() const {
   const pid_t pid = fork();
   if (pid == 0) {
     execl(path.c_str(), "sandglassd", "--sweep", "--state-dir",
-          state_dir.c_str(), nullptr);
+          state_dir.c_str(), "--listen", address_.c_str(), nullptr);
     _exit(127);
   }
   int status = 0;
