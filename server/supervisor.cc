@@ -29,7 +29,7 @@ class Supervisor {
     for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
       sigaddset(&signals_, signal);
     }
-    ::sigprocmask(SIG_BLOCK, &signals_, &old_mask_);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, &old_mask_);
   }
 
   // Returns the last daemon's exit status.
@@ -69,7 +69,7 @@ class Supervisor {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
     if (child != 0) return child;
-    ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
     if (!DieWithParent(self).ok()) ::_exit(1);
     ::_exit(function());
   }

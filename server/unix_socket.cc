@@ -59,7 +59,9 @@ absl::Status RemoveStaleSocket(const std::string& path) {
     return absl::FailedPreconditionError(absl::StrCat(
         "another server answers on ", Quote(path, 256), "; stop it first"));
   }
-  if (errno != ECONNREFUSED && errno != ENOENT) return Failed(path, "connect");
+  if (errno != ECONNREFUSED && errno != ENOENT) {
+    return Failed(path, "connect");
+  }
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return Failed(path, "removing a stale socket");
   }
@@ -73,8 +75,9 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
       !made.ok()) {
     return made;
   }
-  if (absl::Status removed = RemoveStaleSocket(path); !removed.ok())
+  if (absl::Status removed = RemoveStaleSocket(path); !removed.ok()) {
     return removed;
+  }
   os::Fd socket = NewSocket();
   if (!socket.valid()) return Failed(path, "socket");
 

@@ -45,7 +45,7 @@ std::string Keyed(absl::string_view field, const std::string& key) {
 
 // "…; did you mean "python"? There are bash, python."
 std::string Unknown(const std::string& wanted,
-                    std::vector<std::string> candidates,
+                    const std::vector<std::string>& candidates,
                     const std::vector<std::string>& listed) {
   const std::string nearest = policy::NearestWord(wanted, candidates);
   return absl::StrCat(
