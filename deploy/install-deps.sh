@@ -51,6 +51,12 @@ TEST_PACKAGES=(
   git
   npm
   procps
+  # Programs under test import these.
+  python3-lxml
+  python3-matplotlib
+  python3-numpy
+  python3-pandas
+  python3-sympy
   runc
   shellcheck
 )
