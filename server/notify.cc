@@ -14,7 +14,9 @@
 namespace sandglass::server {
 
 void NotifyServiceManager(const std::string& state) {
-  const char* name = std::getenv("NOTIFY_SOCKET");
+  // Nothing in this process changes its environment.
+  const char* name =
+      std::getenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe)
   if (name == nullptr) return;
   const std::string path = name;
   sockaddr_un address{};

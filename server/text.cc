@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace sandglass::server {
 namespace {
@@ -33,9 +34,10 @@ Utf8Lead LeadOf(uint8_t byte) {
 
 std::string Quote(std::string_view text, size_t max_bytes) {
   const bool cut = text.size() > max_bytes;
-  return absl::StrCat("\"",
-                      absl::CHexEscape(AbslView(text.substr(0, max_bytes))),
-                      cut ? "…\"" : "\"");
+  // The escaping is C's; between double quotes a single one needs none.
+  const std::string escaped = absl::StrReplaceAll(
+      absl::CHexEscape(AbslView(text.substr(0, max_bytes))), {{"\\'", "'"}});
+  return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");
 }
 
 bool IsValidUtf8(std::string_view text) {

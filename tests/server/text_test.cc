@@ -32,6 +32,10 @@ TEST(Quote, LeavesNothingThatATerminalActsOn) {
   EXPECT_EQ(Quote("\x1b[31m\n\xc2\x9b"), R"("\x1b[31m\n\xc2\x9b")");
 }
 
+TEST(Quote, EscapesNoMoreThanItMust) {
+  EXPECT_EQ(Quote("can't \\' \"x\""), R"("can't \\' \"x\"")");
+}
+
 TEST(Quote, CutsLongText) {
   const std::string quoted = Quote(std::string(1000, 'a'), 10);
   EXPECT_EQ(quoted, "\"aaaaaaaaaa…\"");
