@@ -51,7 +51,7 @@ TEST_PACKAGES=(
   git
   npm
   procps
-  # Programs under test import these.
+  # Imported by the programs of others that the tests run.
   python3-lxml
   python3-matplotlib
   python3-numpy
