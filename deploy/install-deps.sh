@@ -51,6 +51,12 @@ TEST_PACKAGES=(
   git
   npm
   procps
+  # Imported by the programs of others that the tests run.
+  python3-lxml
+  python3-matplotlib
+  python3-numpy
+  python3-pandas
+  python3-sympy
   runc
   shellcheck
 )

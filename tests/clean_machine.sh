@@ -99,15 +99,21 @@ enter() {
     /bin/bash -euc '
       tree=$1 workloads=$2
       shift 2
-      mount -t proc proc "$tree/proc"
-      mount --rbind /sys "$tree/sys"
-      mount --rbind /dev "$tree/dev"
-      mount -t tmpfs -o mode=755 tmpfs "$tree/run"
+      # A real root, by pivot_root: the kernel makes no user namespace for a
+      # process in a chroot.
+      mount --bind "$tree" "$tree"
+      cd "$tree"
+      mount -t proc proc proc
+      mount --rbind /sys sys
+      mount --rbind /dev dev
+      mount -t tmpfs -o mode=755 tmpfs run
       if [ -d "$workloads" ]; then
-        mkdir -p "$tree/src/shared/workloads"
-        mount --bind -o ro "$workloads" "$tree/src/shared/workloads"
+        mkdir -p src/shared/workloads
+        mount --bind -o ro "$workloads" src/shared/workloads
       fi
-      exec chroot "$tree" "$@"
+      mkdir -p .host
+      pivot_root . .host
+      exec chroot . /bin/bash -euc "umount -l /.host; rmdir /.host; exec \"\$@\"" in-tree "$@"
     ' enter "$tree" "${SANDGLASS_WORKLOADS:-$SANDGLASS_ROOT/../shared/workloads}" \
     /usr/bin/env -i HOME=/root LANG=C.UTF-8 CI="${CI:-}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

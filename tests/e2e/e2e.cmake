@@ -44,6 +44,7 @@ add_executable(sandglass_e2e_test
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
 add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)

@@ -3,6 +3,8 @@
 
 #include "tests/support/workloads.h"
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -18,8 +20,38 @@ constexpr int kInFlight = 4;
 // For programs that never end.
 constexpr absl::Duration kEndlessWall = absl::Seconds(3);
 
+// One of the programs needs 500 MiB and, alone on a machine, 8 s.
+constexpr char kRoomyProfile[] = R"({
+  "description": "For programs that need more than the default",
+  "limits": {"memory_bytes": "1GiB", "wall_time": "100s", "cpu_time": "100s"}
+})";
+constexpr absl::Duration kDeadline = absl::Seconds(110);
+
 class Workloads : public DaemonTest,
-                  public ::testing::WithParamInterface<const char*> {};
+                  public ::testing::WithParamInterface<const char*> {
+ protected:
+  // A daemon with the shipped policy and one profile more, as an operator would
+  // add it.
+  static void SetUpTestSuite() {
+    policy_ = MakeTestDirectory();
+    std::error_code error;
+    std::filesystem::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy_,
+                          std::filesystem::copy_options::recursive, error);
+    EXPECT_FALSE(error) << error.message();
+    std::ofstream(policy_ + "/profiles/roomy.json") << kRoomyProfile;
+    StartSuite({.extra_arguments = {"--policy-dir", policy_}});
+  }
+  static void TearDownTestSuite() {
+    DaemonTest::TearDownTestSuite();
+    std::error_code ignored;
+    std::filesystem::remove_all(policy_, ignored);
+  }
+
+ private:
+  static std::string policy_;
+};
+
+std::string Workloads::policy_;
 
 void CheckAnswer(const Workload& workload, const RunResult& result) {
   SCOPED_TRACE(workload.id);
@@ -76,9 +108,13 @@ TEST_P(Workloads, EveryProgramEndsAsItShould) {
     requests.push_back(workload.expected_exit
                            ? workload.request
                            : WithWall(workload.request, kEndlessWall));
+    if (std::string(GetParam()) == "bigcodebench_python") {
+      requests.back().set_profile("roomy");
+    }
   }
   ASSERT_FALSE(kept.empty()) << "none of the programs can run on this host";
-  const std::vector<RunResult> results = client().RunAll(requests, kInFlight);
+  const std::vector<RunResult> results =
+      client().RunAll(requests, kInFlight, kDeadline);
   for (size_t i = 0; i < kept.size(); ++i) CheckAnswer(*kept[i], results[i]);
 }
 

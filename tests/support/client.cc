@@ -160,7 +160,8 @@ StreamResult Client::Stream(const v1::RunCodeRequest& request,
 }
 
 std::vector<RunResult> Client::RunAll(
-    const std::vector<v1::RunCodeRequest>& requests, int in_flight) {
+    const std::vector<v1::RunCodeRequest>& requests, int in_flight,
+    absl::Duration deadline) {
   std::vector<RunResult> results(requests.size());
   std::atomic<size_t> next{0};
   std::vector<std::thread> workers;
@@ -168,7 +169,7 @@ std::vector<RunResult> Client::RunAll(
   for (int i = 0; i < in_flight; ++i) {
     workers.emplace_back([&] {
       for (size_t mine = next++; mine < requests.size(); mine = next++) {
-        results[mine] = Run(requests[mine]);
+        results[mine] = Run(requests[mine], deadline);
       }
     });
   }

@@ -96,7 +96,8 @@ class Client {
   // Runs all, `in_flight` at a time; the answers stand where their requests
   // do.
   std::vector<RunResult> RunAll(const std::vector<v1::RunCodeRequest>& requests,
-                                int in_flight);
+                                int in_flight,
+                                absl::Duration deadline = kCallDeadline);
   grpc::Status List(const v1::ListRunsRequest& request,
                     v1::ListRunsResponse* response);
   grpc::Status CancelRun(const std::string& run_id,

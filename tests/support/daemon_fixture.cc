@@ -26,10 +26,10 @@ std::vector<Process> NewProcesses(const Daemon& daemon,
 std::unique_ptr<Daemon> DaemonTest::daemon_;
 absl::Status DaemonTest::start_status_;
 
-void DaemonTest::SetUpTestSuite() {
+void DaemonTest::StartSuite(const DaemonOptions& options) {
   // A failure is kept for SetUp: from here gtest would skip the suite's tests,
   // and ctest would count them as skipped and not as failed.
-  auto daemon = Daemon::Start();
+  auto daemon = Daemon::Start(options);
   start_status_ = daemon.status();
   if (daemon.ok()) daemon_ = *std::move(daemon);
 }

@@ -18,8 +18,11 @@ namespace sandglass::testing {
 // before; after the suite it must end with 0 and leave nothing.
 class DaemonTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite();
+  static void SetUpTestSuite() { StartSuite({}); }
   static void TearDownTestSuite();
+  // For suites whose daemon needs options: to be called by a SetUpTestSuite of
+  // their own.
+  static void StartSuite(const DaemonOptions& options);
   void SetUp() override;
   void TearDown() override;
 
