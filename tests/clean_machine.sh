@@ -162,7 +162,11 @@ main() {
 
   timed './deploy/quickstart.sh' ./deploy/quickstart.sh
   timed './deploy/quickstart.sh again' ./deploy/quickstart.sh
-  [[ $quickstart_only == yes ]] || timed "./tests/run.sh $*" ./tests/run.sh "$@"
+  if [[ $quickstart_only == yes ]]; then
+    say 'The quickstart works on a bare Debian 12.'
+    return
+  fi
+  timed "./tests/run.sh $*" ./tests/run.sh "$@"
   say 'Both commands work on a bare Debian 12.'
 }
 
