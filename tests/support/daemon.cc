@@ -243,6 +243,9 @@ std::optional<int> Daemon::Wait(absl::Duration timeout) {
 
 absl::Status Daemon::Stop() {
   Remember();
+  // An idle channel does not read the daemon's goodbye for seconds; the daemon
+  // waits for it.
+  client_.reset();
   Signal(SIGTERM);
   const std::optional<int> status = Wait(kStopTimeout);
   if (!status) {

@@ -52,6 +52,7 @@ class Daemon {
   const std::string& address() const { return address_; }
   const std::string& directory() const { return directory_; }
   const std::string& socket_path() const { return socket_path_; }
+  // Valid until Stop.
   Client& client() { return *client_; }
 
   // The processes of the daemon now: itself, spawners, jails.
