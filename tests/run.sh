@@ -1,9 +1,11 @@
 #!/bin/bash
 # Installs what is needed, builds, and runs the project's tests.
 #
-#   sudo ./tests/run.sh [--fast] [--asan] [--tsan] [--filter REGEX]
+#   sudo ./tests/run.sh [--fast] [--tidy] [--asan] [--tsan] [--filter REGEX]
 #
 #   --fast          leave out the style checks
+#   --tidy          also run clang-tidy over every file (half an hour on two
+#                   processors, less when files passed before)
 #   --asan, --tsan  also build with that sanitizer and run the tests that work
 #                   under it
 #   --filter REGEX  only the tests whose name matches
@@ -21,7 +23,7 @@ total=0
 failed=0
 
 usage() {
-  say "usage: sudo $0 [--fast] [--asan] [--tsan] [--filter REGEX]"
+  say "usage: sudo $0 [--fast] [--tidy] [--asan] [--tsan] [--filter REGEX]"
 }
 
 # summarise PRESET LOG CODE SECONDS: adds one ctest run to the totals.
@@ -98,10 +100,11 @@ finish() {
 }
 
 main() {
-  local fast=no asan=no tsan=no filter=() none=error
+  local fast=no tidy=no asan=no tsan=no filter=() none=error
   while (($# > 0)); do
     case $1 in
       --fast) fast=yes ;;
+      --tidy) tidy=yes ;;
       --asan) asan=yes ;;
       --tsan) tsan=yes ;;
       --filter)
@@ -136,6 +139,7 @@ main() {
   filter+=("--no-tests=$none")
   local options=("${filter[@]}")
   [[ $fast == yes ]] && options+=(--label-exclude style)
+  [[ $tidy == yes ]] || options+=(--exclude-regex '^style\.tidy$')
   run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"
 
   # Under a sanitizer only what stays inside ordinary processes is run: jails
