@@ -103,6 +103,7 @@ class Jail {
     os::Fd cgroup_cpu;     // v1 directory, or empty
     os::Fd oom_event;      // v1 eventfd, or empty
     std::vector<StepTiming> steps;
+    bool made_ahead = false;
   };
   explicit Jail(Parts parts);
   // Kills everything in the jail (one write, no waiting).
@@ -111,6 +112,8 @@ class Jail {
   Jail& operator=(const Jail&) = delete;
 
   uint64_t id() const { return parts_.id; }
+  // True when it stood before it was asked for.
+  bool made_ahead() const { return parts_.made_ahead; }
 
   // Asks init to write the files and start the program. May be called before
   // the jail is ready: init takes it up when it is. Never blocks.

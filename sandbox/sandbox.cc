@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -54,6 +55,7 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
                        jail.seccomp.size() * sizeof(jail.seccomp[0]));
   }
   config.set_max_jails(options.max_jails);
+  config.set_spare_jails(std::min(options.spare_jails, options.max_jails));
   config.set_landlock_abi(host.landlock_abi);
   config.set_memory_on_v1(!cgroups.memory_v1_parent.empty());
   config.set_pids_on_v1(!cgroups.pids_v1_parent.empty());
@@ -274,6 +276,7 @@ class Sandbox::Impl {
       }
       Jail::Parts parts;
       parts.id = created.jail_id();
+      parts.made_ahead = created.made_ahead();
       for (int i = 0; i < created.roles_size(); ++i) {
         if (!AssignFd(parts, created.roles(i), std::move(fds[i]))) {
           return absl::InternalError("the spawner sent an unknown fd role");

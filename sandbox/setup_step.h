@@ -27,8 +27,11 @@ namespace sandglass::sandbox {
   X(kPivotRoot, "pivot_root")                                             \
   X(kLandlockRules, "landlock_rules")                                     \
   X(kMakePipes, "make_pipes")                                             \
-  X(kDropInitRights, "drop_init_rights")                                  \
+  X(kLimitInitRights, "limit_init_rights") /* nothing can come back */    \
   X(kCloseFds, "close_fds")                                               \
+  /* in init, when the jail is given to a run */                          \
+  X(kResizeScratch, "resize_scratch") /* where slots differ */            \
+  X(kDropInitRights, "drop_init_rights")                                  \
   /* per program */                                                       \
   X(kStageFiles, "stage_files")                                           \
   X(kCloneProgram, "clone_program")                                       \

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
 constexpr char kInstalledSpawner[] = "/usr/libexec/sandglass/sandglass-spawner";
 constexpr char kSocketName[] = "sandglass.sock";
+constexpr uint64_t kMaxPoolFloor = 1000;
 constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 // Below: the system's and people's accounts. Above: no room for the slices.
@@ -150,6 +151,13 @@ void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options) {
                        options.memory_budget_bytes);
 }
 
+void ReadPool(policy::JsonObject& root, Config& config) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("pool");
+  if (!object.has_value()) return;
+  config.pool_floor = static_cast<uint32_t>(
+      object->Unsigned("floor", {.max = kMaxPoolFloor}, config.pool_floor));
+}
+
 void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
   std::optional<policy::JsonObject> object = root.OptionalObject("retention");
   if (!object.has_value()) return;
@@ -199,6 +207,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadSocket(root, config);
   config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
   ReadAdmission(root, config.admission);
+  ReadPool(root, config);
   ReadRetention(root, config.retention);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
@@ -280,6 +289,7 @@ std::string ConfigToJson(const Config& config) {
         {"max_queued_per_caller", config.admission.max_queued_per_caller},
         {"queue_timeout", absl::FormatDuration(config.admission.queue_timeout)},
         {"memory_budget", config.admission.memory_budget_bytes}}},
+      {"pool", {{"floor", config.pool_floor}}},
       {"retention",
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},

@@ -30,7 +30,9 @@ namespace {
 
 // Jails whose program has ended but whose teardown is under way take a slot.
 uint32_t MaxJails(const Config& config) {
-  return std::min(4096u, 2 * config.admission.max_running + 8);
+  // Twice, for those on their way out; and the ones that nobody has yet.
+  return std::min(4096u,
+                  2 * config.admission.max_running + 8 + config.pool_floor);
 }
 
 absl::Status RequireRoot() {
@@ -148,6 +150,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                                .server_uid = settings->identity.uid,
                                .server_gid = settings->identity.gid,
                                .max_jails = MaxJails(config),
+                               .spare_jails = config.pool_floor,
                                .templates = settings->policy.templates()},
                               host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);

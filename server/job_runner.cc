@@ -416,6 +416,7 @@ class Run {
     result_.stdout_result = stdout_.buffer.Take();
     result_.stderr_result = stderr_.buffer.Take();
     Timings& timings = result_.timings;
+    timings.warm = jail_->made_ahead();
     timings.acquire = Between(began_, ready_);
     timings.stage_in = Between(ready_, start_);
     timings.run = Between(start_, end_);

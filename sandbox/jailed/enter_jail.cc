@@ -65,8 +65,8 @@ bool MountScratch(const JailPlan& plan) {
   constexpr uint64_t kFlags = os::kNoSuid | os::kNoDev;
   // One tmpfs, so one budget, for /tmp, /dev/shm and the home directory. It is
   // mounted outside the new root: the jail sees only the three directories.
-  if (!os::MountTmpfs(kYardScratch, {.bytes = plan.tmp_bytes,
-                                     .inodes = plan.max_files,
+  if (!os::MountTmpfs(kYardScratch, {.bytes = plan.scratch.tmp_bytes,
+                                     .inodes = plan.scratch.max_files,
                                      .mode = 0755,
                                      .flags = kFlags}) ||
       !MakeOwnedDirectory(scratch + "/tmp", 01777) ||
@@ -78,8 +78,8 @@ bool MountScratch(const JailPlan& plan) {
     return false;
   }
   const std::string workspace = root + kWorkspace;
-  return os::MountTmpfs(workspace.c_str(), {.bytes = plan.workspace_bytes,
-                                            .inodes = plan.max_files,
+  return os::MountTmpfs(workspace.c_str(), {.bytes = plan.scratch.workspace_bytes,
+                                            .inodes = plan.scratch.max_files,
                                             .mode = 0755,
                                             .flags = kFlags}) &&
          ::chown(workspace.c_str(), kCodeUid, kCodeUid) == 0;
@@ -147,13 +147,12 @@ bool MakePipes(JailFds& fds) {
   return made && fds.tmp_fs.valid() && fds.workspace_fs.valid();
 }
 
-bool DropInitRights() {
+bool LimitInitRights() {
   // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
-  // last. An id change keeps dropping capabilities (no NO_SETUID_FIXUP), and
-  // the bits can't be changed any more.
-  return os::LockSecureBits() && os::DropBoundingSet() &&
-         os::SetCapabilities(os::kCapSetUid | os::kCapSetGid | os::kCapKill) &&
-         os::SetNoNewPrivs() && os::SetNonDumpable();
+  // with the other rights later. An id change keeps dropping capabilities (no
+  // NO_SETUID_FIXUP), and the bits can't be changed any more.
+  return os::LockSecureBits() && os::DropBoundingSet() && os::SetNoNewPrivs() &&
+         os::SetNonDumpable();
 }
 
 bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
@@ -229,12 +228,32 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kMakePipes);
   if (!MakePipes(fds)) return false;
 
-  // Last of all that needs rights.
-  clock.Begin(SetupStep::kDropInitRights);
-  if (!DropInitRights()) return false;
+  // What is held stays until FitJail; nothing can be added from here on.
+  clock.Begin(SetupStep::kLimitInitRights);
+  if (!LimitInitRights()) return false;
 
   clock.Begin(SetupStep::kCloseFds);
   if (!CloseOtherFds(plan, fds)) return false;
+  clock.End();
+  return true;
+}
+
+bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
+             StepClock& clock) {
+  if (wanted != plan.scratch) {
+    clock.Begin(SetupStep::kResizeScratch);
+    // /tmp, /dev/shm and the home directory are one file system.
+    if (!os::ResizeTmpfs("/tmp", wanted.tmp_bytes, wanted.max_files) ||
+        !os::ResizeTmpfs(kWorkspace, wanted.workspace_bytes,
+                         wanted.max_files)) {
+      return false;
+    }
+  }
+  // Last of all that needs rights.
+  clock.Begin(SetupStep::kDropInitRights);
+  if (!os::SetCapabilities(os::kCapSetUid | os::kCapSetGid | os::kCapKill)) {
+    return false;
+  }
   clock.End();
   return true;
 }

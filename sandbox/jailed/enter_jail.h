@@ -23,12 +23,18 @@ struct JailFds {
 };
 
 // Turns the calling process, just cloned into its namespaces with its ids
-// mapped, into the jail's init: groups, mounts, rules, pipes, and the loss of
-// every right but CAP_SETUID, CAP_SETGID and CAP_KILL in the jail's own user
-// namespace. Returns false with errno when a step fails; `clock.current()`
-// names it, and the caller must then exit: isolation is partial. Preconditions:
-// single-threaded; PID 1 of a new pid namespace.
+// mapped, into the jail's init: groups, mounts, rules, pipes, and the end of
+// every way to gain a right. Returns false with errno when a step fails;
+// `clock.current()` names it, and the caller must then exit: isolation is
+// partial. Preconditions: single-threaded; PID 1 of a new pid namespace.
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
+
+// What is left to do when it is known whom the jail is for: its file systems
+// get their sizes, and init loses every right but CAP_SETUID, CAP_SETGID and
+// CAP_KILL in the jail's own user namespace. Failure as above. Until then
+// nothing of a user's may be in the jail.
+bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
+             StepClock& clock);
 
 }  // namespace sandglass::sandbox
 

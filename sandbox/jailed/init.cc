@@ -31,7 +31,9 @@ class Init {
     os::SetProcessName("sandglass-init");
     ::umask(0);
     WaitForMaps();
-    SetUp();
+    Raise();
+    TakeSlots();
+    Fit();
     for (;;) ServeOnce();
   }
 
@@ -43,15 +45,14 @@ class Init {
     if (!os::ReceivePacket(plan_.control, os::Wait::kYes).ok()) ::_exit(0);
   }
 
-  void SetUp() {
+  void Raise() {
     report_ = static_cast<StartReport*>(
         ::mmap(nullptr, sizeof(StartReport), PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     // Isolation that is only partly applied must not live on: say which step,
     // and end.
     if (report_ == MAP_FAILED || !EnterJail(plan_, clock_, fds_)) {
-      SendFailure(clock_.current(), errno);
-      ::_exit(1);
+      FailSetUp();
     }
     sigset_t mask;
     ::sigemptyset(&mask);
@@ -59,7 +60,32 @@ class Init {
     os::ChangeSignalMask(SIG_SETMASK, mask);
     children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!children_.valid()) ::_exit(1);
+  }
+
+  // Here a jail that was made ahead waits for its run. The spawner sends the
+  // slots before it gives the daemon's end away, so they come first.
+  void TakeSlots() {
+    absl::StatusOr<os::Packet> packet =
+        os::ReceivePacket(plan_.control, os::Wait::kYes);
+    if (absl::IsOutOfRange(packet.status())) ::_exit(0);
+    internal::FillSlots filled;
+    if (!packet.ok() || !filled.ParseFromString(packet->data) ||
+        filled.template_index() >= plan_.seccomp.size()) {
+      ::_exit(kExitProtocol);
+    }
+    filter_ = plan_.seccomp[filled.template_index()];
+    scratch_ = {filled.slots().tmp_bytes(), filled.slots().workspace_bytes(),
+                filled.slots().max_files()};
+  }
+
+  void Fit() {
+    if (!FitJail(plan_, scratch_, clock_)) FailSetUp();
     SendReady();
+  }
+
+  [[noreturn]] void FailSetUp() {
+    SendFailure(clock_.current(), errno);
+    ::_exit(1);
   }
 
   void SendReady() {
@@ -132,7 +158,7 @@ class Init {
       SendFailure(SetupStep::kStageFiles, errno);
       return;
     }
-    program_ = StartProgramProcess(plan_, fds_, request, report_);
+    program_ = StartProgramProcess(plan_, fds_, filter_, request, report_);
     // Only the program may hold its ends from here on.
     fds_.stdin_pipe.program.reset();
     fds_.stdout_pipe.program.reset();
@@ -184,6 +210,8 @@ class Init {
   const JailPlan& plan_;
   StepClock clock_;
   JailFds fds_;
+  absl::Span<const sock_filter> filter_;
+  ScratchSizes scratch_;
   StartReport* report_ = nullptr;
   os::Fd children_;
   pid_t program_ = -1;

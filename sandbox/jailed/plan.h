@@ -14,14 +14,21 @@
 
 namespace sandglass::sandbox {
 
-// What init needs to know; lives in the spawner and is seen by init through its
-// copy of the address space. Descriptors are borrowed.
-struct JailPlan {
+// Bounds of the file systems that a program may write to.
+struct ScratchSizes {
   uint64_t tmp_bytes = 0;
   uint64_t workspace_bytes = 0;
   uint32_t max_files = 0;
+  friend bool operator==(const ScratchSizes&, const ScratchSizes&) = default;
+};
+
+// What init needs to know; lives in the spawner and is seen by init through its
+// copy of the address space. Descriptors are borrowed.
+struct JailPlan {
+  ScratchSizes scratch;  // until the jail is given to a run
   int landlock_abi = 0;
-  absl::Span<const sock_filter> seccomp;
+  // A filter per template.
+  absl::Span<const absl::Span<const sock_filter>> seccomp;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
   int control = -1;           // SOCK_SEQPACKET to the daemon

@@ -77,6 +77,7 @@ void ResetSignals() {
 
 // Runs in the child; returns only when a step failed, with errno.
 void BecomeProgram(const JailPlan& plan, const JailFds& fds,
+                   absl::Span<const sock_filter> filter,
                    const internal::StartProgram& request, char* const* argv,
                    char* const* envp, volatile StartReport* report) {
   // ORDER: what needs a right comes before the rights go; Landlock before
@@ -98,7 +99,7 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   if (!os::CloseFrom(3)) return;
   ResetSignals();
   report->step = static_cast<int>(SetupStep::kSeccomp);
-  if (!os::InstallSeccompFilter(plan.seccomp)) return;
+  if (!os::InstallSeccompFilter(filter)) return;
   report->step = static_cast<int>(SetupStep::kExec);
   report->exec_monotonic_ns = os::MonotonicNanos();
   ::execve(argv[0], argv, envp);
@@ -118,6 +119,7 @@ std::vector<char*> Pointers(
 }  // namespace
 
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
+                          absl::Span<const sock_filter> filter,
                           const internal::StartProgram& request,
                           volatile StartReport* report) {
   const std::vector<char*> argv = Pointers(request.argv());
@@ -134,7 +136,7 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
   const pid_t pid =
       os::Clone3({.flags = os::kVfork, .cgroup_fd = plan.run_cgroup});
   if (pid == 0) {
-    BecomeProgram(plan, fds, request, argv.data(), envp.data(), report);
+    BecomeProgram(plan, fds, filter, request, argv.data(), envp.data(), report);
     report->error = errno;
     ::_exit(127);
   }

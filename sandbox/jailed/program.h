@@ -21,8 +21,9 @@ struct StartReport {
 // Forks the program's process into the run group, gives up every right in it
 // and executes. Returns when the exec has succeeded or a step has failed: the
 // pid, or -1; `report` then says which step. `report` must be in memory shared
-// with the child (MAP_SHARED).
+// with the child (MAP_SHARED). `filter` is the program's seccomp filter.
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
+                          absl::Span<const sock_filter> filter,
                           const internal::StartProgram& request,
                           volatile StartReport* report);
 

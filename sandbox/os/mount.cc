@@ -53,6 +53,21 @@ bool MountTmpfs(const char* target, const TmpfsOptions& options) {
   return ::mount("tmpfs", target, "tmpfs", options.flags, data) == 0;
 }
 
+bool ResizeTmpfs(const char* path, uint64_t bytes, uint64_t inodes) {
+  const Fd context(static_cast<int>(
+      ::syscall(SYS_fspick, AT_FDCWD, path, FSPICK_CLOEXEC)));
+  const auto set = [&](const char* key, uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof(text), "%llu",
+                  static_cast<unsigned long long>(value));
+    return ::syscall(SYS_fsconfig, context.get(), FSCONFIG_SET_STRING, key,
+                     text, 0) == 0;
+  };
+  return context.valid() && set("size", bytes) && set("nr_inodes", inodes) &&
+         ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_RECONFIGURE,
+                   nullptr, nullptr, 0) == 0;
+}
+
 bool MountProc(const char* target, const ProcOptions& options) {
   return ::mount("proc", target, "proc", options.flags,
                  options.hide_processes ? "hidepid=2" : nullptr) == 0;

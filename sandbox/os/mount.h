@@ -39,6 +39,9 @@ struct TmpfsOptions {
   uint64_t flags = 0;  // kReadOnly…
 };
 bool MountTmpfs(const char* target, const TmpfsOptions& options);
+// Gives the tmpfs that is mounted at `path` other bounds, larger or smaller
+// (fspick(2) and fsconfig(2), Linux 5.2). EINVAL when it holds more already.
+bool ResizeTmpfs(const char* path, uint64_t bytes, uint64_t inodes);
 
 struct ProcOptions {
   uint64_t flags = 0;           // kReadOnly…

@@ -113,18 +113,32 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
 }
 
 bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
-                           const internal::JailSlots& slots) const {
-  return (config.without_memory_limit() || SetMemory(slots.memory_bytes())) &&
-         (config.without_pids_limit() || SetPids(slots.max_processes())) &&
-         (config.without_cpu_limit() || SetCpu(slots.cpu_millis()));
+                           const internal::JailSlots& slots) {
+  const bool set = (config.without_memory_limit() ||
+                    in_force_.memory_bytes() == slots.memory_bytes() ||
+                    SetMemory(slots.memory_bytes())) &&
+                   (config.without_pids_limit() ||
+                    in_force_.max_processes() == slots.max_processes() ||
+                    SetPids(slots.max_processes())) &&
+                   (config.without_cpu_limit() ||
+                    in_force_.cpu_millis() == slots.cpu_millis() ||
+                    SetCpu(slots.cpu_millis()));
+  if (set) in_force_ = slots;
+  return set;
 }
 
 bool JailCgroup::SetMemory(uint64_t bytes) const {
-  if (!memory_v1_.valid()) {
-    return Write(v2_, "memory.max", bytes) &&
-           WriteIfThere(v2_, "memory.swap.max", 0);
+  if (memory_v1_.valid()) return SetMemoryV1(bytes);
+  return Write(v2_, "memory.max", bytes) &&
+         WriteIfThere(v2_, "memory.swap.max", 0);
+}
+
+bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
+  // ORDER: memory plus swap may never be the smaller of the two.
+  if (bytes > in_force_.memory_bytes() && in_force_.memory_bytes() > 0) {
+    return WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes) &&
+           Write(memory_v1_, "memory.limit_in_bytes", bytes);
   }
-  // ORDER: memory before memory plus swap, which may not be the smaller.
   return Write(memory_v1_, "memory.limit_in_bytes", bytes) &&
          WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes);
 }

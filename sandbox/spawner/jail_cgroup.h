@@ -39,10 +39,10 @@ class JailCgroup {
   JailCgroup(JailCgroup&&) = default;
   JailCgroup& operator=(JailCgroup&&) = default;
 
-  // Writes every limit that `config` doesn't excuse; false with errno on
-  // failure.
+  // Writes every limit that `config` doesn't excuse and that isn't in force
+  // already; false with errno on failure.
   bool SetLimits(const internal::SpawnerConfig& config,
-                 const internal::JailSlots& slots) const;
+                 const internal::JailSlots& slots);
 
   // Closes all descriptors and removes the groups. False with errno: EBUSY
   // while processes die; try again then.
@@ -62,10 +62,12 @@ class JailCgroup {
  private:
   JailCgroup() = default;
   bool SetMemory(uint64_t bytes) const;
+  bool SetMemoryV1(uint64_t bytes) const;
   bool SetPids(uint64_t processes) const;
   bool SetCpu(uint64_t millis) const;
 
   std::string name_;
+  internal::JailSlots in_force_;
   os::Fd v2_, run_, kill_jail_, kill_run_, run_events_;
   os::Fd memory_v1_, pids_v1_, cpu_v1_;
   os::Fd memory_tasks_, pids_tasks_, cpu_tasks_;

@@ -25,11 +25,13 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Spares cover a burst on a small machine; more would only hold kernel memory.
-constexpr size_t kSpares = 4;
+// Parts of a jail that are made ahead even where no whole one is.
+constexpr size_t kSpareParts = 4;
 // First uid of the yard's slice that jails use; 0 is the spawner itself.
 constexpr uid_t kFirstJailUid = 1000;
 constexpr int64_t kRetryNanos = 5'000'000;
+// After a spare that failed or died: no use in trying all the time.
+constexpr int64_t kSpareRetryNanos = 200'000'000;
 
 // Parts of /proc that tell of the host or of other users. The jail's /proc is
 // read-only as well; this is what may not even be read.
@@ -103,6 +105,14 @@ absl::Status Spawner::Prepare() {
     (S_ISDIR(info.st_mode) ? masked_directories_ : masked_files_)
         .emplace_back(path);
   }
+  for (const internal::Template& each : config_.templates()) {
+    filters_.emplace_back(
+        reinterpret_cast<const sock_filter*>(each.seccomp().data()),
+        each.seccomp().size() / sizeof(sock_filter));
+  }
+  if (config_.templates_size() > 0) {
+    likely_slots_ = config_.templates(0).maximum();
+  }
   for (uint32_t i = 0; i < config_.max_jails(); ++i) {
     const uid_t first = kFirstJailUid + 2 * i;
     free_slots_.push_back({first, first + 1});
@@ -127,7 +137,7 @@ absl::Status Spawner::ServeOnce() {
                           {children_.get(), POLLIN, 0}};
   int ready = ::poll(fds, 2, 0);
   if (ready == 0 && !DoChore()) {
-    ready = ::poll(fds, 2, dead_.empty() ? -1 : 5);
+    ready = ::poll(fds, 2, WaitForChore());
   }
   if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
   if (fds[0].revents != 0) {
@@ -150,47 +160,68 @@ absl::Status Spawner::TakeRequest() {
   return CreateJail(request.create());
 }
 
-const internal::Template* Spawner::FindTemplate(const std::string& name) const {
-  for (const internal::Template& candidate : config_.templates()) {
-    if (candidate.name() == name) return &candidate;
+int Spawner::FindTemplate(const std::string& name) const {
+  for (int i = 0; i < config_.templates_size(); ++i) {
+    if (config_.templates(i).name() == name) return i;
   }
-  return nullptr;
+  return -1;
 }
 
 absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
-  const internal::Template* wanted = FindTemplate(request.template_name());
+  const int index = FindTemplate(request.template_name());
   // The daemon is checked like a stranger: it faces the network.
-  if (wanted == nullptr || !SlotsWithin(request.slots(), wanted->maximum())) {
+  if (index < 0 ||
+      !SlotsWithin(request.slots(), config_.templates(index).maximum())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a jail outside its template was asked for (template '",
                      request.template_name(), "'); the channel is over"));
   }
+  likely_slots_ = request.slots();
   internal::SpawnerEvent event;
   internal::JailCreated* reply = event.mutable_created();
   reply->set_jail_id(request.jail_id());
-  std::vector<os::Fd> owned;
   std::vector<int> fds;
   StepClock clock;
-  pid_t init = -1;
-  if (spare_groups_.empty() && free_slots_.empty()) {
+  const auto template_index = static_cast<uint32_t>(index);
+  pid_t init;
+  bool given = false;
+  while (!given && (init = TakeSpare()) >= 0) {
+    given = HandOut(init, request, template_index, clock, *reply, fds);
+    reply->set_made_ahead(given);
+  }
+  if (!given && spare_groups_.empty() && free_slots_.empty()) {
     reply->set_no_slot(true);
-  } else if ((init = BuildJail(request, clock, *reply, owned, fds)) < 0) {
-    reply->mutable_failure()->set_error(errno);
-    reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
-    reply->clear_roles();
-    fds.clear();
+  } else if (!given) {
+    given = (init = RaiseJail(request.slots(), clock)) >= 0 &&
+            HandOut(init, request, template_index, clock, *reply, fds);
+    if (!given) {
+      reply->mutable_failure()->set_error(errno);
+      reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
+    }
   }
   absl::Status sent = Send(event, fds);
   // The daemon has its copies now, and the spawner needs only the name.
-  if (const auto made = live_.find(init); made != live_.end()) {
-    made->second.cgroup.CloseAll();
+  if (given) {
+    LiveJail& jail = live_.at(init);
+    jail.cgroup.CloseAll();
+    jail.pidfd.reset();
+    jail.control.reset();
   }
   return sent;
 }
 
-pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
-                         internal::JailCreated& reply,
-                         std::vector<os::Fd>& owned, std::vector<int>& fds) {
+pid_t Spawner::TakeSpare() {
+  while (!spares_.empty()) {
+    const pid_t init = spares_.front();
+    spares_.pop_front();
+    // A pidfd is readable when its process is dead; the reaper comes later.
+    struct pollfd fd = {live_.at(init).pidfd.get(), POLLIN, 0};
+    if (::poll(&fd, 1, 0) == 0) return init;
+  }
+  return -1;
+}
+
+pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kPrepareCgroup);
   if (spare_groups_.empty()) {
     const absl::Status made = MakeSpareGroup();
@@ -210,7 +241,7 @@ pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   };
 
   clock.Begin(SetupStep::kSetLimits);
-  if (!group.cgroup.SetLimits(config_, request.slots())) return give_up();
+  if (!group.cgroup.SetLimits(config_, slots)) return give_up();
 
   clock.Begin(SetupStep::kEnterNetns);
   os::Fd netns;
@@ -227,16 +258,12 @@ pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
   }
   if (!os::EnterNetworkNamespace(netns)) return give_up();
 
-  const internal::Template& wanted = *FindTemplate(request.template_name());
   absl::StatusOr<std::pair<os::Fd, os::Fd>> control = os::SeqPacketPair();
   JailPlan plan;
-  plan.tmp_bytes = request.slots().tmp_bytes();
-  plan.workspace_bytes = request.slots().workspace_bytes();
-  plan.max_files = request.slots().max_files();
+  plan.scratch = {slots.tmp_bytes(), slots.workspace_bytes(),
+                  slots.max_files()};
   plan.landlock_abi = config_.landlock_abi();
-  plan.seccomp = absl::MakeConstSpan(
-      reinterpret_cast<const sock_filter*>(wanted.seccomp().data()),
-      wanted.seccomp().size() / sizeof(sock_filter));
+  plan.seccomp = filters_;
   plan.masked_files = masked_files_;
   plan.masked_directories = masked_directories_;
   plan.run_cgroup = group.cgroup.run().get();
@@ -266,36 +293,56 @@ pid_t Spawner::BuildJail(const internal::CreateJail& request, StepClock& clock,
     errno = clone_error;
     return give_up();
   }
-  os::Fd init_pidfd(pidfd);
 
   clock.Begin(SetupStep::kMapUids);
   const bool mapped =
       MapUids(init, group.slot) &&
       os::SendPacket(control->first.get(), "go", {}, os::Wait::kNo).ok();
-  if (!mapped) {
+  const int map_error = errno;
+  clock.End();
+  LiveJail jail{.slot = group.slot,
+                .cgroup = std::move(group.cgroup),
+                .pidfd = os::Fd(pidfd),
+                .control = std::move(control->first),
+                .steps = {clock.entries().begin(), clock.entries().end()}};
+  if (!mapped) os::PidfdSendSignal(jail.pidfd, SIGKILL);
+  live_.emplace(init, std::move(jail));
+  errno = map_error;
+  return mapped ? init : -1;
+}
+
+bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
+                      uint32_t template_index, StepClock& clock,
+                      internal::JailCreated& reply, std::vector<int>& fds) {
+  LiveJail& jail = live_.at(init);
+  internal::FillSlots filled;
+  filled.set_template_index(template_index);
+  *filled.mutable_slots() = request.slots();
+  clock.Begin(SetupStep::kSetLimits);
+  // ORDER: init may go on while limits are written; no program can start in the
+  // jail before the daemon has the reply.
+  if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), {},
+                      os::Wait::kNo)
+           .ok() ||
+      !jail.cgroup.SetLimits(config_, request.slots())) {
     const int error = errno;
-    os::PidfdSendSignal(init_pidfd, SIGKILL);
-    live_.emplace(init, LiveJail{0, group.slot, std::move(group.cgroup)});
+    os::PidfdSendSignal(jail.pidfd, SIGKILL);
     errno = error;
-    return -1;
+    return false;
   }
   clock.End();
-
-  for (const StepClock::Entry& entry : clock.entries()) {
+  jail.id = request.jail_id();
+  for (const StepClock::Entry& entry : jail.steps) {
     internal::StepTime* step = reply.add_steps();
     step->set_step(static_cast<int>(entry.step));
     step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
   }
   reply.add_roles(internal::FD_ROLE_INIT_PIDFD);
-  fds.push_back(init_pidfd.get());
+  fds.push_back(jail.pidfd.get());
   reply.add_roles(internal::FD_ROLE_CONTROL);
-  fds.push_back(control->first.get());
-  auto [entry, inserted] = live_.emplace(
-      init, LiveJail{request.jail_id(), group.slot, std::move(group.cgroup)});
-  entry->second.cgroup.AppendFds(reply, fds);
-  owned.push_back(std::move(init_pidfd));
-  owned.push_back(std::move(control->first));
-  return init;
+  fds.push_back(jail.control.get());
+  jail.cgroup.AppendFds(reply, fds);
+  return true;
 }
 
 bool Spawner::MapUids(pid_t init, const UidSlot& slot) {
@@ -315,6 +362,9 @@ void Spawner::Reap() {
   for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
     const auto found = live_.find(pid);
     if (found == live_.end()) continue;
+    if (std::erase(spares_, pid) > 0) {
+      spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
+    }
     dead_.push_back({found->second.id, found->second.slot,
                      std::move(found->second.cgroup)});
     live_.erase(found);
@@ -323,15 +373,40 @@ void Spawner::Reap() {
 
 bool Spawner::DoChore() {
   if (RemoveOneDead()) return true;
-  if (spare_netns_.size() < kSpares) {
+  if (spare_netns_.size() < kSpareParts) {
     absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
     if (netns.ok()) {
       spare_netns_.push_back(*std::move(netns));
       return true;
     }
   }
-  return spare_groups_.size() < kSpares && !free_slots_.empty() &&
-         MakeSpareGroup().ok();
+  if (spare_groups_.size() < kSpareParts && !free_slots_.empty() &&
+      MakeSpareGroup().ok()) {
+    return true;
+  }
+  return MakeSpareJail();
+}
+
+bool Spawner::MakeSpareJail() {
+  if (spares_.size() >= config_.spare_jails() || spare_groups_.empty() ||
+      os::MonotonicNanos() < spare_retry_at_ns_) {
+    return false;
+  }
+  StepClock clock;
+  const pid_t init = RaiseJail(likely_slots_, clock);
+  if (init < 0) {
+    spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
+    return false;
+  }
+  spares_.push_back(init);
+  return true;
+}
+
+int Spawner::WaitForChore() const {
+  if (!dead_.empty()) return kRetryNanos / 1'000'000;
+  const bool short_of_spares =
+      spares_.size() < config_.spare_jails() && !spare_groups_.empty();
+  return short_of_spares ? kSpareRetryNanos / 1'000'000 : -1;
 }
 
 bool Spawner::RemoveOneDead() {

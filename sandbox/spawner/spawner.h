@@ -5,11 +5,11 @@
 
 #include <deque>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/plan.h"
 #include "sandbox/os/fd.h"
@@ -40,9 +40,13 @@ class Spawner {
     JailCgroup cgroup;
   };
   struct LiveJail {
-    uint64_t id;
+    uint64_t id = 0;  // 0: a spare, nobody's yet
     UidSlot slot;
     JailCgroup cgroup;
+    // Until they are handed out.
+    os::Fd pidfd;
+    os::Fd control;
+    std::vector<StepClock::Entry> steps;
   };
   struct DeadJail {
     uint64_t id;
@@ -55,11 +59,18 @@ class Spawner {
   absl::Status ServeOnce();
   absl::Status TakeRequest();
   absl::Status CreateJail(const internal::CreateJail& request);
-  // Fills `reply` and `fds` and returns init's pid; -1 when a step failed (then
-  // clock.current() and errno say which).
-  pid_t BuildJail(const internal::CreateJail& request, StepClock& clock,
-                  internal::JailCreated& reply, std::vector<os::Fd>& owned,
-                  std::vector<int>& fds);
+  // Clones an init that raises a jail for `slots` and then waits; its pid, or
+  // -1 when a step failed (then clock.current() and errno say which).
+  pid_t RaiseJail(const internal::JailSlots& slots, StepClock& clock);
+  // Gives a jail to a request: slots to init, limits to its groups, descriptors
+  // to the reply. False with errno when init or a limit failed; the jail is
+  // then on its way out.
+  bool HandOut(pid_t init, const internal::CreateJail& request,
+               uint32_t template_index, StepClock& clock,
+               internal::JailCreated& reply, std::vector<int>& fds);
+  // The next spare that lives, or -1.
+  pid_t TakeSpare();
+  bool MakeSpareJail();
   bool MapUids(pid_t init, const UidSlot& slot);
   void Reap();
   // Does one piece of work that nobody waits for; false when there is none.
@@ -68,7 +79,10 @@ class Spawner {
   absl::Status MakeSpareGroup();
   absl::Status Send(const internal::SpawnerEvent& event,
                     const std::vector<int>& fds);
-  const internal::Template* FindTemplate(const std::string& name) const;
+  // Position in the configuration, or -1.
+  int FindTemplate(const std::string& name) const;
+  // Milliseconds until a chore that failed is tried again, for poll(2).
+  int WaitForChore() const;
 
   internal::SpawnerConfig config_;
   os::Fd channel_;
@@ -77,13 +91,18 @@ class Spawner {
   os::Fd children_;  // signalfd
   std::vector<std::string> masked_files_;
   std::vector<std::string> masked_directories_;
+  std::vector<absl::Span<const sock_filter>> filters_;  // by template
   std::deque<UidSlot> free_slots_;
   std::deque<os::Fd> spare_netns_;
   std::deque<SpareGroup> spare_groups_;
   std::map<pid_t, LiveJail> live_;
+  std::deque<pid_t> spares_;  // of live_, the oldest first
+  // What spares are raised for: the slots of the latest request.
+  internal::JailSlots likely_slots_;
   std::deque<DeadJail> dead_;
   uint64_t serial_ = 0;
   int64_t retry_at_ns_ = 0;
+  int64_t spare_retry_at_ns_ = 0;
 };
 
 }  // namespace sandglass::sandbox
