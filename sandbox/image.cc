@@ -57,6 +57,7 @@ constexpr const char* kHostEtc[] = {
     "ssl/certs",    "ssl/openssl.cnf", "ca-certificates",
     "fonts",        "matplotlibrc",    "perl",
     "localtime",    "timezone",        "magic",
+    "locale.alias",
 };
 // And by beginning: versioned directories of Python, Java, Ruby…
 constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
@@ -81,6 +82,33 @@ absl::Status MakeLink(const std::string& path, const char* target) {
   return absl::OkStatus();
 }
 
+// Caches say by the time of a file whether they still hold: Python's compiled
+// sitecustomize, fontconfig's. With the time of the copy each run would do
+// their work anew.
+bool CopyTimes(const fs::path& source, const fs::path& target) {
+  struct stat info = {};
+  if (::lstat(source.c_str(), &info) != 0) return false;
+  const struct timespec times[] = {info.st_atim, info.st_mtim};
+  return ::utimensat(AT_FDCWD, target.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+absl::Status CopyTreeTimes(const fs::path& source, const fs::path& target) {
+  std::error_code error;
+  if (fs::is_directory(fs::symlink_status(source, error))) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(source, error)) {
+      const fs::path copy = target / entry.path().lexically_relative(source);
+      if (!CopyTimes(entry.path(), copy)) {
+        return os::ErrnoStatus("set the times of ", copy.string());
+      }
+    }
+  }
+  if (error || !CopyTimes(source, target)) {
+    return os::ErrnoStatus("set the times of ", target.string());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CopyHostEtc(const std::string& etc, const std::string& name) {
   const fs::path source = fs::path("/etc") / name;
   std::error_code error;
@@ -97,7 +125,7 @@ absl::Status CopyHostEtc(const std::string& etc, const std::string& name) {
         error.value(),
         absl::StrCat("copy ", source.string(), " into the image"));
   }
-  return absl::OkStatus();
+  return CopyTreeTimes(source, target);
 }
 
 absl::Status FillEtc(const std::string& etc) {
