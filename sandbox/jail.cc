@@ -30,6 +30,17 @@ absl::Status Kill(const os::Fd& kill_file, const char* what) {
   return os::ErrnoStatus("kill the ", what, " by its control group");
 }
 
+bool AddSteps(
+    const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
+    std::vector<StepTiming>& to) {
+  for (const internal::StepTime& step : from) {
+    if (step.step() < 0 || step.step() >= kSetupStepCount) return false;
+    to.push_back({static_cast<SetupStep>(step.step()),
+                  absl::Nanoseconds(step.nanoseconds())});
+  }
+  return true;
+}
+
 absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 
 }  // namespace
@@ -99,12 +110,11 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
       stderr_ = std::move(fds[2]);
       tmp_fs_ = std::move(fds[3]);
       workspace_fs_ = std::move(fds[4]);
-      for (const internal::StepTime& step : event.ready().steps()) {
-        if (step.step() < 0 || step.step() >= kSetupStepCount) return Broken();
-        parts_.steps.push_back({static_cast<SetupStep>(step.step()),
-                                absl::Nanoseconds(step.nanoseconds())});
-      }
+      if (!AddSteps(event.ready().steps(), parts_.steps)) return Broken();
       return ReadyEvent{};
+    case internal::InitEvent::kRaised:
+      if (!AddSteps(event.raised().steps(), parts_.steps)) return Broken();
+      return RaisedEvent{};
     case internal::InitEvent::kFailed:
       return FailedEvent{static_cast<SetupStep>(event.failed().step()),
                          event.failed().error()};

@@ -26,7 +26,8 @@ struct StepTiming {
 };
 
 // What the jail's init reports.
-struct ReadyEvent {};
+struct RaisedEvent {};  // stands; only of a jail that wasn't made ahead
+struct ReadyEvent {};   // and is fit for its run
 struct FailedEvent {
   SetupStep step;
   int error;  // errno
@@ -51,8 +52,8 @@ struct CollectDoneEvent {
 // Init is dead; nothing follows.
 struct GoneEvent {};
 using JailEvent =
-    std::variant<ReadyEvent, FailedEvent, StartedEvent, ExitedEvent, FileEvent,
-                 CollectDoneEvent, GoneEvent>;
+    std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent,
+                 ExitedEvent, FileEvent, CollectDoneEvent, GoneEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {

@@ -427,6 +427,7 @@ class Run {
           {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
            step.duration});
     }
+    result_.jail = std::move(jail_);
     return std::move(result_);
   }
 

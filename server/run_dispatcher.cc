@@ -166,6 +166,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   { const Admission::Reservation released = std::move(reservation); }
 
   if (result.ok()) {
+    const std::shared_ptr<sandbox::Jail> spent = std::move(result->jail);
     auto response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
         run, *std::move(result), queued, Since(run.origin().accepted)));
     FitResponse(*response, options_.max_response_bytes);

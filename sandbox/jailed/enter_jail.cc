@@ -78,10 +78,11 @@ bool MountScratch(const JailPlan& plan) {
     return false;
   }
   const std::string workspace = root + kWorkspace;
-  return os::MountTmpfs(workspace.c_str(), {.bytes = plan.scratch.workspace_bytes,
-                                            .inodes = plan.scratch.max_files,
-                                            .mode = 0755,
-                                            .flags = kFlags}) &&
+  return os::MountTmpfs(workspace.c_str(),
+                        {.bytes = plan.scratch.workspace_bytes,
+                         .inodes = plan.scratch.max_files,
+                         .mode = 0755,
+                         .flags = kFlags}) &&
          ::chown(workspace.c_str(), kCodeUid, kCodeUid) == 0;
 }
 

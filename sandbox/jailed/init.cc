@@ -60,6 +60,9 @@ class Init {
     os::ChangeSignalMask(SIG_SETMASK, mask);
     children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!children_.valid()) ::_exit(1);
+    internal::InitEvent event;
+    ReportSteps(*event.mutable_raised()->mutable_steps());
+    Send(event, {});
   }
 
   // Here a jail that was made ahead waits for its run. The spawner sends the
@@ -88,14 +91,21 @@ class Init {
     ::_exit(1);
   }
 
-  void SendReady() {
-    internal::InitEvent event;
-    for (const StepClock::Entry& entry : clock_.entries()) {
-      internal::StepTime* step = event.mutable_ready()->add_steps();
+  // Those that were not reported yet.
+  void ReportSteps(
+      google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
+    for (const StepClock::Entry& entry :
+         clock_.entries().subspan(steps_reported_)) {
+      internal::StepTime* step = steps.Add();
       step->set_step(static_cast<int>(entry.step));
       step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
     }
-    event.mutable_ready();
+    steps_reported_ = clock_.entries().size();
+  }
+
+  void SendReady() {
+    internal::InitEvent event;
+    ReportSteps(*event.mutable_ready()->mutable_steps());
     Send(event, {fds_.stdin_pipe.daemon.get(), fds_.stdout_pipe.daemon.get(),
                  fds_.stderr_pipe.daemon.get(), fds_.tmp_fs.get(),
                  fds_.workspace_fs.get()});
@@ -209,6 +219,7 @@ class Init {
 
   const JailPlan& plan_;
   StepClock clock_;
+  size_t steps_reported_ = 0;
   JailFds fds_;
   absl::Span<const sock_filter> filter_;
   ScratchSizes scratch_;

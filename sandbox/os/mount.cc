@@ -54,8 +54,8 @@ bool MountTmpfs(const char* target, const TmpfsOptions& options) {
 }
 
 bool ResizeTmpfs(const char* path, uint64_t bytes, uint64_t inodes) {
-  const Fd context(static_cast<int>(
-      ::syscall(SYS_fspick, AT_FDCWD, path, FSPICK_CLOEXEC)));
+  const Fd context(
+      static_cast<int>(::syscall(SYS_fspick, AT_FDCWD, path, FSPICK_CLOEXEC)));
   const auto set = [&](const char* key, uint64_t value) {
     char text[24];
     std::snprintf(text, sizeof(text), "%llu",

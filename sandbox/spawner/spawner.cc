@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -31,7 +32,10 @@ constexpr size_t kSpareParts = 4;
 constexpr uid_t kFirstJailUid = 1000;
 constexpr int64_t kRetryNanos = 5'000'000;
 // After a spare that failed or died: no use in trying all the time.
-constexpr int64_t kSpareRetryNanos = 200'000'000;
+constexpr int64_t kSpareRetryNanos = 1'000'000'000;
+// From a hand-out until chores go on: as long as the jail needs to get its
+// program going.
+constexpr int64_t kCalmNanos = 2'000'000;
 
 // Parts of /proc that tell of the host or of other users. The jail's /proc is
 // read-only as well; this is what may not even be read.
@@ -133,16 +137,19 @@ absl::Status Spawner::Run() {
 }
 
 absl::Status Spawner::ServeOnce() {
-  struct pollfd fds[2] = {{channel_.get(), POLLIN, 0},
-                          {children_.get(), POLLIN, 0}};
-  int ready = ::poll(fds, 2, 0);
+  struct pollfd fds[3] = {
+      {channel_.get(), POLLIN, 0},
+      {children_.get(), POLLIN, 0},
+      {raising_ < 0 ? -1 : live_.at(raising_).control.get(), POLLIN, 0}};
+  int ready = ::poll(fds, 3, 0);
   if (ready == 0 && !DoChore()) {
-    ready = ::poll(fds, 2, WaitForChore());
+    ready = ::poll(fds, 3, WaitForChore());
   }
   if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
   if (fds[0].revents != 0) {
     if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
+  if (fds[2].revents != 0 && raising_ >= 0) TakeRaised();
   if (fds[1].revents != 0) Reap();
   return absl::OkStatus();
 }
@@ -218,7 +225,8 @@ pid_t Spawner::TakeSpare() {
     struct pollfd fd = {live_.at(init).pidfd.get(), POLLIN, 0};
     if (::poll(&fd, 1, 0) == 0) return init;
   }
-  return -1;
+  // Further than a new one would be; what its init reports goes to the daemon.
+  return std::exchange(raising_, -1);
 }
 
 pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
@@ -303,8 +311,12 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   LiveJail jail{.slot = group.slot,
                 .cgroup = std::move(group.cgroup),
                 .pidfd = os::Fd(pidfd),
-                .control = std::move(control->first),
-                .steps = {clock.entries().begin(), clock.entries().end()}};
+                .control = std::move(control->first)};
+  for (const StepClock::Entry& entry : clock.entries()) {
+    internal::StepTime* step = jail.steps.Add();
+    step->set_step(static_cast<int>(entry.step));
+    step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
+  }
   if (!mapped) os::PidfdSendSignal(jail.pidfd, SIGKILL);
   live_.emplace(init, std::move(jail));
   errno = map_error;
@@ -332,11 +344,8 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
   }
   clock.End();
   jail.id = request.jail_id();
-  for (const StepClock::Entry& entry : jail.steps) {
-    internal::StepTime* step = reply.add_steps();
-    step->set_step(static_cast<int>(entry.step));
-    step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
-  }
+  last_hand_out_ns_ = os::MonotonicNanos();
+  *reply.mutable_steps() = std::move(jail.steps);
   reply.add_roles(internal::FD_ROLE_INIT_PIDFD);
   fds.push_back(jail.pidfd.get());
   reply.add_roles(internal::FD_ROLE_CONTROL);
@@ -363,7 +372,10 @@ void Spawner::Reap() {
     const auto found = live_.find(pid);
     if (found == live_.end()) continue;
     if (std::erase(spares_, pid) > 0) {
-      spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
+      SpareFailed("it died while it waited");
+    } else if (pid == raising_) {
+      raising_ = -1;
+      SpareFailed("its init died");
     }
     dead_.push_back({found->second.id, found->second.slot,
                      std::move(found->second.cgroup)});
@@ -372,6 +384,9 @@ void Spawner::Reap() {
 }
 
 bool Spawner::DoChore() {
+  // One at a time, the part of a spare's init included: what is in flight keeps
+  // the other processors.
+  if (raising_ >= 0 || KeepCalm()) return false;
   if (RemoveOneDead()) return true;
   if (spare_netns_.size() < kSpareParts) {
     absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
@@ -384,25 +399,56 @@ bool Spawner::DoChore() {
       MakeSpareGroup().ok()) {
     return true;
   }
-  return MakeSpareJail();
+  return BeginSpare();
 }
 
-bool Spawner::MakeSpareJail() {
+bool Spawner::KeepCalm() const {
+  return 2 * spares_.size() >= config_.spare_jails() && !spares_.empty() &&
+         os::MonotonicNanos() < last_hand_out_ns_ + kCalmNanos;
+}
+
+bool Spawner::BeginSpare() {
   if (spares_.size() >= config_.spare_jails() || spare_groups_.empty() ||
       os::MonotonicNanos() < spare_retry_at_ns_) {
     return false;
   }
   StepClock clock;
-  const pid_t init = RaiseJail(likely_slots_, clock);
-  if (init < 0) {
-    spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
-    return false;
+  raising_ = RaiseJail(likely_slots_, clock);
+  if (raising_ < 0) {
+    SpareFailed(absl::StrCat(SetupStepName(static_cast<int>(clock.current())),
+                             ": ", os::ErrorText(errno)));
   }
-  spares_.push_back(init);
-  return true;
+  return raising_ >= 0;
+}
+
+void Spawner::TakeRaised() {
+  const pid_t init = std::exchange(raising_, -1);
+  LiveJail& jail = live_.at(init);
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(jail.control.get(), os::Wait::kNo);
+  internal::InitEvent event;
+  if (packet.ok() && event.ParseFromString(packet->data) &&
+      event.has_raised()) {
+    jail.steps.MergeFrom(event.raised().steps());
+    spares_.push_back(init);
+    return;
+  }
+  os::PidfdSendSignal(jail.pidfd, SIGKILL);
+  SpareFailed(absl::StrCat(SetupStepName(event.failed().step()), ": ",
+                           os::ErrorText(event.failed().error())));
+}
+
+void Spawner::SpareFailed(absl::string_view why) {
+  // Requests go on without: each makes a jail of its own and hears of it if
+  // that fails, too.
+  std::fprintf(stderr, "sandglass-spawner: a jail made ahead failed: %.*s\n",
+               static_cast<int>(why.size()), why.data());
+  spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
 }
 
 int Spawner::WaitForChore() const {
+  if (raising_ >= 0) return -1;
+  if (KeepCalm()) return kCalmNanos / 1'000'000;
   if (!dead_.empty()) return kRetryNanos / 1'000'000;
   const bool short_of_spares =
       spares_.size() < config_.spare_jails() && !spare_groups_.empty();

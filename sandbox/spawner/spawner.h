@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/plan.h"
@@ -46,7 +47,8 @@ class Spawner {
     // Until they are handed out.
     os::Fd pidfd;
     os::Fd control;
-    std::vector<StepClock::Entry> steps;
+    // Steps so far, the spawner's and a spare's init's.
+    google::protobuf::RepeatedPtrField<internal::StepTime> steps;
   };
   struct DeadJail {
     uint64_t id;
@@ -70,7 +72,13 @@ class Spawner {
                internal::JailCreated& reply, std::vector<int>& fds);
   // The next spare that lives, or -1.
   pid_t TakeSpare();
-  bool MakeSpareJail();
+  bool BeginSpare();
+  // Takes what the init of the spare in the making has to say.
+  void TakeRaised();
+  void SpareFailed(absl::string_view why);
+  // True while a request's own hand-overs would have to share the processors
+  // with chores that can wait.
+  bool KeepCalm() const;
   bool MapUids(pid_t init, const UidSlot& slot);
   void Reap();
   // Does one piece of work that nobody waits for; false when there is none.
@@ -97,12 +105,14 @@ class Spawner {
   std::deque<SpareGroup> spare_groups_;
   std::map<pid_t, LiveJail> live_;
   std::deque<pid_t> spares_;  // of live_, the oldest first
+  pid_t raising_ = -1;        // of live_, the spare in the making
   // What spares are raised for: the slots of the latest request.
   internal::JailSlots likely_slots_;
   std::deque<DeadJail> dead_;
   uint64_t serial_ = 0;
   int64_t retry_at_ns_ = 0;
   int64_t spare_retry_at_ns_ = 0;
+  int64_t last_hand_out_ns_ = 0;
 };
 
 }  // namespace sandglass::sandbox

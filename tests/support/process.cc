@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "absl/strings/ascii.h"
@@ -182,6 +183,13 @@ std::string CommandOf(pid_t pid) {
   std::string command = ReadProc(pid, "cmdline");
   std::replace(command.begin(), command.end(), '\0', ' ');
   return command;
+}
+
+std::string NameOf(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
+  std::string name;
+  std::getline(file, name);
+  return name;
 }
 
 std::string Describe(const Process& process) {

@@ -58,6 +58,10 @@ std::map<std::string, std::string> StatusOf(pid_t pid);
 std::string CommandOf(pid_t pid);
 
 // "pid 12 (python3 /workspace/main.py)" for messages.
+// The name it gave itself or of what it runs (/proc/<pid>/comm); "" when there
+// is no such process.
+std::string NameOf(pid_t pid);
+
 std::string Describe(const Process& process);
 std::string Describe(const std::vector<Process>& processes);
 
