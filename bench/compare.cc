@@ -33,6 +33,7 @@ constexpr double kBusyPercent = 10;
 
 struct Options {
   std::string address;
+  std::string cold_address;
   std::string directory;
   std::string prefix;
   std::string json_file;
@@ -110,6 +111,15 @@ void RunRounds(const Options& options, std::vector<Contender>& contenders,
   }
 }
 
+Contender OursWithoutPool(DaemonClient& client) {
+  return {.name = kSandglassCold,
+          .run = [&]() -> absl::StatusOr<absl::Duration> {
+            const absl::StatusOr<PrintSample> sample = client.TimePrint();
+            if (!sample.ok()) return sample.status();
+            return sample->call;
+          }};
+}
+
 Contender Ours(DaemonClient& client, NamedSamples& phases,
                NamedSamples& steps) {
   return {.name = kSandglass, .run = [&]() -> absl::StatusOr<absl::Duration> {
@@ -178,6 +188,9 @@ absl::StatusOr<Report> Measure(const Options& options) {
   if (!root.ok()) return root.status();
   absl::StatusOr<DaemonClient> client = DaemonClient::Connect(options.address);
   if (!client.ok()) return client.status();
+  absl::StatusOr<DaemonClient> cold =
+      DaemonClient::Connect(options.cold_address);
+  if (!cold.ok()) return cold.status();
   const absl::StatusOr<std::vector<std::string>> env =
       client->ProgramEnvironment();
   if (!env.ok()) return env.status();
@@ -192,6 +205,7 @@ absl::StatusOr<Report> Measure(const Options& options) {
   NamedSamples steps;
   std::vector<Contender> contenders =
       MakeContenders({.root = *root, .env = *env, .prefix = options.prefix});
+  contenders.push_back(OursWithoutPool(*cold));
   contenders.push_back(Ours(*client, phases, steps));
   const CpuTicks start = ReadCpuTicks();
   RunRounds(options, contenders, phases, steps);
@@ -241,6 +255,9 @@ int main(int argc, char** argv) {
       "other jails. Exit code 0 when Sandglass's p50 is at most bubblewrap's.",
       "sandglass-bench");
   app.add_option("--address", options.address, "The daemon, as gRPC names it")
+      ->required();
+  app.add_option("--cold-address", options.cold_address,
+                 "A daemon with a pool.floor of 0")
       ->required();
   app.add_option("--directory", options.directory,
                  "An empty directory to mount things in")

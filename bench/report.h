@@ -13,6 +13,7 @@
 namespace sandglass::bench {
 
 inline constexpr char kSandglass[] = "Sandglass";
+inline constexpr char kSandglassCold[] = "Sandglass, no jail ahead";
 
 // What the project promises of these figures.
 inline constexpr absl::Duration kAimAboveBare = absl::Microseconds(1500);

@@ -24,11 +24,11 @@ base=/tmp
 [[ -d /run && -w /run ]] && base=/run
 # Always the same: only one such daemon can run, and when this script is killed
 # the next one's daemon sweeps what was left behind.
-DAEMON_DIR=$base/sandglass-bench
+DAEMON_DIR=$base/sandglass-bench # and -warm, -cold
 
 state=''  # this run's private folder
-daemon='' # the pid of the daemon that this run started
-started=no # it has its state directory and listens
+daemons=() # the pids of the daemons that this run started
+started=() # the directories of those that listen
 bench=''  # the pid of the program that measures
 
 usage() {
@@ -74,10 +74,11 @@ remove_groups() {
 # The daemon can't remove its own groups: it is in them, without root's rights.
 # Of crun and runc, groups are left only when this run was cut short.
 sweep() {
-  if [[ $started == yes ]]; then
-    remove_groups <"$DAEMON_DIR/cgroups"
-    rm -rf --one-file-system "$DAEMON_DIR"
-  fi
+  local directory
+  for directory in "${started[@]}"; do
+    remove_groups <"$directory/cgroups"
+    rm -rf --one-file-system "$directory"
+  done
   remove_groups < <(
     find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -type d -name "$PREFIX-*" 2>/dev/null)
 }
@@ -87,31 +88,37 @@ clean_up() {
   trap - EXIT INT TERM HUP
   set +e
   [[ -n $bench ]] && stop "$bench" TERM KILL
-  [[ -n $daemon ]] && stop "$daemon" TERM TERM KILL
+  local daemon
+  for daemon in "${daemons[@]}"; do stop "$daemon" TERM TERM KILL; done
   sweep
   [[ -n $state ]] && rm -rf --one-file-system "$state"
   give_back
   exit "$code"
 }
 
+# start_daemon BIN NAME CONFIG: a daemon that listens on NAME.sock in $state.
 start_daemon() {
-  local bin=$1 deadline=$((SECONDS + START_SECONDS))
+  local bin=$1 name=$2 deadline=$((SECONDS + START_SECONDS)) daemon
+  local directory=$DAEMON_DIR-$name log=$state/$name.log
+  printf '%s\n' "$3" >"$state/$name.json"
   # A process group of its own: Ctrl-C here is for this script.
-  setsid "$bin/sandglassd" --listen "unix:$state/bench.sock" \
-    --state-dir "$DAEMON_DIR" >"$state/daemon.log" 2>&1 </dev/null &
+  setsid "$bin/sandglassd" --config "$state/$name.json" \
+    --listen "unix:$state/$name.sock" --state-dir "$directory" \
+    >"$log" 2>&1 </dev/null &
   daemon=$!
-  until [[ -S $state/bench.sock ]]; do
+  daemons+=("$daemon")
+  until [[ -S $state/$name.sock ]]; do
     if ! runs "$daemon"; then
-      tail -n 20 "$state/daemon.log" >&2
+      tail -n 20 "$log" >&2
       fail "the daemon ended while starting; its last words are above"
     fi
     if ((SECONDS >= deadline)); then
-      tail -n 20 "$state/daemon.log" >&2
+      tail -n 20 "$log" >&2
       fail "the daemon made no socket in $START_SECONDS s; its log is above"
     fi
     sleep 0.1
   done
-  started=yes
+  started+=("$directory")
 }
 
 fail() {
@@ -178,14 +185,19 @@ main() {
   # The daemon gives up root after its start and must still reach its socket.
   chmod 711 "$state"
   mkdir "$state/mounts"
-  start_daemon "$bin"
+  start_daemon "$bin" warm '{}'
+  start_daemon "$bin" cold '{"pool": {"floor": 0}}'
   # In the background and waited for, so that signals reach the traps above.
-  "$bin/sandglass-bench" --address "unix:$state/bench.sock" \
+  "$bin/sandglass-bench" --address "unix:$state/warm.sock" \
+    --cold-address "unix:$state/cold.sock" \
     --directory "$state/mounts" --prefix "$PREFIX" "${options[@]}" </dev/null &
   bench=$!
   wait "$bench" || code=$?
   bench=''
-  runs "$daemon" || tail -n 20 "$state/daemon.log" >&2
+  local daemon
+  for daemon in "${daemons[@]}"; do
+    runs "$daemon" || tail -n 20 "$state"/*.log >&2
+  done
   # A signal ended it: nothing was measured.
   ((code <= 2)) || code=2
   return "$code"
