@@ -148,12 +148,18 @@ bool MakePipes(JailFds& fds) {
   return made && fds.tmp_fs.valid() && fds.workspace_fs.valid();
 }
 
+// What init needs for its work: to fork as the code's uid, to open files with
+// its rights, to deliver signals.
+constexpr uint64_t kInitRights = os::kCapSetUid | os::kCapSetGid | os::kCapKill;
+
 bool LimitInitRights() {
   // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
-  // with the other rights later. An id change keeps dropping capabilities (no
-  // NO_SETUID_FIXUP), and the bits can't be changed any more.
-  return os::LockSecureBits() && os::DropBoundingSet() && os::SetNoNewPrivs() &&
-         os::SetNonDumpable();
+  // after them. An id change keeps dropping capabilities (no NO_SETUID_FIXUP),
+  // and the bits can't be changed any more. CAP_SYS_ADMIN, of the jail's user
+  // namespace, stays until its file systems have their sizes.
+  return os::LockSecureBits() && os::DropBoundingSet() &&
+         os::SetCapabilities(kInitRights | os::kCapSysAdmin) &&
+         os::SetNoNewPrivs() && os::SetNonDumpable();
 }
 
 bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
@@ -229,7 +235,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kMakePipes);
   if (!MakePipes(fds)) return false;
 
-  // What is held stays until FitJail; nothing can be added from here on.
+  // Nothing can be gained from here on.
   clock.Begin(SetupStep::kLimitInitRights);
   if (!LimitInitRights()) return false;
 
@@ -252,9 +258,7 @@ bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
   }
   // Last of all that needs rights.
   clock.Begin(SetupStep::kDropInitRights);
-  if (!os::SetCapabilities(os::kCapSetUid | os::kCapSetGid | os::kCapKill)) {
-    return false;
-  }
+  if (!os::SetCapabilities(kInitRights)) return false;
   clock.End();
   return true;
 }

@@ -17,6 +17,7 @@ namespace sandglass::os {
 inline constexpr uint64_t kCapKill = uint64_t{1} << 5;
 inline constexpr uint64_t kCapSetGid = uint64_t{1} << 6;
 inline constexpr uint64_t kCapSetUid = uint64_t{1} << 7;
+inline constexpr uint64_t kCapSysAdmin = uint64_t{1} << 21;
 
 // Drops every capability of `keep`'s complement from permitted and effective,
 // and all inheritable and ambient ones.

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/text.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -48,6 +49,18 @@ const Table kInitStatus = {
     {"CapInh", kNoCapability},
     {"CapPrm", kInitCapabilities},
     {"CapEff", kInitCapabilities},
+    {"CapAmb", kNoCapability},
+    {"CapBnd", kNoCapability},
+    {"NoNewPrivs", "1"},
+    {"Groups", ""},
+    {"TracerPid", "0"},
+};
+// CAP_SYS_ADMIN (21) too, of its own user namespace.
+constexpr char kWaitingInitCapabilities[] = "00000000002000e0";
+const Table kWaitingInitStatus = {
+    {"CapInh", kNoCapability},
+    {"CapPrm", kWaitingInitCapabilities},
+    {"CapEff", kWaitingInitCapabilities},
     {"CapAmb", kNoCapability},
     {"CapBnd", kNoCapability},
     {"NoNewPrivs", "1"},
@@ -161,6 +174,43 @@ TEST_F(Posture, InitHasThreeCapabilitiesAndAnotherUid) {
   ExpectStatus(jail.init.pid, kInitStatus);
   EXPECT_GT(OnlyId(jail.init.pid, "Uid"), 65536);
   EXPECT_NE(OnlyId(jail.init.pid, "Uid"), OnlyId(jail.program.pid, "Uid"));
+}
+
+TEST_F(Posture, AnInitThatWaitsForItsRunIsShutInAlready) {
+  const LiveJail jail = StartJail();
+  std::vector<Process> waiting;
+  // Those in the making are still on their way there.
+  ASSERT_TRUE(WaitUntil(
+      [&] {
+        waiting.clear();
+        for (const Process& process : daemon().Processes()) {
+          if (NameOf(process.pid) == "sandglass-init" && process != jail.init) {
+            waiting.push_back(process);
+          }
+        }
+        return waiting.size() == 4 &&
+               std::all_of(waiting.begin(), waiting.end(),
+                           [](const Process& init) {
+                             return StatusOf(init.pid)["CapEff"] ==
+                                    kWaitingInitCapabilities;
+                           });
+      },
+      absl::Seconds(10)))
+      << Describe(waiting);
+  std::set<int64_t> ids = {OnlyId(jail.init.pid, "Uid")};
+  for (const Process& init : waiting) {
+    ExpectStatus(init.pid, kWaitingInitStatus);
+    EXPECT_GT(OnlyId(init.pid, "Uid"), 65536);
+    EXPECT_TRUE(ids.insert(OnlyId(init.pid, "Uid")).second)
+        << "two jails share a uid";
+    for (const char* name : kNamespaces) {
+      for (const pid_t other :
+           {getpid(), daemon().pid(), jail.init.pid, jail.program.pid}) {
+        EXPECT_NE(NamespaceOf(init.pid, name), NamespaceOf(other, name))
+            << name;
+      }
+    }
+  }
 }
 
 TEST_F(Posture, AllSevenNamespacesAreTheJailsOwn) {
