@@ -119,6 +119,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
       return FailedEvent{static_cast<SetupStep>(event.failed().step()),
                          event.failed().error()};
     case internal::InitEvent::kStarted:
+      if (!AddSteps(event.started().steps(), parts_.steps)) return Broken();
       return StartedEvent{event.started().monotonic_ns()};
     case internal::InitEvent::kExited:
       return ExitedEvent{event.exited().wait_status(),

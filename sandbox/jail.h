@@ -162,7 +162,7 @@ class Jail {
   os::Fd& stdout_fd() { return stdout_; }
   os::Fd& stderr_fd() { return stderr_; }
 
-  // Set-up steps so far, the spawner's and init's.
+  // Set-up steps so far, the spawner's and init's, the program's start too.
   const std::vector<StepTiming>& steps() const { return parts_.steps; }
 
  private:

@@ -39,6 +39,7 @@ namespace sandglass::sandbox {
   X(kSetStdio, "set_stdio")                                               \
   X(kDropProgramRights, "drop_program_rights")                            \
   X(kLandlock, "landlock")                                                \
+  X(kCloseProgramFds, "close_program_fds")                                \
   X(kSeccomp, "seccomp")                                                  \
   X(kExec, "exec")
 

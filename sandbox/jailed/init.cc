@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <initializer_list>
+#include <new>
 
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/enter_jail.h"
@@ -22,6 +23,15 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr int kExitProtocol = 3;
+
+void AddSteps(absl::Span<const StepClock::Entry> entries,
+              google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
+  for (const StepClock::Entry& entry : entries) {
+    internal::StepTime* step = steps.Add();
+    step->set_step(static_cast<int>(entry.step));
+    step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
+  }
+}
 
 class Init {
  public:
@@ -46,9 +56,8 @@ class Init {
   }
 
   void Raise() {
-    report_ = static_cast<StartReport*>(
-        ::mmap(nullptr, sizeof(StartReport), PROT_READ | PROT_WRITE,
-               MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    report_ = ::mmap(nullptr, sizeof(StartReport), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     // Isolation that is only partly applied must not live on: say which step,
     // and end.
     if (report_ == MAP_FAILED || !EnterJail(plan_, clock_, fds_)) {
@@ -94,12 +103,7 @@ class Init {
   // Those that were not reported yet.
   void ReportSteps(
       google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
-    for (const StepClock::Entry& entry :
-         clock_.entries().subspan(steps_reported_)) {
-      internal::StepTime* step = steps.Add();
-      step->set_step(static_cast<int>(entry.step));
-      step->set_nanoseconds(static_cast<uint64_t>(entry.nanoseconds));
-    }
+    AddSteps(clock_.entries().subspan(steps_reported_), steps);
     steps_reported_ = clock_.entries().size();
   }
 
@@ -164,21 +168,25 @@ class Init {
   }
 
   void Start(const internal::StartProgram& request, const os::Fd& content) {
+    StartReport& report = *new (report_) StartReport;
+    report.clock.Begin(SetupStep::kStageFiles);
     if (!StageFiles(request, content)) {
       SendFailure(SetupStep::kStageFiles, errno);
       return;
     }
-    program_ = StartProgramProcess(plan_, fds_, filter_, request, report_);
+    program_ = StartProgramProcess(plan_, fds_, filter_, request, report);
     // Only the program may hold its ends from here on.
     fds_.stdin_pipe.program.reset();
     fds_.stdout_pipe.program.reset();
     fds_.stderr_pipe.program.reset();
     if (program_ < 0) {
-      SendFailure(static_cast<SetupStep>(report_->step), report_->error);
+      SendFailure(report.clock.current(), report.error);
       return;
     }
+    report.clock.End();
     internal::InitEvent event;
-    event.mutable_started()->set_monotonic_ns(report_->exec_monotonic_ns);
+    event.mutable_started()->set_monotonic_ns(report.exec_monotonic_ns);
+    AddSteps(report.clock.entries(), *event.mutable_started()->mutable_steps());
     Send(event, {});
   }
 
@@ -223,7 +231,7 @@ class Init {
   JailFds fds_;
   absl::Span<const sock_filter> filter_;
   ScratchSizes scratch_;
-  StartReport* report_ = nullptr;
+  void* report_ = nullptr;  // a StartReport, shared with the program's process
   os::Fd children_;
   pid_t program_ = -1;
 };

@@ -79,29 +79,29 @@ void ResetSignals() {
 void BecomeProgram(const JailPlan& plan, const JailFds& fds,
                    absl::Span<const sock_filter> filter,
                    const internal::StartProgram& request, char* const* argv,
-                   char* const* envp, volatile StartReport* report) {
+                   char* const* envp, StartReport& report) {
   // ORDER: what needs a right comes before the rights go; Landlock before
   // seccomp, which doesn't let its calls through; descriptors last, since the
   // ruleset is one.
-  report->step = static_cast<int>(SetupStep::kSetRlimits);
+  report.clock.Begin(SetupStep::kSetRlimits);
   if (!SetRlimits(request)) return;
-  report->step = static_cast<int>(SetupStep::kSetStdio);
+  report.clock.Begin(SetupStep::kSetStdio);
   if (!SetStdio(fds, request.with_stdin()) || ::setsid() < 0) return;
   ::umask(022);
-  report->step = static_cast<int>(SetupStep::kDropProgramRights);
+  report.clock.Begin(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
-  report->step = static_cast<int>(SetupStep::kLandlock);
+  report.clock.Begin(SetupStep::kLandlock);
   if (plan.landlock_abi > 0 &&
       !os::LandlockRestrictSelf(fds.landlock_ruleset)) {
     return;
   }
-  report->step = static_cast<int>(SetupStep::kCloseFds);
+  report.clock.Begin(SetupStep::kCloseProgramFds);
   if (!os::CloseFrom(3)) return;
   ResetSignals();
-  report->step = static_cast<int>(SetupStep::kSeccomp);
+  report.clock.Begin(SetupStep::kSeccomp);
   if (!os::InstallSeccompFilter(filter)) return;
-  report->step = static_cast<int>(SetupStep::kExec);
-  report->exec_monotonic_ns = os::MonotonicNanos();
+  report.clock.Begin(SetupStep::kExec);
+  report.exec_monotonic_ns = os::MonotonicNanos();
   ::execve(argv[0], argv, envp);
 }
 
@@ -121,13 +121,12 @@ std::vector<char*> Pointers(
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           absl::Span<const sock_filter> filter,
                           const internal::StartProgram& request,
-                          volatile StartReport* report) {
+                          StartReport& report) {
   const std::vector<char*> argv = Pointers(request.argv());
   const std::vector<char*> envp = Pointers(request.env());
-  report->step = static_cast<int>(SetupStep::kCloneProgram);
-  report->error = 0;
+  report.clock.Begin(SetupStep::kCloneProgram);
   if (argv.size() < 2) {
-    report->error = EINVAL;
+    report.error = EINVAL;
     return -1;
   }
   // Vfork: init sleeps until the exec, so when this returns the report is
@@ -137,11 +136,11 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
       os::Clone3({.flags = os::kVfork, .cgroup_fd = plan.run_cgroup});
   if (pid == 0) {
     BecomeProgram(plan, fds, filter, request, argv.data(), envp.data(), report);
-    report->error = errno;
+    report.error = errno;
     ::_exit(127);
   }
-  if (pid < 0) report->error = errno;
-  return report->error == 0 ? pid : -1;
+  if (pid < 0) report.error = errno;
+  return report.error == 0 ? pid : -1;
 }
 
 }  // namespace sandglass::sandbox

@@ -13,19 +13,19 @@ namespace sandglass::sandbox {
 
 // Where a program's start ended; shared between init and the child.
 struct StartReport {
-  int step;  // SetupStep that failed, when error != 0
-  int error;
-  int64_t exec_monotonic_ns;
+  StepClock clock;  // its current step failed, when error != 0
+  int error = 0;
+  int64_t exec_monotonic_ns = 0;
 };
 
 // Forks the program's process into the run group, gives up every right in it
 // and executes. Returns when the exec has succeeded or a step has failed: the
-// pid, or -1; `report` then says which step. `report` must be in memory shared
-// with the child (MAP_SHARED). `filter` is the program's seccomp filter.
+// pid, or -1; `report` then says which step. `report` must be fresh, in memory
+// shared with the child (MAP_SHARED). `filter` is the program's seccomp filter.
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           absl::Span<const sock_filter> filter,
                           const internal::StartProgram& request,
-                          volatile StartReport* report);
+                          StartReport& report);
 
 }  // namespace sandglass::sandbox
 
