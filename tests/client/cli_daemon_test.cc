@@ -19,9 +19,12 @@
 namespace sandglass::client {
 namespace {
 
+using testing::TempDir;
+using testing::WriteFile;
+
 using google::protobuf::util::JsonStringToMessage;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 SubprocessResult RunAt(const std::string& address, const std::string& command) {
   SubprocessOptions options;

@@ -12,8 +12,10 @@
 namespace sandglass::client {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using testing::ReadFile;
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 void AddFile(v1::RunCodeResponse& response, const std::string& path,
              const std::string& content) {

@@ -15,8 +15,10 @@
 namespace sandglass::client {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using testing::WriteFile;
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(CliRunTest, StreamsBothOutputsAsTheyComeAndInOrder) {
   FakeDaemon daemon;
@@ -59,7 +61,7 @@ TEST(CliRunTest, PassesRawBytesThroughAPipe) {
   }
 }
 
-class CliOutcomeTest : public testing::TestWithParam<OutcomeExit> {};
+class CliOutcomeTest : public ::testing::TestWithParam<OutcomeExit> {};
 
 TEST_P(CliOutcomeTest, SetsTheExitCodeAndTheVerdictLine) {
   FakeDaemon daemon;
@@ -89,9 +91,9 @@ TEST_P(CliOutcomeTest, SetsTheExitCodeAndTheVerdictLine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CliOutcomeTest,
-                         testing::ValuesIn(OutcomeExits().begin(),
-                                           OutcomeExits().end()),
-                         [](const testing::TestParamInfo<OutcomeExit>& test) {
+                         ::testing::ValuesIn(OutcomeExits().begin(),
+                                             OutcomeExits().end()),
+                         [](const ::testing::TestParamInfo<OutcomeExit>& test) {
                            return OutcomeName(test.param.outcome);
                          });
 

@@ -13,8 +13,8 @@
 namespace sandglass::client {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Waits until the daemon has seen the client's cancel.
 bool SawCancel(const FakeDaemon& daemon) {
@@ -34,7 +34,7 @@ void NeverEnd(FakeDaemon& daemon) {
   };
 }
 
-class CliSignalTest : public testing::TestWithParam<int> {};
+class CliSignalTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(CliSignalTest, CancelsTheRunOnTheDaemon) {
   FakeDaemon daemon;
@@ -51,7 +51,7 @@ TEST_P(CliSignalTest, CancelsTheRunOnTheDaemon) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, CliSignalTest,
-                         testing::Values(SIGINT, SIGTERM, SIGHUP));
+                         ::testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST(CliSignalTest, CancelsAnUnaryCallToo) {
   FakeDaemon daemon;

@@ -8,8 +8,8 @@
 namespace sandglass::client {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CliTerminalTest, NoEscapeOfTheProgramReachesIt) {
   FakeDaemon daemon;

@@ -12,9 +12,9 @@
 namespace sandglass::client {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 RunOptions ParseRun(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "run");
@@ -134,7 +134,7 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"info", "--", "x"}, "-- has a meaning for run only"}};
   for (const auto& [arguments, expected] : cases) {
     const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
-    const std::string all = testing::PrintToString(arguments);
+    const std::string all = ::testing::PrintToString(arguments);
     EXPECT_FALSE(parsed.command.has_value()) << all;
     EXPECT_EQ(parsed.exit_code, kExitError) << all;
     EXPECT_THAT(parsed.text, HasSubstr(expected)) << all;
@@ -153,7 +153,7 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
   }
   const ParsedCommandLine version = ParseCommandLine({"--version"}, "");
   EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.text, testing::StartsWith("sandglass "));
+  EXPECT_THAT(version.text, ::testing::StartsWith("sandglass "));
 }
 
 TEST(CommandLineTest, TheFlagBeatsTheEnvironmentBeatsTheDefault) {

@@ -12,9 +12,11 @@
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "tests/client/fake_daemon.h"
-#include "tests/client/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::client {
+
+using testing::ReadFile;
 namespace {
 
 // The rows of docs/verdicts.md below the mark "table: exit-codes".

@@ -11,9 +11,11 @@
 #include "grpcpp/server.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "tests/client/subprocess.h"
-#include "tests/client/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::client {
+
+using testing::TempDir;
 
 using StreamWriter = grpc::ServerWriter<v1::StreamRunCodeResponse>;
 

@@ -8,12 +8,16 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::client {
+
+using testing::ReadFile;
+using testing::TempDir;
+using testing::WriteFile;
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 v1::OutputFile File(const std::string& path, const std::string& content,
                     uint32_t mode = 0644) {
@@ -38,7 +42,7 @@ mode_t ModeOf(const std::string& path) {
   return lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
 }
 
-class FetchWriterTest : public testing::Test {
+class FetchWriterTest : public ::testing::Test {
  protected:
   FetchWriterTest() {
     mkdir(out_.c_str(), 0755);

@@ -12,7 +12,7 @@
 namespace sandglass::client {
 namespace {
 
-class OutputPrinterTest : public testing::Test {
+class OutputPrinterTest : public ::testing::Test {
  protected:
   static std::string Content(const UniqueFd& fd) {
     std::string text(1 << 16, '\0');

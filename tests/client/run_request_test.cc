@@ -6,12 +6,15 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::client {
+
+using testing::TempDir;
+using testing::WriteFile;
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(RunRequestTest, CarriesAllThatTheOptionsSay) {
   const TempDir dir;

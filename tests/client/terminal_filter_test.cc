@@ -58,7 +58,7 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-class TerminalFilterTest : public testing::TestWithParam<Case> {};
+class TerminalFilterTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(TerminalFilterTest, ShowsTheWhole) {
   TerminalFilter filter;
@@ -80,8 +80,9 @@ TEST_P(TerminalFilterTest, ShowsTheSameHoweverItIsCut) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TerminalFilterTest, testing::ValuesIn(Cases()),
-                         [](const testing::TestParamInfo<Case>& test) {
+INSTANTIATE_TEST_SUITE_P(Table, TerminalFilterTest,
+                         ::testing::ValuesIn(Cases()),
+                         [](const ::testing::TestParamInfo<Case>& test) {
                            return test.param.name;
                          });
 

@@ -10,8 +10,8 @@
 namespace sandglass::client {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(TextTableTest, AlignsByCharactersAndTrims) {
   EXPECT_EQ(TextTable({{"a", "b"}, {"\xc3\xa4\xc3\xb6", "c", ""}, {}}, "> "),

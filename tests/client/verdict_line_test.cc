@@ -9,8 +9,8 @@
 namespace sandglass::client {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(VerdictLineTest, SaysThatAllWentWell) {
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);

@@ -16,6 +16,7 @@
 #include "server/policy_set.h"
 #include "server/run.h"
 #include "server/run_function.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::server {
 
@@ -210,26 +211,7 @@ inline std::shared_ptr<Run> MakeRun(const Caller& caller,
   return std::make_shared<Run>(std::move(origin), std::move(job));
 }
 
-// A directory that goes with the test.
-class TempDir {
- public:
-  TempDir() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "sandglass-unit-XXXXXX")
-            .string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TempDir() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using testing::TempDir;
 
 }  // namespace sandglass::server
 

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "policy/json_reader.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::policy {
 namespace {
@@ -108,31 +109,30 @@ TEST(JsonDocument, DirectoryIsRefused) {
 }
 
 TEST(JsonDocument, FifoIsRefusedWithoutWaitingForAWriter) {
-  const std::string path = ::testing::TempDir() + "/policy_fifo.json";
-  std::filesystem::remove(path);
+  const sandglass::testing::TempDir directory;
+  const std::string path = directory.Path("fifo.json");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_THAT(Message(JsonDocument::ReadFile(path).status()),
               HasSubstr("not a regular file"));
-  std::filesystem::remove(path);
 }
 
 TEST(JsonDocument, ReadsAFileAndNamesItInErrors) {
-  const std::string path = ::testing::TempDir() + "/policy_read.json";
+  const sandglass::testing::TempDir directory;
+  const std::string path = directory.Path("read.json");
   std::ofstream(path) << "{ \"a\": 1 } // c\n";
   absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(path);
   ASSERT_TRUE(document.ok()) << document.status();
   EXPECT_EQ(document->root().String("a"), "");
   EXPECT_EQ(Message(document->Finish()),
             path + ": /a: expected a string, got 1");
-  std::filesystem::remove(path);
 }
 
 TEST(JsonDocument, FileOverTheSizeLimitIsRefused) {
-  const std::string path = ::testing::TempDir() + "/policy_large.json";
+  const sandglass::testing::TempDir directory;
+  const std::string path = directory.Path("large.json");
   std::ofstream(path) << "{}" << std::string(JsonDocument::kMaxBytes, '\n');
   EXPECT_THAT(Message(JsonDocument::ReadFile(path).status()),
               HasSubstr("more than 1048576 bytes"));
-  std::filesystem::remove(path);
 }
 
 // Asks for every type that there is; all keys are optional.
@@ -330,8 +330,8 @@ TEST(NearestWord, FindsSlipsAndNothingElse) {
 }
 
 TEST(ListJsonFiles, SortsAndPassesOverOtherFiles) {
-  const std::string directory = ::testing::TempDir() + "/policy_list";
-  std::filesystem::remove_all(directory);
+  const sandglass::testing::TempDir temp;
+  const std::string& directory = temp.path();
   std::filesystem::create_directories(directory + "/d.json");
   for (const char* name : {"b.json", "a.json", "c.txt", ".hid.json", "e~"}) {
     std::ofstream(directory + "/" + name) << "{}";
@@ -340,17 +340,14 @@ TEST(ListJsonFiles, SortsAndPassesOverOtherFiles) {
   ASSERT_TRUE(files.ok()) << files.status();
   EXPECT_THAT(*files, ElementsAre(Pair("a", directory + "/a.json"),
                                   Pair("b", directory + "/b.json")));
-  std::filesystem::remove_all(directory);
 }
 
 TEST(ListJsonFiles, NoDirectoryOrAnEmptyOneIsNotFound) {
   EXPECT_EQ(ListJsonFiles("/no/such").status().code(),
             absl::StatusCode::kNotFound);
-  const std::string directory = ::testing::TempDir() + "/policy_empty";
-  std::filesystem::create_directories(directory);
-  EXPECT_EQ(ListJsonFiles(directory).status().code(),
+  const sandglass::testing::TempDir directory;
+  EXPECT_EQ(ListJsonFiles(directory.path()).status().code(),
             absl::StatusCode::kNotFound);
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

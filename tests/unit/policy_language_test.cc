@@ -1,11 +1,10 @@
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <ostream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "policy/language.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::policy {
 namespace {
@@ -175,13 +174,9 @@ TEST(LanguageTable, AnAliasThatRepeatsItsOwnIdIsRefused) {
 
 // Loads one file's text as the language "toy".
 absl::StatusOr<LanguageTable> LoadText(std::string_view text) {
-  const std::string directory = ::testing::TempDir() + "/policy_languages";
-  std::filesystem::remove_all(directory);
-  std::filesystem::create_directories(directory);
-  std::ofstream(directory + "/toy.json") << text;
-  auto table = LanguageTable::Load(directory);
-  std::filesystem::remove_all(directory);
-  return table;
+  const sandglass::testing::TempDir directory;
+  sandglass::testing::WriteFile(directory.Path("toy.json"), std::string(text));
+  return LanguageTable::Load(directory.path());
 }
 
 TEST(LanguageTableLoad, ReadsEveryKey) {

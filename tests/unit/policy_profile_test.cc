@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <set>
@@ -7,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "policy/limit_fields.h"
 #include "policy/profile.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::policy {
 namespace {
@@ -23,30 +23,10 @@ using ::testing::StartsWith;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// A directory with one profile, removed at the end.
-class Directory {
- public:
-  Directory() : path_(::testing::TempDir() + "/policy_profiles") {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
-  void Write(const std::string& name, std::string_view text) const {
-    std::ofstream(path_ + "/" + name) << text;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 absl::StatusOr<std::vector<Profile>> LoadText(std::string_view text,
                                               const std::string& file) {
-  Directory directory;
-  directory.Write(file, text);
+  const sandglass::testing::TempDir directory;
+  sandglass::testing::WriteFile(directory.Path(file), std::string(text));
   return LoadProfiles(directory.path());
 }
 
@@ -221,9 +201,9 @@ TEST(LoadProfiles, FileNameThatIsNoProfileNameIsRefused) {
 }
 
 TEST(LoadProfiles, ProblemsOfAllFilesAreTold) {
-  Directory directory;
-  directory.Write("a.json", "{");
-  directory.Write("b.json", "{}");
+  const sandglass::testing::TempDir directory;
+  sandglass::testing::WriteFile(directory.Path("a.json"), "{");
+  sandglass::testing::WriteFile(directory.Path("b.json"), "{}");
   EXPECT_THAT(
       std::string(LoadProfiles(directory.path()).status().message()),
       AllOf(HasSubstr("/a.json: "), HasSubstr("\n"), HasSubstr("/b.json: ")));

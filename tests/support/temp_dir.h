@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_TESTS_CLIENT_TEMP_DIR_H_
-#define SANDGLASS_TESTS_CLIENT_TEMP_DIR_H_
+#ifndef SANDGLASS_TESTS_SUPPORT_TEMP_DIR_H_
+#define SANDGLASS_TESTS_SUPPORT_TEMP_DIR_H_
 
 #include <stdlib.h>
 
@@ -8,14 +8,14 @@
 #include <iterator>
 #include <string>
 
-namespace sandglass::client {
+namespace sandglass::testing {
 
 // A new directory that goes away with its object. Its path is short enough for
 // a socket's address.
 class TempDir {
  public:
   TempDir() {
-    char name[] = "/tmp/sandglass-client-XXXXXX";
+    char name[] = "/tmp/sandglass-unit-XXXXXX";
     if (mkdtemp(name) != nullptr) path_ = name;
   }
   ~TempDir() {
@@ -43,6 +43,6 @@ inline std::string ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-}  // namespace sandglass::client
+}  // namespace sandglass::testing
 
-#endif  // SANDGLASS_TESTS_CLIENT_TEMP_DIR_H_
+#endif  // SANDGLASS_TESTS_SUPPORT_TEMP_DIR_H_
