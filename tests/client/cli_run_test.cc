@@ -122,12 +122,12 @@ TEST(CliRunTest, InfersTheLanguageFromTheDaemonsTable) {
   WriteFile(daemon.directory().Path("a.py"), "print(1)");
   WriteFile(daemon.directory().Path("tool"), "#!/usr/bin/env bash\n");
   EXPECT_EQ(daemon.RunClient({"run", "a.py"}).exit_code, 0);
-  EXPECT_EQ(daemon.last_request.language(), "python");
+  EXPECT_EQ(daemon.last_request.Get().language(), "python");
   EXPECT_EQ(daemon.RunClient({"run", "tool"}).exit_code, 0);
-  EXPECT_EQ(daemon.last_request.language(), "bash");
+  EXPECT_EQ(daemon.last_request.Get().language(), "bash");
   EXPECT_EQ(daemon.info_calls, 2);
   EXPECT_EQ(daemon.RunClient({"run", "a.py", "-l", "zz"}).exit_code, 0);
-  EXPECT_EQ(daemon.last_request.language(), "zz");
+  EXPECT_EQ(daemon.last_request.Get().language(), "zz");
   EXPECT_EQ(daemon.info_calls, 2);
   const SubprocessResult unknown = daemon.RunClient({"run", "-c", "x"});
   EXPECT_EQ(unknown.exit_code, 125);
@@ -166,7 +166,7 @@ TEST(CliRunTest, SendsAllThatTheCommandLineSays) {
   expected.set_profile("p");
   expected.set_request_id("i");
   (*expected.mutable_labels())["k"] = "v";
-  EXPECT_EQ(daemon.last_request.DebugString(), expected.DebugString());
+  EXPECT_EQ(daemon.last_request.Get().DebugString(), expected.DebugString());
 }
 
 TEST(CliRunTest, PassesItsOwnStdinOnWhenAsked) {
@@ -175,11 +175,11 @@ TEST(CliRunTest, PassesItsOwnStdinOnWhenAsked) {
       daemon.Client({"run", "-l", "py", "-c", "x", "--stdin", "-"});
   options.stdin_text = std::string("a\0b\xff", 4);
   EXPECT_EQ(RunProcess(options).exit_code, 0);
-  EXPECT_EQ(daemon.last_request.stdin(), options.stdin_text);
+  EXPECT_EQ(daemon.last_request.Get().stdin(), options.stdin_text);
   options = daemon.Client({"run", "-l", "py", "-c", "x"});
   options.stdin_text = "not asked for";
   EXPECT_EQ(RunProcess(options).exit_code, 0);
-  EXPECT_EQ(daemon.last_request.stdin(), "");
+  EXPECT_EQ(daemon.last_request.Get().stdin(), "");
 }
 
 TEST(CliRunTest, JsonIsTheResponseAndNothingElse) {

@@ -81,7 +81,7 @@ grpc::Status FakeDaemon::RunCode(grpc::ServerContext*,
                                  v1::RunCodeResponse* response) {
   last_request = *request;
   ++runs;
-  return on_run(*request, *response);
+  return on_run.Get()(*request, *response);
 }
 
 grpc::Status FakeDaemon::StreamRunCode(grpc::ServerContext* context,
@@ -89,19 +89,19 @@ grpc::Status FakeDaemon::StreamRunCode(grpc::ServerContext* context,
                                        StreamWriter* writer) {
   last_request = request->run();
   ++runs;
-  return on_stream(*context, request->run(), *writer);
+  return on_stream.Get()(*context, request->run(), *writer);
 }
 
 grpc::Status FakeDaemon::ListRuns(grpc::ServerContext*,
                                   const v1::ListRunsRequest* request,
                                   v1::ListRunsResponse* response) {
-  return on_list(*request, *response);
+  return on_list.Get()(*request, *response);
 }
 
 grpc::Status FakeDaemon::CancelRun(grpc::ServerContext*,
                                    const v1::CancelRunRequest* request,
                                    v1::CancelRunResponse* response) {
-  return on_cancel(*request, *response);
+  return on_cancel.Get()(*request, *response);
 }
 
 grpc::Status FakeDaemon::GetServerInfo(grpc::ServerContext*,

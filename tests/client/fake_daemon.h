@@ -4,7 +4,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/message.h"
@@ -19,6 +21,25 @@ using testing::TempDir;
 
 using StreamWriter = grpc::ServerWriter<v1::StreamRunCodeResponse>;
 
+// A value that a test and the threads of its server share.
+template <typename T>
+class Shared {
+ public:
+  Shared& operator=(T value) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    value_ = std::move(value);
+    return *this;
+  }
+  T Get() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  T value_;
+};
+
 // A SandboxService on a unix socket in the test's process, whose answers a test
 // sets before it calls. It knows two languages, python and bash.
 class FakeDaemon final : public v1::SandboxService::Service {
@@ -27,20 +48,22 @@ class FakeDaemon final : public v1::SandboxService::Service {
   ~FakeDaemon() override;
 
   // Set before the first call.
-  std::function<grpc::Status(const v1::RunCodeRequest&, v1::RunCodeResponse&)>
+  Shared<std::function<grpc::Status(const v1::RunCodeRequest&,
+                                    v1::RunCodeResponse&)>>
       on_run;
-  std::function<grpc::Status(grpc::ServerContext&, const v1::RunCodeRequest&,
-                             StreamWriter&)>
+  Shared<std::function<grpc::Status(grpc::ServerContext&,
+                                    const v1::RunCodeRequest&, StreamWriter&)>>
       on_stream;
-  std::function<grpc::Status(const v1::ListRunsRequest&, v1::ListRunsResponse&)>
+  Shared<std::function<grpc::Status(const v1::ListRunsRequest&,
+                                    v1::ListRunsResponse&)>>
       on_list;
-  std::function<grpc::Status(const v1::CancelRunRequest&,
-                             v1::CancelRunResponse&)>
+  Shared<std::function<grpc::Status(const v1::CancelRunRequest&,
+                                    v1::CancelRunResponse&)>>
       on_cancel;
 
   // The last request, and how many came; true once a stream saw its client
   // cancel (WaitForCancel).
-  v1::RunCodeRequest last_request;
+  Shared<v1::RunCodeRequest> last_request;
   std::atomic<int> runs{0};
   std::atomic<int> info_calls{0};
   std::atomic<bool> cancelled{false};
