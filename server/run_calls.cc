@@ -11,6 +11,12 @@
 namespace sandglass::server {
 namespace {
 
+// What waits for a slow client is merged up to this, so that a program that
+// writes byte by byte costs no more than one that writes blocks.
+constexpr size_t kMaxChunkBytes = 64 * 1024;
+// Of an event beside its output: the message, its place in the queue.
+constexpr uint64_t kEventBytes = 512;
+
 // The stored answer is shared; a repeat gets a copy that says so.
 absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
   if (!end.joined) return SerializeMessage(*end.response);
@@ -41,7 +47,7 @@ void UnaryRunCall::OnCancel() {
 }
 
 StreamRunCall::~StreamRunCall() {
-  budget_.Give(current_.charged);
+  budget_.Give(current_charged_);
   for (const Event& event : queue_) budget_.Give(event.charged);
 }
 
@@ -56,19 +62,42 @@ void StreamRunCall::OnStarted(const std::string& run_id,
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   event.mutable_started()->set_run_id(run_id);
   *event.mutable_started()->mutable_limits() = ToProto(limits);
-  Push(std::move(event), 0);
+  Push(std::move(event));
 }
 
 void StreamRunCall::OnOutput(Stream stream, std::string_view data,
                              uint64_t offset, absl::Duration since_start) {
-  if (!budget_.Take(data.size())) return;
-  v1::StreamRunCodeResponse event;
-  *event.mutable_since_start() = ToProto(since_start);
-  v1::OutputChunk& chunk = *event.mutable_chunk();
-  chunk.set_stream(static_cast<v1::OutputStream>(stream));
-  chunk.set_data(std::string(data));
-  chunk.set_offset(offset);
-  Push(std::move(event), data.size());
+  const auto kind = static_cast<v1::OutputStream>(stream);
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (broken_ || Extend(kind, data, offset)) return;
+    const uint64_t charge = data.size() + kEventBytes;
+    if (!budget_.Take(charge)) return;
+    Event& event = queue_.emplace_back();
+    event.charged = charge;
+    *event.message.mutable_since_start() = ToProto(since_start);
+    v1::OutputChunk& chunk = *event.message.mutable_chunk();
+    chunk.set_stream(kind);
+    chunk.set_data(std::string(data));
+    chunk.set_offset(offset);
+    step = NextStep();
+  }
+  Take(step);
+}
+
+bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
+                           uint64_t offset) {
+  if (queue_.empty() || !queue_.back().message.has_chunk()) return false;
+  v1::OutputChunk& last = *queue_.back().message.mutable_chunk();
+  if (last.stream() != stream || last.offset() + last.data().size() != offset ||
+      last.data().size() + data.size() > kMaxChunkBytes ||
+      !budget_.Take(data.size())) {
+    return false;
+  }
+  queue_.back().charged += data.size();
+  last.mutable_data()->append(data);
+  return true;
 }
 
 void StreamRunCall::PushOutput(v1::OutputStream stream,
@@ -80,7 +109,7 @@ void StreamRunCall::PushOutput(v1::OutputStream stream,
     chunk.set_stream(stream);
     chunk.set_data(output.data().substr(begin, end - begin));
     chunk.set_offset(offset);
-    Push(std::move(event), 0);
+    Push(std::move(event));
   };
   const uint64_t size = output.data().size();
   const uint64_t head = output.truncated() ? output.head_bytes() : size;
@@ -95,7 +124,7 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
     v1::StreamRunCodeResponse started;
     started.mutable_started()->set_run_id(response.run_id());
     *started.mutable_started()->mutable_limits() = response.limits();
-    Push(std::move(started), 0);
+    Push(std::move(started));
     PushOutput(v1::OUTPUT_STREAM_STDOUT, response.stdout());
     PushOutput(v1::OUTPUT_STREAM_STDERR, response.stderr());
   }
@@ -103,21 +132,16 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
   *result.mutable_since_start() = response.usage().wall_time();
   *result.mutable_result() = response;
   result.mutable_result()->set_replayed(end.joined);
-  Push(std::move(result), 0);
+  Push(std::move(result));
   Close(absl::OkStatus());
 }
 
-void StreamRunCall::Push(v1::StreamRunCodeResponse&& event, uint64_t charged) {
+void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
   Step step;
   {
     absl::MutexLock lock(&mutex_);
-    event.set_sequence(next_sequence_++);
-    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(event);
-    if (broken_ || !bytes.ok()) {
-      budget_.Give(charged);
-      return;
-    }
-    queue_.push_back({*std::move(bytes), charged});
+    if (broken_) return;
+    queue_.push_back({std::move(message), 0});
     step = NextStep();
   }
   Take(step);
@@ -138,8 +162,8 @@ void StreamRunCall::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    budget_.Give(std::exchange(current_.charged, 0));
-    current_.bytes.Clear();
+    budget_.Give(std::exchange(current_charged_, 0));
+    current_.Clear();
     if (!ok) broken_ = true;
     step = NextStep();
   }
@@ -149,10 +173,17 @@ void StreamRunCall::OnWriteDone(bool ok) {
 StreamRunCall::Step StreamRunCall::NextStep() {
   if (writing_ || finished_) return Step::kNothing;
   if (!queue_.empty() && !broken_) {
-    writing_ = true;
-    current_ = std::move(queue_.front());
+    Event& next = queue_.front();
+    next.message.set_sequence(next_sequence_++);
+    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(next.message);
+    current_charged_ = next.charged;
     queue_.pop_front();
-    return Step::kWrite;
+    writing_ = bytes.ok();
+    broken_ = !bytes.ok();
+    if (writing_) {
+      current_ = *std::move(bytes);
+      return Step::kWrite;
+    }
   }
   if (!status_.has_value()) return Step::kNothing;
   finished_ = true;
@@ -163,7 +194,7 @@ StreamRunCall::Step StreamRunCall::NextStep() {
 // After kNothing another thread may have got there already, so nothing of the
 // call is touched; after the other two the flags keep all others away.
 void StreamRunCall::Take(Step step) {
-  if (step == Step::kWrite) StartWrite(&current_.bytes);
+  if (step == Step::kWrite) StartWrite(&current_);
   if (step == Step::kFinish) Finish(FinalStatus());
 }
 

@@ -47,7 +47,7 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
 };
 
 // Bytes that all StreamRunCode calls together hold for clients that read more
-// slowly than their programs write.
+// slowly than their programs write, what each waiting event costs included.
 class StreamBudget {
  public:
   explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
@@ -93,12 +93,14 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override { delete this; }
 
   struct Event {
-    grpc::ByteBuffer bytes;
+    v1::StreamRunCodeResponse message;
     uint64_t charged = 0;  // to the budget
   };
-  // Numbers the event and puts it at the end of the queue.
-  void Push(v1::StreamRunCodeResponse&& event, uint64_t charged)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts the event at the end of the queue.
+  void Push(v1::StreamRunCodeResponse&& message) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds output to the last event that waits, if it goes on where that ends.
+  bool Extend(v1::OutputStream stream, std::string_view data, uint64_t offset)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PushOutput(v1::OutputStream stream, const v1::Output& output)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // No further events; the call ends with `status` when all are written.
@@ -121,7 +123,8 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
-  Event current_;  // belongs to gRPC while writing_
+  grpc::ByteBuffer current_;  // belongs to gRPC while writing_
+  uint64_t current_charged_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sandglass::server

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #include "sandbox/jailed/layout.h"
@@ -32,11 +33,21 @@ bool BecomeInitUid() {
          ::setresuid(kInitUid, kInitUid, kInitUid) == 0;
 }
 
+// For what a kernel may be built without.
+bool ForbidIfThere(const char* sysctl) {
+  return os::WriteControlFile(AT_FDCWD, sysctl, "0") || errno == ENOENT;
+}
+
 bool LimitNamespaces() {
   // The yard's /proc is still in view here; the jail's own will be read-only.
-  // The sysctl is that of the opener's user namespace, which is the jail's.
+  // A sysctl is that of the opener's user namespace, which is the jail's.
   return os::WriteControlFile(AT_FDCWD, "/proc/sys/user/max_user_namespaces",
                               "0") &&
+         // Watching files would reach out of the jail, since it shares those of
+         // the image, and counts against the host's root. The filter refuses
+         // the calls; this holds whatever a filter says.
+         ForbidIfThere("/proc/sys/user/max_inotify_instances") &&
+         ForbidIfThere("/proc/sys/user/max_fanotify_groups") &&
          // Where the whole host runs out of memory, jails go first.
          os::WriteControlFile(AT_FDCWD, "/proc/self/oom_score_adj", "1000") &&
          ::sethostname("sandglass", 9) == 0;

@@ -49,8 +49,11 @@ bool SetRlimits(const internal::StartProgram& request) {
 }
 
 bool SetStdio(const JailFds& fds, bool with_stdin) {
-  // 0 is init's /dev/null already.
-  if (with_stdin && ::dup2(fds.stdin_pipe.program.get(), 0) < 0) return false;
+  // Not init's own /dev/null: the flags of an open file are common to all who
+  // have it.
+  const os::Fd null(with_stdin ? -1 : ::open("/dev/null", O_RDONLY));
+  const int input = with_stdin ? fds.stdin_pipe.program.get() : null.get();
+  if (::dup2(input, 0) < 0) return false;
   return ::dup2(fds.stdout_pipe.program.get(), 1) >= 0 &&
          ::dup2(fds.stderr_pipe.program.get(), 2) >= 0 &&
          ::chdir(kWorkspace) == 0;

@@ -15,6 +15,9 @@
 namespace sandglass::sandbox {
 namespace {
 
+// Enough for hundreds of connections over loopback; on v2 socket memory is part
+// of the group's memory.
+constexpr uint64_t kMostSocketBytes = 16 << 20;
 constexpr uint64_t kCpuPeriodMicros = 100'000;
 
 os::Fd OpenDirectory(const os::Fd& parent, const std::string& name) {
@@ -134,6 +137,12 @@ bool JailCgroup::SetMemory(uint64_t bytes) const {
 }
 
 bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
+  // v1 counts what sockets hold apart from all else, and limits it only if told
+  // to. It has to be told before there is a socket.
+  if (!WriteIfThere(memory_v1_, "memory.kmem.tcp.limit_in_bytes",
+                    std::min(bytes / 4, kMostSocketBytes))) {
+    return false;
+  }
   // ORDER: memory plus swap may never be the smaller of the two.
   if (bytes > in_force_.memory_bytes() && in_force_.memory_bytes() > 0) {
     return WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes) &&

@@ -49,6 +49,11 @@ constexpr const char* kMaskedProcPaths[] = {
     "/proc/scsi",
     "/proc/tty",
     "/proc/sysvipc",
+    // The kernel's command line may hold secrets.
+    "/proc/cmdline",
+    "/proc/bootconfig",
+    "/proc/partitions",
+    "/proc/diskstats",
     "/proc/kcore",
     "/proc/keys",
     "/proc/key-users",

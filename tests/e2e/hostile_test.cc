@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/wait.h"
@@ -135,6 +136,33 @@ TEST_F(Hostile, ADeepDirectoryTreeIsNoTrouble) {
   const RunResult result = Run(request);
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_LT(result.elapsed, absl::Seconds(20));
+}
+
+// Memory that a control group doesn't count by itself.
+TEST_F(Hostile, SocketBuffersAreBounded) {
+  const RunResult result = Run(Python(R"(
+import socket
+server = socket.create_server(('127.0.0.1', 0), backlog=500)
+queued, ends = 0, []
+for _ in range(400):
+    client = socket.create_connection(server.getsockname())
+    peer = server.accept()[0]
+    ends += [client, peer]
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+    client.setblocking(False)
+    try:
+        while True: queued += client.send(bytes(1 << 16))
+    except OSError:
+        pass
+print(queued >> 20)
+)"));
+  // On cgroup v2 they are part of the group's memory, and may end the run.
+  if (result.response.outcome() == v1::OUTCOME_MEMORY_LIMIT) return;
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  int mebibytes = -1;
+  ASSERT_TRUE(absl::SimpleAtoi(result.response.stdout().data(), &mebibytes));
+  EXPECT_GT(mebibytes, 0);
+  EXPECT_LT(mebibytes, 200) << "MiB waited in sockets";
 }
 
 TEST_F(Hostile, TerminalEscapesAreOnlyBytes) {

@@ -264,6 +264,32 @@ TEST_F(Inside, CopiesOfTheHostsFilesKeepTheirTimes) {
   EXPECT_GE(compared, 4U) << out;
 }
 
+// All jails and the host have the files of the image in common.
+TEST_F(Inside, FilesOfTheImageCannotBeWatched) {
+  EXPECT_EQ(Output(Python(R"(
+import ctypes, errno, fcntl, os
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.inotify_init1(0), errno.errorcode[ctypes.get_errno()])
+try:
+    fcntl.fcntl(os.open('/usr/bin', os.O_RDONLY), 1026, 1)  # F_NOTIFY, DN_ACCESS
+except OSError as error:
+    print(errno.errorcode[error.errno])
+# Whatever a filter says, the kernel gives this user namespace none.
+print(open('/proc/sys/user/max_inotify_instances').read().strip())
+)")),
+            "-1 ENOSYS\nEINVAL\n0\n");
+}
+
+// The program's standard input is no open file of init's, whose flags it could
+// change.
+TEST_F(Inside, StandardInputIsTheProgramsOwn) {
+  const std::string set = R"(
+import fcntl, os
+print(fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE, os.read(0, 10))
+)";
+  EXPECT_EQ(Output(Python(set)), "0 b''\n");
+}
+
 TEST_F(Inside, DevHoldsOnlyTheHarmless) {
   const std::string out = Output(Python(R"(
 import os, stat
@@ -303,6 +329,7 @@ def entries(path):
         return []
 for path in ('/proc/kcore', '/proc/keys', '/proc/key-users', '/proc/timer_list',
              '/proc/sched_debug', '/proc/kmsg', '/proc/latency_stats',
+             '/proc/cmdline', '/proc/partitions', '/proc/diskstats',
              '/proc/sysrq-trigger', '/proc/kallsyms', '/proc/kpagecount',
              '/proc/vmallocinfo', '/proc/slabinfo', '/proc/config.gz'):
     if content(path): print('readable', path)

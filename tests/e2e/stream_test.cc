@@ -1,9 +1,12 @@
 // Output as it comes, and what holds of every stream.
 
+#include <algorithm>
 #include <map>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/text.h"
 
 namespace sandglass::testing {
 namespace {
@@ -80,6 +83,29 @@ TEST_F(Stream, CarriesWhatTheAnswerLeavesOut) {
   EXPECT_TRUE(stream.result()->stdout().truncated());
   EXPECT_EQ(stream.Data(v1::OUTPUT_STREAM_STDOUT).size(),
             stream.result()->stdout().total_bytes());
+}
+
+TEST_F(Stream, ManySmallWritesForASlowClientCostLittle) {
+  const auto resident = []() -> uint64_t {
+    return std::stoull(StatusOf(daemon().pid())["VmRSS"]);  // KiB
+  };
+  const uint64_t before = resident();
+  StreamCall call(client().stub(), Python(R"(
+import os, time
+print('ready', flush=True)
+time.sleep(0.5)
+for _ in range(2_000_000): os.write(1, b'x')
+time.sleep(0.5)
+)"));
+  ASSERT_TRUE(call.ReadUntil("ready"));
+  uint64_t highest = 0;
+  // Nobody reads meanwhile.
+  for (int i = 0; i < 30; ++i) {
+    absl::SleepFor(absl::Milliseconds(100));
+    highest = std::max(highest, resident());
+  }
+  EXPECT_LT(highest, before + (32 << 10)) << "KiB, for 2 MB of output";
+  EXPECT_THAT(call.Finish(), IsOk());
 }
 
 TEST_F(Stream, TheTailBeforeADeathIsThere) {
