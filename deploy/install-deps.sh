@@ -1,11 +1,12 @@
 #!/bin/bash
 # Installs the Debian 12 packages that Sandglass needs.
 #
-#   sudo deploy/install-deps.sh [--run|--build|--test]
+#   sudo deploy/install-deps.sh [--run|--build|--test|--list-run]
 #
 #   --run    what the programs need to run, and the languages they serve
 #   --build  also what building them needs (the default)
 #   --test   also what tests, style checks and the benchmark need
+#   --list-run   only print the names that --run stands for
 #
 # Does nothing, fast, when everything is there.
 set -euo pipefail
@@ -66,7 +67,7 @@ TEST_PACKAGES=(
 declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
 
 usage() {
-  say "usage: sudo $0 [--run|--build|--test]"
+  say "usage: sudo $0 [--run|--build|--test|--list-run]"
 }
 
 # Prints the packages among the arguments that are not installed.
@@ -109,6 +110,7 @@ main() {
     --run) ;;
     --build) packages+=("${BUILD_PACKAGES[@]}") ;;
     --test) packages+=("${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
+    --list-run) printf '%s\n' "${RUN_PACKAGES[@]}"; exit 0 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac

@@ -16,6 +16,7 @@
 # host's.
 set -euo pipefail
 source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/debian_tree.sh"
 
 tree=''
 keep=no
@@ -32,29 +33,6 @@ clean_up() {
     rm -rf --one-file-system "$tree"
   fi
   exit "$code"
-}
-
-# This machine's Debian sources, one "deb" line each.
-debian_sources() {
-  # shellcheck disable=SC2016 # apt's own variables
-  apt-get indextargets \
-    --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-    'Created-By: Packages' 'Origin: Debian' | sort -u
-}
-
-# This machine's way to reach them: proxies, certificates, retries, clocks.
-apt_options() {
-  apt-config dump | grep -E '^Acquire::(https?::|Retries|Check-)' || true
-}
-
-make_tree() {
-  local sources=$tree.list options=$tree.apt.conf code=0
-  debian_sources >"$sources"
-  [[ -s $sources ]] || die "apt knows no Debian source here; run 'apt-get update' first"
-  apt_options >"$options"
-  mmdebstrap --variant=minbase --aptopt="$options" bookworm "$tree" "$sources" || code=$?
-  rm -f "$sources" "$options"
-  return "$code"
 }
 
 # Certificates of this machine's own, under the names that fit the tree.
@@ -154,7 +132,7 @@ main() {
   # apt downloads as a user of its own.
   chmod 755 "$tree"
 
-  run_step 'Making a bare Debian 12' "$tree.log" make_tree ||
+  run_step 'Making a bare Debian 12' "$tree.log" debian_tree "$tree" ||
     die "no tree could be made; see above"
   rm -f "$tree.log"
   copy_certificates
