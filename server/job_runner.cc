@@ -56,8 +56,13 @@ class Run {
 
   // One run, top to bottom.
   absl::StatusOr<JobResult> Execute() {
-    if (absl::Status status = Acquire(); !status.ok()) return status;
-    if (absl::Status status = AwaitStart(); !status.ok()) return status;
+    began_ = Now();
+    // A jail that was made ahead may die as it is given out. Nothing has run in
+    // it, so the next does as well; each try uses one up.
+    while (!started_) {
+      if (absl::Status status = Acquire(); !status.ok()) return status;
+      if (absl::Status status = AwaitStart(); !status.ok()) return status;
+    }
     if (absl::Status status = AwaitEnd(); !status.ok()) return status;
     if (absl::Status status = Drain(); !status.ok()) return status;
     CollectFacts();
@@ -73,13 +78,15 @@ class Run {
   };
 
   absl::Status Acquire() {
-    began_ = Now();
+    gone_ = false;
     absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
         job_.template_name, job_.limits, absl::Now() + kSetupTimeout);
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
     // Sent before the jail is ready: init takes it up without a round trip.
-    return jail_->StartProgram(MakeProgram());
+    const absl::Status sent = jail_->StartProgram(MakeProgram());
+    gone_ = absl::IsUnavailable(sent);
+    return gone_ ? absl::OkStatus() : sent;
   }
 
   sandbox::ProgramSpec MakeProgram() const {
@@ -115,12 +122,14 @@ class Run {
       }
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
+    if (started_) return absl::OkStatus();
     // Init died before the program lived. A memory limit that is too small even
     // for that is the caller's; all else is ours.
-    if (!started_ && !jail_->SawOomKill()) {
+    if (jail_->SawOomKill()) {
+      MarkStarted(Now());
+    } else if (!jail_->made_ahead()) {
       return absl::InternalError("the jail's init died during set-up");
     }
-    if (!started_) MarkStarted(Now());
     return absl::OkStatus();
   }
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/text.h"
 #include "tests/support/wait.h"
@@ -264,7 +265,9 @@ TEST_F(Posture, TheProgramsGroupsAreItsOwnAndLimited) {
   bool memory_limited = false;
   bool pids_limited = false;
   for (const std::string& group : own) {
-    const std::string directory = GroupDirectory(group);
+    // On v2 the program is in jail-N/run and the limits are the jail's.
+    const std::string directory{
+        absl::StripSuffix(GroupDirectory(group), "/run")};
     if (directory.empty()) continue;
     std::error_code error;
     for (const char* file : {"memory.max", "memory.limit_in_bytes"}) {
