@@ -36,13 +36,14 @@ std::string HowToStart(const Address& address) {
                       VisibleText(address.text));
 }
 
+// Empty when the group has none.
 std::string GroupName(gid_t gid) {
   group entry = {};
   group* found = nullptr;
-  // Room for a group of some thousand members; a larger one gets its number.
+  // Room for a group of some thousand members; a larger one counts as unnamed.
   std::vector<char> buffer(64 * 1024);
   getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found);
-  return found != nullptr ? VisibleText(entry.gr_name) : absl::StrCat(gid);
+  return found != nullptr ? VisibleText(entry.gr_name) : "";
 }
 
 std::string ErrorWords(int error) {
@@ -58,6 +59,13 @@ std::string WhyDenied(const Address& address) {
                         " and may not look into the socket's directory");
   }
   const std::string name = GroupName(info.st_gid);
+  // By default the group is a number that no account has: nobody can join it.
+  if (name.empty()) {
+    return absl::StrCat(
+        "you are uid ", geteuid(),
+        " and the socket is for root only; use sudo, or start the daemon with "
+        "--config FILE that has {\"socket\": {\"group\": \"YOUR_GROUP\"}}");
+  }
   return absl::StrCat("you are uid ", geteuid(), "; the socket is group ", name,
                       "; join it with: sudo usermod -aG ", name,
                       " \"$USER\", then log in again");

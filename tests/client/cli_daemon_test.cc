@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -118,8 +119,8 @@ TEST(CliNoDaemonTest, ADaemonThatAcceptsNobodyIsGivenUpOn) {
   EXPECT_THAT(result.err, HasSubstr("did not take the connection within 2s"));
 }
 
-TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
-  FakeDaemon daemon;
+// Asks for `info` as somebody who may not connect; "UID" for its number.
+std::string AskDenied(FakeDaemon& daemon) {
   chmod(daemon.directory().path().c_str(), 0755);
   chmod(daemon.socket_path().c_str(), 0600);
   SubprocessOptions options = daemon.Client({"info"});
@@ -139,10 +140,27 @@ TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
   }
   const SubprocessResult result = RunProcess(options);
   EXPECT_EQ(result.exit_code, 125);
-  EXPECT_THAT(result.err,
-              HasSubstr("permission denied at " + daemon.address() +
-                        ": you are uid " + uid + "; the socket is group "));
   EXPECT_EQ(result.err.find('\n'), result.err.size() - 1);
+  return absl::StrReplaceAll(result.err,
+                             {{absl::StrCat("uid ", uid), "uid UID"}});
+}
+
+TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
+  FakeDaemon daemon;
+  EXPECT_THAT(AskDenied(daemon),
+              HasSubstr("permission denied at " + daemon.address() +
+                        ": you are uid UID; the socket is group "));
+}
+
+TEST(CliNoDaemonTest, AGroupWithoutANameCannotBeJoined) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give the socket away";
+  FakeDaemon daemon;
+  ASSERT_EQ(chown(daemon.socket_path().c_str(), 0, 1879048191), 0);
+  const std::string text = AskDenied(daemon);
+  EXPECT_THAT(text, HasSubstr("you are uid UID and the socket is for root "
+                              "only; use sudo, or start the daemon with "
+                              "--config FILE that has {\"socket\": "));
+  EXPECT_EQ(text.find("usermod"), std::string::npos);
 }
 
 TEST(CliNoDaemonTest, ABadAddressIsAUsageError) {
