@@ -28,12 +28,13 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 constexpr size_t kMessageSlackBytes = 1 << 20;
 
 std::string HowToStart(const Address& address) {
-  if (address.text == kDefaultAddress) {
-    return "start one with: sudo sandglassd (from the source tree: sudo "
-           "./deploy/quickstart.sh)";
-  }
-  return absl::StrCat("start one with: sudo sandglassd --listen ",
-                      VisibleText(address.text));
+  const std::string listen =
+      address.text == kDefaultAddress
+          ? ""
+          : absl::StrCat(" --listen ", VisibleText(address.text));
+  return absl::StrCat("start one with: sudo sandglassd", listen,
+                      " (from the source tree: sudo ./build/bin/sandglassd",
+                      listen, ")");
 }
 
 // Empty when the group has none.

@@ -60,7 +60,10 @@ TEST(CliNoDaemonTest, AMissingSocketIsOneLineAtOnce) {
               absl::StrCat("sandglass: no daemon at ", address,
                            " (no such socket); start one with: sudo sandglassd "
                            "--listen ",
-                           address, "\n"));
+                           address,
+                           " (from the source tree: sudo "
+                           "./build/bin/sandglassd --listen ",
+                           address, ")\n"));
   }
   // Loosely: nobody waited for a backoff.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
