@@ -95,7 +95,8 @@ absl::Status Explain(const Address& address, int error) {
         absl::StrCat("no daemon", at, " (connection refused: ",
                      is_unix ? "the socket is there but nobody listens"
                              : "nobody listens on that port",
-                     "); ", HowToStart(address)));
+                     "; a daemon that is ending takes no new connections); ",
+                     HowToStart(address)));
   }
   if (error == ETIMEDOUT || error == EAGAIN) {
     return absl::UnavailableError(
