@@ -128,8 +128,8 @@ class RunFlags {
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "
                  "the first too");
     app.add_flag("--json", options_.json,
-                 "Print the response as proto JSON (lowerCamelCase) and "
-                 "nothing else");
+                 "Print the response as proto JSON (lowerCamelCase; output, "
+                 "file paths and contents are base64) and nothing else");
     app.add_flag("--no-stream", no_stream_,
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,
