@@ -286,7 +286,6 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                    kDefaultAddress, ")"));
   address->type_name("ADDR");
   app.fallthrough();
-  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
   CLI::App* run = app.add_subcommand(
       "run", "Run a program; what follows -- are its arguments");
@@ -318,6 +317,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::App* kill = app.add_subcommand("kill", "Stop a run");
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
   kill_id->required()->expected(1);
+
+  // Only now: a subcommand would have taken it over.
+  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
   // CLI11 takes the arguments last first.
   std::reverse(arguments.begin(), arguments.end());

@@ -151,6 +151,14 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
     EXPECT_THAT(parsed.text, HasSubstr("124      TIMEOUT"));
     EXPECT_THAT(parsed.text, HasSubstr("sandglass run hello.py"));
   }
+  // The others are about no program.
+  for (const char* command : {"info", "languages", "ps", "kill"}) {
+    const ParsedCommandLine parsed = ParseCommandLine({command, "--help"}, "");
+    EXPECT_EQ(parsed.exit_code, 0);
+    EXPECT_THAT(parsed.text, HasSubstr(command));
+    EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("TIMEOUT")));
+    EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("hello.py")));
+  }
   const ParsedCommandLine version = ParseCommandLine({"--version"}, "");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.text, ::testing::StartsWith("sandglass "));
