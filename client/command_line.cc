@@ -7,8 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/address.h"
 #include "client/exit_codes.h"
 #include "client/terminal_filter.h"
@@ -110,9 +112,9 @@ class RunFlags {
                      "Where to write them (default: .; with --json only when "
                      "given)",
                      "DIR");
-    timeout_ = Add("--timeout", "Wall time limit", "5s");
-    memory_ = Add("--memory", "Memory limit", "256M");
-    cpu_time_ = Add("--cpu-time", "Processor time limit", "2s");
+    timeout_ = Add("--timeout", "Wall time limit, such as 5s", "TIME");
+    memory_ = Add("--memory", "Memory limit, such as 256M", "SIZE");
+    cpu_time_ = Add("--cpu-time", "Processor time limit, such as 2s", "TIME");
     pids_ = Add("--pids", "Most processes and threads at once", "N");
     profile_ = Add("--profile", "Profile (default: default)", "NAME");
     labels_ = AddMany("--label", "A mark that ps shows", "K=V");
@@ -259,6 +261,19 @@ ParsedCommandLine UsageError(absl::string_view message) {
   return parsed;
 }
 
+// What to say of words that no option takes.
+std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
+                       bool is_run) {
+  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  if (!is_run || extra.empty() || absl::StartsWith(extra[0], "-")) {
+    return error.what();
+  }
+  return absl::StrCat(
+      "unexpected '", extra[0],
+      "'; program arguments go after --: sandglass run FILE -- ",
+      absl::StrJoin(extra, " "));
+}
+
 }  // namespace
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
@@ -325,6 +340,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError& error) {
+    return UsageError(ExtraWords(error, app, run->parsed()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return UsageError(error.what());
     std::ostringstream out;

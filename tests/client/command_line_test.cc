@@ -108,7 +108,9 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{}, "give a command"},
       {{"frob"}, "frob"},
       {{"run"}, "give a FILE"},
-      {{"run", "a.py", "b.py"}, "b.py"},
+      {{"run", "a.py", "b.py", "c"},
+       "unexpected 'b.py'; program arguments go after --: sandglass run FILE "
+       "-- b.py c"},
       {{"run", "a.py", "-c", "x"}, "exclude each other"},
       {{"run", "-", "--stdin", "-"}, "standard input"},
       {{"run", "a", "--bogus"}, "--bogus"},
