@@ -109,7 +109,8 @@ class RunFlags {
                      "[REMOTE=]LOCAL");
     fetch_ = AddMany("--fetch", "Bring files back from /workspace", "GLOB");
     fetch_dir_ = Add("--fetch-dir",
-                     "Where to write them (default: .; with --json only when "
+                     "Where to write them, over files that are there (default: "
+                     ". where no file is replaced; with --json only when "
                      "given)",
                      "DIR");
     timeout_ = Add("--timeout", "Wall time limit, such as 5s", "TIME");
