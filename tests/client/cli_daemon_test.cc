@@ -250,10 +250,15 @@ TEST(CliKillTest, TellsWhatBecameOfTheRun) {
       return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such run");
     }
     response.mutable_run()->set_run_id(request.run_id());
-    const bool done = request.run_id() == "r-done";
-    response.mutable_run()->set_state(done ? v1::RUN_STATE_FINISHED
-                                           : v1::RUN_STATE_RUNNING);
-    if (done) response.mutable_run()->set_outcome(v1::OUTCOME_OK);
+    response.mutable_run()->set_state(request.run_id() == "r-1"
+                                          ? v1::RUN_STATE_RUNNING
+                                          : v1::RUN_STATE_FINISHED);
+    if (request.run_id() == "r-done") {
+      response.mutable_run()->set_outcome(v1::OUTCOME_OK);
+    }
+    if (request.run_id() == "r-killed") {
+      response.mutable_run()->set_outcome(v1::OUTCOME_CANCELLED);
+    }
     return grpc::Status::OK;
   };
   SubprocessResult result = daemon.RunClient({"kill", "r-1"});
@@ -262,6 +267,9 @@ TEST(CliKillTest, TellsWhatBecameOfTheRun) {
   result = daemon.RunClient({"kill", "r-done"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out, "run r-done had ended already: OK\n");
+  result = daemon.RunClient({"kill", "r-killed"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "run r-killed has ended: CANCELLED\n");
   result = daemon.RunClient({"kill", "r-none"});
   EXPECT_EQ(result.exit_code, 125);
   EXPECT_EQ(result.err,
