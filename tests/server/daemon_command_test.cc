@@ -14,7 +14,6 @@ namespace sandglass::server {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Ended {
@@ -36,6 +35,20 @@ Ended Daemon(const std::string& arguments) {
   }
   ended.status = WEXITSTATUS(::pclose(pipe));
   return ended;
+}
+
+TEST(DaemonCommand, BadUsageIsOneLineAndAnExitStatusOfOurs) {
+  for (const char* arguments : {"--bogus", "--config", "word"}) {
+    const Ended ended = Daemon(arguments);
+    EXPECT_EQ(ended.status, 78) << arguments;
+    EXPECT_THAT(ended.output, StartsWith("sandglassd: "));
+    EXPECT_THAT(ended.output, HasSubstr("(see sandglassd --help)"));
+    EXPECT_EQ(ended.output.find('\n'), ended.output.size() - 1);
+  }
+  const Ended help = Daemon("--help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.output, HasSubstr("--sweep"));
+  EXPECT_EQ(Daemon("--version").status, 0);
 }
 
 TEST(DaemonCommand, ACgroupParentThatIsNotThereIsRefused) {
