@@ -93,10 +93,9 @@ run_demos() {
 how_to_go_on() {
   if [[ $keep == yes ]]; then
     cat <<TEXT
-The daemon keeps running as process $daemon. In this shell (as root):
-  export SANDGLASS_ADDRESS=$1
-  build/bin/sandglass run -c 'print(6 * 7)' --lang python
-  build/bin/sandglass info
+The daemon keeps running as process $daemon. From $SANDGLASS_ROOT:
+  sudo build/bin/sandglass --address $1 run -c 'print(6 * 7)' --lang python
+  sudo build/bin/sandglass --address $1 info
 Stop it and tidy up:
   sudo kill $daemon; sleep 1
   sudo build/bin/sandglassd --sweep --state-dir $state/state; sudo rm -rf $state
