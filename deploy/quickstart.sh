@@ -53,6 +53,11 @@ clean_up() {
   exit "$code"
 }
 
+interrupted() {
+  say "${0##*/}: interrupted; run it again to go on where it stopped" >&2
+  exit "$1"
+}
+
 start_daemon() {
   local address=$1 deadline
   # A process group of its own: Ctrl-C here is for this script, which then
@@ -126,10 +131,10 @@ main() {
   need_debian_12
 
   trap clean_up EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM HUP
+  trap 'interrupted 130' INT
+  trap 'interrupted 143' TERM HUP
 
-  "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
+  run_waiting "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
   build_preset release "$SANDGLASS_ROOT/build" sandglassd sandglass-spawner sandglass
 
   local base=/tmp
