@@ -128,6 +128,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     return Fail(root, kExitBadConfig);
   }
   RaiseOpenFiles();
+  if (const std::string others = OtherWriters(config.policy_dir);
+      !others.empty()) {
+    Log(LogLevel::kWarning, "policy_dir_writable",
+        {{"policy_dir", config.policy_dir}, {"by", others}});
+  }
 
   if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
     return Fail(made, 1);
