@@ -254,11 +254,13 @@ class RunFlags {
       *labels_, *request_id_, *repeat_;
 };
 
-ParsedCommandLine UsageError(absl::string_view message) {
+// `command` is whose help would have said it, empty or "run ".
+ParsedCommandLine UsageError(absl::string_view message,
+                             absl::string_view command = "") {
   ParsedCommandLine parsed;
   parsed.exit_code = kExitError;
   parsed.text = absl::StrCat("sandglass: ", VisibleText(message),
-                             " (see sandglass --help)\n");
+                             " (see sandglass ", command, "--help)\n");
   return parsed;
 }
 
@@ -342,9 +344,12 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError& error) {
-    return UsageError(ExtraWords(error, app, run->parsed()));
+    return UsageError(ExtraWords(error, app, run->parsed()),
+                      run->parsed() ? "run " : "");
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return UsageError(error.what());
+    if (error.get_exit_code() != 0) {
+      return UsageError(error.what(), run->parsed() ? "run " : "");
+    }
     std::ostringstream out;
     app.exit(error, out, out);
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
@@ -359,7 +364,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
         run_flags.Take(std::move(after_dashes));
-    if (!options.ok()) return UsageError(options.status().message());
+    if (!options.ok()) return UsageError(options.status().message(), "run ");
     line.command = *std::move(options);
   } else if (info->parsed()) {
     line.command = info_options;

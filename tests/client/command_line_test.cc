@@ -107,10 +107,13 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{}, "give a command"},
       {{"frob"}, "frob"},
+      {{"ps", "frob"}, "(see sandglass --help)"},
+      {{"run", "a", "--repeat"}, "(see sandglass run --help)"},
+      {{"run", "a", "--pids", "x"}, "(see sandglass run --help)"},
       {{"run"}, "give a FILE"},
       {{"run", "a.py", "b.py", "c"},
        "unexpected 'b.py'; program arguments go after --: sandglass run FILE "
-       "-- b.py c"},
+       "-- b.py c (see sandglass run --help)"},
       {{"run", "a.py", "-c", "x"}, "exclude each other"},
       {{"run", "-", "--stdin", "-"}, "standard input"},
       {{"run", "a", "--bogus"}, "--bogus"},
