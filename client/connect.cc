@@ -91,12 +91,12 @@ absl::Status Explain(const Address& address, int error) {
         "no daemon", at, " (that is not a socket); ", HowToStart(address)));
   }
   if (error == ECONNREFUSED) {
-    return absl::UnavailableError(
-        absl::StrCat("no daemon", at, " (connection refused: ",
-                     is_unix ? "the socket is there but nobody listens"
-                             : "nobody listens on that port",
-                     "; a daemon that is ending takes no new connections); ",
-                     HowToStart(address)));
+    return absl::UnavailableError(absl::StrCat(
+        "no daemon", at, " (connection refused: ",
+        is_unix ? "the socket is there but nobody listens; a daemon that "
+                  "is ending takes no new connections"
+                : "nobody listens on that port",
+        "); ", HowToStart(address)));
   }
   if (error == ETIMEDOUT || error == EAGAIN) {
     return absl::UnavailableError(

@@ -103,10 +103,10 @@ TEST(CliNoDaemonTest, AClosedPortIsRefused) {
   // Port 1 is privileged and nothing of ours listens there.
   const SubprocessResult result = RunAt("127.0.0.1:1", "info");
   EXPECT_EQ(result.exit_code, 125);
-  EXPECT_THAT(result.err,
-              HasSubstr("(connection refused: nobody listens on "
-                        "that port; a daemon that is ending takes no "
-                        "new connections); start one with"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr(
+          "(connection refused: nobody listens on that port); start one with"));
 }
 
 TEST(CliNoDaemonTest, ADaemonThatAcceptsNobodyIsGivenUpOn) {
