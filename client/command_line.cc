@@ -7,8 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/address.h"
 #include "client/exit_codes.h"
 #include "client/terminal_filter.h"
@@ -107,12 +109,13 @@ class RunFlags {
                      "[REMOTE=]LOCAL");
     fetch_ = AddMany("--fetch", "Bring files back from /workspace", "GLOB");
     fetch_dir_ = Add("--fetch-dir",
-                     "Where to write them (default: .; with --json only when "
+                     "Where to write them, over files that are there (default: "
+                     ". where no file is replaced; with --json only when "
                      "given)",
                      "DIR");
-    timeout_ = Add("--timeout", "Wall time limit", "5s");
-    memory_ = Add("--memory", "Memory limit", "256M");
-    cpu_time_ = Add("--cpu-time", "Processor time limit", "2s");
+    timeout_ = Add("--timeout", "Wall time limit, such as 5s", "TIME");
+    memory_ = Add("--memory", "Memory limit, such as 256M", "SIZE");
+    cpu_time_ = Add("--cpu-time", "Processor time limit, such as 2s", "TIME");
     pids_ = Add("--pids", "Most processes and threads at once", "N");
     profile_ = Add("--profile", "Profile (default: default)", "NAME");
     labels_ = AddMany("--label", "A mark that ps shows", "K=V");
@@ -128,8 +131,8 @@ class RunFlags {
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "
                  "the first too");
     app.add_flag("--json", options_.json,
-                 "Print the response as proto JSON (lowerCamelCase) and "
-                 "nothing else");
+                 "Print the response as proto JSON (lowerCamelCase; output, "
+                 "file paths and contents are base64) and nothing else");
     app.add_flag("--no-stream", no_stream_,
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,
@@ -251,12 +254,27 @@ class RunFlags {
       *labels_, *request_id_, *repeat_;
 };
 
-ParsedCommandLine UsageError(absl::string_view message) {
+// `command` is whose help would have said it, empty or "run ".
+ParsedCommandLine UsageError(absl::string_view message,
+                             absl::string_view command = "") {
   ParsedCommandLine parsed;
   parsed.exit_code = kExitError;
   parsed.text = absl::StrCat("sandglass: ", VisibleText(message),
-                             " (see sandglass --help)\n");
+                             " (see sandglass ", command, "--help)\n");
   return parsed;
+}
+
+// What to say of words that no option takes.
+std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
+                       bool is_run) {
+  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  if (!is_run || extra.empty() || absl::StartsWith(extra[0], "-")) {
+    return error.what();
+  }
+  return absl::StrCat(
+      "unexpected '", extra[0],
+      "'; program arguments go after --: sandglass run FILE -- ",
+      absl::StrJoin(extra, " "));
 }
 
 }  // namespace
@@ -286,7 +304,6 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                    kDefaultAddress, ")"));
   address->type_name("ADDR");
   app.fallthrough();
-  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
   CLI::App* run = app.add_subcommand(
       "run", "Run a program; what follows -- are its arguments");
@@ -319,12 +336,20 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
   kill_id->required()->expected(1);
 
+  // Only now: a subcommand would have taken it over.
+  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
+
   // CLI11 takes the arguments last first.
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError& error) {
+    return UsageError(ExtraWords(error, app, run->parsed()),
+                      run->parsed() ? "run " : "");
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return UsageError(error.what());
+    if (error.get_exit_code() != 0) {
+      return UsageError(error.what(), run->parsed() ? "run " : "");
+    }
     std::ostringstream out;
     app.exit(error, out, out);
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
@@ -339,7 +364,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
         run_flags.Take(std::move(after_dashes));
-    if (!options.ok()) return UsageError(options.status().message());
+    if (!options.ok()) return UsageError(options.status().message(), "run ");
     line.command = *std::move(options);
   } else if (info->parsed()) {
     line.command = info_options;

@@ -28,21 +28,23 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 constexpr size_t kMessageSlackBytes = 1 << 20;
 
 std::string HowToStart(const Address& address) {
-  if (address.text == kDefaultAddress) {
-    return "start one with: sudo sandglassd (from the source tree: sudo "
-           "./deploy/quickstart.sh)";
-  }
-  return absl::StrCat("start one with: sudo sandglassd --listen ",
-                      VisibleText(address.text));
+  const std::string listen =
+      address.text == kDefaultAddress
+          ? ""
+          : absl::StrCat(" --listen ", VisibleText(address.text));
+  return absl::StrCat("start one with: sudo sandglassd", listen,
+                      " (from the source tree: sudo ./build/bin/sandglassd",
+                      listen, ")");
 }
 
+// Empty when the group has none.
 std::string GroupName(gid_t gid) {
   group entry = {};
   group* found = nullptr;
-  // Room for a group of some thousand members; a larger one gets its number.
+  // Room for a group of some thousand members; a larger one counts as unnamed.
   std::vector<char> buffer(64 * 1024);
   getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found);
-  return found != nullptr ? VisibleText(entry.gr_name) : absl::StrCat(gid);
+  return found != nullptr ? VisibleText(entry.gr_name) : "";
 }
 
 std::string ErrorWords(int error) {
@@ -58,6 +60,13 @@ std::string WhyDenied(const Address& address) {
                         " and may not look into the socket's directory");
   }
   const std::string name = GroupName(info.st_gid);
+  // By default the group is a number that no account has: nobody can join it.
+  if (name.empty()) {
+    return absl::StrCat(
+        "you are uid ", geteuid(),
+        " and the socket is for root only; use sudo, or start the daemon with "
+        "--config FILE that has {\"socket\": {\"group\": \"YOUR_GROUP\"}}");
+  }
   return absl::StrCat("you are uid ", geteuid(), "; the socket is group ", name,
                       "; join it with: sudo usermod -aG ", name,
                       " \"$USER\", then log in again");
@@ -82,11 +91,12 @@ absl::Status Explain(const Address& address, int error) {
         "no daemon", at, " (that is not a socket); ", HowToStart(address)));
   }
   if (error == ECONNREFUSED) {
-    return absl::UnavailableError(
-        absl::StrCat("no daemon", at, " (connection refused: ",
-                     is_unix ? "the socket is there but nobody listens"
-                             : "nobody listens on that port",
-                     "); ", HowToStart(address)));
+    return absl::UnavailableError(absl::StrCat(
+        "no daemon", at, " (connection refused: ",
+        is_unix ? "the socket is there but nobody listens; a daemon that "
+                  "is ending takes no new connections"
+                : "nobody listens on that port",
+        "); ", HowToStart(address)));
   }
   if (error == ETIMEDOUT || error == EAGAIN) {
     return absl::UnavailableError(

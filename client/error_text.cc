@@ -46,11 +46,18 @@ std::string Indented(absl::string_view text) {
   return out;
 }
 
-void AppendDetail(const google::protobuf::Any& any, std::string& out) {
+// Leaves out what `message`, printed above, says already.
+void AppendDetail(const google::protobuf::Any& any, const std::string& message,
+                  std::string& out) {
   if (any.Is<google::rpc::BadRequest>()) {
     google::rpc::BadRequest bad;
     if (!any.UnpackTo(&bad)) return;
     for (const auto& violation : bad.field_violations()) {
+      if (bad.field_violations_size() == 1 &&
+          message ==
+              absl::StrCat(violation.field(), ": ", violation.description())) {
+        continue;
+      }
       absl::StrAppend(&out, "  ", VisibleText(violation.field()), ": ",
                       Indented(violation.description()), "\n");
     }
@@ -90,7 +97,7 @@ std::string RpcErrorText(const grpc::Status& status,
   google::rpc::Status rich;
   if (rich.ParseFromString(status.error_details())) {
     for (const google::protobuf::Any& any : rich.details()) {
-      AppendDetail(any, out);
+      AppendDetail(any, status.error_message(), out);
     }
   }
   return out;

@@ -57,14 +57,20 @@ absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name) {
   return fd;
 }
 
-absl::Status CheckTarget(int directory, const std::string& name) {
+absl::Status CheckTarget(int directory, const std::string& name,
+                         FetchWriter::Existing existing) {
   struct stat info = {};
   if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
     return absl::ErrnoToStatus(errno,
                                absl::StrCat("cannot look at '", name, "'"));
   }
-  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+  if (S_ISREG(info.st_mode)) {
+    if (existing == FetchWriter::Existing::kReplace) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        "it is there already; to replace it name its directory with "
+        "--fetch-dir");
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "'", name, "' is there already and is ",
       S_ISLNK(info.st_mode) ? "a symbolic link" : "not a regular file",
@@ -75,8 +81,9 @@ absl::Status CheckTarget(int directory, const std::string& name) {
 // renamed over it. The rename replaces a link that someone plants meanwhile,
 // and never follows it.
 absl::Status PlaceFile(int directory, const std::string& name,
-                       const v1::OutputFile& file) {
-  absl::Status checked = CheckTarget(directory, name);
+                       const v1::OutputFile& file,
+                       FetchWriter::Existing existing) {
+  absl::Status checked = CheckTarget(directory, name, existing);
   if (!checked.ok()) return checked;
   const std::string temporary =
       absl::StrCat(".sandglass-fetch-", getpid(), ".tmp");
@@ -125,7 +132,8 @@ absl::Status CheckFetchPath(absl::string_view path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FetchWriter> FetchWriter::Open(const std::string& directory) {
+absl::StatusOr<FetchWriter> FetchWriter::Open(const std::string& directory,
+                                              Existing existing) {
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot make the --fetch-dir '", directory, "'"));
@@ -136,7 +144,7 @@ absl::StatusOr<FetchWriter> FetchWriter::Open(const std::string& directory) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot open the --fetch-dir '", directory, "'"));
   }
-  return FetchWriter(std::move(fd));
+  return FetchWriter(std::move(fd), existing);
 }
 
 absl::Status FetchWriter::Write(const v1::OutputFile& file) const {
@@ -156,7 +164,7 @@ absl::Status FetchWriter::Write(const v1::OutputFile& file) const {
     held = *std::move(next);
     directory = held.get();
   }
-  return PlaceFile(directory, name, file);
+  return PlaceFile(directory, name, file, existing_);
 }
 
 }  // namespace sandglass::client

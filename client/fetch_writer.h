@@ -16,20 +16,26 @@ namespace sandglass::client {
 // of the directory or through a symbolic link.
 class FetchWriter {
  public:
+  // What becomes of a regular file that is there already.
+  enum class Existing { kKeep, kReplace };
+
   // Opens `directory`; makes it when it is missing (its parent must be there).
-  static absl::StatusOr<FetchWriter> Open(const std::string& directory);
+  static absl::StatusOr<FetchWriter> Open(const std::string& directory,
+                                          Existing existing);
 
   // Writes one file, making its parent directories. An existing regular file
-  // is replaced as a whole; the mode keeps the permission bits of `file`
-  // except set-id, sticky and writing by others, less the umask. Fails
-  // without a trace for an unsafe path (CheckFetchPath), when a component of
-  // the path is a symbolic link or the target is no regular file, and when
-  // the daemon could not bring the file back (`file.error`).
+  // is replaced as a whole or, with kKeep, is an error; the mode keeps the
+  // permission bits of `file` except set-id, sticky and writing by others, less
+  // the umask. Fails without a trace for an unsafe path (CheckFetchPath), when
+  // a component of the path is a symbolic link or the target is no regular
+  // file, and when the daemon could not bring the file back (`file.error`).
   absl::Status Write(const v1::OutputFile& file) const;
 
  private:
-  explicit FetchWriter(UniqueFd directory) : directory_(std::move(directory)) {}
+  FetchWriter(UniqueFd directory, Existing existing)
+      : directory_(std::move(directory)), existing_(existing) {}
   UniqueFd directory_;
+  Existing existing_;
 };
 
 // OK for a relative path of plain components: not empty, no "..", ".", empty

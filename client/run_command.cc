@@ -158,8 +158,12 @@ int RunCommand(const std::string& address, const RunOptions& options) {
   if (!request.ok()) return Fail(request.status());
   std::optional<FetchWriter> writer;
   if (!options.fetch.empty() && (!options.json || options.fetch_dir)) {
+    // With globs the program chooses the names: it must not choose which
+    // files of a directory that nobody named are lost.
     absl::StatusOr<FetchWriter> opened =
-        FetchWriter::Open(options.fetch_dir.value_or("."));
+        FetchWriter::Open(options.fetch_dir.value_or("."),
+                          options.fetch_dir ? FetchWriter::Existing::kReplace
+                                            : FetchWriter::Existing::kKeep);
     if (!opened.ok()) return Fail(opened.status());
     writer = *std::move(opened);
   }

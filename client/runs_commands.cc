@@ -131,10 +131,13 @@ int KillCommand(const std::string& address, const KillOptions& options) {
   }
   if (!status.ok()) return FailCall(status, *daemon);
   const v1::RunSummary& run = response.run();
-  if (run.state() == v1::RUN_STATE_FINISHED &&
-      run.outcome() != v1::OUTCOME_CANCELLED) {
+  if (run.state() == v1::RUN_STATE_FINISHED) {
+    // A run that still waited ends with this very call: CANCELLED doesn't tell
+    // whether an earlier one did it.
+    const bool before = run.outcome() != v1::OUTCOME_CANCELLED;
     return PrintText(absl::StrCat(
-        "run ", id, " had ended already: ", OutcomeName(run.outcome()), "\n"));
+        "run ", id, before ? " had ended already: " : " has ended: ",
+        OutcomeName(run.outcome()), "\n"));
   }
   return PrintText(absl::StrCat("run ", id, " is told to stop\n"));
 }

@@ -58,17 +58,54 @@ _follow() {
   return 0
 }
 
+# Ends what run_waiting waits for, then lets the signal $1 do what it did before.
+_end_waiting() {
+  if [[ -n $_waiting ]]; then
+    kill -TERM -- "-$_waiting" 2>/dev/null || true
+    wait "$_waiting" 2>/dev/null || true
+  fi
+  trap - INT TERM HUP
+  eval "$traps"
+  kill -s "$1" "$BASHPID"
+}
+
+# run_waiting COMMAND…: runs the command in a process group of its own and
+# returns its exit code. A signal to the script ends that group at once; in the
+# foreground it would wait for the command to end by itself.
+run_waiting() {
+  local code=0 traps _waiting=''
+  traps="$(trap -p INT TERM HUP)"
+  trap '_end_waiting INT' INT
+  trap '_end_waiting TERM' TERM
+  trap '_end_waiting HUP' HUP
+  set -m
+  "$@" &
+  _waiting=$!
+  set +m
+  wait "$_waiting" || code=$?
+  trap - INT TERM HUP
+  eval "$traps"
+  return "$code"
+}
+
+_write_to() {
+  local out=$1
+  shift
+  "$@" >&"$out" 2>&1 </dev/null
+}
+
 # run_step LABEL LOG COMMAND…: runs the command with its output in LOG. Shows
 # progress, then one line with the time it took. When the command fails, shows
 # the end of its output and returns its exit code.
 run_step() {
-  local label=$1 log=$2 start=$SECONDS code
+  local label=$1 log=$2 start=$SECONDS code=0 out follower
   shift 2
   mkdir -p "$(dirname "$log")"
-  set +e
-  "$@" 2>&1 </dev/null | _follow "$label" "$log"
-  code=${PIPESTATUS[0]}
-  set -e
+  exec {out}> >(_follow "$label" "$log")
+  follower=$!
+  run_waiting _write_to "$out" "$@" || code=$?
+  exec {out}>&-
+  wait "$follower" || true
   if ((code != 0)); then
     # Without the build's progress, and with link commands cut.
     grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | cut -c1-300 | tail -n 40 >&2 || true

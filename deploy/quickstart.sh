@@ -53,6 +53,11 @@ clean_up() {
   exit "$code"
 }
 
+interrupted() {
+  say "${0##*/}: interrupted; run it again to go on where it stopped" >&2
+  exit "$1"
+}
+
 start_daemon() {
   local address=$1 deadline
   # A process group of its own: Ctrl-C here is for this script, which then
@@ -93,10 +98,9 @@ run_demos() {
 how_to_go_on() {
   if [[ $keep == yes ]]; then
     cat <<TEXT
-The daemon keeps running as process $daemon. In this shell (as root):
-  export SANDGLASS_ADDRESS=$1
-  build/bin/sandglass run -c 'print(6 * 7)' --lang python
-  build/bin/sandglass info
+The daemon keeps running as process $daemon. From $SANDGLASS_ROOT:
+  sudo build/bin/sandglass --address $1 run -c 'print(6 * 7)' --lang python
+  sudo build/bin/sandglass --address $1 info
 Stop it and tidy up:
   sudo kill $daemon; sleep 1
   sudo build/bin/sandglassd --sweep --state-dir $state/state; sudo rm -rf $state
@@ -127,10 +131,10 @@ main() {
   need_debian_12
 
   trap clean_up EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM HUP
+  trap 'interrupted 130' INT
+  trap 'interrupted 143' TERM HUP
 
-  "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
+  run_waiting "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
   build_preset release "$SANDGLASS_ROOT/build" sandglassd sandglass-spawner sandglass
 
   local base=/tmp

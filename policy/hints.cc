@@ -130,8 +130,8 @@ void AddLimitHints(const HintFacts& facts, absl::string_view text,
         "less, or write results to a file in /workspace and fetch it.");
   } else if (facts.output_truncated) {
     Add(hints, "output-truncated",
-        "The middle of the output was left out; write long results to a "
-        "file in /workspace and fetch it.");
+        "The answer keeps only the first and last part of the output; write "
+        "long results to a file in /workspace and fetch it.");
   }
   if (outcome == Outcome::kDiskLimit ||
       absl::StrContains(text, "No space left on device")) {

@@ -39,9 +39,27 @@ std::string Describe(const json& value) {
   return value.dump();  // null, true, a number
 }
 
-std::string RangeText(uint64_t value, UnsignedRange range) {
-  return absl::StrCat(value, " is out of range; it takes ", range.min, " to ",
-                      range.max);
+// In the largest unit that needs no rounding: "64 MiB", "67108865 B".
+std::string ExactBytes(uint64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB",
+                                                 "TiB"};
+  size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return absl::StrCat(bytes, " ", kUnits[unit]);
+}
+
+std::string Exact(uint64_t value) { return absl::StrCat(value); }
+
+std::string RangeText(uint64_t value, UnsignedRange range,
+                      std::string (*format)(uint64_t)) {
+  const std::string most = range.max == UnsignedRange().max
+                               ? std::string(" or more")
+                               : absl::StrCat(" to ", format(range.max));
+  return absl::StrCat(format(value), " is out of range; it takes ",
+                      format(range.min), most);
 }
 
 }  // namespace
@@ -126,7 +144,7 @@ uint64_t JsonObject::Unsigned(std::string_view key, UnsignedRange range,
   }
   const uint64_t number = value->get<uint64_t>();
   if (number < range.min || number > range.max) {
-    AddError(key, RangeText(number, range));
+    AddError(key, RangeText(number, range, Exact));
   }
   return number;
 }
@@ -171,7 +189,7 @@ uint64_t JsonObject::ByteSize(std::string_view key, UnsignedRange range,
     return fallback.value_or(0);
   }
   if (bytes < range.min || bytes > range.max) {
-    AddError(key, RangeText(bytes, range));
+    AddError(key, RangeText(bytes, range, ExactBytes));
   }
   return bytes;
 }

@@ -233,6 +233,20 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
         "no cgroup2 file system is mounted; mount it, for example: mount -t "
         "cgroup2 none /sys/fs/cgroup/unified");
   }
+  if (!parent.empty()) {
+    for (const std::string& directory :
+         {host.v2_parent, host.memory_v1_parent, host.pids_v1_parent,
+          host.cpu_v1_parent}) {
+      std::error_code error;
+      if (directory.empty() ||
+          std::filesystem::is_directory(directory, error)) {
+        continue;
+      }
+      return absl::FailedPreconditionError(
+          absl::StrCat("cgroup_parent \"", parent, "\": no such directory as ",
+                       directory, "; make it or leave it \"\""));
+    }
+  }
   // A v2 group that holds others' processes can't hand out controllers; the
   // hierarchy's root can. Where v1 has all three controllers it doesn't matter.
   const bool needs_v2 = host.memory_v1_parent.empty() ||

@@ -32,7 +32,8 @@ struct CgroupHost {
 };
 
 // `parent` (optional) is a path below each hierarchy's mount, for example
-// "/ops/sandboxes", to use in place of the daemon's own group.
+// "/ops/sandboxes", to use in place of the daemon's own group; the error names
+// the first hierarchy that lacks it.
 absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent);
 
 // Our subtree: `<parent>/<instance>/{server,yard}` in each hierarchy.

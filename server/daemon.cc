@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "sandbox/cgroup_tree.h"
 #include "sandbox/host_probe.h"
 #include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
@@ -82,6 +83,11 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<gid_t> group =
       ResolveGroup(config->socket_group, identity->gid);
   if (!group.ok()) return group.status();
+  if (!config->cgroup_parent.empty()) {
+    const absl::StatusOr<sandbox::CgroupHost> found =
+        sandbox::FindCgroups(config->cgroup_parent);
+    if (!found.ok()) return found.status();
+  }
   // What --check shows is what is used.
   config->user = absl::StrCat(identity->uid, ":", identity->gid);
   config->socket_group = absl::StrCat(*group);
@@ -122,6 +128,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     return Fail(root, kExitBadConfig);
   }
   RaiseOpenFiles();
+  if (const std::string others = OtherWriters(config.policy_dir);
+      !others.empty()) {
+    Log(LogLevel::kWarning, "policy_dir_writable",
+        {{"policy_dir", config.policy_dir}, {"by", others}});
+  }
 
   if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
     return Fail(made, 1);
@@ -209,14 +220,14 @@ int CheckDaemon(const ConfigFlags& flags) {
   const absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (!settings.ok()) {
     absl::FPrintF(stderr, "%s\n", std::string(settings.status().message()));
-    return 1;
+    return kExitBadConfig;
   }
   absl::PrintF("%s\n", ConfigToJson(settings->config));
   if (absl::Status root = RequireRoot(); !root.ok()) {
     std::fflush(stdout);
     absl::FPrintF(stderr, "the host was not probed: %s\n",
                   std::string(root.message()));
-    return 1;
+    return kExitBadConfig;
   }
   sandbox::HostReport host = sandbox::ProbeHost();
   const absl::Status layers =
@@ -234,12 +245,12 @@ int CheckDaemon(const ConfigFlags& flags) {
   std::fflush(stdout);
   if (!layers.ok()) {
     absl::FPrintF(stderr, "%s\n", std::string(layers.message()));
-    return 1;
+    return kExitBadConfig;
   }
   if (::access(settings->config.spawner.c_str(), X_OK) != 0) {
     absl::FPrintF(stderr, "there is no executable %s; set \"spawner\"\n",
                   settings->config.spawner);
-    return 1;
+    return kExitBadConfig;
   }
   return 0;
 }

@@ -17,7 +17,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision);
 int CleanUp(const ConfigFlags& flags);
 
 // Prints the effective configuration and what the host offers to stdout.
-// Returns 0 when the daemon could start so, else 1, with the reason on stderr.
+// Returns 0 when the daemon could start so, else kExitBadConfig, with the
+// reason on stderr.
 int CheckDaemon(const ConfigFlags& flags);
 
 }  // namespace sandglass::server

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -45,7 +46,14 @@ int main(int argc, char** argv) {
       "--sweep", sweep,
       "Remove what a daemon of this state directory that is gone left: "
       "its control groups and its socket; then exit");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "sandglassd: %s (see sandglassd --help)\n",
+                 error.what());
+    return server::kExitBadConfig;
+  }
 
   if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);

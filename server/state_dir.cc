@@ -64,6 +64,19 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
   return file;
 }
 
+std::string OtherWriters(const std::string& directory) {
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0) return "";
+  if (info.st_uid != 0) {
+    return absl::StrCat("its owner, uid ", info.st_uid);
+  }
+  if ((info.st_mode & S_IWOTH) != 0) return "everybody";
+  if ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0) {
+    return absl::StrCat("its group, gid ", info.st_gid);
+  }
+  return "";
+}
+
 std::string InstanceName(const std::string& state_dir) {
   std::error_code error;
   const std::filesystem::path real =

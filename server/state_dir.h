@@ -17,6 +17,9 @@ absl::Status MakeDirectories(const std::string& path);
 // FAILED_PRECONDITION when another daemon has it.
 absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir);
 
+// Who besides root may write into a directory, for people; empty: nobody.
+std::string OtherWriters(const std::string& directory);
+
 // Names what this daemon owns on the machine, for example its cgroups:
 // "sandglass-" and 8 hexadecimal digits from the directory's real path, so that
 // the next daemon with the same directory finds what this one left.

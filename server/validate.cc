@@ -73,6 +73,12 @@ const policy::Language* CheckLanguage(const PolicySet& policy,
   return nullptr;
 }
 
+bool Allows(const policy::Profile& profile, const policy::Language& language) {
+  return profile.languages.empty() ||
+         std::find(profile.languages.begin(), profile.languages.end(),
+                   language.id) != profile.languages.end();
+}
+
 const policy::Profile* CheckProfile(const PolicySet& policy,
                                     const std::string& wanted,
                                     const policy::Language* language,
@@ -86,15 +92,38 @@ const policy::Profile* CheckProfile(const PolicySet& policy,
     violations.push_back({"profile", Unknown(wanted, names, names)});
     return nullptr;
   }
-  if (language != nullptr && !profile->languages.empty() &&
-      std::find(profile->languages.begin(), profile->languages.end(),
-                language->id) == profile->languages.end()) {
+  if (language != nullptr && !Allows(*profile, *language)) {
     violations.push_back(
         {"language", absl::StrCat("profile ", profile->name, " does not allow ",
                                   language->id, "; it allows: ",
                                   absl::StrJoin(profile->languages, ", "))});
   }
   return profile;
+}
+
+// The wishes put into the profile's limits. What it refuses names a profile
+// that grants all of them, when there is one.
+policy::Limits ApplyWishes(const PolicySet& policy,
+                           const policy::Profile& profile,
+                           const policy::Language* language,
+                           const policy::LimitRequest& wishes,
+                           Violations& violations) {
+  Violations refused;
+  const policy::Limits limits = policy::ApplyRequest(profile, wishes, refused);
+  if (refused.empty()) return limits;
+  for (const policy::Profile& other : policy.profiles()) {
+    Violations problems;
+    policy::ApplyRequest(other, wishes, problems);
+    if (!problems.empty()) continue;
+    if (language != nullptr && !Allows(other, *language)) continue;
+    for (policy::FieldViolation& violation : refused) {
+      absl::StrAppend(&violation.description, "; profile \"", other.name,
+                      "\" allows it");
+    }
+    break;
+  }
+  violations.insert(violations.end(), refused.begin(), refused.end());
+  return limits;
 }
 
 void CheckCode(const std::string& code, Violations& violations) {
@@ -355,7 +384,7 @@ absl::StatusOr<ValidRequest> ValidateRunCode(const PolicySet& policy,
   const policy::LimitRequest wishes = LimitWishes(request.limits(), violations);
   policy::Limits limits;
   if (profile != nullptr) {
-    limits = policy::ApplyRequest(*profile, wishes, violations);
+    limits = ApplyWishes(policy, *profile, language, wishes, violations);
   }
   CheckMarks(request, violations);
   if (!violations.empty()) {

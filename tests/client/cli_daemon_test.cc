@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -59,7 +60,10 @@ TEST(CliNoDaemonTest, AMissingSocketIsOneLineAtOnce) {
               absl::StrCat("sandglass: no daemon at ", address,
                            " (no such socket); start one with: sudo sandglassd "
                            "--listen ",
-                           address, "\n"));
+                           address,
+                           " (from the source tree: sudo "
+                           "./build/bin/sandglassd --listen ",
+                           address, ")\n"));
   }
   // Loosely: nobody waited for a backoff.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
@@ -83,7 +87,9 @@ TEST(CliNoDaemonTest, AStaleSocketIsRefused) {
   const SubprocessResult result = RunAt("unix:" + dir.Path("s"), "info");
   EXPECT_EQ(result.exit_code, 125);
   EXPECT_THAT(result.err, HasSubstr("connection refused: the socket is there "
-                                    "but nobody listens); start one with"));
+                                    "but nobody listens; a daemon that is "
+                                    "ending takes no new connections); start "
+                                    "one with"));
 }
 
 TEST(CliNoDaemonTest, AFileThatIsNoSocketIsNamed) {
@@ -97,8 +103,10 @@ TEST(CliNoDaemonTest, AClosedPortIsRefused) {
   // Port 1 is privileged and nothing of ours listens there.
   const SubprocessResult result = RunAt("127.0.0.1:1", "info");
   EXPECT_EQ(result.exit_code, 125);
-  EXPECT_THAT(result.err, HasSubstr("(connection refused: nobody listens on "
-                                    "that port); start one with"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr(
+          "(connection refused: nobody listens on that port); start one with"));
 }
 
 TEST(CliNoDaemonTest, ADaemonThatAcceptsNobodyIsGivenUpOn) {
@@ -118,8 +126,8 @@ TEST(CliNoDaemonTest, ADaemonThatAcceptsNobodyIsGivenUpOn) {
   EXPECT_THAT(result.err, HasSubstr("did not take the connection within 2s"));
 }
 
-TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
-  FakeDaemon daemon;
+// Asks for `info` as somebody who may not connect; "UID" for its number.
+std::string AskDenied(FakeDaemon& daemon) {
   chmod(daemon.directory().path().c_str(), 0755);
   chmod(daemon.socket_path().c_str(), 0600);
   SubprocessOptions options = daemon.Client({"info"});
@@ -139,10 +147,27 @@ TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
   }
   const SubprocessResult result = RunProcess(options);
   EXPECT_EQ(result.exit_code, 125);
-  EXPECT_THAT(result.err,
-              HasSubstr("permission denied at " + daemon.address() +
-                        ": you are uid " + uid + "; the socket is group "));
   EXPECT_EQ(result.err.find('\n'), result.err.size() - 1);
+  return absl::StrReplaceAll(result.err,
+                             {{absl::StrCat("uid ", uid), "uid UID"}});
+}
+
+TEST(CliNoDaemonTest, DeniedPermissionNamesUidAndGroup) {
+  FakeDaemon daemon;
+  EXPECT_THAT(AskDenied(daemon),
+              HasSubstr("permission denied at " + daemon.address() +
+                        ": you are uid UID; the socket is group "));
+}
+
+TEST(CliNoDaemonTest, AGroupWithoutANameCannotBeJoined) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give the socket away";
+  FakeDaemon daemon;
+  ASSERT_EQ(chown(daemon.socket_path().c_str(), 0, 1879048191), 0);
+  const std::string text = AskDenied(daemon);
+  EXPECT_THAT(text, HasSubstr("you are uid UID and the socket is for root "
+                              "only; use sudo, or start the daemon with "
+                              "--config FILE that has {\"socket\": "));
+  EXPECT_EQ(text.find("usermod"), std::string::npos);
 }
 
 TEST(CliNoDaemonTest, ABadAddressIsAUsageError) {
@@ -225,10 +250,15 @@ TEST(CliKillTest, TellsWhatBecameOfTheRun) {
       return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such run");
     }
     response.mutable_run()->set_run_id(request.run_id());
-    const bool done = request.run_id() == "r-done";
-    response.mutable_run()->set_state(done ? v1::RUN_STATE_FINISHED
-                                           : v1::RUN_STATE_RUNNING);
-    if (done) response.mutable_run()->set_outcome(v1::OUTCOME_OK);
+    response.mutable_run()->set_state(request.run_id() == "r-1"
+                                          ? v1::RUN_STATE_RUNNING
+                                          : v1::RUN_STATE_FINISHED);
+    if (request.run_id() == "r-done") {
+      response.mutable_run()->set_outcome(v1::OUTCOME_OK);
+    }
+    if (request.run_id() == "r-killed") {
+      response.mutable_run()->set_outcome(v1::OUTCOME_CANCELLED);
+    }
     return grpc::Status::OK;
   };
   SubprocessResult result = daemon.RunClient({"kill", "r-1"});
@@ -237,6 +267,9 @@ TEST(CliKillTest, TellsWhatBecameOfTheRun) {
   result = daemon.RunClient({"kill", "r-done"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out, "run r-done had ended already: OK\n");
+  result = daemon.RunClient({"kill", "r-killed"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "run r-killed has ended: CANCELLED\n");
   result = daemon.RunClient({"kill", "r-none"});
   EXPECT_EQ(result.exit_code, 125);
   EXPECT_EQ(result.err,

@@ -62,6 +62,28 @@ TEST(CliFetchTest, WritesToTheWorkingDirectoryByDefault) {
   EXPECT_EQ(ReadFile(daemon.directory().Path("a.txt")), "content");
 }
 
+TEST(CliFetchTest, ReplacesFilesOnlyInADirectoryThatIsNamed) {
+  FakeDaemon daemon;
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  AddFile(response, "a.txt", "new");
+  daemon.Answer(response);
+  const std::string path = daemon.directory().Path("a.txt");
+  testing::WriteFile(path, "old");
+  const SubprocessResult result =
+      daemon.RunClient({"run", "-l", "py", "-c", "x", "--fetch", "*"});
+  EXPECT_EQ(result.exit_code, 125);
+  EXPECT_THAT(result.err,
+              HasSubstr("sandglass: fetch a.txt: it is there already; to "
+                        "replace it name its directory with --fetch-dir"));
+  EXPECT_EQ(ReadFile(path), "old");
+  EXPECT_EQ(daemon
+                .RunClient({"run", "-l", "py", "-c", "x", "--fetch", "*",
+                            "--fetch-dir", "."})
+                .exit_code,
+            0);
+  EXPECT_EQ(ReadFile(path), "new");
+}
+
 TEST(CliFetchTest, JsonWritesFilesOnlyWhenADirectoryIsNamed) {
   FakeDaemon daemon;
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);

@@ -107,8 +107,13 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{}, "give a command"},
       {{"frob"}, "frob"},
+      {{"ps", "frob"}, "(see sandglass --help)"},
+      {{"run", "a", "--repeat"}, "(see sandglass run --help)"},
+      {{"run", "a", "--pids", "x"}, "(see sandglass run --help)"},
       {{"run"}, "give a FILE"},
-      {{"run", "a.py", "b.py"}, "b.py"},
+      {{"run", "a.py", "b.py", "c"},
+       "unexpected 'b.py'; program arguments go after --: sandglass run FILE "
+       "-- b.py c (see sandglass run --help)"},
       {{"run", "a.py", "-c", "x"}, "exclude each other"},
       {{"run", "-", "--stdin", "-"}, "standard input"},
       {{"run", "a", "--bogus"}, "--bogus"},
@@ -150,6 +155,14 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr("124      TIMEOUT"));
     EXPECT_THAT(parsed.text, HasSubstr("sandglass run hello.py"));
+  }
+  // The others are about no program.
+  for (const char* command : {"info", "languages", "ps", "kill"}) {
+    const ParsedCommandLine parsed = ParseCommandLine({command, "--help"}, "");
+    EXPECT_EQ(parsed.exit_code, 0);
+    EXPECT_THAT(parsed.text, HasSubstr(command));
+    EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("TIMEOUT")));
+    EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("hello.py")));
   }
   const ParsedCommandLine version = ParseCommandLine({"--version"}, "");
   EXPECT_EQ(version.exit_code, 0);

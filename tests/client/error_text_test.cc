@@ -28,6 +28,16 @@ TEST(RpcErrorTextTest, PrintsOneLineForEachViolatedField) {
             "  reason: INVALID_REQUEST\n");
 }
 
+TEST(RpcErrorTextTest, SaysTheOnlyViolationOnce) {
+  google::rpc::BadRequest bad;
+  bad.add_field_violations()->set_field("run.code");
+  bad.mutable_field_violations(0)->set_description("is empty");
+  EXPECT_EQ(RpcErrorText(RichStatus(grpc::StatusCode::INVALID_ARGUMENT,
+                                    "run.code: is empty", {&bad}),
+                         kAddress),
+            "sandglass: INVALID_ARGUMENT: run.code: is empty\n");
+}
+
 TEST(RpcErrorTextTest, SaysWhenToTryAgain) {
   google::rpc::RetryInfo retry;
   retry.mutable_retry_delay()->set_seconds(2);

@@ -49,11 +49,12 @@ class FetchWriterTest : public ::testing::Test {
     WriteFile(victim_, "precious");
   }
   absl::Status Write(const v1::OutputFile& file) {
-    const auto writer = FetchWriter::Open(out_);
+    const auto writer = FetchWriter::Open(out_, existing_);
     if (!writer.ok()) return writer.status();
     return writer->Write(file);
   }
 
+  FetchWriter::Existing existing_ = FetchWriter::Existing::kReplace;
   TempDir dir_;
   const std::string out_ = dir_.Path("out");
   const std::string victim_ = dir_.Path("victim");
@@ -67,12 +68,12 @@ TEST_F(FetchWriterTest, WritesFilesAndTheirDirectories) {
 }
 
 TEST_F(FetchWriterTest, MakesTheDirectoryItself) {
-  const auto writer = FetchWriter::Open(dir_.Path("new"));
+  const auto writer = FetchWriter::Open(dir_.Path("new"), existing_);
   ASSERT_TRUE(writer.ok());
   EXPECT_TRUE(writer->Write(File("a", "x")).ok());
   EXPECT_EQ(ReadFile(dir_.Path("new/a")), "x");
-  EXPECT_FALSE(FetchWriter::Open(dir_.Path("no/such/parent")).ok());
-  EXPECT_FALSE(FetchWriter::Open(victim_).ok());
+  EXPECT_FALSE(FetchWriter::Open(dir_.Path("no/such/parent"), existing_).ok());
+  EXPECT_FALSE(FetchWriter::Open(victim_, existing_).ok());
 }
 
 TEST_F(FetchWriterTest, ReplacesARegularFileAsAWhole) {
@@ -80,6 +81,17 @@ TEST_F(FetchWriterTest, ReplacesARegularFileAsAWhole) {
   EXPECT_TRUE(Write(File("a", "new")).ok());
   EXPECT_EQ(ReadFile(out_ + "/a"), "new");
   EXPECT_EQ(CountEntries(out_), 1);
+}
+
+TEST_F(FetchWriterTest, KeepsWhatIsThereWhenToldTo) {
+  existing_ = FetchWriter::Existing::kKeep;
+  WriteFile(out_ + "/a", "old");
+  const absl::Status refused = Write(File("a", "new"));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("--fetch-dir"));
+  EXPECT_EQ(ReadFile(out_ + "/a"), "old");
+  EXPECT_TRUE(Write(File("b", "new")).ok());
+  EXPECT_EQ(CountEntries(out_), 2);
 }
 
 TEST_F(FetchWriterTest, DoesNotWriteThroughAHardLink) {

@@ -58,6 +58,25 @@ TEST(StateDir, DirectoriesAreOpenToReadWhateverTheUmask) {
   EXPECT_FALSE(MakeDirectories(dir.path() + "/file/x").ok());
 }
 
+TEST(StateDir, NamesWhoBesidesRootMayWrite) {
+  TempDir dir;
+  EXPECT_EQ(OtherWriters(dir.path() + "/none"), "");
+  if (::geteuid() != 0) {
+    EXPECT_THAT(OtherWriters(dir.path()), HasSubstr("its owner, uid "));
+    return;
+  }
+  const auto with = [&](mode_t mode, uid_t owner, gid_t group) {
+    EXPECT_EQ(::chown(dir.path().c_str(), owner, group), 0);
+    EXPECT_EQ(::chmod(dir.path().c_str(), mode), 0);
+    return OtherWriters(dir.path());
+  };
+  EXPECT_EQ(with(0755, 0, 7), "");
+  EXPECT_EQ(with(0775, 0, 0), "");
+  EXPECT_EQ(with(0775, 0, 7), "its group, gid 7");
+  EXPECT_EQ(with(0757, 0, 7), "everybody");
+  EXPECT_EQ(with(0755, 7, 0), "its owner, uid 7");
+}
+
 TEST(StateDir, InstanceNamesFollowTheRealPath) {
   TempDir dir, other;
   std::filesystem::create_symlink(dir.path(), other.path() + "/link");

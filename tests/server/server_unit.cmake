@@ -3,6 +3,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
@@ -15,6 +16,8 @@ add_executable(server_unit_test
 target_link_libraries(server_unit_test PRIVATE
   sandglass_server_core GTest::gmock_main)
 target_compile_definitions(server_unit_test PRIVATE
-  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  SANDGLASSD="$<TARGET_FILE:sandglassd>")
+add_dependencies(server_unit_test sandglassd)
 include(GoogleTest)
 gtest_discover_tests(server_unit_test PROPERTIES TIMEOUT 60)

@@ -251,5 +251,23 @@ TEST(PolicySet, RefusesWhatItCannotRun) {
               HasSubstr("\"nope\" is not a language's id"));
 }
 
+TEST_F(ValidateTest, NamesAProfileThatGrantsWhatThisOneRefuses) {
+  const auto ask = [this](const std::string& profile, uint64_t mebibytes) {
+    v1::RunCodeRequest request = GoodRequest();
+    request.set_language("absent");
+    request.set_profile(profile);
+    request.mutable_limits()->set_memory_bytes(mebibytes << 20);
+    return Violations(request);
+  };
+  EXPECT_THAT(ask("narrow", 400),
+              ElementsAre(AllOf(HasSubstr("above the maximum of profile"),
+                                HasSubstr("; profile \"default\" allows it"))));
+  EXPECT_THAT(ask("narrow", 600),
+              ElementsAre(::testing::Not(HasSubstr("allows it"))));
+  // No profile helps with what can't work at all.
+  EXPECT_THAT(ask("narrow", 0),
+              ElementsAre(::testing::Not(HasSubstr("allows it"))));
+}
+
 }  // namespace
 }  // namespace sandglass::server

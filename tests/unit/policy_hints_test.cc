@@ -42,6 +42,10 @@ TEST(MakeHints, OutputLimitCoversTheTruncation) {
               ElementsAre("output-limit"));
   EXPECT_THAT(Ids({.outcome = Outcome::kOk, .output_truncated = true}),
               ElementsAre("output-truncated"));
+  // A client that streams has all of it.
+  EXPECT_THAT(
+      MakeHints({.outcome = Outcome::kOk, .output_truncated = true})[0].message,
+      HasSubstr("The answer keeps only the first and last part"));
 }
 
 TEST(MakeHints, OurOwnEndingsGetNone) {

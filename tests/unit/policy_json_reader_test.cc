@@ -206,8 +206,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "/memory_bytes: expected a number of bytes or a size"},
         ValueCase{"ByteSizeUnknownUnit", R"({"memory_bytes": "5Q"})",
                   "/memory_bytes: expected a size such as"},
-        ValueCase{"ByteSizeTooLarge", R"({"memory_bytes": "1GiB"})",
-                  "/memory_bytes: 1073741824 is out of range"},
+        ValueCase{
+            "ByteSizeTooLarge", R"({"memory_bytes": "1GiB"})",
+            "/memory_bytes: 1 GiB is out of range; it takes 1 KiB to 1 MiB"},
+        ValueCase{"ByteSizeIsNotRounded", R"({"memory_bytes": 1073741825})",
+                  "/memory_bytes: 1073741825 B is out of range"},
         ValueCase{"ListGotString", R"({"words": "a"})",
                   R"(/words: expected a list of strings, got "a")"},
         ValueCase{"ListGotNumberInside", R"({"words": ["a", 2]})",

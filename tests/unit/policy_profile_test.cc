@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "/limits/cpu_time: \"0s\" is out of range; it takes 1ms"},
         RefusalCase{"TinyMemory",
                     R"({"description": "d", "limits": {"memory_bytes": "1M"}})",
-                    "/limits/memory_bytes: 1048576 is out of range"},
+                    "/limits/memory_bytes: 1 MiB is out of range"},
         RefusalCase{"ZeroProcesses",
                     R"({"description": "d", "limits": {"max_processes": 0}})",
                     "/limits/max_processes: 0 is out of range"},
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "/limits/max_processes: 4294967297 is out of range"},
         RefusalCase{"OutputOverOneMessage",
                     R"({"description": "d", "limits": {"output_bytes": "7M"}})",
-                    "/limits/output_bytes: 7340032 is out of range"},
+                    "/limits/output_bytes: 7 MiB is out of range"},
         RefusalCase{"DisksOverHalfTheMemory",
                     R"({"description": "d", "limits": {"tmp_bytes": "65M"}})",
                     "/limits/tmp_bytes: tmp_bytes (65 MiB) and workspace_bytes "
