@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
+#include "sandbox/spawner/masked_proc.h"
 #include "sandbox/spawner/netns.h"
 
 namespace sandglass::sandbox {
@@ -36,44 +36,6 @@ constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
 // program going.
 constexpr int64_t kCalmNanos = 2'000'000;
-
-// Parts of /proc that tell of the host or of other users. The jail's /proc is
-// read-only as well; this is what may not even be read.
-constexpr const char* kMaskedProcPaths[] = {
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/bus",
-    "/proc/driver",
-    "/proc/fs",
-    "/proc/irq",
-    "/proc/scsi",
-    "/proc/tty",
-    "/proc/sysvipc",
-    // The kernel's command line may hold secrets.
-    "/proc/cmdline",
-    "/proc/bootconfig",
-    "/proc/partitions",
-    "/proc/diskstats",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/key-users",
-    "/proc/kallsyms",
-    "/proc/kmsg",
-    "/proc/latency_stats",
-    "/proc/modules",
-    "/proc/pagetypeinfo",
-    "/proc/sched_debug",
-    "/proc/slabinfo",
-    "/proc/sysrq-trigger",
-    "/proc/timer_list",
-    "/proc/interrupts",
-    "/proc/softirqs",
-    "/proc/vmallocinfo",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/kpagecgroup",
-    "/proc/config.gz",
-};
 
 bool SlotsWithin(const internal::JailSlots& slots,
                  const internal::JailSlots& maximum) {
@@ -108,12 +70,7 @@ absl::Status Spawner::Prepare() {
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 
-  for (const char* path : kMaskedProcPaths) {
-    struct stat info = {};
-    if (::lstat(path, &info) != 0) continue;
-    (S_ISDIR(info.st_mode) ? masked_directories_ : masked_files_)
-        .emplace_back(path);
-  }
+  FindMaskedProc(masked_files_, masked_directories_);
   for (const internal::Template& each : config_.templates()) {
     filters_.emplace_back(
         reinterpret_cast<const sock_filter*>(each.seccomp().data()),
