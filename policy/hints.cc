@@ -133,6 +133,11 @@ void AddLimitHints(const HintFacts& facts, absl::string_view text,
         "The answer keeps only the first and last part of the output; write "
         "long results to a file in /workspace and fetch it.");
   }
+  if (facts.files_left_out) {
+    Add(hints, "files-left-out",
+        "More files match the fetch patterns than one answer brings; pack "
+        "them into one archive and fetch that.");
+  }
   if (outcome == Outcome::kDiskLimit ||
       absl::StrContains(text, "No space left on device")) {
     Add(hints, "disk-full",

@@ -25,6 +25,7 @@ struct HintFacts {
   std::string_view stderr_tail;
   bool stdin_given = false;       // the request had a byte of stdin
   bool output_truncated = false;  // of either stream
+  bool files_left_out = false;    // more matched than were looked at
 };
 
 inline constexpr size_t kHintScanBytes = 4096;
@@ -35,6 +36,7 @@ inline constexpr size_t kHintScanBytes = 4096;
 // SHUTDOWN, JAIL_FAILED).
 //
 // Ids: memory, timeout, cpu-time, pids, output-limit, output-truncated,
+// files-left-out,
 // disk-full, file-size, open-files, network-off, read-only-root,
 // missing-module, missing-command, stdin-empty, stdin-ended.
 std::vector<Hint> MakeHints(const HintFacts& facts);

@@ -107,6 +107,7 @@ struct JobResult {
   StreamResult stdout_result;
   StreamResult stderr_result;
   std::vector<FileResult> files;
+  bool files_left_out = false;  // more matched the patterns than are in `files`
   Timings timings;
   // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the
   // answer goes out first.

@@ -406,6 +406,7 @@ class Run {
     }
     const Instant deadline = After(Now(), kCollectTimeout);
     uint64_t budget = kMaxCollectedBytes;
+    result_.files_left_out = true;  // until init says that these are all
     for (bool done = false; !done;) {
       struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
       absl::StatusOr<std::optional<sandbox::JailEvent>> event = std::nullopt;
@@ -413,9 +414,11 @@ class Run {
       if (!event->has_value()) continue;
       if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
         result_.files.push_back(ReadCollectedFile(*file, budget));
-      } else {
-        done = true;  // all sent, or init is gone
+        continue;
       }
+      const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
+      result_.files_left_out = end == nullptr || end->truncated;
+      done = true;
     }
   }
 

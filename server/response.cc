@@ -153,7 +153,8 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
        .stderr_tail = result.stderr_result.data,
        .stdin_given = !run.job().stdin_data.empty(),
        .output_truncated = result.stdout_result.truncated ||
-                           result.stderr_result.truncated})) {
+                           result.stderr_result.truncated,
+       .files_left_out = result.files_left_out})) {
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));

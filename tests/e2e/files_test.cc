@@ -217,6 +217,8 @@ TEST_F(Files, ManyMatchesDoNotBreakTheAnswer) {
   const RunResult result = Run(request);
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_GT(result.response.files_size(), 0);
+  ASSERT_EQ(result.response.hints_size(), 1);
+  EXPECT_EQ(result.response.hints(0).id(), "files-left-out");
 }
 
 TEST_F(Files, SparseFilesOfHugeSizeDoNotBreakTheAnswer) {

@@ -48,6 +48,11 @@ TEST(MakeHints, OutputLimitCoversTheTruncation) {
       HasSubstr("The answer keeps only the first and last part"));
 }
 
+TEST(MakeHints, FilesThatDidNotComeAreTold) {
+  EXPECT_THAT(Ids({.outcome = Outcome::kOk, .files_left_out = true}),
+              ElementsAre("files-left-out"));
+}
+
 TEST(MakeHints, OurOwnEndingsGetNone) {
   for (Outcome outcome :
        {Outcome::kCancelled, Outcome::kShutdown, Outcome::kJailFailed}) {
