@@ -52,7 +52,8 @@ TEST_PACKAGES=(
   git
   npm
   procps
-  # Imported by the programs of others that the tests run.
+  # Imported or called by the programs of others that the tests run.
+  bc
   python3-lxml
   python3-matplotlib
   python3-numpy
