@@ -431,6 +431,20 @@ TEST_F(ShippedFilterTest, FilesCannotBeWatched) {
   EXPECT_EQ(Ask(__NR_fcntl, {3, 4}), SECCOMP_RET_ALLOW);  // F_SETFL
 }
 
+// The host's huge pages are counted by no limit of a jail's.
+TEST_F(ShippedFilterTest, HugePagesCannotBeHad) {
+  constexpr uint64_t kPrivate = 0x22;  // MAP_PRIVATE | MAP_ANONYMOUS
+  for (const uint64_t high : {uint64_t{0}, uint64_t{1} << 32}) {
+    EXPECT_EQ(Ask(__NR_mmap, {0, 4096, 3, kPrivate | 0x40000 | high}),
+              Errno(EINVAL));
+    EXPECT_EQ(Ask(__NR_memfd_create, {1, 5 | high}), Errno(EINVAL));
+    EXPECT_EQ(Ask(__NR_shmget, {0, 4096, 0x800 | high}), Errno(EINVAL));
+  }
+  EXPECT_EQ(Ask(__NR_mmap, {0, 4096, 3, kPrivate}), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Ask(__NR_memfd_create, {1, 1}), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Ask(__NR_shmget, {0, 4096, 0x200}), SECCOMP_RET_ALLOW);
+}
+
 // Seen in Python, bash, node, the JVM, Go, ruby, g++ and their programs; but
 // for inotify, which they do without.
 TEST_F(ShippedFilterTest, WhatRuntimesWereSeenToCallCanBeAllowed) {
