@@ -1,5 +1,6 @@
 #include "server/run_calls.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,7 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
   Step step;
   {
     absl::MutexLock lock(&mutex_);
+    last_stamp_ = since_start;
     if (broken_ || Extend(kind, data, offset)) return;
     const uint64_t charge = data.size() + kEventBytes;
     if (!budget_.Take(charge)) return;
@@ -129,11 +131,18 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
     PushOutput(v1::OUTPUT_STREAM_STDERR, response.stderr());
   }
   v1::StreamRunCodeResponse result;
-  *result.mutable_since_start() = response.usage().wall_time();
+  *result.mutable_since_start() = ToProto(EndStamp(response));
   *result.mutable_result() = response;
   result.mutable_result()->set_replayed(end.joined);
   Push(std::move(result));
   Close(absl::OkStatus());
+}
+
+absl::Duration StreamRunCall::EndStamp(const v1::RunCodeResponse& response) {
+  const google::protobuf::Duration& wall = response.usage().wall_time();
+  absl::MutexLock lock(&mutex_);
+  return std::max(last_stamp_, absl::Seconds(wall.seconds()) +
+                                   absl::Nanoseconds(wall.nanos()));
 }
 
 void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {

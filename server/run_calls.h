@@ -103,6 +103,9 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PushOutput(v1::OutputStream stream, const v1::Output& output)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // When the result came, never before the last output.
+  absl::Duration EndStamp(const v1::RunCodeResponse& response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // No further events; the call ends with `status` when all are written.
   void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // What is to be done next; decided and marked under the lock.
@@ -125,6 +128,8 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer current_;  // belongs to gRPC while writing_
   uint64_t current_charged_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of the latest output: it may be read a moment after the program's end.
+  absl::Duration last_stamp_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sandglass::server

@@ -300,6 +300,26 @@ TEST_F(ServiceTest, HealthFollowsTheDaemon) {
   EXPECT_EQ(ask(), 2);
 }
 
+// The pipe may be read a moment after the program's end was stamped.
+TEST_F(ServiceTest, StampsOfAStreamNeverGoBack) {
+  grpc::ClientContext context;
+  v1::StreamRunCodeRequest request;
+  *request.mutable_run() = GoodRequest("echo hi");
+  auto stream = stub_->StreamRunCode(&context, request);
+  v1::StreamRunCodeResponse event;
+  int64_t last = 0;
+  int chunks = 0;
+  while (stream->Read(&event)) {
+    const int64_t stamp = event.since_start().seconds() * 1'000'000'000 +
+                          event.since_start().nanos();
+    EXPECT_GE(stamp, last) << event.ShortDebugString();
+    last = stamp;
+    if (event.has_chunk()) ++chunks;
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(chunks, 1);
+}
+
 class SlowReaderTest : public ServiceTest {
  protected:
   SlowReaderTest() { stream_budget_ = 3; }

@@ -85,7 +85,7 @@ class ScriptedRuns {
     }
     if (observer != nullptr) {
       observer->OnStarted();
-      observer->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(1));
+      observer->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
     }
     if (job.code == "fail") return absl::InternalError("mount_proc: EPERM");
     JobResult result = OkResult(job, job.code);
