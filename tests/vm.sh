@@ -2,7 +2,7 @@
 # The daemon on the kernel that users have: boots a Debian 12 image (Debian's
 # own kernel, systemd, cgroup v2 alone) in qemu and, inside it, starts the
 # installed service, runs a program and the tests of posture, limits and
-# crashes. By hand: emulation is slow (about 15 minutes on two processors).
+# crashes. By hand: it takes four minutes on two processors.
 #
 #   sudo tests/vm.sh [--keep] [--filter GTEST-FILTER]
 #

@@ -396,8 +396,10 @@ void Spawner::TakeRaised() {
     return;
   }
   os::PidfdSendSignal(jail.pidfd, SIGKILL);
-  SpareFailed(absl::StrCat(SetupStepName(event.failed().step()), ": ",
-                           os::ErrorText(event.failed().error())));
+  SpareFailed(event.has_failed()
+                  ? absl::StrCat(SetupStepName(event.failed().step()), ": ",
+                                 os::ErrorText(event.failed().error()))
+                  : "its init died");
 }
 
 void Spawner::SpareFailed(absl::string_view why) {

@@ -101,8 +101,11 @@ TEST_F(Crash, AKilledSpawnerEndsTheDaemonAndEverything) {
   EXPECT_FALSE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0)
       << "it must end non-zero, for the supervisor";
   call.Finish();
-  const Leftovers rest =
+  const Leftovers processes =
       daemon().FindLeftovers(kSettle, /*expect_no_groups=*/false);
+  EXPECT_TRUE(processes.all.empty()) << Join(processes);
+  EXPECT_TRUE(daemon().Sweep().ok());
+  const Leftovers rest = daemon().FindLeftovers(kSettle);
   EXPECT_TRUE(rest.all.empty()) << Join(rest);
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <set>
 #include <sstream>
 
@@ -209,6 +210,9 @@ Daemon::~Daemon() {
   keeper_pipe_ = os::Fd();
   if (keeper_ > 0) waitpid(keeper_, nullptr, 0);
   if (owns_directory_ && !directory_.empty()) {
+    // The list of control groups goes with the directory: now or never.
+    const absl::Status swept = Sweep();
+    if (!swept.ok()) std::cerr << swept.message() << "\n";
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
   }
