@@ -37,7 +37,8 @@ struct CallEnd {
 int PrintResult(const v1::RunCodeResponse& response, OutputPrinter& printer) {
   int error = 0;
   // A compiler's output belongs on the screen only when it is the answer.
-  if (response.outcome() == v1::OUTCOME_COMPILE_ERROR) {
+  if (response.has_compile() &&
+      response.compile().outcome() != v1::OUTCOME_OK) {
     error = printer.ExtraStderr(response.compile().stdout().data());
     if (error == 0) {
       error = printer.ExtraStderr(response.compile().stderr().data());

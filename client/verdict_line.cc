@@ -83,9 +83,16 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
   const v1::Evidence& evidence = response.evidence();
   std::string line = absl::StrCat(
       "sandglass: ", Coloured(OutcomeWords(response), good, colour));
-  if (response.outcome() != v1::OUTCOME_COMPILE_ERROR) {
+  if (evidence.phase() != v1::PHASE_COMPILE &&
+      response.outcome() != v1::OUTCOME_COMPILE_ERROR) {
     absl::StrAppend(&line, " after ",
                     FormatTimeSpan(FromProto(response.usage().wall_time())));
+    if (response.has_compile()) {
+      absl::StrAppend(
+          &line, " (compiled in ",
+          FormatTimeSpan(FromProto(response.compile().usage().wall_time())),
+          ")");
+    }
   }
   if (IsSelfEvident(response.outcome())) {
     if (response.usage().peak_memory_bytes() > 0) {

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 namespace sandglass::policy {
@@ -55,25 +56,46 @@ bool MetReadOnlyRoot(absl::string_view text) {
 
 // The longest prefix of `text` that looks like a module's or command's name;
 // empty when it is suspiciously long.
-absl::string_view LeadingName(absl::string_view text) {
+absl::string_view LeadingName(absl::string_view text,
+                              absl::string_view marks = "._+-") {
   constexpr size_t kMaxName = 64;
   size_t length = 0;
   while (length < text.size() &&
          (absl::ascii_isalnum(static_cast<unsigned char>(text[length])) ||
-          absl::StrContains("._+-", text.substr(length, 1)))) {
+          absl::StrContains(marks, text.substr(length, 1)))) {
     ++length;
   }
   return length <= kMaxName ? text.substr(0, length) : absl::string_view();
 }
 
-// Of "…No module named 'numpy.linalg'": "numpy.linalg".
-absl::string_view MissingModule(absl::string_view text) {
-  constexpr absl::string_view kMark = "No module named ";
-  const size_t at = text.rfind(kMark);
-  if (at == absl::string_view::npos) return {};
-  absl::string_view rest = text.substr(at + kMark.size());
-  if (!rest.empty() && rest[0] == '\'') rest.remove_prefix(1);
-  return LeadingName(rest);
+// How a runtime or compiler says that it lacks a library: the name follows.
+struct MissingMark {
+  absl::string_view mark;
+  absl::string_view kind;  // for people
+};
+constexpr MissingMark kMissingMarks[] = {
+    {"No module named '", "Python module"},
+    {"No module named ", "Python module"},
+    {"Cannot find module '", "Node module"},
+    {"Cannot find package '", "Node package"},
+    {"cannot load such file -- ", "Ruby library"},
+    {"no required module provides package ", "Go package"},
+    {"Can't locate ", "Perl module"},
+};
+
+// Of "…No module named 'numpy.linalg'": "Python module" and "numpy.linalg".
+// Both empty when nothing of the kind is there.
+std::pair<absl::string_view, absl::string_view> MissingLibrary(
+    absl::string_view text) {
+  for (const auto& [mark, kind] : kMissingMarks) {
+    const size_t at = text.rfind(mark);
+    if (at == absl::string_view::npos) continue;
+    const absl::string_view name =
+        LeadingName(text.substr(at + mark.size()), "._+-/@");
+    // A file of the program's own that isn't there has a path before its name.
+    if (!name.empty() && name[0] != '.' && name[0] != '/') return {kind, name};
+  }
+  return {};
 }
 
 // Of "main.sh: line 3: jq: command not found": "jq".
@@ -171,9 +193,9 @@ void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
     Add(hints, "read-only-root",
         "The root is read-only; write to /workspace or /tmp.");
   }
-  if (const absl::string_view name = MissingModule(text); !name.empty()) {
+  if (const auto [kind, name] = MissingLibrary(text); !name.empty()) {
     Add(hints, "missing-module",
-        absl::StrCat("The Python module \"", name,
+        absl::StrCat("The ", kind, " \"", name,
                      "\" is not installed in the sandbox and can't be "
                      "installed by the program."));
   }
@@ -211,6 +233,13 @@ std::vector<Hint> MakeHints(const HintFacts& facts) {
   }
   AddLimitHints(facts, text, hints);
   AddSurroundingsHints(facts, text, hints);
+  if (facts.compiling) {
+    for (Hint& hint : hints) {
+      hint.message = absl::StrReplaceAll(
+          hint.message,
+          {{"The program ", "The compiler "}, {"limits.", "compile_limits."}});
+    }
+  }
   return hints;
 }
 

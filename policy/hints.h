@@ -26,6 +26,7 @@ struct HintFacts {
   bool stdin_given = false;       // the request had a byte of stdin
   bool output_truncated = false;  // of either stream
   bool files_left_out = false;    // more matched than were looked at
+  bool compiling = false;         // all of it is about the compile phase
 };
 
 inline constexpr size_t kHintScanBytes = 4096;

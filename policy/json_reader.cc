@@ -200,21 +200,43 @@ std::vector<std::string> JsonObject::Strings(
   if (value == nullptr) {
     return std::move(fallback).value_or(std::vector<std::string>());
   }
+  return StringsAt(Pointer(key), *value);
+}
+
+std::vector<std::string> JsonObject::StringsAt(const std::string& pointer,
+                                               const json& value) {
   std::vector<std::string> strings;
-  if (!value->is_array()) {
-    WrongType(key, "a list of strings", *value);
+  if (!value.is_array()) {
+    AddErrorAt(pointer, absl::StrCat("expected a list of strings, got ",
+                                     Describe(value)));
     return strings;
   }
-  for (size_t i = 0; i < value->size(); ++i) {
-    const json& item = (*value)[i];
+  for (size_t i = 0; i < value.size(); ++i) {
+    const json& item = value[i];
     if (item.is_string()) {
       strings.push_back(item.get_ref<const std::string&>());
     } else {
-      AddErrorAt(absl::StrCat(Pointer(key), "/", i),
+      AddErrorAt(absl::StrCat(pointer, "/", i),
                  absl::StrCat("expected a string, got ", Describe(item)));
     }
   }
   return strings;
+}
+
+std::vector<std::vector<std::string>> JsonObject::StringLists(
+    std::string_view key) {
+  std::vector<std::vector<std::string>> lists;
+  const json* value = Ask(key, /*required=*/true);
+  if (value == nullptr) return lists;
+  if (!value->is_array()) {
+    WrongType(key, "a list of lists of strings", *value);
+    return lists;
+  }
+  for (size_t i = 0; i < value->size(); ++i) {
+    const std::string pointer = absl::StrCat(Pointer(key), "/", i);
+    lists.push_back(StringsAt(pointer, (*value)[i]));
+  }
+  return lists;
 }
 
 JsonObject::StringPairs JsonObject::StringMap(

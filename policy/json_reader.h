@@ -71,6 +71,8 @@ class JsonObject {
   std::vector<std::string> Strings(
       std::string_view key,
       std::optional<std::vector<std::string>> fallback = std::nullopt);
+  // A required list of such lists.
+  std::vector<std::vector<std::string>> StringLists(std::string_view key);
   // An object whose values are all strings, sorted by key.
   using StringPairs = std::vector<std::pair<std::string, std::string>>;
   StringPairs StringMap(std::string_view key,
@@ -97,6 +99,8 @@ class JsonObject {
       : state_(state), value_(value), index_(index) {}
   const nlohmann::json* Ask(std::string_view key, bool required);
   JsonObject Child(const nlohmann::json& value, std::string pointer);
+  std::vector<std::string> StringsAt(const std::string& pointer,
+                                     const nlohmann::json& value);
   void WrongType(std::string_view key, std::string_view wanted,
                  const nlohmann::json& got);
 

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_POLICY_LANGUAGE_H_
 #define SANDGLASS_POLICY_LANGUAGE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,10 +9,41 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "policy/limit_floors.h"
 
 namespace sandglass::policy {
 
+// Absolute executable, then arguments; may have placeholders.
+using Command = std::vector<std::string>;
+using StringPairs = std::vector<std::pair<std::string, std::string>>;
+
+// A phase before the run, in a jail of its own.
+struct CompilePhase {
+  Command command;
+  // Paths and globs below /workspace: what the run's jail gets.
+  std::vector<std::string> artifacts;
+  StringPairs env;
+  LimitFloors limits;
+  // As in Language, of the compiler.
+  std::vector<std::string> out_of_memory;
+};
+
+// What is made once per image, in jails that no user's code ever enters, and is
+// then there for every run, read-only.
+struct Preparation {
+  // The language works without it, only slower.
+  bool optional = false;
+  StringPairs files;  // name below /workspace and content
+  // One jail each, in this order. What one makes is in ${prepared} for those
+  // after it.
+  std::vector<Command> commands;
+  std::vector<std::string> artifacts;  // as in CompilePhase; go to ${prepared}
+  StringPairs env;
+  LimitFloors limits;
+};
+
 // One language as its file under policy/data/languages/ describes it.
+// placeholders.h tells what commands and environments may refer to.
 struct Language {
   std::string id;    // file name without ".json": [a-z][a-z0-9]*
   std::string name;  // for people, for example "Python"
@@ -19,22 +51,32 @@ struct Language {
   std::vector<std::string> extensions;    // with the dot
   std::vector<std::string> interpreters;  // shebang basenames, "python3"
   std::string source_file;  // name below /workspace, for example "main.py"
-  // Absolute command, then arguments. "${source}" stands for source_file; the
-  // request's args follow. Empty compile means no compile phase.
-  std::vector<std::string> compile;
-  std::vector<std::string> run;
-  std::vector<std::string> version;  // prints the runtime's version
-  std::vector<std::pair<std::string, std::string>> env;
-  std::string package;  // Debian package that provides it
+  StringPairs files;  // staged too, unless the request has one of that name
+  std::optional<CompilePhase> compile;
+  Command run;      // the request's args follow
+  Command version;  // prints the runtime's version
+  StringPairs env;  // of the run
+  // The least that its runtime works with; raises a profile's where lower.
+  LimitFloors limits;
+  uint32_t heap_percent = 60;      // of the memory limit: ${heap_mib}
+  std::string package;             // Debian package that provides it
+  std::vector<std::string> needs;  // executables beside the commands' own
+  std::optional<Preparation> prepare;
+  // What its runtime writes to stderr when it gives up for lack of memory.
+  std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which
   // sets one needs a fresh interpreter.
   std::vector<std::string> start_env;
+
+  // Where the prepared files are inside a jail; set by whoever prepares.
+  std::string prepared_dir;
 };
 
 // All languages, ids and aliases unique.
 class LanguageTable {
  public:
-  // Reads every *.json in `directory`. Errors name file and JSON pointer.
+  // Reads every *.json in `directory`, and the files that they name. Errors
+  // name file and JSON pointer.
   static absl::StatusOr<LanguageTable> Load(const std::string& directory);
   static absl::StatusOr<LanguageTable> Create(std::vector<Language> languages);
 
@@ -42,6 +84,8 @@ class LanguageTable {
   // as long as the table.
   const Language* Find(std::string_view id_or_alias) const;
   const std::vector<Language>& languages() const { return languages_; }
+  // Before the table is shared.
+  void SetPreparedDir(std::string_view id, const std::string& directory);
 
  private:
   std::vector<Language> languages_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "policy/json_reader.h"
 #include "policy/limit_fields.h"
+#include "policy/limit_floors.h"
 #include "policy/names.h"
 #include "policy/units.h"
 
@@ -20,34 +21,6 @@ std::string FieldPath(std::string_view prefix, LimitKind kind) {
   const std::string_view name = LimitName(kind);
   return absl::StrCat(absl::string_view(prefix.data(), prefix.size()),
                       separator, absl::string_view(name.data(), name.size()));
-}
-
-uint64_t ReadLimit(JsonObject& object, const LimitField& field,
-                   uint64_t fallback) {
-  const std::string_view name = LimitName(field.kind);
-  switch (field.unit) {
-    case LimitUnit::kNanoseconds: {
-      const DurationRange range{absl::Nanoseconds(field.min),
-                                absl::Nanoseconds(field.max)};
-      const absl::Duration duration =
-          object.Duration(name, range, absl::Nanoseconds(fallback));
-      return static_cast<uint64_t>(
-          std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration)));
-    }
-    case LimitUnit::kBytes:
-      return object.ByteSize(name, {field.min, field.max}, fallback);
-    case LimitUnit::kCount:
-      break;
-  }
-  return object.Unsigned(name, {field.min, field.max}, fallback);
-}
-
-// Reads one object of limits over `limits`: keys that it lacks stay as they
-// are.
-void ReadLimits(JsonObject object, Limits& limits) {
-  for (const LimitField& field : kLimitFields) {
-    field.set(limits, ReadLimit(object, field, field.get(limits)));
-  }
 }
 
 void CheckLanguages(const Profile& profile, JsonObject& root) {
@@ -260,7 +233,8 @@ std::vector<FieldViolation> CheckLimits(const Limits& limits,
 }
 
 Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
-                    std::vector<FieldViolation>& violations) {
+                    std::vector<FieldViolation>& violations,
+                    std::string_view prefix) {
   Limits limits = profile.limits;
   bool refused = false;
   for (const LimitField& field : kLimitFields) {
@@ -269,7 +243,7 @@ Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
     const uint64_t maximum = field.get(profile.maximum);
     if (*wish > maximum) {
       const auto [is, most] = FormatTwo(field.unit, *wish, maximum);
-      violations.push_back({FieldPath("limits", field.kind),
+      violations.push_back({FieldPath(prefix, field.kind),
                             absl::StrCat(is,
                                          " is above the maximum of profile "
                                          "\"",
@@ -280,9 +254,9 @@ Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
     field.set(limits, *wish);
   }
   if (request.memory_bytes) ShrinkDisks(request, limits);
-  std::vector<FieldViolation> problems = CheckRanges(limits, "limits");
+  std::vector<FieldViolation> problems = CheckRanges(limits, prefix);
   // After a refusal the sum would tell of values that nobody asked for.
-  if (problems.empty() && !refused) CheckDisks(limits, "limits", problems);
+  if (problems.empty() && !refused) CheckDisks(limits, prefix, problems);
   std::move(problems.begin(), problems.end(), std::back_inserter(violations));
   return limits;
 }

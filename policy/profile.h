@@ -61,8 +61,10 @@ std::vector<FieldViolation> CheckLimits(const Limits& limits,
 // that can't work, is a violation; the result is then meaningless. When the
 // request tightens memory only, disk caps that it did not name shrink to keep
 // to half the memory.
+// Messages name the fields under `prefix`.
 Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
-                    std::vector<FieldViolation>& violations);
+                    std::vector<FieldViolation>& violations,
+                    std::string_view prefix = "limits");
 
 }  // namespace sandglass::policy
 

@@ -97,6 +97,19 @@ const LimitReading* Find(const std::vector<LimitReading>& readings,
   return found == readings.end() ? nullptr : &*found;
 }
 
+// How sentences call what ran.
+struct Subject {
+  const char* who;        // "program"
+  const char* of_what;    // "of the run"
+  const char* the_whole;  // "The run"
+};
+
+Subject SubjectOf(Phase phase) {
+  return phase == Phase::kCompile
+             ? Subject{"compiler", "of the compile phase", "The compile phase"}
+             : Subject{"program", "of the run", "The run"};
+}
+
 std::string Times(uint64_t count) {
   return count == 1 ? "once" : absl::StrCat(count, " times");
 }
@@ -109,20 +122,21 @@ void DecideOom(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   verdict.limit = LimitReading{LimitKind::kMemory, limits.memory_bytes,
                                facts.peak_memory_bytes};
   const uint64_t kills = facts.counters.oom_kills;
-  verdict.explanation =
-      absl::StrCat("The kernel killed ",
-                   kills == 1 ? "a process" : absl::StrCat(kills, " processes"),
-                   " of the run for lack of memory: the limit is ",
-                   FormatBytes(limits.memory_bytes),
-                   facts.peak_memory_bytes > 0
-                       ? absl::StrCat(", the peak was ",
-                                      FormatBytes(facts.peak_memory_bytes))
-                       : "",
-                   ".");
+  verdict.explanation = absl::StrCat(
+      "The kernel killed ",
+      kills == 1 ? "a process" : absl::StrCat(kills, " processes"), " ",
+      SubjectOf(facts.phase).of_what, " for lack of memory: the limit is ",
+      FormatBytes(limits.memory_bytes),
+      facts.peak_memory_bytes > 0
+          ? absl::StrCat(", the peak was ",
+                         FormatBytes(facts.peak_memory_bytes))
+          : "",
+      ".");
 }
 
 void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   const Kill& kill = *facts.kill;
+  const char* whole = SubjectOf(facts.phase).the_whole;
   verdict.killed_by = Killer::kDaemon;
   verdict.killed_after = kill.after;
   const auto measured = [&kill](uint64_t otherwise) {
@@ -136,7 +150,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       verdict.limit = LimitReading{LimitKind::kWallTime,
                                    Nanoseconds(limits.wall_time), wall};
       verdict.explanation = absl::StrCat(
-          "The run was stopped after ", FormatTime(absl::Nanoseconds(wall)),
+          whole, " was stopped after ", FormatTime(absl::Nanoseconds(wall)),
           ": its wall time limit is ", FormatTime(limits.wall_time), ".");
       return;
     }
@@ -146,7 +160,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       verdict.rule = "cpu-time";
       verdict.limit =
           LimitReading{LimitKind::kCpuTime, Nanoseconds(limits.cpu_time), cpu};
-      verdict.explanation = absl::StrCat("The run was stopped after using ",
+      verdict.explanation = absl::StrCat(whole, " was stopped after using ",
                                          FormatTime(absl::Nanoseconds(cpu)),
                                          " of processor time: its limit is ",
                                          FormatTime(limits.cpu_time), ".");
@@ -159,7 +173,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       verdict.limit = LimitReading{LimitKind::kOutputTotalBytes,
                                    limits.output_total_bytes, bytes};
       verdict.explanation =
-          absl::StrCat("The run was stopped after writing ", FormatBytes(bytes),
+          absl::StrCat(whole, " was stopped after writing ", FormatBytes(bytes),
                        " of output: its limit is ",
                        FormatBytes(limits.output_total_bytes), ".");
       return;
@@ -167,15 +181,15 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
     case KillReason::kCancelled:
       verdict.outcome = Outcome::kCancelled;
       verdict.rule = "cancelled";
-      verdict.explanation = absl::StrCat("The run was cancelled after ",
+      verdict.explanation = absl::StrCat(whole, " was cancelled after ",
                                          FormatTime(kill.after), ".");
       return;
     case KillReason::kShutdown:
       verdict.outcome = Outcome::kShutdown;
       verdict.rule = "shutdown";
       verdict.explanation =
-          absl::StrCat("The daemon stopped the run after ",
-                       FormatTime(kill.after), " because it is shutting down.");
+          absl::StrCat(whole, " was stopped after ", FormatTime(kill.after),
+                       " because the daemon is shutting down.");
       return;
   }
 }
@@ -192,10 +206,51 @@ std::string FullSentence(const FilesystemFill& fill,
                       FormatBytes(reading.configured), " are used");
 }
 
-// The program failed by itself. `met` are the limits that it met.
+void DecideRuntimeMemory(const RunFacts& facts, const Limits& limits,
+                         const std::string& how, Verdict& verdict) {
+  verdict.outcome = Outcome::kMemoryLimit;
+  verdict.rule = "runtime-memory";
+  verdict.limit = LimitReading{LimitKind::kMemory, limits.memory_bytes,
+                               facts.peak_memory_bytes};
+  verdict.explanation = absl::StrCat(
+      "The ", SubjectOf(facts.phase).who, " failed (", how,
+      ") after its runtime had given up for lack of memory (it said \"",
+      facts.runtime_words, "\"): the limit is ",
+      FormatBytes(limits.memory_bytes), ", the peak was ",
+      FormatBytes(facts.peak_memory_bytes), ".");
+}
+
+// Nothing but itself is to blame.
+void DecideOwnFailure(const RunFacts& facts, const std::string& how,
+                      Verdict& verdict) {
+  const std::string after = FormatTime(facts.wall_time);
+  if (facts.phase == Phase::kCompile) {
+    verdict.outcome = Outcome::kCompileError;
+    verdict.rule = "compile-error";
+    verdict.explanation =
+        verdict.signal
+            ? absl::StrCat("The compiler was ended by ", how, " after ", after,
+                           ".")
+            : absl::StrCat("The compiler refused the program after ", after,
+                           " (", how, "); its output says why.");
+  } else if (verdict.signal) {
+    verdict.outcome = Outcome::kSignaled;
+    verdict.rule = "signaled";
+    verdict.explanation =
+        absl::StrCat("The program was ended by ", how, " after ", after, ".");
+  } else {
+    verdict.outcome = Outcome::kNonzeroExit;
+    verdict.rule = "nonzero-exit";
+    verdict.explanation = absl::StrCat(
+        "The program exited with ", *verdict.exit_code, " after ", after, ".");
+  }
+}
+
+// It failed by itself. `met` are the limits that it met.
 void DecideFailure(const RunFacts& facts, const Limits& limits,
                    const std::vector<LimitReading>& met, Verdict& verdict) {
   verdict.killed_by = verdict.signal ? Killer::kProgramSignal : Killer::kNone;
+  const char* who = SubjectOf(facts.phase).who;
   const std::string how = verdict.signal
                               ? SignalName(*verdict.signal)
                               : absl::StrCat("exit code ", *verdict.exit_code);
@@ -204,10 +259,14 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
     verdict.rule = "pids-refused";
     verdict.limit = *reading;
     verdict.explanation =
-        absl::StrCat("The program failed (", how,
+        absl::StrCat("The ", who, " failed (", how,
                      ") after the kernel had refused it another process ",
                      Times(facts.counters.pids_limit_hits), ": its limit is ",
                      limits.max_processes, " processes and threads.");
+    return;
+  }
+  if (!facts.runtime_words.empty()) {
+    DecideRuntimeMemory(facts, limits, how, verdict);
     return;
   }
   for (const FilesystemFill& fill : facts.filesystems) {
@@ -221,7 +280,7 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
     verdict.outcome = Outcome::kDiskLimit;
     verdict.rule = "disk-full";
     verdict.limit = *reading;
-    verdict.explanation = absl::StrCat("The program failed (", how, ") with ",
+    verdict.explanation = absl::StrCat("The ", who, " failed (", how, ") with ",
                                        FullSentence(fill, *reading), ".");
     return;
   }
@@ -229,33 +288,23 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
     verdict.outcome = Outcome::kFileSizeLimit;
     verdict.rule = "file-size";
     verdict.limit = *reading;
-    verdict.explanation = absl::StrCat(
-        "The program was ended by SIGXFSZ: it wrote a file past "
-        "its limit of ",
-        FormatBytes(limits.file_size_bytes), ".");
-    return;
-  }
-  if (verdict.signal) {
-    verdict.outcome = Outcome::kSignaled;
-    verdict.rule = "signaled";
     verdict.explanation =
-        absl::StrCat("The program was ended by ", how, " after ",
-                     FormatTime(facts.wall_time), ".");
+        absl::StrCat("The ", who,
+                     " was ended by SIGXFSZ: it wrote a file past its limit "
+                     "of ",
+                     FormatBytes(limits.file_size_bytes), ".");
     return;
   }
-  verdict.outcome = Outcome::kNonzeroExit;
-  verdict.rule = "nonzero-exit";
-  verdict.explanation =
-      absl::StrCat("The program exited with ", *verdict.exit_code, " after ",
-                   FormatTime(facts.wall_time), ".");
+  DecideOwnFailure(facts, how, verdict);
 }
 
 void DecideOk(const RunFacts& facts, const std::vector<LimitReading>& met,
               Verdict& verdict) {
   verdict.outcome = Outcome::kOk;
   verdict.rule = "exit-ok";
-  verdict.explanation = absl::StrCat("The program exited with 0 after ",
-                                     FormatTime(facts.wall_time));
+  verdict.explanation =
+      absl::StrCat("The ", SubjectOf(facts.phase).who, " exited with 0 after ",
+                   FormatTime(facts.wall_time));
   if (!met.empty()) {
     absl::StrAppend(
         &verdict.explanation, "; on its way it met these limits: ",
@@ -294,17 +343,19 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
   } else if (!verdict.exit_code && !verdict.signal) {
     verdict.rule = "jail-died";
     verdict.explanation =
-        "The jail ended before the program did; that is the sandbox's failure "
-        "and the run can be repeated.";
+        absl::StrCat("The jail ended before the ", SubjectOf(facts.phase).who,
+                     " did; that is the sandbox's failure and the run can be "
+                     "repeated.");
   } else if (verdict.signal == SIGXCPU && Find(met, LimitKind::kCpuTime)) {
     verdict.outcome = Outcome::kCpuLimit;
     verdict.rule = "cpu-backstop";
     verdict.killed_by = Killer::kProgramSignal;
     verdict.limit = *Find(met, LimitKind::kCpuTime);
-    verdict.explanation = absl::StrCat(
-        "The kernel ended the program with SIGXCPU: it had used ",
-        FormatTime(facts.cpu_time), " of processor time and its limit is ",
-        FormatTime(limits.cpu_time), ".");
+    verdict.explanation =
+        absl::StrCat("The kernel ended the ", SubjectOf(facts.phase).who,
+                     " with SIGXCPU: it had used ", FormatTime(facts.cpu_time),
+                     " of processor time and its limit is ",
+                     FormatTime(limits.cpu_time), ".");
   } else if (verdict.exit_code == 0) {
     DecideOk(facts, met, verdict);
   } else {
@@ -317,6 +368,19 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
     }
   }
   return verdict;
+}
+
+std::string FindRuntimeWords(const std::vector<std::string>& words,
+                             std::string_view stderr_data) {
+  // Runtimes add a trace of their stack after they said why.
+  constexpr size_t kScanBytes = 16 * 1024;
+  if (stderr_data.size() > kScanBytes) {
+    stderr_data.remove_prefix(stderr_data.size() - kScanBytes);
+  }
+  for (const std::string& text : words) {
+    if (stderr_data.find(text) != std::string_view::npos) return text;
+  }
+  return "";
 }
 
 std::string_view OutcomeName(Outcome outcome) {

@@ -29,6 +29,10 @@ enum class Outcome {
   kJailFailed = 14,
 };
 
+// A part of a run with limits and a verdict of its own; values equal
+// sandglass.v1.Phase.
+enum class Phase { kCompile = 1, kRun = 2 };
+
 // Why the daemon killed a run. Recorded before the kill is sent.
 enum class KillReason { kWallTime, kCpuTime, kOutput, kCancelled, kShutdown };
 
@@ -59,6 +63,7 @@ struct FilesystemFill {
 
 // All facts that a verdict may depend on.
 struct RunFacts {
+  Phase phase = Phase::kRun;
   // Raw wait status of the main process; absent when it was never reaped
   // (init died first).
   std::optional<int> wait_status;
@@ -75,6 +80,9 @@ struct RunFacts {
   uint64_t stdout_bytes = 0;  // written by the program
   uint64_t stderr_bytes = 0;
   uint32_t leftover_processes = 0;
+  // What the language's runtime is known to say when it gives up for lack of
+  // memory, as found in the end of stderr; empty when it isn't there.
+  std::string runtime_words;
 };
 
 // A limit with what was measured against it: nanoseconds, bytes or a count.
@@ -109,6 +117,11 @@ struct Verdict {
 // Decides a run's outcome. Pure: the same facts and limits give the same
 // verdict. The rows and their order are docs/verdicts.md.
 Verdict Decide(const RunFacts& facts, const Limits& limits);
+
+// Which of the texts a runtime or compiler wrote near the end of stderr; empty
+// when none.
+std::string FindRuntimeWords(const std::vector<std::string>& words,
+                             std::string_view stderr_data);
 
 // For example "MEMORY_LIMIT" (the API's name without its prefix).
 std::string_view OutcomeName(Outcome outcome);

@@ -16,6 +16,7 @@
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/status.h"
+#include "sandbox/sandbox.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -206,15 +207,15 @@ absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
   return absl::OkStatus();
 }
 
-absl::Status FillImage(const std::string& image) {
+absl::Status FillImage(const std::string& image, const std::string& prepared) {
   if (!os::MountTmpfs(
           image.c_str(),
           {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", image);
   }
-  if (absl::Status status =
-          MakeDirs(image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run",
-                           "var/empty", "root", "workspace", "home/sandbox"});
+  if (absl::Status status = MakeDirs(
+          image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run", "var/empty",
+                  "root", "workspace", "home/sandbox", kPreparedInJail + 1});
       !status.ok()) {
     return status;
   }
@@ -239,6 +240,11 @@ absl::Status FillImage(const std::string& image) {
                     os::kReadOnly | os::kNoSuid | os::kNoDev)) {
     return os::ErrnoStatus("bind /usr into the image");
   }
+  if (!prepared.empty() &&
+      !os::BindWith(prepared.c_str(), (image + kPreparedInJail).c_str(),
+                    os::kReadOnly | os::kNoSuid | os::kNoDev | os::kNoExec)) {
+    return os::ErrnoStatus("bind ", prepared, " into the image");
+  }
   // ORDER: read-only last, when everything is in it.
   if (absl::Status status = SetAttributes(
           image + "/dev", os::kReadOnly | os::kNoSuid | os::kNoExec);
@@ -250,7 +256,8 @@ absl::Status FillImage(const std::string& image) {
 
 }  // namespace
 
-absl::Status BuildYardRoot(const std::string& directory) {
+absl::Status BuildYardRoot(const std::string& directory,
+                           const std::string& prepared) {
   if (!os::MountTmpfs(directory.c_str(),
                       {.bytes = kYardBytes, .inodes = 64, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
@@ -274,7 +281,7 @@ absl::Status BuildYardRoot(const std::string& directory) {
       return status;
     }
   }
-  return FillImage(directory + kYardImage);
+  return FillImage(directory + kYardImage, prepared);
 }
 
 }  // namespace sandglass::sandbox

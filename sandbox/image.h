@@ -13,9 +13,13 @@ namespace sandglass::sandbox {
 // of our own with the few parts of the host's that runtimes read (copied now,
 // so later changes on the host show after a restart), and a /dev with five
 // harmless devices.
+// `prepared`, unless empty, is a directory of the host that shows in the image
+// as kPreparedInJail, read-only and without execution; what is put there later
+// shows as well.
 // Preconditions: root, in a mount namespace of its own with no propagation to
 // the host.
-absl::Status BuildYardRoot(const std::string& directory);
+absl::Status BuildYardRoot(const std::string& directory,
+                           const std::string& prepared);
 
 }  // namespace sandglass::sandbox
 

@@ -37,8 +37,13 @@ struct SandboxOptions {
   gid_t server_gid = 0;
   uint32_t max_jails = 256;  // live at once, spares included, 1–4096
   uint32_t spare_jails = 0;  // kept ready for runs to come, 0–max_jails
+  // What was prepared for languages; readable in jails as kPreparedInJail.
+  // Empty: nothing.
+  std::string prepared_dir;
   std::vector<JailTemplate> templates;
 };
+
+inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
 
 // The yards and their spawners. Started by root before any thread exists; used
 // afterwards by an unprivileged, threaded server. Thread-safe after Start.

@@ -8,6 +8,12 @@
 namespace sandglass::server {
 namespace {
 
+// Phases come one after the other, so the hungrier one counts.
+uint64_t HighestMemory(const Job& job) {
+  return std::max(job.limits.memory_bytes,
+                  job.compile ? job.compile->limits.memory_bytes : 0);
+}
+
 // Waits on an absl::Mutex follow the wall clock; waking at least this often
 // bounds what a jump of it can do to the monotonic queue deadlines.
 constexpr absl::Duration kLongestNap = absl::Seconds(1);
@@ -25,8 +31,7 @@ Admission::Reservation::~Reservation() {
 }
 
 absl::Status Admission::Enqueue(std::shared_ptr<Run> run) {
-  const uint64_t memory =
-      run->job().limits.memory_bytes + options_.overhead_bytes;
+  const uint64_t memory = HighestMemory(run->job()) + options_.overhead_bytes;
   if (memory > options_.memory_budget_bytes) {
     return NeverFits(memory, options_.memory_budget_bytes);
   }

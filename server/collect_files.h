@@ -8,11 +8,6 @@
 
 namespace sandglass::server {
 
-// Bounds of what one run hands back, all files together. The bytes leave room
-// for both streams and the rest in a message of 16 MiB.
-inline constexpr uint64_t kMaxCollectedBytes = uint64_t{12} << 20;
-inline constexpr uint32_t kMaxCollectedFiles = 256;
-
 // Reads a file that the jail handed out, from its beginning, and takes what it
 // read off `budget` (bytes). What can't be had is said in the result's error:
 // the jail's own report; kNotRegular for anything but a regular file of a

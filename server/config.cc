@@ -191,6 +191,8 @@ absl::Status ReadFile(const std::string& path, Config& config,
   policy::JsonObject root = document->root();
   config.state_dir = root.String("state_dir", config.state_dir);
   CheckAbsolute(root, "state_dir", config.state_dir);
+  config.cache_dir = root.String("cache_dir", config.cache_dir);
+  CheckAbsolute(root, "cache_dir", config.cache_dir);
   config.policy_dir = root.String("policy_dir", config.policy_dir);
   CheckAbsolute(root, "policy_dir", config.policy_dir);
   config.spawner = root.String("spawner", config.spawner);
@@ -250,6 +252,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   }
   for (const absl::Status& applied :
        {ApplyPathFlag(flags.state_dir, "--state-dir", config.state_dir),
+        ApplyPathFlag(flags.cache_dir, "--cache-dir", config.cache_dir),
         ApplyPathFlag(flags.policy_dir, "--policy-dir", config.policy_dir),
         ApplyPathFlag(flags.spawner, "--spawner", config.spawner)}) {
     if (!applied.ok()) return applied;
@@ -275,6 +278,7 @@ std::string ConfigToJson(const Config& config) {
   const nlohmann::ordered_json json = {
       {"listen", config.listen.ToString()},
       {"state_dir", config.state_dir},
+      {"cache_dir", config.cache_dir},
       {"policy_dir", config.policy_dir},
       {"spawner", config.spawner},
       {"user", config.user},

@@ -22,6 +22,7 @@ struct ConfigFlags {
   std::string config_file;  // empty: none
   std::optional<std::string> listen;
   std::optional<std::string> state_dir;
+  std::optional<std::string> cache_dir;
   std::optional<std::string> policy_dir;
   std::optional<std::string> spawner;
   std::vector<std::string> excuse_missing;  // added to the file's
@@ -32,6 +33,8 @@ struct ConfigFlags {
 struct Config {
   ListenAddress listen;
   std::string state_dir = "/run/sandglass";
+  // What is prepared once and kept: losing it costs time at the next start.
+  std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
   std::string spawner;
   std::string user;  // name, "uid:gid", or empty: see identity.h

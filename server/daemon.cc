@@ -21,6 +21,7 @@
 #include "server/identity.h"
 #include "server/log.h"
 #include "server/policy_set.h"
+#include "server/prepared_store.h"
 #include "server/serving.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
@@ -108,6 +109,31 @@ void LogHost(const sandbox::HostReport& host) {
   }
 }
 
+// Without one, languages that need it are not offered.
+std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
+  // The second is as good until the machine or the container restarts.
+  for (const std::string& parent :
+       {settings.config.cache_dir, settings.config.state_dir}) {
+    absl::StatusOr<PreparedStore> store =
+        PreparedStore::Open(absl::StrCat(parent, "/prepared"),
+                            settings.identity.uid, settings.identity.gid);
+    if (store.ok()) return *std::move(store);
+    Log(LogLevel::kWarning, "no_place_for_prepared",
+        {{"error", std::string(store.status().message())}});
+  }
+  return std::nullopt;
+}
+
+void NamePreparedDirs(PolicySet& policy) {
+  policy::LanguageTable& table = policy.mutable_languages();
+  for (const policy::Language& language : table.languages()) {
+    if (!language.prepare) continue;
+    table.SetPreparedDir(
+        language.id,
+        absl::StrCat(sandbox::kPreparedInJail, "/", PreparedName(language)));
+  }
+}
+
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -146,6 +172,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   LogHost(host);
   if (!layers.ok()) return Fail(layers, kExitBadConfig);
 
+  std::optional<PreparedStore> prepared = OpenPreparedStore(*settings);
+  NamePreparedDirs(settings->policy);
+
   // ORDER: the spawner comes before any thread and any gRPC object, since it is
   // forked; the socket before the rights go, since its place needs them; the
   // rights go before the first byte from a client is read.
@@ -153,17 +182,19 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     return Fail(single, 1);
   }
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox =
-      sandbox::Sandbox::Start({.spawner_path = config.spawner,
-                               .state_dir = config.state_dir,
-                               .instance = InstanceName(config.state_dir),
-                               .cgroup_parent = config.cgroup_parent,
-                               .uid_base = config.uid_base,
-                               .server_uid = settings->identity.uid,
-                               .server_gid = settings->identity.gid,
-                               .max_jails = MaxJails(config),
-                               .spare_jails = config.pool_floor,
-                               .templates = settings->policy.templates()},
-                              host);
+      sandbox::Sandbox::Start(
+          {.spawner_path = config.spawner,
+           .state_dir = config.state_dir,
+           .instance = InstanceName(config.state_dir),
+           .cgroup_parent = config.cgroup_parent,
+           .uid_base = config.uid_base,
+           .server_uid = settings->identity.uid,
+           .server_gid = settings->identity.gid,
+           .max_jails = MaxJails(config),
+           .spare_jails = config.pool_floor,
+           .prepared_dir = prepared ? prepared->directory() : "",
+           .templates = settings->policy.templates()},
+          host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 
   os::Fd listener;
@@ -190,6 +221,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .policy = std::move(settings->policy),
                 .host = std::move(host),
                 .sandbox = *std::move(sandbox),
+                .prepared = std::move(prepared),
                 .unix_listener = std::move(listener)});
 }
 

@@ -99,6 +99,15 @@ absl::Status LanguageUnavailable(const std::string& why) {
               why);
 }
 
+absl::Status LanguagePreparing(const std::string& name,
+                               absl::Duration retry_after) {
+  return Make(absl::StatusCode::kUnavailable, "LANGUAGE_PREPARING",
+              absl::StrCat(name,
+                           " is being prepared for its first use; try again "
+                           "in a few seconds"),
+              retry_after);
+}
+
 absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes) {
   return Make(absl::StatusCode::kFailedPrecondition, "MEMORY_BUDGET_TOO_SMALL",
               absl::StrCat("the run needs ", wanted_bytes,

@@ -28,6 +28,9 @@ absl::Status InvalidRequest(
 absl::Status MalformedMessage(const std::string& type);
 // FAILED_PRECONDITION, "LANGUAGE_UNAVAILABLE".
 absl::Status LanguageUnavailable(const std::string& why);
+// UNAVAILABLE, "LANGUAGE_PREPARING", with RetryInfo: its first start goes on.
+absl::Status LanguagePreparing(const std::string& name,
+                               absl::Duration retry_after);
 // FAILED_PRECONDITION, "MEMORY_BUDGET_TOO_SMALL": waiting would not help.
 absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes);
 // RESOURCE_EXHAUSTED, "QUEUE_FULL".

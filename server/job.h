@@ -15,17 +15,34 @@
 
 namespace sandglass::sandbox {
 class Jail;
-}
+struct FileEvent;
+}  // namespace sandglass::sandbox
 
 namespace sandglass::server {
+
+// Bounds of what one run hands back, all files together. The bytes leave room
+// for both streams and the rest in a message of 16 MiB.
+inline constexpr uint64_t kMaxCollectedBytes = uint64_t{12} << 20;
+inline constexpr uint32_t kMaxCollectedFiles = 256;
+
+// The compile phase of a job; what differs from its run.
+struct CompileJob {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::string> artifacts;  // paths and globs for the run's jail
+  policy::Limits limits;
+  std::vector<std::string> out_of_memory;
+};
 
 // A validated run, all defaults resolved. A plain value.
 struct Job {
   std::string run_id;
+  policy::Phase phase = policy::Phase::kRun;
   std::string template_name;  // the jail template of the profile
-  std::string source_file;    // below /workspace
+  std::string source_file;    // below /workspace; empty: there is no program
   std::string code;
-  std::vector<std::string> argv;  // argv[0] is the absolute executable
+  std::optional<CompileJob> compile;  // comes first
+  std::vector<std::string> argv;      // argv[0] is the absolute executable
   std::vector<std::pair<std::string, std::string>> env;
   struct File {
     std::string path;  // relative to /workspace, already validated
@@ -36,7 +53,13 @@ struct Job {
   std::string stdin_data;
   std::vector<std::string> fetch;  // paths and globs relative to /workspace
   policy::Limits limits;
+  // What the runtime says on stderr when it gives up for lack of memory.
+  std::vector<std::string> out_of_memory;
+  uint64_t max_collected_bytes = kMaxCollectedBytes;
+  uint32_t max_collected_files = kMaxCollectedFiles;
 };
+
+struct JobResult;
 
 enum class Stream { kStdout = 1, kStderr = 2 };
 
@@ -45,12 +68,20 @@ enum class Stream { kStdout = 1, kStderr = 2 };
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
+  // The compile phase is over, well or not; only of jobs that have one.
+  virtual void OnCompiled(const JobResult& compile) { (void)compile; }
   // The user's code starts now.
   virtual void OnStarted() = 0;
   // A piece of output; `offset` is its place in its stream. Called for all
   // output, also what the answer leaves out, up to output_total_bytes.
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                         absl::Duration since_start) = 0;
+  // A file that was asked for. True when the observer has taken care of it; it
+  // is then not in the result, and no bound holds for it.
+  virtual bool OnFile(const sandbox::FileEvent& file) {
+    (void)file;
+    return false;
+  }
 };
 
 struct StreamResult {
@@ -87,6 +118,7 @@ struct StepTime {
 struct Timings {
   absl::Duration acquire;
   absl::Duration stage_in;
+  absl::Duration compile;
   absl::Duration run;
   absl::Duration drain;
   absl::Duration stage_out;
@@ -109,6 +141,9 @@ struct JobResult {
   std::vector<FileResult> files;
   bool files_left_out = false;  // more matched the patterns than are in `files`
   Timings timings;
+  // Of the compile phase, for a job that has one. When that failed, this
+  // result's verdict and facts are the compile phase's, and nothing was run.
+  std::shared_ptr<const JobResult> compile;
   // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the
   // answer goes out first.
   std::shared_ptr<sandbox::Jail> jail;

@@ -95,7 +95,9 @@ class Run {
     for (const auto& [name, value] : job_.env) {
       program.env.push_back(absl::StrCat(name, "=", value));
     }
-    program.files.push_back({job_.source_file, job_.code, 0644});
+    if (!job_.source_file.empty()) {
+      program.files.push_back({job_.source_file, job_.code, 0644});
+    }
     for (const Job::File& file : job_.files) {
       program.files.push_back(
           {file.path, file.content, file.executable ? 0755u : 0644u});
@@ -369,6 +371,7 @@ class Run {
 
   void CollectFacts() {
     policy::RunFacts& facts = result_.facts;
+    facts.phase = job_.phase;
     const sandbox::JailCounters counters = jail_->ReadCounters();
     facts.wait_status = wait_status_;
     facts.kill = kill_;
@@ -381,6 +384,10 @@ class Run {
     facts.stdout_bytes = stdout_.buffer.total_bytes();
     facts.stderr_bytes = stderr_.buffer.total_bytes();
     facts.leftover_processes = leftover_;
+    result_.stdout_result = stdout_.buffer.Take();
+    result_.stderr_result = stderr_.buffer.Take();
+    facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
+                                                   result_.stderr_result.data);
     Sample();
     facts.peak_processes =
         std::max({jail_->PeakProcesses().value_or(0), peak_processes_, 1u});
@@ -397,7 +404,8 @@ class Run {
 
   void CollectFiles() {
     if (job_.fetch.empty()) return;
-    if (gone_ || !jail_->CollectFiles(job_.fetch, kMaxCollectedFiles).ok()) {
+    if (gone_ ||
+        !jail_->CollectFiles(job_.fetch, job_.max_collected_files).ok()) {
       for (const std::string& path : job_.fetch) {
         result_.files.push_back(
             {.path = path, .error = FileError::kUnavailable});
@@ -405,7 +413,7 @@ class Run {
       return;
     }
     const Instant deadline = After(Now(), kCollectTimeout);
-    uint64_t budget = kMaxCollectedBytes;
+    uint64_t budget = job_.max_collected_bytes;
     result_.files_left_out = true;  // until init says that these are all
     for (bool done = false; !done;) {
       struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
@@ -413,6 +421,7 @@ class Run {
       if (!Poll(&fd, 1, deadline) || !(event = jail_->NextEvent()).ok()) break;
       if (!event->has_value()) continue;
       if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
+        if (observer_ != nullptr && observer_->OnFile(*file)) continue;
         result_.files.push_back(ReadCollectedFile(*file, budget));
         continue;
       }
@@ -425,8 +434,6 @@ class Run {
   JobResult Finish() {
     result_.limits = job_.limits;
     result_.start_time = start_time_;
-    result_.stdout_result = stdout_.buffer.Take();
-    result_.stderr_result = stderr_.buffer.Take();
     Timings& timings = result_.timings;
     timings.warm = jail_->made_ahead();
     timings.acquire = Between(began_, ready_);

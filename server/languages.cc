@@ -2,20 +2,32 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "sandbox/jail.h"
+#include "server/clock.h"
 #include "server/errors.h"
 #include "server/log.h"
-#include "server/run.h"
+#include "server/make_job.h"
 #include "server/text.h"
 
 namespace sandglass::server {
 namespace {
 
 constexpr size_t kMaxVersionBytes = 128;
+constexpr uint32_t kMaxPreparedFiles = 10'000;
+constexpr absl::Duration kPreparingRetry = absl::Seconds(2);
+// Where the image has the host's programs; /bin and the like lead there.
+constexpr absl::string_view kImagePrefix = "/usr/";
+// What the compile phase made.
+constexpr absl::string_view kWorkspacePrefix = "/workspace/";
 
 // A version goes to terminals and into protobuf strings.
 std::string Presentable(absl::string_view line) {
@@ -27,19 +39,83 @@ std::string Presentable(absl::string_view line) {
   return text;
 }
 
-}  // namespace
-
-absl::Status CheckAvailable(const policy::Language& language) {
-  if (::access(language.run.front().c_str(), X_OK) == 0) {
-    return absl::OkStatus();
+// Every executable of the host that a language takes.
+std::set<std::string> Executables(const policy::Language& language) {
+  std::set<std::string> all(language.needs.begin(), language.needs.end());
+  all.insert(language.run.front());
+  if (language.compile) all.insert(language.compile->command.front());
+  for (auto it = all.begin(); it != all.end();) {
+    it =
+        absl::StartsWith(*it, kWorkspacePrefix) ? all.erase(it) : std::next(it);
   }
-  return LanguageUnavailable(absl::StrCat(
-      language.name, " is not installed on the server: there is no ",
-      language.run.front(), " (Debian package ", language.package, ")"));
+  return all;
 }
 
-LanguageProbe::LanguageProbe(const PolicySet& policy, RunFunction run)
-    : policy_(policy), run_(std::move(run)) {}
+// Its directory in the store.
+std::string PlaceOf(const policy::Language& language) {
+  const std::string& path = language.prepared_dir;
+  return path.substr(path.rfind('/') + 1);
+}
+
+absl::Status CheckExecutable(const policy::Language& language,
+                             const std::string& path) {
+  const std::string package =
+      language.package.empty()
+          ? ""
+          : absl::StrCat(" (Debian package ", language.package, ")");
+  const std::unique_ptr<char, void (*)(void*)> real(
+      ::realpath(path.c_str(), nullptr), std::free);
+  if (real == nullptr || ::access(real.get(), X_OK) != 0) {
+    return LanguageUnavailable(
+        absl::StrCat(language.name,
+                     " is not installed on the server: there is "
+                     "no ",
+                     path, package));
+  }
+  if (!absl::StartsWith(real.get(), kImagePrefix)) {
+    return LanguageUnavailable(absl::StrCat(
+        language.name, " can't be used: ", path, " leads to ",
+        Quote(real.get(), 200), ", and jails have only what is below ",
+        kImagePrefix, package));
+  }
+  return absl::OkStatus();
+}
+
+// Puts what a preparing jail hands out into the store.
+class DraftFiller : public JobObserver {
+ public:
+  explicit DraftFiller(PreparedStore::Draft& draft) : draft_(draft) {}
+  void OnStarted() override {}
+  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
+  bool OnFile(const sandbox::FileEvent& file) override {
+    // A command needn't make all kinds of artifacts.
+    if (file.problem == sandbox::FileProblem::kNone && status_.ok()) {
+      status_ = draft_.Add(file.path, file.file);
+    }
+    return true;
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  PreparedStore::Draft& draft_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::Status CheckInstalled(const policy::Language& language) {
+  for (const std::string& path : Executables(language)) {
+    if (absl::Status found = CheckExecutable(language, path); !found.ok()) {
+      return found;
+    }
+  }
+  return absl::OkStatus();
+}
+
+LanguageProbe::LanguageProbe(const PolicySet& policy,
+                             std::optional<PreparedStore> store,
+                             RunFunction run)
+    : policy_(policy), store_(std::move(store)), run_(std::move(run)) {}
 
 LanguageProbe::~LanguageProbe() {
   cancel_.Cancel(policy::KillReason::kShutdown);
@@ -55,6 +131,24 @@ bool LanguageProbe::WaitUntilDone(absl::Duration timeout) const {
   return mutex_.AwaitWithTimeout(absl::Condition(&done_), timeout);
 }
 
+absl::Status LanguageProbe::Available(const policy::Language& language) const {
+  if (absl::Status installed = CheckInstalled(language); !installed.ok()) {
+    return installed;
+  }
+  if (!language.prepare || language.prepare->optional) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto it = prepared_.find(language.id);
+  if (it != prepared_.end()) return it->second;
+  // Installed after the start.
+  if (done_) {
+    return LanguageUnavailable(
+        absl::StrCat(language.name,
+                     " was installed after the server's start, which prepares "
+                     "it; restart the server"));
+  }
+  return LanguagePreparing(language.name, kPreparingRetry);
+}
+
 std::string LanguageProbe::Version(const std::string& language_id) const {
   absl::MutexLock lock(&mutex_);
   const auto it = versions_.find(language_id);
@@ -62,9 +156,11 @@ std::string LanguageProbe::Version(const std::string& language_id) const {
 }
 
 void LanguageProbe::Probe() {
+  std::set<std::string> in_use;
   for (const policy::Language& language : policy_.languages().languages()) {
     if (cancel_.reason().has_value()) break;
-    if (language.version.empty() || !CheckAvailable(language).ok()) continue;
+    if (language.prepare) in_use.insert(PlaceOf(language));
+    if (!CheckInstalled(language).ok()) continue;
     absl::StatusOr<std::string> version = AskVersion(language);
     if (!version.ok()) {
       Log(LogLevel::kWarning, "language_probe_failed",
@@ -77,31 +173,72 @@ void LanguageProbe::Probe() {
     absl::MutexLock lock(&mutex_);
     versions_[language.id] = *std::move(version);
   }
+  for (const policy::Language& language : policy_.languages().languages()) {
+    if (cancel_.reason().has_value()) break;
+    if (language.prepare && CheckInstalled(language).ok()) Prepare(language);
+  }
+  if (store_) store_->RemoveOld(in_use);
   absl::MutexLock lock(&mutex_);
   done_ = true;
 }
 
+void LanguageProbe::Prepare(const policy::Language& language) {
+  absl::Status status = MakePrepared(language);
+  if (!status.ok()) {
+    Log(LogLevel::kWarning, "language_not_prepared",
+        {{"lang", language.id}, {"error", std::string(status.message())}});
+    status = LanguageUnavailable(absl::StrCat(
+        language.name, " could not be prepared: ", status.message()));
+  }
+  absl::MutexLock lock(&mutex_);
+  prepared_[language.id] = std::move(status);
+}
+
+absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
+  if (!store_) {
+    return absl::FailedPreconditionError(
+        "there is no place to keep it; see \"cache_dir\"");
+  }
+  const std::string name = PlaceOf(language);
+  if (store_->Has(name)) return absl::OkStatus();
+  const MonotonicTime began = Monotonic::now();
+  Log(LogLevel::kInfo, "preparing", {{"lang", language.id}, {"as", name}});
+  absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
+  if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();
+  if (!draft.ok()) return draft.status();
+  const policy::Preparation& prepare = *language.prepare;
+  for (const policy::Command& command : prepare.commands) {
+    Job job = MakeToolJob(language, *policy_.FindProfile(""), prepare.limits,
+                          command, prepare.env);
+    for (const auto& [file, content] : prepare.files) {
+      job.files.push_back({file, content, false});
+    }
+    job.fetch = prepare.artifacts;
+    job.max_collected_files = kMaxPreparedFiles;
+    DraftFiller filler(*draft);
+    const absl::StatusOr<JobResult> result = RunTool(job, &filler);
+    if (!result.ok()) return result.status();
+    if (!filler.status().ok()) return filler.status();
+    if (result->files_left_out) {
+      return absl::OutOfRangeError(
+          absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
+    }
+  }
+  if (absl::Status complete = draft->Complete(); !complete.ok()) {
+    return complete;
+  }
+  Log(LogLevel::kInfo, "prepared",
+      {{"lang", language.id}, {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> LanguageProbe::AskVersion(
     const policy::Language& language) {
-  const policy::Profile& profile = *policy_.FindProfile("");
-  Job job;
-  job.run_id = NewRunId();
-  job.template_name = profile.name;
-  job.source_file = language.source_file;
-  job.argv = language.version;
-  job.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-             {"HOME", "/home/sandbox"},
-             {"LANG", "C.UTF-8"}};
-  job.limits = profile.limits;
-  absl::StatusOr<JobResult> result = run_(job, cancel_, nullptr);
+  const absl::StatusOr<JobResult> result =
+      RunTool(MakeToolJob(language, *policy_.FindProfile(""), language.limits,
+                          language.version, {}),
+              nullptr);
   if (!result.ok()) return result.status();
-  if (result->verdict.outcome != policy::Outcome::kOk) {
-    return absl::InternalError(
-        absl::StrCat(language.version.front(), " ended with ",
-                     AbslView(policy::OutcomeName(result->verdict.outcome)),
-                     ": ", result->verdict.explanation,
-                     "; stderr: ", Quote(result->stderr_result.data, 200)));
-  }
   // Some runtimes print their version to stderr.
   for (const std::string* output :
        {&result->stdout_result.data, &result->stderr_result.data}) {
@@ -111,6 +248,19 @@ absl::StatusOr<std::string> LanguageProbe::AskVersion(
   }
   return absl::InternalError(
       absl::StrCat(language.version.front(), " printed nothing"));
+}
+
+absl::StatusOr<JobResult> LanguageProbe::RunTool(const Job& job,
+                                                 JobObserver* observer) {
+  absl::StatusOr<JobResult> result = run_(job, cancel_, observer);
+  if (!result.ok() || result->verdict.outcome == policy::Outcome::kOk) {
+    return result;
+  }
+  return absl::InternalError(
+      absl::StrCat(job.argv.front(), " ended with ",
+                   AbslView(policy::OutcomeName(result->verdict.outcome)), ": ",
+                   result->verdict.explanation,
+                   " stderr: ", Quote(result->stderr_result.data, 300)));
 }
 
 }  // namespace sandglass::server

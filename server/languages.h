@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_LANGUAGES_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -12,20 +13,23 @@
 #include "policy/language.h"
 #include "server/cancel_token.h"
 #include "server/policy_set.h"
+#include "server/prepared_store.h"
 #include "server/run_function.h"
 
 namespace sandglass::server {
 
-// FAILED_PRECONDITION that names the Debian package when the language's
-// executable is not installed.
-absl::Status CheckAvailable(const policy::Language& language);
+// FAILED_PRECONDITION that names the Debian package when an executable of the
+// language is not installed, or is outside /usr, where no jail has it.
+absl::Status CheckInstalled(const policy::Language& language);
 
-// Asks each installed language for its version by running its version command
-// in a jail, one after the other, in a thread of its own. Thread-safe.
+// What the languages of this machine are: asks each for its version and makes
+// what is to be prepared, by running their own commands in jails, one after the
+// other, in a thread of its own. Thread-safe.
 class LanguageProbe {
  public:
-  // `policy` outlives the probe.
-  LanguageProbe(const PolicySet& policy, RunFunction run);
+  // `policy` outlives the probe. Without a store nothing is prepared.
+  LanguageProbe(const PolicySet& policy, std::optional<PreparedStore> store,
+                RunFunction run);
   // Cancels what is still running and waits for it.
   ~LanguageProbe();
   LanguageProbe(const LanguageProbe&) = delete;
@@ -36,6 +40,12 @@ class LanguageProbe {
   // False when the timeout came first.
   bool WaitUntilDone(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether programs in the language can run now. FAILED_PRECONDITION: not
+  // installed, or it could not be prepared. UNAVAILABLE with RetryInfo: being
+  // prepared.
+  absl::Status Available(const policy::Language& language) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // First line that the runtime printed, printable ASCII, at most 128 bytes;
   // empty as long as it is not known.
   std::string Version(const std::string& language_id) const
@@ -43,13 +53,20 @@ class LanguageProbe {
 
  private:
   void Probe();
+  void Prepare(const policy::Language& language) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status MakePrepared(const policy::Language& language);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language);
+  // A command that must end well.
+  absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
 
   const PolicySet& policy_;
+  const std::optional<PreparedStore> store_;
   const RunFunction run_;
   CancelToken cancel_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
+  // How the preparation ended; none for those that have none or go on.
+  std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -29,6 +29,10 @@ int main(int argc, char** argv) {
   app.add_option("--state-dir", flags.state_dir,
                  "Directory of this daemon (default /run/sandglass)")
       ->type_name("DIR");
+  app.add_option("--cache-dir", flags.cache_dir,
+                 "Directory of what is prepared once for languages "
+                 "(default /var/cache/sandglass)")
+      ->type_name("DIR");
   app.add_option("--policy-dir", flags.policy_dir,
                  "Languages, profiles and system call policies")
       ->type_name("DIR");

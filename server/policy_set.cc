@@ -9,19 +9,51 @@
 
 namespace sandglass::server {
 
+namespace {
+
+constexpr char kDefaultProfile[] = "default";
+
+bool Allows(const policy::Profile& profile, const policy::Language& language) {
+  return profile.languages.empty() ||
+         std::find(profile.languages.begin(), profile.languages.end(),
+                   language.id) != profile.languages.end();
+}
+
+// All that a language may raise a profile's limits to, each with its pointer.
+std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
+    const policy::Language& language, const policy::Profile& profile) {
+  std::vector<std::pair<const char*, const policy::LimitFloors*>> floors;
+  if (Allows(profile, language)) {
+    floors.emplace_back("/limits", &language.limits);
+  }
+  if (Allows(profile, language) && language.compile) {
+    floors.emplace_back("/compile/limits", &language.compile->limits);
+  }
+  // Preparations run under the default profile, whatever that allows.
+  if (profile.name == kDefaultProfile && language.prepare) {
+    floors.emplace_back("/prepare/limits", &language.prepare->limits);
+  }
+  return floors;
+}
+
+absl::Status CheckRaised(const policy::Profile& profile,
+                         const policy::Language& language) {
+  for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
+    policy::Limits limits = profile.limits;
+    policy::RaiseTo(*floors, limits);
+    const auto problems = policy::CheckLimits(limits, pointer);
+    if (problems.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("language ", language.id, " under profile ", profile.name,
+                     ": ", problems[0].field, ": ", problems[0].description));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<PolicySet> PolicySet::Create(
     policy::LanguageTable languages, std::vector<policy::Profile> profiles) {
-  for (const policy::Language& language : languages.languages()) {
-    if (!language.compile.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "language ", language.id,
-          ": /compile: this daemon runs languages without a compile phase"));
-    }
-    if (language.run.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("language ", language.id, ": /run: is empty"));
-    }
-  }
   for (const policy::Profile& profile : profiles) {
     for (const std::string& id : profile.languages) {
       const policy::Language* language = languages.Find(id);
@@ -29,6 +61,13 @@ absl::StatusOr<PolicySet> PolicySet::Create(
         return absl::InvalidArgumentError(
             absl::StrCat("profile ", profile.name, ": /languages: \"", id,
                          "\" is not a language's id"));
+      }
+    }
+  }
+  for (const policy::Profile& profile : profiles) {
+    for (const policy::Language& language : languages.languages()) {
+      if (absl::Status fits = CheckRaised(profile, language); !fits.ok()) {
+        return fits;
       }
     }
   }
@@ -65,14 +104,26 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
       filter = filters.emplace(profile.seccomp, *std::move(program)).first;
     }
     set->templates_.push_back({.name = profile.name,
-                               .maximum = profile.maximum,
+                               .maximum = set->HighestLimits(profile),
                                .seccomp = filter->second});
   }
   return set;
 }
 
+policy::Limits PolicySet::HighestLimits(const policy::Profile& profile) const {
+  policy::Limits highest = profile.maximum;
+  for (const policy::Language& language : languages_.languages()) {
+    for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
+      policy::Limits raised = profile.maximum;
+      policy::RaiseTo(*floors, raised);
+      highest = policy::HigherOf(highest, raised);
+    }
+  }
+  return highest;
+}
+
 const policy::Profile* PolicySet::FindProfile(const std::string& name) const {
-  const std::string wanted = name.empty() ? "default" : name;
+  const std::string wanted = name.empty() ? kDefaultProfile : name;
   const auto it =
       std::find_if(profiles_.begin(), profiles_.end(),
                    [&](const policy::Profile& p) { return p.name == wanted; });

@@ -19,17 +19,20 @@ class PolicySet {
   // pointer.
   static absl::StatusOr<PolicySet> Load(const std::string& directory);
   // INVALID_ARGUMENT when there is no profile "default", when a profile names
-  // a language that does not exist, or when a language needs a compile phase,
-  // which this daemon does not have.
+  // a language that does not exist, or when a language raises a profile's
+  // limits to what can't work.
   static absl::StatusOr<PolicySet> Create(
       policy::LanguageTable languages, std::vector<policy::Profile> profiles);
 
   const policy::LanguageTable& languages() const { return languages_; }
+  // Before the set is shared.
+  policy::LanguageTable& mutable_languages() { return languages_; }
   const std::vector<policy::Profile>& profiles() const { return profiles_; }
   // "" means "default"; nullptr when there is none of that name.
   const policy::Profile* FindProfile(const std::string& name) const;
 
-  // One template per profile, its system call filter compiled.
+  // One template per profile, its system call filter compiled; its maximum is
+  // that of the language that needs most.
   const std::vector<sandbox::JailTemplate>& templates() const {
     return templates_;
   }
@@ -38,6 +41,9 @@ class PolicySet {
   PolicySet(policy::LanguageTable languages,
             std::vector<policy::Profile> profiles)
       : languages_(std::move(languages)), profiles_(std::move(profiles)) {}
+
+  // The most that any run under the profile may have, whatever its language.
+  policy::Limits HighestLimits(const policy::Profile& profile) const;
 
   policy::LanguageTable languages_;
   std::vector<policy::Profile> profiles_;

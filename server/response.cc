@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "policy/hints.h"
+#include "policy/limit_fields.h"
 #include "policy/verdict.h"
 #include "server/proto_time.h"
 
@@ -21,7 +22,7 @@ v1::LimitReading Reading(const policy::LimitReading& reading) {
   return proto;
 }
 
-void FillOutput(StreamResult&& result, v1::Output& proto) {
+void FillOutput(StreamResult result, v1::Output& proto) {
   proto.set_data(std::move(result.data));
   proto.set_truncated(result.truncated);
   proto.set_total_bytes(result.total_bytes);
@@ -64,6 +65,10 @@ void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
     proto.set_wait_status(*facts.wait_status);
   }
   proto.set_leftover_processes(facts.leftover_processes);
+  proto.set_phase(static_cast<v1::Phase>(facts.phase));
+  if (verdict.rule == "runtime-memory") {
+    proto.set_runtime_words(facts.runtime_words);
+  }
 }
 
 void FillUsage(const JobResult& result, v1::Usage& proto) {
@@ -81,6 +86,7 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   *proto.mutable_queue() = ToProto(queued);
   *proto.mutable_acquire() = ToProto(timings.acquire);
   *proto.mutable_stage_in() = ToProto(timings.stage_in);
+  *proto.mutable_compile() = ToProto(timings.compile);
   *proto.mutable_run() = ToProto(timings.run);
   *proto.mutable_drain() = ToProto(timings.drain);
   *proto.mutable_stage_out() = ToProto(timings.stage_out);
@@ -128,6 +134,41 @@ v1::Limits ToProto(const policy::Limits& limits) {
   return proto;
 }
 
+v1::Limits ToProto(const policy::LimitFloors& floors) {
+  policy::Limits limits;
+  for (const auto& [kind, least] : floors) {
+    policy::FieldOf(kind).set(limits, least);
+  }
+  v1::Limits named = ToProto(limits);
+  const google::protobuf::Descriptor& type = *v1::Limits::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    // The kinds are the numbers of the fields.
+    const auto kind = static_cast<policy::LimitKind>(type.field(i)->number());
+    if (std::none_of(floors.begin(), floors.end(),
+                     [&](const auto& floor) { return floor.first == kind; })) {
+      named.GetReflection()->ClearField(&named, type.field(i));
+    }
+  }
+  return named;
+}
+
+v1::PhaseResult MakePhaseResult(const JobResult& compile) {
+  v1::PhaseResult phase;
+  const policy::Verdict& verdict = compile.verdict;
+  phase.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
+  if (verdict.exit_code.has_value()) phase.set_exit_code(*verdict.exit_code);
+  if (verdict.signal.has_value()) {
+    phase.mutable_signal()->set_number(*verdict.signal);
+    phase.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
+  }
+  FillOutput(compile.stdout_result, *phase.mutable_stdout());
+  FillOutput(compile.stderr_result, *phase.mutable_stderr());
+  FillEvidence(verdict, compile.facts, *phase.mutable_evidence());
+  FillUsage(compile, *phase.mutable_usage());
+  *phase.mutable_limits() = ToProto(compile.limits);
+  return phase;
+}
+
 v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                                  absl::Duration queued, absl::Duration total) {
   const policy::Verdict& verdict = result.verdict;
@@ -148,13 +189,19 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   response.set_profile(run.origin().profile);
   *response.mutable_limits() = ToProto(result.limits);
   *response.mutable_start_time() = ToProto(result.start_time);
+  if (result.compile != nullptr) {
+    *response.mutable_compile() = MakePhaseResult(*result.compile);
+  }
+  const bool compiling = result.facts.phase == policy::Phase::kCompile;
   for (policy::Hint& hint :
        policy::MakeHints({.outcome = verdict.outcome,
-       .stderr_tail = result.stderr_result.data,
+       .stderr_tail = compiling ? result.compile->stderr_result.data
+                                : result.stderr_result.data,
        .stdin_given = !run.job().stdin_data.empty(),
        .output_truncated = result.stdout_result.truncated ||
                            result.stderr_result.truncated,
-       .files_left_out = result.files_left_out})) {
+       .files_left_out = result.files_left_out,
+       .compiling = compiling})) {
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));
@@ -187,14 +234,18 @@ void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes) {
     largest->clear_content();
     largest->set_error(v1::FILE_ERROR_TOO_LARGE);
   }
-  if (const uint64_t size = response.ByteSizeLong(); size > max_bytes) {
-    const uint64_t outputs =
-        response.stdout().data().size() + response.stderr().data().size();
-    const uint64_t rest = size - std::min(size, outputs);
-    const uint64_t room = max_bytes - std::min(max_bytes, rest);
-    CutMiddle(*response.mutable_stdout(), room / 2);
-    CutMiddle(*response.mutable_stderr(), room / 2);
+  const uint64_t size = response.ByteSizeLong();
+  if (size <= max_bytes) return;
+  std::vector<v1::Output*> outputs = {response.mutable_stdout(),
+                                      response.mutable_stderr()};
+  if (response.has_compile()) {
+    outputs.push_back(response.mutable_compile()->mutable_stdout());
+    outputs.push_back(response.mutable_compile()->mutable_stderr());
   }
+  uint64_t rest = size;
+  for (const v1::Output* output : outputs) rest -= output->data().size();
+  const uint64_t room = max_bytes - std::min(max_bytes, rest);
+  for (v1::Output* output : outputs) CutMiddle(*output, room / outputs.size());
 }
 
 }  // namespace sandglass::server

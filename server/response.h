@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "policy/limit_floors.h"
 #include "policy/limits.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job.h"
@@ -11,7 +12,12 @@
 
 namespace sandglass::server {
 
+// The compile phase's part of an answer.
+v1::PhaseResult MakePhaseResult(const JobResult& compile);
+
 v1::Limits ToProto(const policy::Limits& limits);
+// Only the fields that are named.
+v1::Limits ToProto(const policy::LimitFloors& floors);
 
 // The whole answer to a run, hints included. `queued` is the time in the
 // queue, `total` the time since the call came in.

@@ -43,8 +43,15 @@ void Run::MarkRunning() {
   running_ = true;
 }
 
-// The two below call listeners with the lock held: Detach must not return
+// The three below call listeners with the lock held: Detach must not return
 // while one of them is being called. Listeners only queue, so this is short.
+void Run::OnCompiled(const JobResult& compile) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnCompiled(compile);
+  }
+}
+
 void Run::OnStarted() {
   absl::MutexLock lock(&mutex_);
   for (const Attached& a : listeners_) {

@@ -33,6 +33,7 @@ class RunListener {
  public:
   virtual ~RunListener() = default;
   // A listener that joined late hears OnEnd only.
+  virtual void OnCompiled(const JobResult& compile) = 0;
   virtual void OnStarted(const std::string& run_id,
                          const policy::Limits& limits) = 0;
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
@@ -71,8 +72,8 @@ class Run : public JobObserver {
   const RunOrigin& origin() const { return origin_; }
   const std::string& id() const { return origin_.run_id; }
   const Job& job() const { return job_; }
-  // For the thread that owns the run, before the job starts.
-  policy::Limits& limits() { return job_.limits; }
+  // For the thread that owns the run.
+  Job& mutable_job() { return job_; }
   CancelToken& cancel() { return cancel_; }
 
   enum class Arrival { kFirst, kJoined };
@@ -90,6 +91,8 @@ class Run : public JobObserver {
   // Leaves the queue. From here on one thread owns the run; it alone calls
   // the methods below.
   void MarkRunning() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnCompiled(const JobResult& compile) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override

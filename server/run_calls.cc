@@ -57,6 +57,13 @@ void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
   run_ = dispatcher_.Submit(caller, std::move(request), deadline, "run.", this);
 }
 
+void StreamRunCall::OnCompiled(const JobResult& compile) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  *event.mutable_compiled() = MakePhaseResult(compile);
+  Push(std::move(event));
+}
+
 void StreamRunCall::OnStarted(const std::string& run_id,
                               const policy::Limits& limits) {
   v1::StreamRunCodeResponse event;
@@ -122,7 +129,12 @@ void StreamRunCall::PushOutput(v1::OutputStream stream,
 void StreamRunCall::OnEnd(const RunEnd& end) {
   if (!end.status.ok()) return Close(end.status);
   const v1::RunCodeResponse& response = *end.response;
-  if (end.joined) {
+  if (end.joined && response.has_compile()) {
+    v1::StreamRunCodeResponse compiled;
+    *compiled.mutable_compiled() = response.compile();
+    Push(std::move(compiled));
+  }
+  if (end.joined && response.evidence().phase() != v1::PHASE_COMPILE) {
     v1::StreamRunCodeResponse started;
     started.mutable_started()->set_run_id(response.run_id());
     *started.mutable_started()->mutable_limits() = response.limits();

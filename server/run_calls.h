@@ -33,6 +33,7 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
              std::optional<MonotonicTime> deadline);
 
  private:
+  void OnCompiled(const JobResult&) override {}
   void OnStarted(const std::string&, const policy::Limits&) override {}
   void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
   void OnEnd(const RunEnd& end) override;
@@ -82,6 +83,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
              std::optional<MonotonicTime> deadline);
 
  private:
+  void OnCompiled(const JobResult& compile) override;
   void OnStarted(const std::string& run_id,
                  const policy::Limits& limits) override;
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,

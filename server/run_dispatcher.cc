@@ -6,26 +6,19 @@
 #include "absl/time/clock.h"
 #include "server/clock.h"
 #include "server/errors.h"
-#include "server/languages.h"
 #include "server/log.h"
+#include "server/phases.h"
 #include "server/response.h"
 #include "server/validate.h"
 
 namespace sandglass::server {
 namespace {
 
-// A program that gets less than this is not worth starting.
-constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
-
 int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
 }
 
 }  // namespace
-
-absl::Duration DeadlineMargin(absl::Duration left) {
-  return std::clamp(left / 10, absl::Milliseconds(100), absl::Seconds(1));
-}
 
 RunDispatcher::RunDispatcher(DispatcherOptions options)
     : options_(std::move(options)),
@@ -66,7 +59,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   absl::StatusOr<ValidRequest> valid =
       ValidateRunCode(*options_.policy, std::move(request), prefix);
   if (!valid.ok()) return refuse(valid.status());
-  if (const absl::Status available = CheckAvailable(*valid->language);
+  if (const absl::Status available = options_.available(*valid->language);
       !available.ok()) {
     return refuse(available);
   }
@@ -136,17 +129,6 @@ void RunDispatcher::OverdueLoop() {
   }
 }
 
-absl::Status RunDispatcher::ApplyDeadline(Run& run) {
-  if (!run.origin().deadline.has_value()) return absl::OkStatus();
-  const absl::Duration left = Until(*run.origin().deadline);
-  const absl::Duration margin = DeadlineMargin(left);
-  if (left < margin + kLeastRunTime) {
-    return DeadlineTooShort(left, margin + kLeastRunTime);
-  }
-  run.limits().wall_time = std::min(run.limits().wall_time, left - margin);
-  return absl::OkStatus();
-}
-
 void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   const absl::Duration queued = Since(run.origin().accepted);
   if (run.cancel().reason().has_value()) {
@@ -155,12 +137,9 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
                           : absl::OkStatus());
     return;
   }
-  if (const absl::Status enough = ApplyDeadline(run); !enough.ok()) {
-    Finish(run, {.status = enough}, queued);
-    return;
-  }
   absl::StatusOr<JobResult> result =
-      options_.run(run.job(), run.cancel(), &run);
+      RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
+                run.cancel(), &run);
   // The slot comes free before the answer goes out, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
@@ -175,6 +154,8 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
                           ? ShuttingDown()
                           : absl::OkStatus());
+  } else if (absl::IsDeadlineExceeded(result.status())) {
+    Finish(run, {.status = result.status()}, queued);
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);
   }

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_RUN_DISPATCHER_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct DispatcherOptions {
   AdmissionOptions admission;
   RetentionOptions retention;
   RunFunction run;
+  // Whether a language can be used now; an error goes to the caller as it is.
+  std::function<absl::Status(const policy::Language&)> available;
   uint64_t max_response_bytes = uint64_t{16} << 20;
 };
 
@@ -75,9 +78,6 @@ class RunDispatcher {
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);
-  // Lowers the wall limit to what the call's deadline leaves.
-  // DEADLINE_EXCEEDED when that is too little to start.
-  static absl::Status ApplyDeadline(Run& run);
   // Ends a run that never started.
   void EndUnstarted(Run& run, const absl::Status& status);
   void Finish(Run& run, const RunEnd& end, absl::Duration queued);
@@ -88,10 +88,6 @@ class RunDispatcher {
   std::atomic<bool> accepting_{true};
   std::vector<std::thread> threads_;
 };
-
-// What of a call's time must be left over for the answer to arrive: a tenth,
-// within 100 ms and 1 s.
-absl::Duration DeadlineMargin(absl::Duration left);
 
 }  // namespace sandglass::server
 

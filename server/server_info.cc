@@ -17,14 +17,18 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
                                  language.aliases.end());
   info.mutable_file_extensions()->Assign(language.extensions.begin(),
                                          language.extensions.end());
-  const absl::Status available = CheckAvailable(language);
+  const absl::Status available = probe.Available(language);
   info.set_available(available.ok());
   if (available.ok()) {
     info.set_version(probe.Version(language.id));
   } else {
     info.set_unavailable_reason(std::string(available.message()));
   }
-  info.set_compiled(!language.compile.empty());
+  info.set_compiled(language.compile.has_value());
+  *info.mutable_least_limits() = ToProto(language.limits);
+  if (language.compile) {
+    *info.mutable_least_compile_limits() = ToProto(language.compile->limits);
+  }
 }
 
 void FillProfile(const policy::Profile& profile, const PolicySet& policy,

@@ -30,8 +30,10 @@ namespace sandglass::server {
 namespace {
 
 // Clients that connect meanwhile wait in the backlog, so that the first answer
-// of GetServerInfo already has the versions.
-constexpr absl::Duration kVersionsWait = absl::Seconds(2);
+// of GetServerInfo already has the versions, and that no first request finds a
+// language that is still being prepared: some seconds after an installation,
+// else none.
+constexpr absl::Duration kLanguagesWait = absl::Seconds(45);
 constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
@@ -99,8 +101,8 @@ class Serving {
   os::Fd signals_;
   os::Fd spawner_died_;
   bool stopping_ = false;
-  std::optional<RunDispatcher> dispatcher_;
   std::optional<LanguageProbe> languages_;
+  std::optional<RunDispatcher> dispatcher_;
   ServerInfoSources info_;
   PeerTable peers_;
   std::optional<SandboxServiceImpl> service_;
@@ -130,15 +132,19 @@ absl::Status Serving::Start() {
                               JobObserver* observer) {
     return RunJob(*sandbox, job, cancel, observer);
   };
+  languages_.emplace(parts_.policy, std::move(parts_.prepared), run);
+  languages_->Start();
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
+      .available =
+          [languages = &*languages_](const policy::Language& language) {
+            return languages->Available(language);
+          },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes});
   dispatcher_->Start();
-  languages_.emplace(parts_.policy, run);
-  languages_->Start();
   info_ = {.policy = &parts_.policy,
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
@@ -152,7 +158,7 @@ absl::Status Serving::Start() {
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
-  if (!languages_->WaitUntilDone(kVersionsWait)) {
+  if (!languages_->WaitUntilDone(kLanguagesWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
   if (parts_.unix_listener.valid()) {

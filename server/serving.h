@@ -2,12 +2,14 @@
 #define SANDGLASS_SERVER_SERVING_H_
 
 #include <memory>
+#include <optional>
 
 #include "sandbox/host_probe.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/sandbox.h"
 #include "server/config.h"
 #include "server/policy_set.h"
+#include "server/prepared_store.h"
 
 namespace sandglass::server {
 
@@ -17,6 +19,7 @@ struct ServingParts {
   PolicySet policy;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
+  std::optional<PreparedStore> prepared;
   os::Fd unix_listener;  // empty for TCP
 };
 

@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "policy/json_reader.h"
 #include "policy/paths.h"
 #include "server/errors.h"
+#include "server/make_job.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -101,19 +101,23 @@ const policy::Profile* CheckProfile(const PolicySet& policy,
   return profile;
 }
 
-// The wishes put into the profile's limits. What it refuses names a profile
-// that grants all of them, when there is one.
+// The wishes for one phase put into the profile's limits, which are raised to
+// what the language needs. What it refuses names a profile that grants all of
+// them, when there is one.
 policy::Limits ApplyWishes(const PolicySet& policy,
                            const policy::Profile& profile,
                            const policy::Language* language,
+                           const policy::LimitFloors& floors,
                            const policy::LimitRequest& wishes,
-                           Violations& violations) {
+                           const std::string& field, Violations& violations) {
   Violations refused;
-  const policy::Limits limits = policy::ApplyRequest(profile, wishes, refused);
+  const policy::Limits limits = policy::ApplyRequest(
+      policy::RaisedTo(floors, profile), wishes, refused, field);
   if (refused.empty()) return limits;
   for (const policy::Profile& other : policy.profiles()) {
     Violations problems;
-    policy::ApplyRequest(other, wishes, problems);
+    policy::ApplyRequest(policy::RaisedTo(floors, other), wishes, problems,
+                         field);
     if (!problems.empty()) continue;
     if (language != nullptr && !Allows(other, *language)) continue;
     for (policy::FieldViolation& violation : refused) {
@@ -215,6 +219,13 @@ class PathSet {
   std::set<std::string> directories_;
 };
 
+// What the compile phase puts beside the request's files.
+std::set<std::string> ProductsOf(const policy::Language& language) {
+  if (!language.compile) return {};
+  const std::vector<std::string>& artifacts = language.compile->artifacts;
+  return {artifacts.begin(), artifacts.end()};
+}
+
 void CheckFiles(const v1::RunCodeRequest& request,
                 const policy::Language* language, Violations& violations) {
   const auto& files = request.files();
@@ -223,7 +234,11 @@ void CheckFiles(const v1::RunCodeRequest& request,
     return;
   }
   PathSet taken;
-  if (language != nullptr) taken.Add(language->source_file);
+  std::set<std::string> products;
+  if (language != nullptr) {
+    taken.Add(language->source_file);
+    products = ProductsOf(*language);
+  }
   size_t bytes = 0;
   for (int i = 0; i < files.size(); ++i) {
     const std::string& path = files[i].path();
@@ -235,6 +250,10 @@ void CheckFiles(const v1::RunCodeRequest& request,
     } else if (language != nullptr && path == language->source_file) {
       violations.push_back(
           {field, absl::StrCat(Quote(path), " is where the code goes")});
+    } else if (products.count(path) != 0) {
+      violations.push_back(
+          {field,
+           absl::StrCat(Quote(path), " is where the compiled program goes")});
     } else if (const std::string conflict = taken.Add(path);
                !conflict.empty()) {
       violations.push_back({field, absl::StrCat(Quote(path), " ", conflict)});
@@ -303,14 +322,17 @@ std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
 }
 
+// `field` is the request's: "limits" or "compile_limits".
 policy::LimitRequest LimitWishes(const v1::Limits& wish,
+                                 const std::string& field,
                                  Violations& violations) {
   policy::LimitRequest out;
   if (wish.has_wall_time()) {
-    out.wall_time = TimeWish(wish.wall_time(), "limits.wall_time", violations);
+    out.wall_time =
+        TimeWish(wish.wall_time(), field + ".wall_time", violations);
   }
   if (wish.has_cpu_time()) {
-    out.cpu_time = TimeWish(wish.cpu_time(), "limits.cpu_time", violations);
+    out.cpu_time = TimeWish(wish.cpu_time(), field + ".cpu_time", violations);
   }
   if (wish.has_memory_bytes()) out.memory_bytes = wish.memory_bytes();
   if (wish.has_max_processes()) out.max_processes = wish.max_processes();
@@ -327,39 +349,30 @@ policy::LimitRequest LimitWishes(const v1::Limits& wish,
   return out;
 }
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-// Later layers win; the order of first mention stays.
-void Overlay(const Pairs& layer, Pairs& env) {
-  for (const auto& added : layer) {
-    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
-      return have.first == added.first;
-    });
-    if (it == env.end()) {
-      env.push_back(added);
-    } else {
-      it->second = added.second;
-    }
+// Fills the limits of both phases.
+void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
+                 const policy::Language* language,
+                 const v1::RunCodeRequest& request, PhaseLimits& limits,
+                 Violations& violations) {
+  const bool compiled = language != nullptr && language->compile.has_value();
+  if (language != nullptr && !compiled && request.has_compile_limits()) {
+    violations.push_back(
+        {"compile_limits",
+         absl::StrCat(language->name, " has no compile phase")});
   }
-}
-
-Pairs Environment(const policy::Language& language,
-                  const policy::Profile& profile,
-                  const v1::RunCodeRequest& request) {
-  Pairs env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-               {"HOME", "/home/sandbox"},
-               {"USER", "sandbox"},
-               {"LOGNAME", "sandbox"},
-               {"LANG", "C.UTF-8"},
-               {"TMPDIR", "/tmp"},
-               {"PWD", "/workspace"}};
-  Overlay(language.env, env);
-  Overlay(profile.env, env);
-  // A protobuf map has no order of its own.
-  Pairs wished(request.env().begin(), request.env().end());
-  std::sort(wished.begin(), wished.end());
-  Overlay(wished, env);
-  return env;
+  const policy::LimitRequest run =
+      LimitWishes(request.limits(), "limits", violations);
+  const policy::LimitRequest compile =
+      LimitWishes(request.compile_limits(), "compile_limits", violations);
+  if (profile == nullptr) return;
+  const policy::LimitFloors none;
+  limits.run = ApplyWishes(policy, *profile, language,
+                           language == nullptr ? none : language->limits, run,
+                           "limits", violations);
+  if (!compiled) return;
+  limits.compile =
+      ApplyWishes(policy, *profile, language, language->compile->limits,
+                  compile, "compile_limits", violations);
 }
 
 }  // namespace
@@ -381,11 +394,8 @@ absl::StatusOr<ValidRequest> ValidateRunCode(const PolicySet& policy,
   CheckEnv(request, violations);
   CheckFiles(request, language, violations);
   CheckFetch(request, violations);
-  const policy::LimitRequest wishes = LimitWishes(request.limits(), violations);
-  policy::Limits limits;
-  if (profile != nullptr) {
-    limits = ApplyWishes(policy, *profile, language, wishes, violations);
-  }
+  PhaseLimits limits;
+  CheckLimits(policy, profile, language, request, limits, violations);
   CheckMarks(request, violations);
   if (!violations.empty()) {
     for (policy::FieldViolation& violation : violations) {
@@ -394,26 +404,10 @@ absl::StatusOr<ValidRequest> ValidateRunCode(const PolicySet& policy,
     return InvalidRequest(violations);
   }
 
-  ValidRequest valid{.language = language, .profile = profile};
-  Job& job = valid.job;
-  job.template_name = profile->name;
-  job.source_file = language->source_file;
-  job.limits = limits;
-  job.env = Environment(*language, *profile, request);
-  for (const std::string& word : language->run) {
-    job.argv.push_back(
-        absl::StrReplaceAll(word, {{"${source}", language->source_file}}));
-  }
-  job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
-  job.fetch.assign(request.fetch().begin(), request.fetch().end());
-  job.code = std::move(*request.mutable_code());
-  job.stdin_data = std::move(*request.mutable_stdin());
-  for (v1::InputFile& file : *request.mutable_files()) {
-    job.files.push_back({std::move(*file.mutable_path()),
-                         std::move(*file.mutable_content()),
-                         file.executable()});
-  }
-  return valid;
+  return ValidRequest{
+      .job = MakeJob(*language, *profile, limits, std::move(request)),
+      .language = language,
+      .profile = profile};
 }
 
 }  // namespace sandglass::server

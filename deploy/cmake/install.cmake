@@ -5,8 +5,7 @@ include(GNUInstallDirs)
 
 # Languages, profiles and syscall rules.
 install(DIRECTORY policy/data/
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/sandglass/policy
-  FILES_MATCHING PATTERN "*.json")
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/sandglass/policy)
 install(FILES deploy/systemd/sandglassd.service
   DESTINATION lib/systemd/system)
 install(DIRECTORY deploy/demo/

@@ -1,5 +1,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/languages.h"
+#include "server/phases.h"
 #include "server/run_dispatcher.h"
 #include "support.h"
 
@@ -16,6 +18,7 @@ class DispatcherTest : public ::testing::Test {
     options_.admission.max_queued = 4;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
     options_.run = runs_.function();
+    options_.available = CheckInstalled;
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {

@@ -29,9 +29,10 @@ class ServiceTest : public ::testing::Test {
     options.admission.max_running = 2;
     options.admission.memory_budget_bytes = uint64_t{4} << 30;
     options.run = runs_.function();
+    options.available = CheckInstalled;
     dispatcher_.emplace(options);
     dispatcher_->Start();
-    languages_.emplace(policy_, runs_.function());
+    languages_.emplace(policy_, std::nullopt, runs_.function());
     info_ = {.policy = &policy_,
              .languages = &*languages_,
              .admission = &dispatcher_->admission(),

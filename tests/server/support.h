@@ -133,6 +133,10 @@ class ScriptedRuns {
 
 class RecordingListener : public RunListener {
  public:
+  void OnCompiled(const JobResult& compile) override {
+    absl::MutexLock lock(&mutex_);
+    compiles_.push_back(compile.verdict.outcome);
+  }
   void OnStarted(const std::string&, const policy::Limits&) override {
     absl::MutexLock lock(&mutex_);
     ++starts_;
@@ -166,6 +170,10 @@ class RecordingListener : public RunListener {
     absl::MutexLock lock(&mutex_);
     return starts_;
   }
+  std::vector<policy::Outcome> compiles() const {
+    absl::MutexLock lock(&mutex_);
+    return compiles_;
+  }
   std::string output() const {
     absl::MutexLock lock(&mutex_);
     return output_;
@@ -173,6 +181,7 @@ class RecordingListener : public RunListener {
 
  private:
   mutable absl::Mutex mutex_;
+  std::vector<policy::Outcome> compiles_ ABSL_GUARDED_BY(mutex_);
   int starts_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string output_ ABSL_GUARDED_BY(mutex_);
   std::vector<RunEnd> ends_ ABSL_GUARDED_BY(mutex_);

@@ -224,20 +224,24 @@ TEST_F(ValidateTest, RefusesBadMarks) {
 }
 
 TEST(PolicySet, RefusesWhatItCannotRun) {
-  policy::Language compiled{.id = "c",
-                            .name = "C",
-                            .extensions = {".c"},
-                            .source_file = "main.c",
-                            .compile = {"/usr/bin/gcc", "${source}"},
-                            .run = {"/workspace/a.out"},
-                            .version = {"/usr/bin/gcc", "--version"},
-                            .package = "gcc"};
-  auto table = policy::LanguageTable::Create({compiled});
+  policy::Language greedy{
+      .id = "c",
+      .name = "C",
+      .extensions = {".c"},
+      .source_file = "main.c",
+      .compile = policy::CompilePhase{.command = {"/usr/bin/gcc", "${source}"},
+                                      .artifacts = {"a.out"},
+                                      .limits = {{policy::LimitKind::kTmpBytes,
+                                                  uint64_t{1} << 30}}},
+      .run = {"/workspace/a.out"},
+      .version = {"/usr/bin/gcc", "--version"},
+      .package = "gcc"};
+  auto table = policy::LanguageTable::Create({greedy});
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(
       std::string(
           PolicySet::Create(*table, {{.name = "default"}}).status().message()),
-      HasSubstr("/compile"));
+      HasSubstr("language c under profile default: /compile/limits/tmp_bytes"));
   auto empty = policy::LanguageTable::Create({});
   ASSERT_TRUE(empty.ok()) << empty.status();
   EXPECT_THAT(

@@ -8,7 +8,7 @@ top="$(cd "${1:-$here/../..}" && pwd)"
 
 list="$(/usr/bin/python3 "$here/list_files.py" "$top" .sh .ci/run)"
 # Programs that tests run in jails are inputs, bad habits included.
-list="$(grep -v '^tests/payloads/' <<<"$list" || true)"
+list="$(grep -vE '^tests/(payloads|conformance)/' <<<"$list" || true)"
 [[ -n $list ]] || exit 0
 mapfile -t files <<<"$list"
 cd "$top"

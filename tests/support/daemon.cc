@@ -115,9 +115,13 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   log_path_ = absl::StrCat(directory_, "/log");
   client_ = std::make_unique<Client>(address_);
 
-  std::vector<std::string> arguments = {DaemonPath(), "--listen", address_,
+  std::vector<std::string> arguments = {DaemonPath(),
+                                        "--listen",
+                                        address_,
                                         "--state-dir",
-                                        absl::StrCat(directory_, "/state")};
+                                        absl::StrCat(directory_, "/state"),
+                                        "--cache-dir",
+                                        TEST_CACHE_DIR};
   if (options.config) {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, *options.config);

@@ -24,7 +24,8 @@ struct DaemonOptions {
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
-  absl::Duration start_timeout = absl::Seconds(20);
+  // The first one of all prepares the languages.
+  absl::Duration start_timeout = absl::Seconds(90);
 };
 
 // What a finished sandglassd must not leave on the host.

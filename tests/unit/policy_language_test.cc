@@ -53,7 +53,7 @@ TEST(ShippedLanguages, RunTheDistributionsInterpreters) {
   EXPECT_THAT(table->Find("python")->run,
               ElementsAre("/usr/bin/python3", "${source}"));
   EXPECT_THAT(table->Find("bash")->run, ElementsAre("/bin/bash", "${source}"));
-  EXPECT_THAT(table->Find("python")->compile, IsEmpty());
+  EXPECT_FALSE(table->Find("python")->compile.has_value());
 }
 
 TEST(ShippedLanguages, EnvThatActsAtStartIsNamedAsSuch) {
@@ -78,7 +78,8 @@ TEST(LanguageTable, UnknownNameFindsNothing) {
 
 TEST(LanguageTable, AcceptsACompiledLanguage) {
   Language language = Good();
-  language.compile = {"/usr/bin/toyc", "-o", "a.out", "${source}"};
+  language.compile = {.command = {"/usr/bin/toyc", "-o", "a.out", "${source}"},
+                      .artifacts = {"a.out"}};
   language.run = {"/workspace/a.out"};
   EXPECT_EQ(CreateError({language}), "");
 }
@@ -137,14 +138,17 @@ INSTANTIATE_TEST_SUITE_P(
                  [](Language& l) { l.run = {"/usr/bin/toy"}; },
                  "/run: no word has \"${source}\""},
         RuleCase{"CompileWithoutSource",
-                 [](Language& l) { l.compile = {"/usr/bin/toyc"}; },
-                 "/compile: no word has \"${source}\""},
+                 [](Language& l) {
+                   l.compile = {.command = {"/usr/bin/toyc"},
+                                .artifacts = {"a.out"}};
+                 },
+                 "/compile/command: no word has \"${source}\" or"},
         RuleCase{"UnknownPlaceholder",
                  [](Language& l) { l.run.push_back("x${output}"); },
-                 "/run/2: \"${source}\" is the only placeholder"},
+                 "/run/2: there is no \"${output}\" here"},
         RuleCase{"VersionWithSource",
                  [](Language& l) { l.version.push_back("${source}"); },
-                 "/version: there is no"},
+                 "/version/2: there is no"},
         RuleCase{"EnvName",
                  [](Language& l) {
                    l.env = {{"1A", "x"}};
@@ -182,7 +186,8 @@ absl::StatusOr<LanguageTable> LoadText(std::string_view text) {
 TEST(LanguageTableLoad, ReadsEveryKey) {
   const auto table = LoadText(R"({"name": "Toy", "aliases": ["t"],
     "extensions": [".toy"], "interpreters": ["toyc"], "source_file": "m.toy",
-    "compile": ["/bin/c", "${source}"], "run": ["/workspace/a"],
+    "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"]},
+    "run": ["/workspace/a"],
     "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
     "start_env": ["TOY"]})");
   ASSERT_TRUE(table.ok()) << table.status();
@@ -193,7 +198,7 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
   EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
   EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
   EXPECT_EQ(toy->source_file, "m.toy");
-  EXPECT_THAT(toy->compile, ElementsAre("/bin/c", "${source}"));
+  EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
   EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
   EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
   EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));

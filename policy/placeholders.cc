@@ -1,0 +1,78 @@
+#include "policy/placeholders.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace sandglass::policy {
+namespace {
+
+constexpr std::string_view kOpen = "${";
+constexpr std::string_view kSources = "${sources}";
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+bool IsKnown(std::string_view name, PlaceholderUse use) {
+  if (name == "prepared" || name == "memory_mib" || name == "heap_mib" ||
+      name == "cpus") {
+    return true;
+  }
+  return name == "source" && use != PlaceholderUse::kWithoutCode;
+}
+
+absl::string_view AbslView(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+std::string CheckPlaceholders(std::string_view text, PlaceholderUse use) {
+  if (use == PlaceholderUse::kCommand && text == kSources) return "";
+  for (size_t at = text.find(kOpen); at != std::string_view::npos;
+       at = text.find(kOpen, at + 1)) {
+    const size_t close = text.find('}', at);
+    if (close == std::string_view::npos) return "\"${\" has no \"}\"";
+    const std::string_view name = text.substr(at + 2, close - at - 2);
+    if (IsKnown(name, use)) continue;
+    if (name == "sources" && use == PlaceholderUse::kCommand) {
+      return "\"${sources}\" has to be a word of its own";
+    }
+    return absl::StrCat(
+        "there is no \"${", AbslView(name), "}\" here; there are: ",
+        use == PlaceholderUse::kCommand      ? "${source}, ${sources}, "
+        : use == PlaceholderUse::kWithSource ? "${source}, "
+                                             : "",
+        "${prepared}, ${memory_mib}, ${heap_mib}, ${cpus}");
+  }
+  return "";
+}
+
+std::string Expand(std::string_view text, const PlaceholderValues& values) {
+  if (text.find(kOpen) == std::string_view::npos) return std::string(text);
+  const uint64_t memory_mib = values.limits.memory_bytes / kMiB;
+  const uint64_t heap_mib =
+      std::max<uint64_t>(1, memory_mib * values.heap_percent / 100);
+  return absl::StrReplaceAll(
+      AbslView(text),
+      {{"${source}", values.source},
+       {"${prepared}", values.prepared},
+       {"${memory_mib}", absl::StrCat(memory_mib)},
+       {"${heap_mib}", absl::StrCat(heap_mib)},
+       {"${cpus}", absl::StrCat((values.limits.cpu_millis + 999) / 1000)}});
+}
+
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& words,
+                                       const PlaceholderValues& values) {
+  std::vector<std::string> expanded;
+  for (const std::string& word : words) {
+    if (word == kSources) {
+      expanded.insert(expanded.end(), values.sources.begin(),
+                      values.sources.end());
+    } else {
+      expanded.push_back(Expand(word, values));
+    }
+  }
+  return expanded;
+}
+
+}  // namespace sandglass::policy

@@ -1,0 +1,139 @@
+#include "server/make_job.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "policy/placeholders.h"
+#include "server/run.h"
+
+namespace sandglass::server {
+namespace {
+
+using policy::StringPairs;
+
+// Later layers win; the order of first mention stays.
+void Overlay(const StringPairs& layer, StringPairs& env) {
+  for (const auto& added : layer) {
+    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
+      return have.first == added.first;
+    });
+    if (it == env.end()) {
+      env.push_back(added);
+    } else {
+      it->second = added.second;
+    }
+  }
+}
+
+StringPairs BaseEnvironment() {
+  return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+          {"HOME", "/home/sandbox"},
+          {"USER", "sandbox"},
+          {"LOGNAME", "sandbox"},
+          {"LANG", "C.UTF-8"},
+          {"TMPDIR", "/tmp"},
+          {"PWD", "/workspace"}};
+}
+
+StringPairs Expanded(StringPairs env, const policy::PlaceholderValues& values) {
+  for (auto& [name, value] : env) value = policy::Expand(value, values);
+  return env;
+}
+
+// The program's file and those of the request that are of its language.
+std::vector<std::string> SourcesOf(const policy::Language& language,
+                                   const v1::RunCodeRequest& request) {
+  std::vector<std::string> sources = {language.source_file};
+  for (const v1::InputFile& file : request.files()) {
+    if (std::any_of(language.extensions.begin(), language.extensions.end(),
+                    [&](const std::string& extension) {
+                      return absl::EndsWith(file.path(), extension);
+                    })) {
+      sources.push_back(file.path());
+    }
+  }
+  return sources;
+}
+
+CompileJob MakeCompileJob(const policy::Language& language,
+                          const policy::Limits& limits,
+                          policy::PlaceholderValues values) {
+  const policy::CompilePhase& phase = *language.compile;
+  values.limits = limits;
+  CompileJob compile;
+  compile.argv = policy::ExpandCommand(phase.command, values);
+  compile.env = BaseEnvironment();
+  Overlay(Expanded(phase.env, values), compile.env);
+  compile.artifacts = phase.artifacts;
+  compile.limits = limits;
+  compile.out_of_memory = phase.out_of_memory;
+  return compile;
+}
+
+}  // namespace
+
+Job MakeJob(const policy::Language& language, const policy::Profile& profile,
+            const PhaseLimits& limits, v1::RunCodeRequest&& request) {
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.sources = SourcesOf(language, request);
+  values.prepared = language.prepared_dir;
+  values.limits = limits.run;
+  values.heap_percent = language.heap_percent;
+
+  Job job;
+  job.template_name = profile.name;
+  job.source_file = language.source_file;
+  job.limits = limits.run;
+  job.out_of_memory = language.out_of_memory;
+  if (language.compile) {
+    job.compile = MakeCompileJob(language, limits.compile, values);
+  }
+  job.env = BaseEnvironment();
+  Overlay(Expanded(language.env, values), job.env);
+  Overlay(profile.env, job.env);
+  // A protobuf map has no order of its own.
+  StringPairs wished(request.env().begin(), request.env().end());
+  std::sort(wished.begin(), wished.end());
+  Overlay(wished, job.env);
+  job.argv = policy::ExpandCommand(language.run, values);
+  job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
+  job.fetch.assign(request.fetch().begin(), request.fetch().end());
+  job.code = std::move(*request.mutable_code());
+  job.stdin_data = std::move(*request.mutable_stdin());
+  std::set<std::string> brought;
+  for (v1::InputFile& file : *request.mutable_files()) {
+    brought.insert(file.path());
+    job.files.push_back({std::move(*file.mutable_path()),
+                         std::move(*file.mutable_content()),
+                         file.executable()});
+  }
+  for (const auto& [name, content] : language.files) {
+    if (brought.count(name) == 0) job.files.push_back({name, content, false});
+  }
+  return job;
+}
+
+Job MakeToolJob(const policy::Language& language,
+                const policy::Profile& profile,
+                const policy::LimitFloors& floors,
+                const policy::Command& command,
+                const policy::StringPairs& env) {
+  Job job;
+  job.run_id = NewRunId();
+  job.template_name = profile.name;
+  job.limits = profile.limits;
+  policy::RaiseTo(floors, job.limits);
+  policy::PlaceholderValues values;
+  values.prepared = language.prepared_dir;
+  values.limits = job.limits;
+  values.heap_percent = language.heap_percent;
+  job.argv = policy::ExpandCommand(command, values);
+  job.env = BaseEnvironment();
+  Overlay(Expanded(env, values), job.env);
+  return job;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,30 @@
+#ifndef SANDGLASS_SERVER_MAKE_JOB_H_
+#define SANDGLASS_SERVER_MAKE_JOB_H_
+
+#include "policy/language.h"
+#include "policy/profile.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/job.h"
+
+namespace sandglass::server {
+
+// Limits of both phases; compile counts for languages that have that phase.
+struct PhaseLimits {
+  policy::Limits run;
+  policy::Limits compile;
+};
+
+// A job from a request that has been checked, and that is used up.
+Job MakeJob(const policy::Language& language, const policy::Profile& profile,
+            const PhaseLimits& limits, v1::RunCodeRequest&& request);
+
+// A job that runs one of a language's own commands, its version or a
+// preparation, with no user's code. `floors` raise the profile's limits.
+Job MakeToolJob(const policy::Language& language,
+                const policy::Profile& profile,
+                const policy::LimitFloors& floors,
+                const policy::Command& command, const policy::StringPairs& env);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_MAKE_JOB_H_

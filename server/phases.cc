@@ -1,0 +1,143 @@
+#include "server/phases.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/errors.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+// A program that gets less than this is not worth starting.
+constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
+
+absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
+                           policy::Limits& limits) {
+  if (!deadline.has_value()) return absl::OkStatus();
+  const absl::Duration left = Until(*deadline);
+  const absl::Duration margin = DeadlineMargin(left);
+  if (left < margin + kLeastRunTime) {
+    return DeadlineTooShort(left, margin + kLeastRunTime);
+  }
+  limits.wall_time = std::min(limits.wall_time, left - margin);
+  return absl::OkStatus();
+}
+
+// The compile phase as a job: the same files, another command.
+Job ToCompileJob(const Job& job) {
+  Job compile;
+  compile.run_id = job.run_id;
+  compile.phase = policy::Phase::kCompile;
+  compile.template_name = job.template_name;
+  compile.source_file = job.source_file;
+  compile.code = job.code;
+  compile.files = job.files;
+  compile.argv = job.compile->argv;
+  compile.env = job.compile->env;
+  compile.fetch = job.compile->artifacts;
+  compile.limits = job.compile->limits;
+  compile.out_of_memory = job.compile->out_of_memory;
+  // As much as it could write; it goes straight into the next jail.
+  compile.max_collected_bytes = compile.limits.workspace_bytes;
+  return compile;
+}
+
+// A compiler that says that all is well and leaves nothing, or too much.
+void RefuseWithoutArtifacts(JobResult& result) {
+  for (const FileResult& file : result.files) {
+    if (file.error == FileError::kNone) continue;
+    result.verdict.outcome = policy::Outcome::kCompileError;
+    result.verdict.rule = "compile-artifact";
+    result.verdict.explanation = absl::StrCat(
+        "The compiler exited with 0, but what it should have made "
+        "can't be had: ",
+        Quote(file.path), ".");
+    return;
+  }
+}
+
+absl::StatusOr<JobResult> Compile(const RunFunction& run, const Job& job,
+                                  CancelToken& cancel) {
+  absl::StatusOr<JobResult> result = run(ToCompileJob(job), cancel, nullptr);
+  if (!result.ok()) return result;
+  if (result->verdict.outcome == policy::Outcome::kOk) {
+    RefuseWithoutArtifacts(*result);
+  }
+  // Its memory goes to the run's jail.
+  result->jail.reset();
+  return result;
+}
+
+// Hands what was compiled to the run.
+void AddArtifacts(std::vector<FileResult>&& artifacts, Job& job) {
+  for (FileResult& artifact : artifacts) {
+    job.files.push_back({std::move(artifact.path), std::move(artifact.content),
+                         (artifact.mode & 0111) != 0});
+  }
+}
+
+// The answer when nothing was run.
+JobResult NotRun(const Job& job, std::shared_ptr<const JobResult> compile) {
+  JobResult result;
+  result.verdict = compile->verdict;
+  // Those of the program, which there was not.
+  result.verdict.exit_code.reset();
+  result.verdict.signal.reset();
+  result.facts.phase = policy::Phase::kCompile;
+  result.facts.kill = compile->facts.kill;
+  result.facts.wait_status = compile->facts.wait_status;
+  result.facts.counters = compile->facts.counters;
+  result.facts.runtime_words = compile->facts.runtime_words;
+  result.facts.leftover_processes = compile->facts.leftover_processes;
+  result.limits = job.limits;
+  result.start_time = compile->start_time;
+  result.compile = std::move(compile);
+  return result;
+}
+
+}  // namespace
+
+absl::Duration DeadlineMargin(absl::Duration left) {
+  return std::clamp(left / 10, absl::Milliseconds(100), absl::Seconds(1));
+}
+
+absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
+                                    std::optional<MonotonicTime> deadline,
+                                    CancelToken& cancel,
+                                    JobObserver* observer) {
+  std::shared_ptr<JobResult> compile;
+  const MonotonicTime began = Monotonic::now();
+  if (job.compile) {
+    if (absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
+        !enough.ok()) {
+      return enough;
+    }
+    absl::StatusOr<JobResult> compiled = Compile(run, job, cancel);
+    if (!compiled.ok()) return compiled.status();
+    std::vector<FileResult> artifacts = std::move(compiled->files);
+    compiled->files.clear();
+    compile = std::make_shared<JobResult>(*std::move(compiled));
+    if (observer != nullptr) observer->OnCompiled(*compile);
+    if (compile->verdict.outcome != policy::Outcome::kOk) {
+      JobResult result = NotRun(job, compile);
+      result.timings.compile = Since(began);
+      return result;
+    }
+    AddArtifacts(std::move(artifacts), job);
+  }
+  const absl::Duration compile_time =
+      compile == nullptr ? absl::ZeroDuration() : Since(began);
+  if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<JobResult> result = run(job, cancel, observer);
+  if (!result.ok()) return result;
+  result->compile = std::move(compile);
+  result->timings.compile = compile_time;
+  return result;
+}
+
+}  // namespace sandglass::server
