@@ -1,0 +1,239 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.source.tree.ClassTree;
+import com.sun.source.tree.CompilationUnitTree;
+import com.sun.source.tree.Tree;
+import com.sun.source.util.JavacTask;
+import com.sun.source.util.TaskEvent;
+import com.sun.source.util.TaskListener;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import javax.lang.model.element.Element;
+import javax.lang.model.element.ExecutableElement;
+import javax.lang.model.element.Modifier;
+import javax.lang.model.element.TypeElement;
+import javax.lang.model.type.TypeKind;
+import javax.lang.model.util.ElementFilter;
+import javax.tools.FileObject;
+import javax.tools.ForwardingJavaFileManager;
+import javax.tools.ForwardingJavaFileObject;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileManager;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+
+/**
+ * Compiles the Java files named by its arguments, the program's own first, into main.jar,
+ * which "java -jar" runs. It does what javac would do, in one JVM with the making of the jar;
+ * its class archive (CDS) makes that JVM start fast.
+ *
+ * <p>The jar starts the first class of the program's file that has, or inherits, a method
+ * {@code public static void main(String[])}: a public class if there is one, else any. If that
+ * file has none, the other files are looked through in the same way, in turn.
+ */
+final class Compile {
+    private static final String JAR = "main.jar";
+
+    /** Compiled classes, by their name in the jar. */
+    private final Map<String, ByteArrayOutputStream> classes = new LinkedHashMap<>();
+    private final List<CompilationUnitTree> units = new ArrayList<>();
+    private final Set<String> runnable = new HashSet<>();
+    private final List<String> libraries = libraries();
+
+    public static void main(String[] sources) throws IOException {
+        System.exit(new Compile().run(List.of(sources)) ? 0 : 1);
+    }
+
+    private boolean run(List<String> sources) throws IOException {
+        if (!compile(sources)) {
+            return false;
+        }
+        String main = mainClass();
+        if (main == null) {
+            System.err.println(sources.get(0)
+                    + ": error: no class has a method 'public static void main(String[] args)'");
+            return false;
+        }
+        writeJar(main);
+        return true;
+    }
+
+    private boolean compile(List<String> sources) throws IOException {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, UTF_8)) {
+            List<JavaFileObject> inputs = new ArrayList<>();
+            files.getJavaFileObjectsFromStrings(sources).forEach(inputs::add);
+            inputs.set(0, new AnyName(inputs.get(0)));
+            String classPath = String.join(":", libraries);
+            List<String> options = List.of("-proc:none", "-encoding", "UTF-8", "-cp", classPath);
+            JavacTask task = (JavacTask) compiler.getTask(
+                    new PrintWriter(System.err, true), new Output(files), null, options, null, inputs);
+            task.addTaskListener(new TaskListener() {
+                @Override
+                public void finished(TaskEvent event) {
+                    if (event.getKind() == TaskEvent.Kind.PARSE) {
+                        units.add(event.getCompilationUnit());
+                    } else if (event.getKind() == TaskEvent.Kind.ANALYZE) {
+                        TypeElement type = event.getTypeElement();
+                        if (hasMain(type, task)) {
+                            runnable.add(type.getQualifiedName().toString());
+                        }
+                    }
+                }
+            });
+            return task.call();
+        }
+    }
+
+    private static boolean hasMain(TypeElement type, JavacTask task) {
+        List<? extends Element> members = task.getElements().getAllMembers(type);
+        for (ExecutableElement method : ElementFilter.methodsIn(members)) {
+            if (method.getSimpleName().contentEquals("main")
+                    && method.getModifiers().containsAll(Set.of(Modifier.PUBLIC, Modifier.STATIC))
+                    && method.getReturnType().getKind() == TypeKind.VOID
+                    && method.getParameters().size() == 1
+                    && method.getParameters().get(0).asType().toString().equals("java.lang.String[]")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private String mainClass() {
+        for (CompilationUnitTree unit : units) {
+            String prefix = unit.getPackageName() == null ? "" : unit.getPackageName() + ".";
+            String first = null;
+            for (Tree declaration : unit.getTypeDecls()) {
+                if (!(declaration instanceof ClassTree type)
+                        || !runnable.contains(prefix + type.getSimpleName())) {
+                    continue;
+                }
+                if (type.getModifiers().getFlags().contains(Modifier.PUBLIC)) {
+                    return prefix + type.getSimpleName();
+                }
+                if (first == null) {
+                    first = prefix + type.getSimpleName();
+                }
+            }
+            if (first != null) {
+                return first;
+            }
+        }
+        return null;
+    }
+
+    /** Stores without compressing: the jar is read once, a moment later. */
+    private void writeJar(String main) throws IOException {
+        Manifest manifest = new Manifest();
+        Attributes attributes = manifest.getMainAttributes();
+        attributes.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        attributes.put(Attributes.Name.MAIN_CLASS, main);
+        attributes.put(Attributes.Name.CLASS_PATH, classPathOfJar());
+        ByteArrayOutputStream description = new ByteArrayOutputStream();
+        manifest.write(description);
+        try (ZipOutputStream jar = new ZipOutputStream(Files.newOutputStream(Path.of(JAR)))) {
+            jar.setMethod(ZipOutputStream.STORED);
+            store(jar, JarFile.MANIFEST_NAME, description.toByteArray());
+            for (Map.Entry<String, ByteArrayOutputStream> file : classes.entrySet()) {
+                store(jar, file.getKey(), file.getValue().toByteArray());
+            }
+        }
+    }
+
+    private static void store(ZipOutputStream jar, String name, byte[] bytes) throws IOException {
+        CRC32 checksum = new CRC32();
+        checksum.update(bytes);
+        ZipEntry entry = new ZipEntry(name);
+        entry.setSize(bytes.length);
+        entry.setCrc(checksum.getValue());
+        jar.putNextEntry(entry);
+        jar.write(bytes);
+        jar.closeEntry();
+    }
+
+    /** Where classes are looked for: the working directory and the jars in it. */
+    private static List<String> libraries() {
+        List<String> found = new ArrayList<>(List.of("."));
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(Path.of("."), "*.jar")) {
+            for (Path jar : jars) {
+                found.add(jar.getFileName().toString());
+            }
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        found.remove(JAR);
+        return found;
+    }
+
+    /** The same for the jar's manifest, which wants URLs relative to the jar, parted by spaces. */
+    private String classPathOfJar() {
+        List<String> urls = new ArrayList<>();
+        for (String library : libraries) {
+            urls.add(library.equals(".") ? "./" : fileName(library).getRawPath());
+        }
+        return String.join(" ", urls);
+    }
+
+    private static URI fileName(String name) {
+        try {
+            return new URI(null, null, name, null);
+        } catch (URISyntaxException error) {
+            throw new IllegalArgumentException(error);
+        }
+    }
+
+    /** A source file whose public class may have any name, whatever the file is called. */
+    private static final class AnyName extends ForwardingJavaFileObject<JavaFileObject> {
+        AnyName(JavaFileObject file) {
+            super(file);
+        }
+
+        @Override
+        public boolean isNameCompatible(String simpleName, Kind kind) {
+            return kind == Kind.SOURCE || super.isNameCompatible(simpleName, kind);
+        }
+    }
+
+    /** Keeps compiled classes in memory. */
+    private final class Output extends ForwardingJavaFileManager<JavaFileManager> {
+        Output(JavaFileManager files) {
+            super(files);
+        }
+
+        @Override
+        public JavaFileObject getJavaFileForOutput(
+                Location location, String className, JavaFileObject.Kind kind, FileObject sibling) {
+            String name = className.replace('.', '/') + kind.extension;
+            return new SimpleJavaFileObject(URI.create("memory:///" + name), kind) {
+                @Override
+                public OutputStream openOutputStream() {
+                    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                    classes.put(name, bytes);
+                    return bytes;
+                }
+            };
+        }
+    }
+}

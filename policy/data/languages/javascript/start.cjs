@@ -1,0 +1,56 @@
+// Starts the program named by the first argument as if node had been given it.
+//
+// Node 18 takes main.js for CommonJS whatever it holds. Here, as in node 20.19
+// and later, a program that does not compile as CommonJS because of `import`,
+// `export`, `import.meta` or a top-level `await` runs as an ES module.
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const Module = require('module');
+
+process.argv.splice(1, 1);
+const program = process.argv[1] = path.resolve(process.argv[1]);
+delete require.cache[__filename];
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  if (program.endsWith('.js') && isModule(fs.readFileSync(program, 'utf8')))
+    markAsModule(program);
+}
+
+// Called from here, this file would be in the program's stack traces.
+process.nextTick(Module.runMain, program);
+
+function isModule(source) {
+  // Nearly every CommonJS program is told by this alone.
+  if (!/\b(import|export|await)\b/.test(source)) return false;
+  try {
+    const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
+    require('vm').compileFunction(source.replace(/^#!.*/, ''), parameters);
+    return false;
+  } catch (error) {
+    // The stack begins with the line in question. An `await` that is none to
+    // CommonJS makes for all kinds of messages.
+    return /Cannot use|'export'|reserved word|\bawait\b/.test(error.stack);
+  }
+}
+
+// Node decides by the nearest package.json, and reads that once: it need be there
+// for a moment only. One that the program brought has the say.
+function markAsModule(program) {
+  const description = path.join(path.dirname(program), 'package.json');
+  try {
+    fs.writeFileSync(description, '{"type": "module"}', { flag: 'wx' });
+  } catch {
+    return;
+  }
+  try {
+    // To resolve any name on the program's behalf, its package.json is read.
+    Module.createRequire(program).resolve('-');
+  } catch {
+    // There is no package of that name.
+  } finally {
+    fs.unlinkSync(description);
+  }
+}
