@@ -6,6 +6,7 @@ add_library(sandglass_test_support STATIC
   support/daemon_fixture.cc
   support/matchers.cc
   support/process.cc
+  support/programs.cc
   support/text.cc
   support/wait.cc
   support/workloads.cc)
@@ -15,6 +16,8 @@ target_link_libraries(sandglass_test_support PUBLIC
   nlohmann_json::nlohmann_json)
 target_compile_definitions(sandglass_test_support PRIVATE
   SANDGLASSD_PATH="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandglassd"
+  # All test daemons prepare languages once, not each.
+  TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # Sent into jails; static, so that it needs nothing there.
@@ -29,6 +32,7 @@ target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
 
 add_executable(sandglass_e2e_test
   e2e/bad_request_test.cc
+  e2e/conformance_test.cc
   e2e/crash_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc

@@ -118,14 +118,13 @@ TEST_P(Workloads, EveryProgramEndsAsItShould) {
   for (size_t i = 0; i < kept.size(); ++i) CheckAnswer(*kept[i], results[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Folder, Workloads,
-                         ::testing::Values("humaneval_x_python", "tora_python",
-                                           "bigcodebench_python",
-                                           "multiple_bash",
-                                           "multiple_bash_wrong"),
-                         [](const auto& suite) {
-                           return std::string(suite.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Folder, Workloads,
+    ::testing::Values("humaneval_x_python", "humaneval_x_javascript",
+                      "humaneval_x_java", "humaneval_x_cpp", "humaneval_x_go",
+                      "mbxp_ruby", "tora_python", "bigcodebench_python",
+                      "multiple_bash", "multiple_bash_wrong"),
+    [](const auto& suite) { return std::string(suite.param); });
 
 }  // namespace
 }  // namespace sandglass::testing

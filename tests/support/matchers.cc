@@ -40,6 +40,11 @@ std::string Describe(const v1::RunCodeResponse& response) {
   if (response.has_signal()) {
     absl::StrAppend(&text, " signal ", response.signal().name());
   }
+  if (response.has_compile()) {
+    absl::StrAppend(
+        &text, "\n  compiler: ", Shorten(response.compile().stdout().data()),
+        Shorten(response.compile().stderr().data()));
+  }
   absl::StrAppend(&text,
                   "\n  evidence: ", response.evidence().ShortDebugString(),
                   "\n  stdout (", response.stdout().total_bytes(),

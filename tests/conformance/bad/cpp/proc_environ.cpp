@@ -1,0 +1,3 @@
+#include "/proc/self/environ"
+
+int main() {}

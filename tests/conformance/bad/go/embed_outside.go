@@ -1,0 +1,13 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+)
+
+//go:embed ../../etc/passwd
+var passwd string
+
+func main() {
+	fmt.Print(passwd)
+}

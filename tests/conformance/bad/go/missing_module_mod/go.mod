@@ -1,0 +1,5 @@
+module main
+
+go 1.19
+
+require example.com/no/such/module v1.2.3

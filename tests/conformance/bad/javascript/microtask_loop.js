@@ -1,0 +1,6 @@
+function turn() {
+  Promise.resolve().then(turn);
+}
+
+setTimeout(() => console.log("never printed"), 0);
+turn();

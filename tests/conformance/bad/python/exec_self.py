@@ -1,0 +1,4 @@
+import os
+import sys
+
+os.execv(sys.executable, [sys.executable, *sys.argv])

@@ -1,0 +1,5 @@
+#!/bin/bash
+
+for arg in "$@"; do
+  printf '[%s]\n' "$arg"
+done

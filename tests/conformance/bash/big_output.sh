@@ -1,0 +1,3 @@
+#!/bin/bash
+
+seq -f 'line %.0f' 0 199999

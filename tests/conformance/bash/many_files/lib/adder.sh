@@ -1,0 +1,9 @@
+# shellcheck shell=bash
+
+add_all() {
+  local sum=0 number
+  for number in "$@"; do
+    ((sum += number))
+  done
+  echo "$sum"
+}

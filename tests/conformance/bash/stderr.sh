@@ -1,0 +1,4 @@
+#!/bin/bash
+
+echo "to stdout"
+echo "to stderr" >&2

@@ -1,0 +1,4 @@
+#!/bin/bash
+
+output=$(/bin/echo child $((6 * 7)))
+echo "got: $output"

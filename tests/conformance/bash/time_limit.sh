@@ -1,0 +1,7 @@
+#!/bin/bash
+
+trap '' HUP INT TERM
+
+while :; do
+  :
+done

@@ -1,0 +1,6 @@
+#!/bin/bash
+
+text="Grüße, 世界 🌍"
+
+echo "$text"
+echo "${#text}"

@@ -1,0 +1,3 @@
+#include "numbers.h"
+
+std::vector<int> Numbers() { return {4, 8, 30}; }

@@ -1,0 +1,5 @@
+#include <iostream>
+int main() {
+  int answer = "forty-two";
+  std::cout << answer << '\n';
+}

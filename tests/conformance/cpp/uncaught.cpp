@@ -1,0 +1,7 @@
+#include <stdexcept>
+
+void Inner() { throw std::runtime_error("boom-42"); }
+
+void Outer() { Inner(); }
+
+int main() { Outer(); }

@@ -1,0 +1,3 @@
+package main
+
+var numbers = []int{4, 8, 30}

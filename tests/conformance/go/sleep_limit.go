@@ -1,0 +1,7 @@
+package main
+
+import "time"
+
+func main() {
+	time.Sleep(600 * time.Second)
+}

@@ -1,0 +1,7 @@
+package main
+
+var answer int = "forty-two"
+
+func main() {
+	println(answer)
+}

@@ -1,0 +1,3 @@
+const add = require("./add");
+
+exports.addAll = (numbers) => numbers.reduce(add, 0);

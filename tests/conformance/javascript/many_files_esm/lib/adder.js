@@ -1,0 +1,3 @@
+import add from "./add.js";
+
+export const addAll = (numbers) => numbers.reduce(add, 0);

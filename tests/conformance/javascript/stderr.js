@@ -1,0 +1,2 @@
+console.log("to stdout");
+console.error("to stderr");

@@ -1,0 +1,4 @@
+console.log("never printed");
+console.log("nor is this");
+const total = = 3;
+console.log(total);

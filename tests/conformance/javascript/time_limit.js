@@ -1,0 +1,5 @@
+for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) {
+  process.on(name, () => {});
+}
+
+for (;;);

@@ -1,0 +1,4 @@
+use strict;
+use warnings;
+
+print "[$_]\n" for @ARGV;

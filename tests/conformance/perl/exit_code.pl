@@ -1,0 +1,5 @@
+use strict;
+use warnings;
+
+print "leaving\n";
+exit 7;

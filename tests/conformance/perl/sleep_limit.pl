@@ -1,0 +1,4 @@
+use strict;
+use warnings;
+
+sleep 600;

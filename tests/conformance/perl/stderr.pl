@@ -1,0 +1,5 @@
+use strict;
+use warnings;
+
+print "to stdout\n";
+print STDERR "to stderr\n";

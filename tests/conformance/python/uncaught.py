@@ -1,0 +1,9 @@
+def inner():
+    raise RuntimeError("boom-42")
+
+
+def outer():
+    inner()
+
+
+outer()

@@ -1,0 +1,4 @@
+TEXT = "Grüße, 世界 🌍"
+
+print(TEXT)
+print(len(TEXT))

@@ -1,0 +1,2 @@
+$stdout.sync = false
+200_000.times { |n| puts "line #{n}" }

@@ -1,0 +1,2 @@
+puts "leaving"
+exit 7

@@ -1,0 +1,1 @@
+Process.kill("TERM", Process.pid)

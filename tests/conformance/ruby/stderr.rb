@@ -1,0 +1,2 @@
+puts "to stdout"
+warn "to stderr"

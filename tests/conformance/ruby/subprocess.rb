@@ -1,0 +1,2 @@
+output = `/bin/echo child $((6*7))`
+puts "got: #{output}"

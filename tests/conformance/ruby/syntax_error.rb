@@ -1,0 +1,4 @@
+puts "never printed"
+puts "nor is this"
+total = = 3
+puts total

@@ -1,0 +1,3 @@
+%w[HUP INT TERM].each { |name| trap(name, "IGNORE") }
+
+nil while true

@@ -1,0 +1,9 @@
+def inner
+  raise "boom-42"
+end
+
+def outer
+  inner
+end
+
+outer

@@ -1,0 +1,4 @@
+text = "Grüße, 世界 🌍"
+
+puts text
+puts text.length
