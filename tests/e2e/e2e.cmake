@@ -31,6 +31,7 @@ add_executable(sandglass_stuck_client payloads/stuck_client.cc)
 target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
 
 add_executable(sandglass_e2e_test
+  e2e/bad_input_test.cc
   e2e/bad_request_test.cc
   e2e/conformance_test.cc
   e2e/crash_test.cc

@@ -1,7 +1,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/languages.h"
-#include "server/phases.h"
 #include "server/run_dispatcher.h"
 #include "support.h"
 
@@ -136,12 +135,6 @@ TEST_F(DispatcherTest, ADeadlineTooShortToStartSaysSo) {
   const RunEnd end = first_.WaitForEnd();
   EXPECT_EQ(end.status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(runs_.started(), 0);
-}
-
-TEST(DeadlineMargin, IsATenthWithinBounds) {
-  EXPECT_EQ(DeadlineMargin(absl::Milliseconds(500)), absl::Milliseconds(100));
-  EXPECT_EQ(DeadlineMargin(absl::Seconds(5)), absl::Milliseconds(500));
-  EXPECT_EQ(DeadlineMargin(absl::Minutes(5)), absl::Seconds(1));
 }
 
 TEST_F(DispatcherTest, ARepeatedRequestRunsOnce) {

@@ -7,6 +7,9 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/languages_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/prepared_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc

@@ -3,6 +3,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc)
 target_link_libraries(policy_test PRIVATE

@@ -47,6 +47,29 @@ TEST(ShippedLanguages, PythonAndBashAreFoundByTheirNames) {
   }
 }
 
+TEST(ShippedLanguages, AreEight) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  std::vector<std::string> ids;
+  for (const Language& language : table->languages()) {
+    ids.push_back(language.id);
+    EXPECT_NE(language.package, "") << language.id;
+  }
+  EXPECT_THAT(ids, ElementsAre("bash", "cpp", "go", "java", "javascript",
+                               "perl", "python", "ruby"));
+  for (const char* name : {"c++", "golang", "js", "node", "rb", "pl"}) {
+    EXPECT_NE(table->Find(name), nullptr) << name;
+  }
+  for (const char* id : {"java", "go"}) {
+    const Language& language = *table->Find(id);
+    Limits limits;
+    RaiseTo(language.limits, limits);
+    EXPECT_EQ(limits.memory_bytes, uint64_t{512} << 20) << id;
+    EXPECT_GT(limits.max_processes, Limits().max_processes) << id;
+    EXPECT_TRUE(language.compile.has_value()) << id;
+  }
+}
+
 TEST(ShippedLanguages, RunTheDistributionsInterpreters) {
   const auto table = LanguageTable::Load(kShipped);
   ASSERT_TRUE(table.ok()) << table.status();
@@ -155,7 +178,74 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  "/env/1A: names match"},
         RuleCase{"StartEnvName", [](Language& l) { l.start_env = {"A B"}; },
-                 "/start_env/0: names match"}),
+                 "/start_env/0: names match"},
+        RuleCase{"RunUnderAHome",
+                 [](Language& l) { l.run[0] = "/home/me/.pyenv/bin/python"; },
+                 "/run/0: is under a user's home"},
+        RuleCase{"NeedsUnderRootsHome",
+                 [](Language& l) { l.needs = {"/root/.nvm/node"}; },
+                 "/needs/0: is under a user's home"},
+        RuleCase{"RelativeNeeds", [](Language& l) { l.needs = {"javac"}; },
+                 "/needs/0: \"javac\" is no absolute path"},
+        RuleCase{"FileOutside",
+                 [](Language& l) {
+                   l.files = {{"../x", "y"}};
+                 },
+                 "/files/../x"},
+        RuleCase{"FileIsTheSource",
+                 [](Language& l) {
+                   l.files = {{"main.toy", "y"}};
+                 },
+                 "/files/main.toy: is where the program goes"},
+        RuleCase{"EmptyCompile",
+                 [](Language& l) { l.compile = CompilePhase(); },
+                 "/compile/command: is empty"},
+        RuleCase{"CompileWithoutArtifacts",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."}};
+                 },
+                 "/compile/artifacts: is empty"},
+        RuleCase{"ArtifactOutside",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."}, .artifacts = {"/a"}};
+                 },
+                 "/compile/artifacts/0: "},
+        RuleCase{"CompileEnv",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .env = {{"A", "${sources}"}}};
+                 },
+                 "/compile/env/A: there is no \"${sources}\""},
+        RuleCase{"CompileWords",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .out_of_memory = {"oom"}};
+                 },
+                 "/compile/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"ShortWords",
+                 [](Language& l) { l.out_of_memory = {"memory"}; },
+                 "/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"HeapPercent", [](Language& l) { l.heap_percent = 96; },
+                 "/heap_percent: takes 1 to 95"},
+        RuleCase{"PrepareNothing",
+                 [](Language& l) { l.prepare = Preparation(); },
+                 "/prepare/commands: is empty"},
+        RuleCase{"PrepareEmptyCommand",
+                 [](Language& l) {
+                   l.prepare = {.commands = {{"/b"}, {}}, .artifacts = {"a"}};
+                 },
+                 "/prepare/commands/1: is empty"},
+        RuleCase{"PrepareWithSource",
+                 [](Language& l) {
+                   l.prepare = {.commands = {{"/b", "${source}"}},
+                                .artifacts = {"a"}};
+                 },
+                 "/prepare/commands/0/1: there is no \"${source}\""},
+        RuleCase{"PrepareWithoutArtifacts",
+                 [](Language& l) { l.prepare = {.commands = {{"/b"}}}; },
+                 "/prepare/artifacts: is empty"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(LanguageTable, ANameMayStandForOneLanguageOnly) {
@@ -239,6 +329,48 @@ INSTANTIATE_TEST_SUITE_P(
                  "/run: expected a list of strings"},
         FileCase{"Duplicate", R"({"name": "T", "name": "U"})",
                  "/name: the key is given twice"},
+        FileCase{"CompileIsAList",
+                 R"({"name": "T", "source_file": "m", "run": ["/b"],
+                    "version": ["/b"], "compile": ["/b", "${source}"]})",
+                 "/compile: expected an object"},
+        FileCase{"UnknownCompileKey",
+                 R"({"name": "T", "source_file": "m", "run": ["/b"],
+                    "version": ["/b"], "compile": {"command": ["/b", "."],
+                    "artifacts": ["a"], "limit": {}}})",
+                 "/compile/limit: unknown key; did you mean \"limits\"?"},
+        FileCase{
+            "UnknownLimit",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "limits": {"memory": "1GiB"}})",
+            "/limits/memory: unknown key"},
+        FileCase{
+            "LimitOutOfRange",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "limits": {"memory_bytes": "1KiB"}})",
+            "/limits/memory_bytes: "},
+        FileCase{
+            "HeapPercentRange",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "heap_percent": 0})",
+            "/heap_percent: "},
+        FileCase{
+            "CommandsOfStrings",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "prepare": {"commands": ["/b"],
+                    "artifacts": ["a"]}})",
+            "/prepare/commands/0: expected a list of strings"},
+        FileCase{
+            "CompanionIsNotThere",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "prepare": {"commands": [["/b"]],
+                    "artifacts": ["a"], "files": {"x.sh": "toy/x.sh"}}})",
+            "/prepare/files/x.sh: can't read \"toy/x.sh\""},
+        FileCase{
+            "CompanionOutside",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                    "version": ["/b"], "prepare": {"commands": [["/b"]],
+                    "artifacts": ["a"], "files": {"x": "../../etc/passwd"}}})",
+            "/prepare/files/x: "},
         FileCase{"BadValue",
                  R"({"name": "T", "source_file": "a/b",
                     "run": ["/b", "${source}"], "version": ["/b"]})",

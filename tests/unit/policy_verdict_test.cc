@@ -133,6 +133,11 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
         EXPECT_EQ(value.substr(value.size() - 6), "-files");
         fill.free_inodes = 0;
       }
+    } else if (name == "said") {
+      facts.runtime_words = value;
+    } else if (name == "phase") {
+      EXPECT_EQ(value, "compile");
+      facts.phase = Phase::kCompile;
     } else if (name == "wall") {
       facts.wall_time = ReadTime(value);
     } else if (name == "cpu") {
@@ -212,10 +217,41 @@ TEST(VerdictDocument, TableShowsEveryOutcomeThatARunCanHave) {
   for (int value = 1; value <= static_cast<int>(Outcome::kJailFailed);
        ++value) {
     const Outcome outcome = static_cast<Outcome>(value);
-    if (outcome == Outcome::kCompileError) continue;  // said below the table
     EXPECT_EQ(outcomes.count(std::string(OutcomeName(outcome))), 1u)
         << OutcomeName(outcome);
   }
+}
+
+TEST(Verdict, SaysWhichPhaseFailed) {
+  const Limits limits;
+  RunFacts facts = ReadFacts("exit=1; oom_kills=1; phase=compile", limits);
+  EXPECT_THAT(Decide(facts, limits).explanation,
+              HasSubstr("a process of the compile phase"));
+  facts = ReadFacts("exit=1; phase=compile", limits);
+  EXPECT_THAT(Decide(facts, limits).explanation,
+              HasSubstr("The compiler refused the program"));
+  facts = ReadFacts("exit=134; said=heap out of memory", limits);
+  EXPECT_THAT(Decide(facts, limits).explanation,
+              AllOf(HasSubstr("The program failed (exit code 134)"),
+                    HasSubstr("\"heap out of memory\""),
+                    HasSubstr("the limit is 256 MiB, the peak was 20 MiB")));
+}
+
+TEST(RuntimeWords, AreLookedForInTheEndOfStderr) {
+  const std::vector<std::string> words = {"heap out of memory",
+                                          "\nMemoryError"};
+  EXPECT_EQ(FindRuntimeWords(words, "x heap out of memory y"),
+            "heap out of memory");
+  EXPECT_EQ(FindRuntimeWords(words, "Traceback\nMemoryError\n"),
+            "\nMemoryError");
+  EXPECT_EQ(FindRuntimeWords(words, "my MemoryError"), "");
+  EXPECT_EQ(FindRuntimeWords({}, "heap out of memory"), "");
+  EXPECT_EQ(FindRuntimeWords(words, std::string("heap out of memory") +
+                                        std::string(16 * 1024, '.')),
+            "");
+  EXPECT_EQ(FindRuntimeWords(
+                words, std::string(16 * 1024, '.') + "heap out of memory"),
+            "heap out of memory");
 }
 
 TEST(VerdictDocument, EveryOutcomeHasAnExitCodeOfItsOwn) {

@@ -1,4 +1,5 @@
-// Starts the program named by the first argument as if node had been given it.
+// Starts the program named by the first argument as if node had been given it,
+// except for two things.
 //
 // Node 18 takes main.js for CommonJS whatever it holds. Here, as in node 20.19
 // and later, a program that does not compile as CommonJS because of `import`,
@@ -19,8 +20,26 @@ if (major < 20 || (major === 20 && minor < 19)) {
     markAsModule(program);
 }
 
+for (const name of ['stdout', 'stderr']) writeAtOnce(name);
+
 // Called from here, this file would be in the program's stack traces.
 process.nextTick(Module.runMain, program);
+
+// Into a pipe node writes when there is room, and process.exit() drops the rest.
+// Here output is written before the call returns, as it is to a file; and child
+// processes don't find their standard output non-blocking.
+function writeAtOnce(name) {
+  const original = Object.getOwnPropertyDescriptor(process, name);
+  Object.defineProperty(process, name, {
+    ...original,
+    get() {
+      const stream = original.get.call(process);
+      Object.defineProperty(process, name, original);
+      stream._handle?.setBlocking?.(true);
+      return stream;
+    },
+  });
+}
 
 function isModule(source) {
   // Nearly every CommonJS program is told by this alone.

@@ -20,6 +20,9 @@ public class Loud extends AbstractProcessor {
         }
     }
 
+    // Lets it be compiled as a program, for its class file.
+    public static void main(String[] args) {}
+
     @Override
     public SourceVersion getSupportedSourceVersion() {
         return SourceVersion.latest();

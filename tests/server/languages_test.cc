@@ -1,0 +1,185 @@
+#include "server/languages.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sandbox/jail.h"
+#include "sandbox/os/files.h"
+#include "server/errors.h"
+#include "tests/server/support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+policy::Language Toy() {
+  return {.id = "toy",
+          .name = "Toy",
+          .extensions = {".toy"},
+          .source_file = "main.toy",
+          .run = {"/bin/sh", "${source}"},
+          .version = {"/bin/sh", "--version"},
+          .package = "toy-lang"};
+}
+
+policy::Language Prepared() {
+  policy::Language language = Toy();
+  language.prepare = policy::Preparation{.commands = {{"/bin/sh"}, {"/bin/sh"}},
+                                         .artifacts = {"*.out"}};
+  language.prepared_dir = "/var/cache/sandglass/toy-1";
+  return language;
+}
+
+TEST(CheckInstalled, NamesThePackageOfWhatIsMissing) {
+  EXPECT_TRUE(CheckInstalled(Toy()).ok());
+  for (const auto& spoil : std::vector<std::function<void(policy::Language&)>>{
+           [](auto& l) { l.run[0] = "/usr/bin/no-such-thing"; },
+           [](auto& l) { l.needs = {"/usr/bin/no-such-thing"}; },
+           [](auto& l) {
+             l.compile = policy::CompilePhase{
+                 .command = {"/usr/bin/no-such-thing"}, .artifacts = {"a"}};
+           }}) {
+    policy::Language language = Toy();
+    spoil(language);
+    const absl::Status status = CheckInstalled(language);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("there is no /usr/bin/no-such-thing (Debian package "
+                          "toy-lang)"));
+  }
+}
+
+TEST(CheckInstalled, WhatTheCompilerMakesNeedNotBeThere) {
+  policy::Language language = Toy();
+  language.compile =
+      policy::CompilePhase{.command = {"/bin/sh", "."}, .artifacts = {"main"}};
+  language.run = {"/workspace/main"};
+  EXPECT_TRUE(CheckInstalled(language).ok());
+}
+
+// As version managers make them: no jail has what they lead to.
+TEST(CheckInstalled, LinksToAHomeAreNotTaken) {
+  const testing::TempDir home;
+  testing::WriteFile(home.Path("python3"), "#!/bin/sh\n");
+  ASSERT_EQ(::chmod(home.Path("python3").c_str(), 0755), 0);
+  ASSERT_EQ(::symlink(home.Path("python3").c_str(), home.Path("link").c_str()),
+            0);
+  policy::Language language = Toy();
+  language.run[0] = home.Path("link");
+  const absl::Status status = CheckInstalled(language);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("jails have only what is below /usr/"));
+}
+
+// Runs that hand out one file per command.
+class FakeTools {
+ public:
+  absl::StatusOr<JobResult> operator()(const Job& job, CancelToken&,
+                                       JobObserver* observer) {
+    JobResult result = OkResult(job, "Toy 1.0\n");
+    if (observer == nullptr) return result;  // a version
+    ++prepared_;
+    if (fail_) {
+      result.facts.wait_status = 1 << 8;
+      result.verdict = policy::Decide(result.facts, job.limits);
+      return result;
+    }
+    observer->OnFile({.path = absl::StrCat(prepared_, ".out"),
+                      .problem = sandbox::FileProblem::kNone,
+                      .file = *os::MakeMemfd("f", "made")});
+    return result;
+  }
+
+  int prepared_ = 0;
+  bool fail_ = false;
+};
+
+class Probe : public ::testing::Test {
+ protected:
+  void Use(const policy::Language& language) {
+    auto table = policy::LanguageTable::Create({language});
+    ASSERT_TRUE(table.ok()) << table.status();
+    table->SetPreparedDir("toy", language.prepared_dir);
+    auto policy = PolicySet::Create(*std::move(table),
+                                    {{.name = "default", .description = "x"}});
+    ASSERT_TRUE(policy.ok()) << policy.status();
+    policy_.emplace(*std::move(policy));
+  }
+  const policy::Language& language() {
+    return policy_->languages().languages()[0];
+  }
+  void Start(bool with_store = true) {
+    std::optional<PreparedStore> store;
+    if (with_store) {
+      store =
+          *PreparedStore::Open(dir_.Path("prepared"), ::getuid(), ::getgid());
+    }
+    probe_.emplace(*policy_, std::move(store), std::ref(tools_));
+    probe_->Start();
+    ASSERT_TRUE(probe_->WaitUntilDone(absl::Seconds(10)));
+  }
+
+  const testing::TempDir dir_;
+  FakeTools tools_;
+  std::optional<PolicySet> policy_;
+  std::optional<LanguageProbe> probe_;
+};
+
+TEST_F(Probe, PreparesOnceAndKeepsIt) {
+  Use(Prepared());
+  Start();
+  EXPECT_TRUE(probe_->Available(language()).ok());
+  EXPECT_EQ(probe_->Version("toy"), "Toy 1.0");
+  EXPECT_EQ(tools_.prepared_, 2);
+  EXPECT_EQ(testing::ReadFile(dir_.Path("prepared/toy-1/1.out")), "made");
+  EXPECT_EQ(testing::ReadFile(dir_.Path("prepared/toy-1/2.out")), "made");
+  probe_.reset();
+  Start();
+  EXPECT_TRUE(probe_->Available(language()).ok());
+  EXPECT_EQ(tools_.prepared_, 2);
+}
+
+TEST_F(Probe, ALanguageIsUnavailableUntilItIsPrepared) {
+  Use(Prepared());
+  probe_.emplace(*policy_, std::nullopt, std::ref(tools_));
+  const absl::Status status = probe_->Available(language());
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("being prepared"));
+}
+
+TEST_F(Probe, WhatCouldNotBePreparedSaysWhy) {
+  Use(Prepared());
+  tools_.fail_ = true;
+  Start();
+  const absl::Status status = probe_->Available(language());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("could not be prepared: /bin/sh ended with"));
+  // The next start tries again.
+  tools_.fail_ = false;
+  probe_.reset();
+  Start();
+  EXPECT_TRUE(probe_->Available(language()).ok());
+}
+
+TEST_F(Probe, WithoutAStoreOnlyTheOptionalWorks) {
+  Use(Prepared());
+  Start(/*with_store=*/false);
+  EXPECT_THAT(std::string(probe_->Available(language()).message()),
+              HasSubstr("cache_dir"));
+  policy::Language optional = Prepared();
+  optional.prepare->optional = true;
+  probe_.reset();
+  Use(optional);
+  Start(/*with_store=*/false);
+  EXPECT_TRUE(probe_->Available(language()).ok());
+}
+
+}  // namespace
+}  // namespace sandglass::server
