@@ -117,6 +117,10 @@ class RunFlags {
     memory_ = Add("--memory", "Memory limit, such as 256M", "SIZE");
     cpu_time_ = Add("--cpu-time", "Processor time limit, such as 2s", "TIME");
     pids_ = Add("--pids", "Most processes and threads at once", "N");
+    compile_timeout_ = Add("--compile-timeout",
+                           "Wall time limit of the compile phase", "TIME");
+    compile_memory_ =
+        Add("--compile-memory", "Memory limit of the compile phase", "SIZE");
     profile_ = Add("--profile", "Profile (default: default)", "NAME");
     labels_ = AddMany("--label", "A mark that ps shows", "K=V");
     request_id_ =
@@ -212,6 +216,14 @@ class RunFlags {
       status.Update(
           Store("--memory", ParseByteSize(*text), options_.memory_bytes));
     }
+    if (const auto text = Value(compile_timeout_)) {
+      status.Update(Store("--compile-timeout", ParseTimeSpan(*text),
+                          options_.compile_timeout));
+    }
+    if (const auto text = Value(compile_memory_)) {
+      status.Update(Store("--compile-memory", ParseByteSize(*text),
+                          options_.compile_memory_bytes));
+    }
     if (const auto text = Value(pids_)) {
       status.Update(Store("--pids", ParseCount(*text), options_.max_processes));
     }
@@ -250,8 +262,9 @@ class RunFlags {
   RunOptions options_;
   bool no_stream_ = false;
   CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
-      *fetch_, *fetch_dir_, *timeout_, *memory_, *cpu_time_, *pids_, *profile_,
-      *labels_, *request_id_, *repeat_;
+      *fetch_, *fetch_dir_, *timeout_, *memory_, *cpu_time_, *pids_,
+      *compile_timeout_, *compile_memory_, *profile_, *labels_, *request_id_,
+      *repeat_;
 };
 
 // `command` is whose help would have said it, empty or "run ".

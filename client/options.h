@@ -28,6 +28,8 @@ struct RunOptions {
   std::optional<absl::Duration> cpu_time;
   std::optional<uint64_t> memory_bytes;
   std::optional<uint32_t> max_processes;
+  std::optional<absl::Duration> compile_timeout;
+  std::optional<uint64_t> compile_memory_bytes;
   std::string profile;
   std::vector<std::pair<std::string, std::string>> labels;
   std::string request_id;

@@ -26,6 +26,14 @@ void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
   if (options.max_processes) {
     request.mutable_limits()->set_max_processes(*options.max_processes);
   }
+  if (options.compile_timeout) {
+    *request.mutable_compile_limits()->mutable_wall_time() =
+        ToProto(*options.compile_timeout);
+  }
+  if (options.compile_memory_bytes) {
+    request.mutable_compile_limits()->set_memory_bytes(
+        *options.compile_memory_bytes);
+  }
 }
 
 // proto3 strings must be UTF-8; protobuf would fail the call without saying

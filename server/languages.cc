@@ -206,6 +206,17 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
   absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
   if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();
   if (!draft.ok()) return draft.status();
+  if (absl::Status filled = FillDraft(language, *draft); !filled.ok()) {
+    store_->Remove(name);
+    return filled;
+  }
+  Log(LogLevel::kInfo, "prepared",
+      {{"lang", language.id}, {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  return absl::OkStatus();
+}
+
+absl::Status LanguageProbe::FillDraft(const policy::Language& language,
+                                      PreparedStore::Draft& draft) {
   const policy::Preparation& prepare = *language.prepare;
   for (const policy::Command& command : prepare.commands) {
     Job job = MakeToolJob(language, *policy_.FindProfile(""), prepare.limits,
@@ -215,7 +226,7 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
     }
     job.fetch = prepare.artifacts;
     job.max_collected_files = kMaxPreparedFiles;
-    DraftFiller filler(*draft);
+    DraftFiller filler(draft);
     const absl::StatusOr<JobResult> result = RunTool(job, &filler);
     if (!result.ok()) return result.status();
     if (!filler.status().ok()) return filler.status();
@@ -224,12 +235,7 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
           absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
     }
   }
-  if (absl::Status complete = draft->Complete(); !complete.ok()) {
-    return complete;
-  }
-  Log(LogLevel::kInfo, "prepared",
-      {{"lang", language.id}, {"ms", absl::ToInt64Milliseconds(Since(began))}});
-  return absl::OkStatus();
+  return draft.Complete();
 }
 
 absl::StatusOr<std::string> LanguageProbe::AskVersion(

@@ -55,6 +55,8 @@ class LanguageProbe {
   void Probe();
   void Prepare(const policy::Language& language) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status MakePrepared(const policy::Language& language);
+  absl::Status FillDraft(const policy::Language& language,
+                         PreparedStore::Draft& draft);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language);
   // A command that must end well.
   absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);

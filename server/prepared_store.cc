@@ -195,6 +195,11 @@ absl::Status PreparedStore::Draft::Complete() {
   return absl::OkStatus();
 }
 
+void PreparedStore::Remove(const std::string& name) const {
+  std::error_code ignored;
+  fs::remove_all(absl::StrCat(directory_, "/", name), ignored);
+}
+
 void PreparedStore::RemoveOld(const std::set<std::string>& names) const {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
@@ -205,6 +210,7 @@ void PreparedStore::RemoveOld(const std::set<std::string>& names) const {
     const auto used = fs::last_write_time(entry.path() / kComplete, error);
     if (error || now - used < kUnusedFor) continue;
     fs::remove_all(entry.path(), error);
+    fs::remove(entry.path().string() + ".lock", error);
   }
 }
 

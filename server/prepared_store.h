@@ -48,6 +48,9 @@ class PreparedStore {
   absl::StatusOr<Draft> Begin(const std::string& name,
                               CancelToken& cancel) const;
 
+  // Removes what a failed draft left; while that is still held.
+  void Remove(const std::string& name) const;
+
   // Removes what nobody has used for 30 days, and is not in `names`.
   void RemoveOld(const std::set<std::string>& names) const;
 
