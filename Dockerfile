@@ -21,6 +21,7 @@ WORKDIR /src
 # Only what the packages depend on, so that a change in the code doesn't install
 # them again.
 COPY deploy/install-deps.sh deploy/common.sh deploy/
+COPY policy/data/languages policy/data/languages
 RUN deploy/install-deps.sh --build
 COPY . .
 RUN cmake --preset release \
@@ -28,9 +29,12 @@ RUN cmake --preset release \
  && DESTDIR=/out cmake --install build --prefix /usr/local --strip
 
 FROM debian:bookworm-slim
-COPY deploy/install-deps.sh deploy/common.sh /tmp/deploy/
-RUN /tmp/deploy/install-deps.sh --run \
- && rm -rf /tmp/deploy /var/lib/apt/lists/* /var/log/sandglass
+# --languages: the runtimes of all languages; --run: Python and Bash alone.
+ARG WITH=--languages
+COPY deploy/install-deps.sh deploy/common.sh /tmp/src/deploy/
+COPY policy/data/languages /tmp/src/policy/data/languages
+RUN /tmp/src/deploy/install-deps.sh "$WITH" \
+ && rm -rf /tmp/src /var/lib/apt/lists/* /var/log/sandglass
 COPY --from=build /out/usr/local /usr/local
 # The socket is in a volume so that the host or another container can reach it.
 VOLUME /run/sandglass

@@ -73,6 +73,15 @@ std::string AdmissionText(const v1::Admission& admission) {
   return text;
 }
 
+// The version, or why there is none.
+std::string StateOf(const v1::LanguageInfo& language) {
+  if (!language.available()) {
+    return absl::StrCat("not available: ", language.unavailable_reason());
+  }
+  return absl::StrCat(language.version(),
+                      language.preparing() ? " (still being prepared)" : "");
+}
+
 // Fetches the daemon's info and prints it in one of two ways.
 int ShowInfo(const std::string& address, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
@@ -96,10 +105,7 @@ std::string LanguagesText(const v1::GetServerInfoResponse& info) {
   for (const v1::LanguageInfo& language : info.languages()) {
     rows.push_back(
         {language.id(), language.name(), absl::StrJoin(language.aliases(), ","),
-         absl::StrJoin(language.file_extensions(), ","),
-         language.available()
-             ? language.version()
-             : absl::StrCat("not available: ", language.unavailable_reason())});
+         absl::StrJoin(language.file_extensions(), ","), StateOf(language)});
   }
   return TextTable(rows, "");
 }
@@ -115,11 +121,7 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
   absl::StrAppend(&text, "\nLanguages\n");
   Rows languages;
   for (const v1::LanguageInfo& language : info.languages()) {
-    languages.push_back(
-        {language.id(),
-         language.available()
-             ? language.version()
-             : absl::StrCat("not available: ", language.unavailable_reason())});
+    languages.push_back({language.id(), StateOf(language)});
   }
   absl::StrAppend(&text, TextTable(languages, "  "), "\nProfiles\n");
 

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Installs the Debian 12 packages that Sandglass needs.
 #
-#   sudo deploy/install-deps.sh [--run|--build|--test|--list-run]
+#   sudo deploy/install-deps.sh [--run|--languages|--build|--test|--list-run]
 #
-#   --run    what the programs need to run, and the languages they serve
+#   --run    what the programs need to run
+#   --languages  that, and the runtimes of all languages
 #   --build  also what building them needs (the default)
 #   --test   also what tests, style checks and the benchmark need
 #   --list-run   only print the names that --run stands for
@@ -42,6 +43,11 @@ BUILD_PACKAGES=(
   protobuf-compiler-grpc
 )
 
+# The packages that the language files name.
+mapfile -t LANGUAGE_PACKAGES < <(
+  sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' "$SANDGLASS_ROOT"/policy/data/languages/*.json | sort -u
+)
+
 TEST_PACKAGES=(
   bubblewrap
   ca-certificates
@@ -68,7 +74,7 @@ TEST_PACKAGES=(
 declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
 
 usage() {
-  say "usage: sudo $0 [--run|--build|--test|--list-run]"
+  say "usage: sudo $0 [--run|--languages|--build|--test|--list-run]"
 }
 
 # Prints the packages among the arguments that are not installed.
@@ -109,8 +115,9 @@ main() {
   (($# <= 1)) || { usage >&2; exit 2; }
   case ${1:---build} in
     --run) ;;
+    --languages) packages+=("${LANGUAGE_PACKAGES[@]}") ;;
     --build) packages+=("${BUILD_PACKAGES[@]}") ;;
-    --test) packages+=("${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
+    --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
     --list-run) printf '%s\n' "${RUN_PACKAGES[@]}"; exit 0 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;

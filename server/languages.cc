@@ -126,9 +126,16 @@ void LanguageProbe::Start() {
   thread_ = std::thread([this] { Probe(); });
 }
 
-bool LanguageProbe::WaitUntilDone(absl::Duration timeout) const {
+bool LanguageProbe::WaitUntilUsable(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&done_), timeout);
+  return mutex_.AwaitWithTimeout(absl::Condition(&usable_), timeout);
+}
+
+bool LanguageProbe::Preparing(const policy::Language& language) const {
+  if (!language.prepare || !CheckInstalled(language).ok()) return false;
+  absl::MutexLock lock(&mutex_);
+  return prepared_.count(language.id) == 0 &&
+         (!usable_ || language.prepare->optional);
 }
 
 absl::Status LanguageProbe::Available(const policy::Language& language) const {
@@ -140,7 +147,7 @@ absl::Status LanguageProbe::Available(const policy::Language& language) const {
   const auto it = prepared_.find(language.id);
   if (it != prepared_.end()) return it->second;
   // Installed after the start.
-  if (done_) {
+  if (usable_) {
     return LanguageUnavailable(
         absl::StrCat(language.name,
                      " was installed after the server's start, which prepares "
@@ -156,10 +163,24 @@ std::string LanguageProbe::Version(const std::string& language_id) const {
 }
 
 void LanguageProbe::Probe() {
+  AskVersions();
+  PrepareAll(/*optional=*/false);
+  {
+    absl::MutexLock lock(&mutex_);
+    usable_ = true;
+  }
+  PrepareAll(/*optional=*/true);
+  if (!store_) return;
   std::set<std::string> in_use;
   for (const policy::Language& language : policy_.languages().languages()) {
-    if (cancel_.reason().has_value()) break;
     if (language.prepare) in_use.insert(PlaceOf(language));
+  }
+  store_->RemoveOld(in_use);
+}
+
+void LanguageProbe::AskVersions() {
+  for (const policy::Language& language : policy_.languages().languages()) {
+    if (cancel_.reason().has_value()) return;
     if (!CheckInstalled(language).ok()) continue;
     absl::StatusOr<std::string> version = AskVersion(language);
     if (!version.ok()) {
@@ -173,13 +194,16 @@ void LanguageProbe::Probe() {
     absl::MutexLock lock(&mutex_);
     versions_[language.id] = *std::move(version);
   }
+}
+
+void LanguageProbe::PrepareAll(bool optional) {
   for (const policy::Language& language : policy_.languages().languages()) {
-    if (cancel_.reason().has_value()) break;
-    if (language.prepare && CheckInstalled(language).ok()) Prepare(language);
+    if (cancel_.reason().has_value()) return;
+    if (language.prepare && language.prepare->optional == optional &&
+        CheckInstalled(language).ok()) {
+      Prepare(language);
+    }
   }
-  if (store_) store_->RemoveOld(in_use);
-  absl::MutexLock lock(&mutex_);
-  done_ = true;
 }
 
 void LanguageProbe::Prepare(const policy::Language& language) {

@@ -37,13 +37,19 @@ class LanguageProbe {
 
   // Call once.
   void Start();
-  // False when the timeout came first.
-  bool WaitUntilDone(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Until versions are known and all that is needed is prepared; what only
+  // makes a language faster may go on. False when the timeout came first.
+  bool WaitUntilUsable(absl::Duration timeout) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether programs in the language can run now. FAILED_PRECONDITION: not
   // installed, or it could not be prepared. UNAVAILABLE with RetryInfo: being
   // prepared.
   absl::Status Available(const policy::Language& language) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // True while the language's preparation goes on.
+  bool Preparing(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // First line that the runtime printed, printable ASCII, at most 128 bytes;
@@ -53,6 +59,9 @@ class LanguageProbe {
 
  private:
   void Probe();
+  void AskVersions() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Those whose preparation is optional, or those whose isn't.
+  void PrepareAll(bool optional) ABSL_LOCKS_EXCLUDED(mutex_);
   void Prepare(const policy::Language& language) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status MakePrepared(const policy::Language& language);
   absl::Status FillDraft(const policy::Language& language,
@@ -69,7 +78,7 @@ class LanguageProbe {
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  bool usable_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -24,6 +24,7 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
   } else {
     info.set_unavailable_reason(std::string(available.message()));
   }
+  info.set_preparing(probe.Preparing(language));
   info.set_compiled(language.compile.has_value());
   *info.mutable_least_limits() = ToProto(language.limits);
   if (language.compile) {

@@ -158,7 +158,7 @@ absl::Status Serving::Start() {
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
-  if (!languages_->WaitUntilDone(kLanguagesWait)) {
+  if (!languages_->WaitUntilUsable(kLanguagesWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
   if (parts_.unix_listener.valid()) {

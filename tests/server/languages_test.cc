@@ -122,7 +122,7 @@ class Probe : public ::testing::Test {
     }
     probe_.emplace(*policy_, std::move(store), std::ref(tools_));
     probe_->Start();
-    ASSERT_TRUE(probe_->WaitUntilDone(absl::Seconds(10)));
+    ASSERT_TRUE(probe_->WaitUntilUsable(absl::Seconds(10)));
   }
 
   const testing::TempDir dir_;
@@ -148,6 +148,7 @@ TEST_F(Probe, PreparesOnceAndKeepsIt) {
 TEST_F(Probe, ALanguageIsUnavailableUntilItIsPrepared) {
   Use(Prepared());
   probe_.emplace(*policy_, std::nullopt, std::ref(tools_));
+  EXPECT_TRUE(probe_->Preparing(language()));
   const absl::Status status = probe_->Available(language());
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("being prepared"));

@@ -37,6 +37,35 @@ TEST(MakeHints, LimitsThatEndARunEachHaveOne) {
               ElementsAre("file-size"));
 }
 
+TEST(MakeHints, NamesTheLibraryThatIsMissing) {
+  const auto message = [](std::string_view text) {
+    const std::vector<Hint> hints =
+        MakeHints({.outcome = Outcome::kNonzeroExit, .stderr_tail = text});
+    return hints.empty() ? "" : hints[0].message;
+  };
+  EXPECT_THAT(message("Error: Cannot find module 'axios'\n"),
+              HasSubstr("Node module \"axios\""));
+  EXPECT_THAT(message("Cannot find package '@scope/x' imported from /w"),
+              HasSubstr("Node package \"@scope/x\""));
+  EXPECT_THAT(message("cannot load such file -- nokogiri (LoadError)"),
+              HasSubstr("Ruby library \"nokogiri\""));
+  EXPECT_THAT(message("no required module provides package github.com/a/b;"),
+              HasSubstr("Go package \"github.com/a/b\""));
+  EXPECT_THAT(message("Can't locate Foo/Bar.pm in @INC"),
+              HasSubstr("Perl module \"Foo/Bar.pm\""));
+  // The program's own files.
+  EXPECT_EQ(message("Error: Cannot find module './lib.js'"), "");
+  EXPECT_EQ(message("Error: Cannot find module '/workspace/lib.js'"), "");
+}
+
+TEST(MakeHints, OfTheCompilePhaseNameItsLimits) {
+  const std::vector<Hint> hints =
+      MakeHints({.outcome = Outcome::kMemoryLimit, .compiling = true});
+  ASSERT_EQ(hints.size(), 1u);
+  EXPECT_THAT(hints[0].message, HasSubstr("The compiler needs more memory than "
+                                          "compile_limits.memory_bytes"));
+}
+
 TEST(MakeHints, OutputLimitCoversTheTruncation) {
   EXPECT_THAT(Ids({.outcome = Outcome::kOutputLimit, .output_truncated = true}),
               ElementsAre("output-limit"));

@@ -180,10 +180,18 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"StartEnvName", [](Language& l) { l.start_env = {"A B"}; },
                  "/start_env/0: names match"},
         RuleCase{"RunUnderAHome",
-                 [](Language& l) { l.run[0] = "/home/me/.pyenv/bin/python"; },
+                 [](Language& l) {
+                   l.run[0] =
+                       "/home/"
+                       "user/.pyenv/bin/python";
+                 },
                  "/run/0: is under a user's home"},
         RuleCase{"NeedsUnderRootsHome",
-                 [](Language& l) { l.needs = {"/root/.nvm/node"}; },
+                 [](Language& l) {
+                   l.needs = {
+                       "/root/"
+                       ".nvm/node"};
+                 },
                  "/needs/0: is under a user's home"},
         RuleCase{"RelativeNeeds", [](Language& l) { l.needs = {"javac"}; },
                  "/needs/0: \"javac\" is no absolute path"},

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Precompiles each standard header named by the arguments into a file of its own.
 # g++ takes such a file only where nothing precedes the #include, and it holds what
 # that header holds and no more: a program that lacks an #include does not compile.

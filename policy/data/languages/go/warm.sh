@@ -1,3 +1,4 @@
+#!/bin/sh
 # Fills a build cache with what go has to know of the standard library before it
 # can use the compiled packages that came with it. The cache is used read-only.
 set -eu
