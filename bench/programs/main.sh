@@ -1,1 +1,2 @@
+# shellcheck shell=bash
 echo 'run 0'
