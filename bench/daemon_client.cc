@@ -12,7 +12,7 @@
 namespace sandglass::bench {
 namespace {
 
-constexpr absl::Duration kConnectTime = absl::Seconds(20);
+constexpr absl::Duration kConnectTime = absl::Minutes(2);
 // Far above any limit used here, so that it never shortens one.
 constexpr absl::Duration kCallTime = absl::Seconds(60);
 
@@ -31,11 +31,37 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration time) {
                        absl::ToChronoMilliseconds(time));
 }
 
-v1::RunCodeRequest Python(const char* code) {
+v1::RunCodeRequest Program(const std::string& language,
+                           const std::string& code) {
   v1::RunCodeRequest request;
-  request.set_language("python");
+  request.set_language(language);
   request.set_code(code);
   return request;
+}
+
+v1::RunCodeRequest Python(const std::string& code) {
+  return Program("python", code);
+}
+
+NamedTimes Phases(const v1::RunCodeResponse& response, absl::Duration call) {
+  const v1::PhaseTimings& timings = response.timings();
+  const absl::Duration total = FromProto(timings.total());
+  NamedTimes phases = {{"queue", FromProto(timings.queue())}};
+  if (response.has_compile()) {
+    const absl::Duration compile = FromProto(timings.compile());
+    const absl::Duration compiler =
+        FromProto(response.compile().usage().wall_time());
+    phases.emplace_back("compiler", compiler);
+    phases.emplace_back("compiler's jail", compile - compiler);
+  }
+  phases.insert(phases.end(), {{"acquire", FromProto(timings.acquire())},
+                               {"stage_in", FromProto(timings.stage_in())},
+                               {"run", FromProto(timings.run())},
+                               {"drain", FromProto(timings.drain())},
+                               {"stage_out", FromProto(timings.stage_out())},
+                               {"total in the daemon", total},
+                               {"client and transport", call - total}});
+  return phases;
 }
 
 }  // namespace
@@ -55,25 +81,42 @@ absl::Status DaemonClient::LearnFacts() {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
   SetDeadline(context, kConnectTime);
-  v1::GetServerInfoResponse info;
   const grpc::Status status =
-      stub_->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
+      stub_->GetServerInfo(&context, v1::GetServerInfoRequest(), &info_);
   if (!status.ok()) return FromGrpc(status);
-  facts_.emplace_back("sandglass", info.version());
-  for (const v1::LanguageInfo& language : info.languages()) {
+  facts_.emplace_back("sandglass", info_.version());
+  for (const v1::LanguageInfo& language : info_.languages()) {
     if (language.id() != "python") continue;
     facts_.emplace_back("python", language.available()
                                       ? language.version()
                                       : language.unavailable_reason());
   }
   std::vector<std::string> layers;
-  for (const v1::IsolationLayer& layer : info.isolation()) {
+  for (const v1::IsolationLayer& layer : info_.isolation()) {
     if (layer.state() == v1::LAYER_STATE_IN_FORCE) {
       layers.push_back(layer.name());
     }
   }
   facts_.emplace_back("layers in force", absl::StrJoin(layers, ", "));
   return absl::OkStatus();
+}
+
+NamedFacts DaemonClient::FactsOfLanguages() const {
+  NamedFacts facts = {{"sandglass", info_.version()}};
+  for (const v1::LanguageInfo& language : info_.languages()) {
+    if (language.available()) {
+      facts.emplace_back(language.id(), language.version());
+    }
+  }
+  return facts;
+}
+
+std::string DaemonClient::WhyUnavailable(const std::string& language) const {
+  for (const v1::LanguageInfo& info : info_.languages()) {
+    if (info.id() != language) continue;
+    return info.available() ? "" : info.unavailable_reason();
+  }
+  return "the daemon doesn't know this language";
 }
 
 absl::StatusOr<v1::RunCodeResponse> DaemonClient::Run(
@@ -104,32 +147,30 @@ absl::StatusOr<std::vector<std::string>> DaemonClient::ProgramEnvironment() {
       absl::StrSplit(response->stdout().data(), '\0', absl::SkipEmpty()));
 }
 
-absl::StatusOr<PrintSample> DaemonClient::TimePrint() {
-  const v1::RunCodeRequest request = Python("print(1)\n");
+absl::StatusOr<RunSample> DaemonClient::TimeRun(const std::string& language,
+                                                const std::string& code,
+                                                const std::string& output) {
+  const v1::RunCodeRequest request = Program(language, code);
   const int64_t start = os::MonotonicNanos();
   const absl::StatusOr<v1::RunCodeResponse> response =
       Run(request, v1::OUTCOME_OK);
-  PrintSample sample;
+  RunSample sample;
   sample.call = absl::Nanoseconds(os::MonotonicNanos() - start);
   if (!response.ok()) return response.status();
-  if (response->stdout().data() != "1\n") {
-    return absl::UnknownError(absl::StrCat(
-        "the program printed '", response->stdout().data(), "' and not 1"));
+  if (response->stdout().data() != output) {
+    return absl::UnknownError(absl::StrCat("the program printed '",
+                                           response->stdout().data(),
+                                           "' and not '", output, "'"));
   }
-  const v1::PhaseTimings& timings = response->timings();
-  const absl::Duration total = FromProto(timings.total());
-  sample.phases = {{"queue", FromProto(timings.queue())},
-                   {"acquire", FromProto(timings.acquire())},
-                   {"stage_in", FromProto(timings.stage_in())},
-                   {"run", FromProto(timings.run())},
-                   {"drain", FromProto(timings.drain())},
-                   {"stage_out", FromProto(timings.stage_out())},
-                   {"total in the daemon", total},
-                   {"client and transport", sample.call - total}};
-  for (const v1::StepTiming& step : timings.setup_steps()) {
+  sample.phases = Phases(*response, sample.call);
+  for (const v1::StepTiming& step : response->timings().setup_steps()) {
     sample.steps.emplace_back(step.step(), FromProto(step.duration()));
   }
   return sample;
+}
+
+absl::StatusOr<RunSample> DaemonClient::TimePrint() {
+  return TimeRun("python", "print(1)\n", "1\n");
 }
 
 absl::StatusOr<WallSample> DaemonClient::TimeWallLimit(absl::Duration limit) {

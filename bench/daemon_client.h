@@ -9,18 +9,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bench/stats.h"
+#include "bench/tables.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 
 namespace sandglass::bench {
 
-// One print(1) through the daemon.
-struct PrintSample {
+// One run through the daemon.
+struct RunSample {
   absl::Duration call;  // from the call's start to its answer, at the client
   // Phases as the daemon tells them, then what of `call` it doesn't know of:
   // client, gRPC and socket.
-  std::vector<std::pair<std::string, absl::Duration>> phases;
+  NamedTimes phases;
   // Steps of making the jail, in their order.
-  std::vector<std::pair<std::string, absl::Duration>> steps;
+  NamedTimes steps;
 };
 
 // One endless program, stopped at its wall limit. All three are what came on
@@ -37,18 +39,26 @@ struct WallSample {
 class DaemonClient {
  public:
   // `address` as gRPC takes it, for example "unix:/run/sandglass/x.sock". Waits
-  // up to 20 s for the daemon to answer.
+  // up to 2 minutes for the daemon to answer, since it
+  // may prepare languages before.
   static absl::StatusOr<DaemonClient> Connect(const std::string& address);
 
   // Version, Python and isolation layers in force, as lines to print.
-  const std::vector<std::pair<std::string, std::string>>& facts() const {
-    return facts_;
-  }
+  const NamedFacts& facts() const { return facts_; }
+
+  // The daemon's version and those of all its languages.
+  NamedFacts FactsOfLanguages() const;
+  // Empty for a language whose programs can run.
+  std::string WhyUnavailable(const std::string& language) const;
 
   // The environment that a program gets, "NAME=value".
   absl::StatusOr<std::vector<std::string>> ProgramEnvironment();
-  // Any outcome but OK, or other output than 1, is an error.
-  absl::StatusOr<PrintSample> TimePrint();
+  // Any outcome but OK, or other output, is an error.
+  absl::StatusOr<RunSample> TimeRun(const std::string& language,
+                                    const std::string& code,
+                                    const std::string& output);
+  // print(1) in Python.
+  absl::StatusOr<RunSample> TimePrint();
   // Any outcome but TIMEOUT is an error.
   absl::StatusOr<WallSample> TimeWallLimit(absl::Duration limit);
 
@@ -60,7 +70,8 @@ class DaemonClient {
                                           v1::Outcome expected);
 
   std::unique_ptr<v1::SandboxService::Stub> stub_;
-  std::vector<std::pair<std::string, std::string>> facts_;
+  v1::GetServerInfoResponse info_;
+  NamedFacts facts_;
 };
 
 }  // namespace sandglass::bench

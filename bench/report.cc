@@ -1,29 +1,14 @@
 #include "bench/report.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/contenders.h"
+#include "bench/tables.h"
 
 namespace sandglass::bench {
 namespace {
-
-using Cells = std::vector<std::string>;
-
-double Milliseconds(absl::Duration duration) {
-  return absl::ToDoubleMilliseconds(duration);
-}
-
-std::string Ms(absl::Duration duration) {
-  return absl::StrFormat("%.2f", Milliseconds(duration));
-}
-
-std::string Micros(absl::Duration duration) {
-  return absl::StrFormat("%.0f", absl::ToDoubleMicroseconds(duration));
-}
 
 // The row of that name if it has figures.
 const Row* FindFigures(const Report& report, std::string_view name) {
@@ -38,44 +23,6 @@ std::optional<double> Ratio(const Row& row, const Row* to) {
     return std::nullopt;
   }
   return absl::FDivDuration(row.time.p50, to->time.p50);
-}
-
-std::string RatioText(std::optional<double> ratio) {
-  return ratio.has_value() ? absl::StrFormat("%.2f", *ratio) : "-";
-}
-
-// The first column is left-aligned, the others right-aligned.
-std::string Table(const std::vector<Cells>& lines) {
-  std::vector<size_t> widths(lines[0].size(), 3);
-  for (const Cells& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  std::string text;
-  for (size_t number = 0; number < lines.size(); ++number) {
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const std::string padding(widths[i] - lines[number][i].size(), ' ');
-      absl::StrAppend(&text, "| ", i == 0 ? "" : padding, lines[number][i],
-                      i == 0 ? padding : "", " ");
-    }
-    absl::StrAppend(&text, "|\n");
-    if (number > 0) continue;
-    for (size_t i = 0; i < widths.size(); ++i) {
-      absl::StrAppend(&text, "|", std::string(widths[i] + 1, '-'),
-                      i == 0 ? "-" : ":");
-    }
-    absl::StrAppend(&text, "|\n");
-  }
-  return text;
-}
-
-std::string MachineText(const Report& report) {
-  std::string text;
-  for (const auto& [name, value] : report.machine) {
-    absl::StrAppend(&text, "- ", name, ": ", value, "\n");
-  }
-  return text;
 }
 
 std::string RowsText(const Report& report) {
@@ -97,12 +44,6 @@ std::string RowsText(const Report& report) {
                      RatioText(Ratio(row, bubblewrap))});
   }
   return absl::StrCat(Table(lines), problems);
-}
-
-std::string VerdictText(Verdict verdict, std::string_view yes,
-                        std::string_view no) {
-  if (!verdict.has_value()) return "NOT JUDGED (a figure is missing)";
-  return std::string(*verdict ? yes : no);
 }
 
 std::string PromisesText(const Report& report) {
@@ -131,15 +72,6 @@ std::string PromisesText(const Report& report) {
   return text + "\n";
 }
 
-std::string StepsText(const char* title, const NamedSummaries& steps) {
-  std::vector<Cells> lines = {{title, "mean us", "p50 us", "p99 us"}};
-  for (const auto& [name, time] : steps) {
-    lines.push_back(
-        {name, Micros(time.mean), Micros(time.p50), Micros(time.p99)});
-  }
-  return Table(lines);
-}
-
 std::string WallText(const Report& report) {
   const WallReport& wall = report.wall;
   if (!wall.problem.empty() || wall.ended.n == 0) {
@@ -160,36 +92,6 @@ std::string WallText(const Report& report) {
       Table(lines), "\nWall limit (the program ends within ",
       absl::FormatDuration(kWallPrecision), " of it on an idle machine): ",
       VerdictText(MeetsWallPrecision(report), "PASS", "FAIL"), "\n");
-}
-
-// A microsecond is as fine as these figures are.
-double Rounded(absl::Duration duration) {
-  return std::round(absl::ToDoubleMicroseconds(duration)) / 1000;
-}
-
-nlohmann::ordered_json SummaryJson(const Summary& summary) {
-  return {{"n", summary.n},
-          {"p50_ms", Rounded(summary.p50)},
-          {"p90_ms", Rounded(summary.p90)},
-          {"p99_ms", Rounded(summary.p99)},
-          {"max_ms", Rounded(summary.max)},
-          {"mean_ms", Rounded(summary.mean)}};
-}
-
-nlohmann::ordered_json StepsJson(const NamedSummaries& steps) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, time] : steps) json[name] = SummaryJson(time);
-  return json;
-}
-
-nlohmann::ordered_json NumberOrNull(std::optional<double> number) {
-  if (!number.has_value()) return nullptr;
-  return std::round(*number * 1000) / 1000;
-}
-
-nlohmann::ordered_json VerdictJson(Verdict verdict) {
-  if (!verdict.has_value()) return nullptr;
-  return *verdict;
 }
 
 }  // namespace
@@ -216,8 +118,8 @@ Verdict MeetsWallPrecision(const Report& report) {
 }
 
 std::string ToMarkdown(const Report& report) {
-  std::string text = absl::StrCat(MachineText(report), "\n", RowsText(report),
-                                  "\n", PromisesText(report));
+  std::string text = absl::StrCat(MachineText(report.machine), "\n",
+                                  RowsText(report), "\n", PromisesText(report));
   if (!report.phases.empty()) {
     absl::StrAppend(&text, "\n", StepsText("phase of a run", report.phases));
   }
@@ -230,9 +132,7 @@ std::string ToMarkdown(const Report& report) {
 
 nlohmann::ordered_json ToJson(const Report& report) {
   nlohmann::ordered_json json;
-  for (const auto& [name, value] : report.machine) {
-    json["machine"][name] = value;
-  }
+  json["machine"] = FactsJson(report.machine);
   const Row* bare = FindFigures(report, kBare);
   const Row* bubblewrap = FindFigures(report, kBubblewrap);
   json["contenders"] = nlohmann::ordered_json::array();

@@ -1,13 +1,12 @@
 #ifndef SANDGLASS_BENCH_REPORT_H_
 #define SANDGLASS_BENCH_REPORT_H_
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "bench/stats.h"
+#include "bench/tables.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::bench {
@@ -26,8 +25,6 @@ struct Row {
   std::string problem;
 };
 
-using NamedSummaries = std::vector<std::pair<std::string, Summary>>;
-
 struct WallReport {
   absl::Duration limit;
   Summary decided;
@@ -38,15 +35,12 @@ struct WallReport {
 
 // All that one run of the benchmark found.
 struct Report {
-  std::vector<std::pair<std::string, std::string>> machine;
+  NamedFacts machine;
   std::vector<Row> rows;
   NamedSummaries phases;
   NamedSummaries steps;
   WallReport wall;
 };
-
-// Whether a promise was kept; nullopt when a figure it needs is missing.
-using Verdict = std::optional<bool>;
 
 // The bar: Sandglass's p50 is at most bubblewrap's.
 Verdict MeetsBar(const Report& report);

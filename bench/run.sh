@@ -3,21 +3,27 @@
 # crun and runc, and says whether Sandglass keeps its promises of speed. By
 # hand, on an otherwise idle machine; no part of the tests.
 #
-#   sudo ./bench/run.sh [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]
+#   sudo ./bench/run.sh [--languages] [-n N] [--quick] [--json FILE] [--gap MS]
+#                       [--bin DIR]
 #
-#   -n N         runs of each contender (200)
-#   --quick      20 runs each: only shows that everything works
+#   --languages  instead: one small program in each language, against the bare
+#                commands
+#   -n N         runs of each contender (200); with --languages (60), compiled
+#                languages have half as many
+#   --quick      20 runs each, 6 with --languages: only shows that everything works
 #   --json FILE  write the figures there too
 #   --gap MS     rest before each run in milliseconds (10)
 #   --bin DIR    measure the programs in DIR instead of building build/bin
 #
 # The table goes to stdout as Markdown, all else to stderr. Exit code: 0 when
-# Sandglass is no slower than bubblewrap, 1 when it is or a contender is
-# missing, 2 when nothing was measured.
+# Sandglass is no slower than bubblewrap (with --languages: meets the bar of each
+# language), 1 when it isn't or a contender is missing, 2 when nothing was
+# measured.
 set -euo pipefail
 source "$(dirname "$0")/../deploy/common.sh"
 
 START_SECONDS=20
+PREPARE_SECONDS=300
 PREFIX=sandglass-bench-$$
 
 base=/tmp
@@ -27,12 +33,13 @@ base=/tmp
 DAEMON_DIR=$base/sandglass-bench # and -warm, -cold
 
 state=''  # this run's private folder
+cache=''  # what the daemons prepare for languages
 daemons=() # the pids of the daemons that this run started
 started=() # the directories of those that listen
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]"
+  say "usage: sudo $0 [--languages] [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]"
 }
 
 runs() {
@@ -92,6 +99,7 @@ clean_up() {
   for daemon in "${daemons[@]}"; do stop "$daemon" TERM TERM KILL; done
   sweep
   [[ -n $state ]] && rm -rf --one-file-system "$state"
+  [[ -n $cache ]] && rm -rf --one-file-system "$cache"
   give_back
   exit "$code"
 }
@@ -104,6 +112,7 @@ start_daemon() {
   # A process group of its own: Ctrl-C here is for this script.
   setsid "$bin/sandglassd" --config "$state/$name.json" \
     --listen "unix:$state/$name.sock" --state-dir "$directory" \
+    --cache-dir "$cache" \
     >"$log" 2>&1 </dev/null &
   daemon=$!
   daemons+=("$daemon")
@@ -119,6 +128,24 @@ start_daemon() {
     sleep 0.1
   done
   started+=("$directory")
+  await_languages "$daemon" "$log"
+}
+
+# events LOG NAME: how often that event is in the daemon's log.
+events() {
+  grep -cE "^[^ ]+ [a-z]+ ($2) " "$1" || true
+}
+
+# await_languages PID LOG: the daemon has prepared what it prepares once.
+await_languages() {
+  local deadline=$((SECONDS + PREPARE_SECONDS))
+  until (($(events "$2" 'listening on') > 0)) &&
+    (($(events "$2" preparing) == $(events "$2" 'prepared|language_not_prepared'))); do
+    runs "$1" || fail "the daemon ended while preparing languages"
+    ((SECONDS < deadline)) ||
+      fail "languages were not prepared in $PREPARE_SECONDS s"
+    sleep 0.5
+  done
 }
 
 fail() {
@@ -143,7 +170,7 @@ number() {
 }
 
 main() {
-  local bin='' options=()
+  local bin='' mode=jails quick='' options=()
   while (($# > 0)); do
     case $1 in
       -n | --gap | --json | --bin)
@@ -159,12 +186,19 @@ main() {
         esac
         shift
         ;;
-      --quick) options+=(--rounds 20 --wall-runs 10) ;;
+      --languages) mode=languages ;;
+      --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
   done
+  if [[ -n $quick ]]; then
+    case $mode in
+      jails) options+=(--rounds 20 --wall-runs 10) ;;
+      languages) options+=(--rounds 6) ;;
+    esac
+  fi
   ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"
 
   trap clean_up EXIT
@@ -185,12 +219,20 @@ main() {
   # The daemon gives up root after its start and must still reach its socket.
   chmod 711 "$state"
   mkdir "$state/mounts"
+  # Hundreds of MiB, which /run may not have.
+  cache="$(mktemp -d /var/tmp/sandglass-bench.XXXXXX)"
+  chmod 711 "$cache"
   start_daemon "$bin" warm '{}'
-  start_daemon "$bin" cold '{"pool": {"floor": 0}}'
+  case $mode in
+    jails)
+      start_daemon "$bin" cold '{"pool": {"floor": 0}}'
+      options+=(--cold-address "unix:$state/cold.sock" --prefix "$PREFIX")
+      ;;
+    languages) options+=(--programs "$SANDGLASS_ROOT/bench/programs") ;;
+  esac
   # In the background and waited for, so that signals reach the traps above.
-  "$bin/sandglass-bench" --address "unix:$state/warm.sock" \
-    --cold-address "unix:$state/cold.sock" \
-    --directory "$state/mounts" --prefix "$PREFIX" "${options[@]}" </dev/null &
+  "$bin/sandglass-bench" "$mode" --address "unix:$state/warm.sock" \
+    --directory "$state/mounts" "${options[@]}" </dev/null &
   bench=$!
   wait "$bench" || code=$?
   bench=''

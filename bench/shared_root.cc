@@ -21,7 +21,7 @@ namespace sandglass::bench {
 namespace {
 
 constexpr uint64_t kRootBytes = 1 << 20;
-constexpr uint64_t kScratchBytes = 64 << 20;
+constexpr uint64_t kScratchBytes = 256 << 20;
 
 absl::Status MakeDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) != 0) {

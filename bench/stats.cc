@@ -31,4 +31,24 @@ Summary Summarise(std::vector<absl::Duration> samples) {
   return summary;
 }
 
+void NamedSamples::Add(const NamedTimes& times) {
+  for (const auto& [name, time] : times) {
+    auto found = std::find_if(
+        samples_.begin(), samples_.end(),
+        [&name = name](const auto& entry) { return entry.first == name; });
+    if (found == samples_.end()) {
+      found = samples_.insert(samples_.end(), {name, {}});
+    }
+    found->second.push_back(time);
+  }
+}
+
+NamedSummaries NamedSamples::Summaries() const {
+  NamedSummaries summaries;
+  for (const auto& [name, times] : samples_) {
+    summaries.emplace_back(name, Summarise(times));
+  }
+  return summaries;
+}
+
 }  // namespace sandglass::bench

@@ -2,6 +2,8 @@
 #define SANDGLASS_BENCH_STATS_H_
 
 #include <cstddef>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,6 +23,20 @@ struct Summary {
 
 // All zero for no samples.
 Summary Summarise(std::vector<absl::Duration> samples);
+
+using NamedTimes = std::vector<std::pair<std::string, absl::Duration>>;
+using NamedSummaries = std::vector<std::pair<std::string, Summary>>;
+
+// Samples by name, in the order of first sight.
+class NamedSamples {
+ public:
+  void Add(const NamedTimes& times);
+  NamedSummaries Summaries() const;
+  void Clear() { samples_.clear(); }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<absl::Duration>>> samples_;
+};
 
 }  // namespace sandglass::bench
 

@@ -10,6 +10,7 @@ const fs = require('fs');
 const path = require('path');
 const Module = require('module');
 
+takeCompiledBuiltins();
 process.argv.splice(1, 1);
 const program = process.argv[1] = path.resolve(process.argv[1]);
 delete require.cache[__filename];
@@ -39,6 +40,23 @@ function writeAtOnce(name) {
       return stream;
     },
   });
+}
+
+// Node brings its own modules compiled, and V8 refuses them while a flag differs
+// from when they were made, as the heap's limit does: a sixth of the start. The
+// heap has its limit by now, and the flag is looked at again for workers only:
+// theirs is then the jail's memory.
+function takeCompiledBuiltins() {
+  const { noDeprecation } = process;
+  try {
+    process.noDeprecation = true;
+    // require('v8') would load half of node, not compiled.
+    process.binding('v8').setFlagsFromString('--max-old-space-size=0');
+  } catch {
+    // Slower, no more.
+  }
+  process.noDeprecation = noDeprecation;
+  if (noDeprecation === undefined) delete process.noDeprecation;
 }
 
 function isModule(source) {

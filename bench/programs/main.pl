@@ -1,0 +1,1 @@
+print "run 0\n";

@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+echo 'run 0'
