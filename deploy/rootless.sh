@@ -6,7 +6,8 @@
 #   deploy/rootless.sh [OPTION…]
 #
 # Options are sandglassd's, for example --check, or --listen unix:/PATH. State
-# and socket are in $XDG_RUNTIME_DIR/sandglass unless options say otherwise.
+# and socket are in $XDG_RUNTIME_DIR/sandglass, and what is prepared for
+# languages in /var/tmp/sandglass-UID, unless options say otherwise.
 # Ctrl-C or SIGTERM ends it.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
@@ -78,6 +79,14 @@ main() {
   check_user_namespace
   [[ " $*" == *' --state-dir'* ]] ||
     options+=(--state-dir "${XDG_RUNTIME_DIR:-$HOME/.local/state}/sandglass")
+  if [[ " $*" != *' --cache-dir'* ]]; then
+    # The daemon becomes another uid, which must get there: not below a private
+    # home. Nobody else may own it: its content runs in every jail.
+    local cache=/var/tmp/sandglass-$EUID
+    mkdir -m 711 "$cache" 2>/dev/null || [[ -d $cache && -O $cache && ! -L $cache ]] ||
+      die "$cache is there and not yours; pass another with --cache-dir"
+    options+=(--cache-dir "$cache")
+  fi
   if has_user_manager; then
     # A scope keeps this process, its terminal and its signals.
     launch=(systemd-run --user --scope --quiet --collect -p Delegate=yes --)

@@ -14,10 +14,12 @@ UID_OUTSIDE=1879200000
 daemon="$(cd "$(dirname "$0")" && pwd)/sandglassd"
 
 state=''
+cache=''
 sweep=no
 previous=''
 for option in "$@"; do
   [[ $previous == --state-dir ]] && state=$option
+  [[ $previous == --cache-dir ]] && cache=$option-rootless
   [[ $option == --sweep ]] && sweep=yes
   previous=$option
 done
@@ -65,6 +67,19 @@ for group in "${groups[@]}"; do
   done
 done
 chown "$UID_OUTSIDE:$UID_OUTSIDE" "$(dirname "$state")"
+if [[ -n $cache ]]; then
+  # Not the one that the other tests use: it belongs to a uid that isn't mapped.
+  mkdir -p "$cache"
+  [[ -e $cache/prepared ]] || chown "$UID_OUTSIDE:$UID_OUTSIDE" "$cache"
+  arguments=()
+  previous=''
+  for option in "$@"; do
+    [[ $previous == --cache-dir ]] && option=$cache
+    arguments+=("$option")
+    previous=$option
+  done
+  set -- "${arguments[@]}"
+fi
 
 # Writes the maps once this process has its user namespace. Forked twice, so that
 # the daemon doesn't find a child that it never made.
