@@ -5,16 +5,12 @@
 #
 # The daemon makes jails of its own inside the container: namespaces with nested
 # mounts, a fresh /proc, and a writable cgroup subtree. --privileged is the plain
-# way to allow that. The narrower set that the same calls need is
-#   --cap-add SYS_ADMIN --cap-add NET_ADMIN --cap-add SYS_RESOURCE
-#   --security-opt seccomp=unconfined --security-opt apparmor=unconfined
-#   --security-opt systempaths=unconfined
-#   --cgroupns=private, with /sys/fs/cgroup mounted writable.
-# A container that runs with either is as strong as a process with root: the
-# boundary is Sandglass's jail, not the container around it.
+# way to allow that; docs/container.md has two narrower ones and what fails with
+# less. The boundary is Sandglass's jail, not the container around it.
 #
-# Not tried: this file was written without a container engine at hand. Its
-# commands are the ones that deploy/quickstart.sh runs.
+# The image's parts are tried by tests/container.sh. This file itself is not: it
+# was written without an engine at hand. Its commands are the ones that
+# deploy/quickstart.sh runs.
 
 FROM debian:bookworm-slim AS build
 WORKDIR /src
@@ -36,6 +32,8 @@ COPY policy/data/languages /tmp/src/policy/data/languages
 RUN /tmp/src/deploy/install-deps.sh "$WITH" \
  && rm -rf /tmp/src /var/lib/apt/lists/* /var/log/sandglass
 COPY --from=build /out/usr/local /usr/local
+# For containers without CAP_SYS_ADMIN.
+COPY deploy/in-user-namespace.sh /usr/local/sbin/
 # The socket is in a volume so that the host or another container can reach it.
 VOLUME /run/sandglass
 ENTRYPOINT ["sandglassd"]

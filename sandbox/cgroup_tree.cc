@@ -80,7 +80,8 @@ std::string Below(const Mount& mount, absl::string_view group) {
 }
 
 // True when no process but this one and its parent (a supervisor) is in the v2
-// group: then it was delegated to us.
+// group: then it was delegated to us. A process that our pid namespace doesn't
+// show is 0 there, and so is a parent outside of it.
 bool IsOurs(const std::string& group) {
   const absl::StatusOr<std::string> procs =
       os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
@@ -89,7 +90,7 @@ bool IsOurs(const std::string& group) {
        absl::StrSplit(*procs, '\n', absl::SkipEmpty())) {
     int pid = 0;
     if (!absl::SimpleAtoi(line, &pid)) return false;
-    if (pid != ::getpid() && pid != ::getppid()) return false;
+    if (pid != ::getpid() && (pid == 0 || pid != ::getppid())) return false;
   }
   return true;
 }
@@ -220,9 +221,16 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
     if (mount == mounts.end() || group == own.end()) return "";
     return Below(mount->second, parent.empty() ? group->second : parent);
   };
-  host.memory_v1_parent = place("memory");
-  host.pids_v1_parent = place("pids");
-  host.cpu_v1_parent = place("cpu");
+  // Where no group may be made (read-only in a container, or another user's) a
+  // controller is as good as absent.
+  const auto place_v1 = [&](const std::string& controller) -> std::string {
+    std::string directory = place(controller);
+    if (::access(directory.c_str(), W_OK) != 0 && errno != ENOENT) return "";
+    return directory;
+  };
+  host.memory_v1_parent = place_v1("memory");
+  host.pids_v1_parent = place_v1("pids");
+  host.cpu_v1_parent = place_v1("cpu");
   host.v2_parent = place("");
   // Started again under a supervisor that an earlier start moved aside.
   if (absl::EndsWith(host.v2_parent, kSupervisorSuffix)) {

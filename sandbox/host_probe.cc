@@ -42,6 +42,14 @@ int TryInChild(uint64_t flags, const std::function<bool()>& attempt) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
+// Some containers' filters of system calls allow all that mounts, but not this.
+bool CanPivotRoot() {
+  if (!os::MakeMountsPrivate()) return false;
+  const os::Fd tree = os::CloneTree("/usr");
+  return tree.valid() && os::AttachTree(tree, "/usr") && ::chdir("/usr") == 0 &&
+         os::PivotRoot(".", ".");
+}
+
 struct Trial {
   const char* name;
   bool required;
@@ -68,7 +76,6 @@ void ProbeNamespaces(HostReport& report) {
   static constexpr Namespace kNamespaces[] = {
       {"user-namespace", os::kNewUser},
       {"pid-namespace", os::kNewPid},
-      {"mount-namespace", os::kNewMount},
       {"network-namespace", os::kNewNetwork},
       {"ipc-namespace", os::kNewIpc},
       {"uts-namespace", os::kNewUts},
@@ -77,6 +84,8 @@ void ProbeNamespaces(HostReport& report) {
     Add(report,
         {ns.name, true, "own for each jail", TryInChild(ns.flag, nothing)});
   }
+  Add(report, {"mount-namespace", true, "own for each jail, and its own root",
+               TryInChild(os::kNewMount, CanPivotRoot)});
   Add(report, {"mount-api", true, "detached trees with attributes (Linux 5.12)",
                TryInChild(os::kNewMount, [] {
                  const os::Fd tree = os::CloneTree("/usr");
@@ -135,7 +144,9 @@ void ProbeCgroups(HostReport& report) {
                       !host->cpu_v1_parent.empty();
   report.cgroup_mode = any_v1 ? CgroupMode::kHybrid : CgroupMode::kV2;
   const auto where = [](const std::string& v1, bool v2) {
-    return v1.empty() ? (v2 ? "cgroup v2" : "no such controller") : "cgroup v1";
+    return v1.empty()
+               ? (v2 ? "cgroup v2" : "no such controller that can be used here")
+               : "cgroup v1";
   };
   add("memory-limit", true, host->has_memory(),
       where(host->memory_v1_parent, host->v2_has_memory));
@@ -208,7 +219,8 @@ absl::Status RequireLayers(HostReport& report,
   if (missing.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "this host lacks required isolation: ", absl::StrJoin(missing, "; "),
-      ". Mend the host, or accept the weaker jail with --excuse-missing NAME"));
+      ". Mend the host (for a container see docs/container.md), or accept the "
+      "weaker jail with --excuse-missing NAME"));
 }
 
 }  // namespace sandglass::sandbox

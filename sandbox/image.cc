@@ -168,10 +168,14 @@ absl::Status MakeDevice(const std::string& dev, const Device& device) {
       ::chmod(path.c_str(), 0666) == 0) {
     return absl::OkStatus();
   }
-  // A container may forbid mknod; its own device is as good.
+  // A container may forbid mknod, and a user namespace always does; the device
+  // that is there is as good. Read-only keeps its permissions and times as they
+  // are, not from being written to.
   const os::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
   const std::string host = absl::StrCat("/dev/", device.name);
-  if (!file.valid() || !os::BindWith(host.c_str(), path.c_str(), os::kNoSuid)) {
+  if (!file.valid() ||
+      !os::BindWith(host.c_str(), path.c_str(),
+                    os::kReadOnly | os::kNoSuid | os::kNoExec)) {
     return os::ErrnoStatus("make device ", path);
   }
   return absl::OkStatus();

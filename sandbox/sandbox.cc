@@ -338,7 +338,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   absl::StatusOr<CgroupHost> cgroup_host = FindCgroups(options.cgroup_parent);
   if (!cgroup_host.ok()) return cgroup_host.status();
   absl::StatusOr<CgroupTree> cgroups = MakeCgroupTree(
-      *cgroup_host, options.instance, options.uid_base, roots_file);
+      *cgroup_host, options.instance, options.uids.first, roots_file);
   if (!cgroups.ok()) return cgroups.status();
 
   const std::string root = options.state_dir + "/yard";
@@ -349,14 +349,17 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses new
   // ones in nested user namespaces; an unmasked one anywhere in view is enough.
+  // EPERM: our pid namespace belongs to more than our user namespace, whose
+  // /proc is then the one in view; the probe has found that this is enough.
   if (!os::MountProc(proc.c_str(),
-                     {.flags = os::kNoSuid | os::kNoDev | os::kNoExec})) {
+                     {.flags = os::kNoSuid | os::kNoDev | os::kNoExec}) &&
+      errno != EPERM) {
     return os::ErrnoStatus("mount a fresh proc on ", proc);
   }
   absl::StatusOr<Yard> yard =
       StartYard({.spawner_path = options.spawner_path,
                  .root = root,
-                 .first_uid = options.uid_base,
+                 .uids = options.uids,
                  .config = ToConfig(options, host, *cgroup_host)},
                 *cgroups);
   if (!yard.ok()) return yard.status();

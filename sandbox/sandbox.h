@@ -16,6 +16,7 @@
 #include "policy/seccomp.h"
 #include "sandbox/host_probe.h"
 #include "sandbox/jail.h"
+#include "sandbox/uid_slice.h"
 
 namespace sandglass::sandbox {
 
@@ -28,11 +29,11 @@ struct JailTemplate {
 };
 
 struct SandboxOptions {
-  std::string spawner_path;     // the sandglass-spawner executable
-  std::string state_dir;        // of this daemon alone; root's, mode 0755
-  std::string instance;         // names the cgroup subtree; [a-z0-9-]{1,32}
-  std::string cgroup_parent;    // empty: chosen by the host's layout
-  uid_t uid_base = 1879048192;  // first host uid of the yards' slices
+  std::string spawner_path;   // the sandglass-spawner executable
+  std::string state_dir;      // of this daemon alone; root's, mode 0755
+  std::string instance;       // names the cgroup subtree; [a-z0-9-]{1,32}
+  std::string cgroup_parent;  // empty: chosen by the host's layout
+  UidSlice uids;
   uid_t server_uid = 0;
   gid_t server_gid = 0;
   uint32_t max_jails = 256;  // live at once, spares included, 1–4096

@@ -103,12 +103,12 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   Die("exec sandglass-spawner");
 }
 
-absl::Status WriteMaps(pid_t pid, uid_t first) {
-  const std::string map = absl::StrCat("0 ", first, " ", kYardUids, "\n");
+absl::Status WriteMaps(pid_t pid, const UidSlice& uids) {
+  const std::string map = absl::StrCat("0 ", uids.first, " ", uids.count);
   for (const char* file : {"uid_map", "gid_map"}) {
     const std::string path = absl::StrCat("/proc/", pid, "/", file);
-    if (!os::WriteControlFile(AT_FDCWD, path.c_str(), map)) {
-      return os::ErrnoStatus("write '0 ", first, " ", kYardUids, "' to ", path);
+    if (!os::WriteControlFile(AT_FDCWD, path.c_str(), map + "\n")) {
+      return os::ErrnoStatus("write '", map, "' to ", path);
     }
   }
   return absl::OkStatus();
@@ -189,7 +189,7 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   yard.pidfd.reset(pidfd);
   yard.channel = std::move(channel->first);
   channel->second.reset();  // else a dead spawner's EOF would never come
-  absl::Status status = WriteMaps(pid, options.first_uid);
+  absl::Status status = WriteMaps(pid, options.uids);
   if (status.ok()) status = MoveIntoLeaves(cgroups, pid);
   if (status.ok() && ::write(go_write.get(), "g", 1) != 1) {
     status = os::ErrnoStatus("start the yard");

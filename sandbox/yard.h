@@ -9,17 +9,14 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/uid_slice.h"
 
 namespace sandglass::sandbox {
-
-// Host uids (and gids) that belong to one yard: enough for the spawner and two
-// for each live jail.
-inline constexpr uint32_t kYardUids = 65536;
 
 struct YardOptions {
   std::string spawner_path;
   std::string root;  // built by BuildYardRoot
-  uid_t first_uid = 0;
+  UidSlice uids;
   internal::SpawnerConfig config;
 };
 

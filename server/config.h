@@ -37,8 +37,8 @@ struct Config {
   std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
   std::string spawner;
-  std::string user;  // name, "uid:gid", or empty: see identity.h
-  uid_t uid_base = 1879048192;
+  std::string user;             // name, "uid:gid", or empty: see identity.h
+  uid_t uid_base = 1879048192;  // see sandbox/uid_slice.h
   mode_t socket_mode = 0660;
   std::string socket_group;   // name or number; empty: the user's group
   std::string cgroup_parent;  // empty: chosen by the host's layout

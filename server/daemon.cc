@@ -1,5 +1,6 @@
 #include "server/daemon.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,8 +17,10 @@
 #include "absl/strings/str_format.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/host_probe.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/uid_slice.h"
 #include "server/identity.h"
 #include "server/log.h"
 #include "server/policy_set.h"
@@ -41,7 +44,8 @@ absl::Status RequireRoot() {
   if (::geteuid() == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "sandglassd must be started as root: it makes namespaces and control "
-      "groups, and then gives root up for good");
+      "groups, and then gives root up for good. An ordinary user can be root "
+      "of a user namespace: deploy/rootless.sh");
 }
 
 absl::Status RequireSingleThread() {
@@ -71,6 +75,8 @@ struct Settings {
   PolicySet policy;
   Identity identity;
   gid_t socket_group;
+  sandbox::UidSlice uids;
+  bool own_user_namespace;  // started in one that isn't the host's
 };
 
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
@@ -78,6 +84,17 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   if (!config.ok()) return config.status();
   absl::StatusOr<PolicySet> policy = PolicySet::Load(config->policy_dir);
   if (!policy.ok()) return policy.status();
+  const absl::StatusOr<std::string> uid_map =
+      os::ReadSmallFile(AT_FDCWD, "/proc/self/uid_map");
+  if (!uid_map.ok()) return uid_map.status();
+  const absl::StatusOr<std::string> gid_map =
+      os::ReadSmallFile(AT_FDCWD, "/proc/self/gid_map");
+  if (!gid_map.ok()) return gid_map.status();
+  const absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
+      config->uid_base, sandbox::UidsFor(MaxJails(*config)), *uid_map,
+      *gid_map);
+  if (!uids.ok()) return uids.status();
+  config->uid_base = uids->first;
   absl::StatusOr<Identity> identity =
       ResolveIdentity(config->user, config->uid_base);
   if (!identity.ok()) return identity.status();
@@ -92,7 +109,12 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   // What --check shows is what is used.
   config->user = absl::StrCat(identity->uid, ":", identity->gid);
   config->socket_group = absl::StrCat(*group);
-  return Settings{*std::move(config), *std::move(policy), *identity, *group};
+  return Settings{*std::move(config),
+                  *std::move(policy),
+                  *identity,
+                  *group,
+                  *uids,
+                  !sandbox::MapsEveryId(*uid_map)};
 }
 
 void LogHost(const sandbox::HostReport& host) {
@@ -187,7 +209,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .state_dir = config.state_dir,
            .instance = InstanceName(config.state_dir),
            .cgroup_parent = config.cgroup_parent,
-           .uid_base = config.uid_base,
+           .uids = settings->uids,
            .server_uid = settings->identity.uid,
            .server_gid = settings->identity.gid,
            .max_jails = MaxJails(config),
@@ -199,11 +221,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
 
   os::Fd listener;
   if (!config.listen.unix_path.empty()) {
-    absl::StatusOr<os::Fd> bound =
-        ListenOnUnixSocket({.path = config.listen.unix_path,
-                            .mode = config.socket_mode,
-                            .owner = settings->identity.uid,
-                            .group = settings->socket_group});
+    absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
+        {.path = config.listen.unix_path,
+         .mode = config.socket_mode,
+         // In a user namespace root is whoever made it,
+         // who outside is nobody special.
+         .owner = settings->own_user_namespace ? 0 : settings->identity.uid,
+         .group = settings->socket_group});
     if (!bound.ok()) return Fail(bound.status(), 1);
     listener = *std::move(bound);
   }

@@ -67,7 +67,11 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
 std::string OtherWriters(const std::string& directory) {
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) return "";
-  if (info.st_uid != 0) {
+  // In a user namespace the host's root has no number of its own; who owns "/"
+  // stands for it.
+  struct stat top {};
+  if (info.st_uid != 0 &&
+      (::stat("/", &top) != 0 || info.st_uid != top.st_uid)) {
     return absl::StrCat("its owner, uid ", info.st_uid);
   }
   if ((info.st_mode & S_IWOTH) != 0) return "everybody";

@@ -22,14 +22,13 @@
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/masked_proc.h"
 #include "sandbox/spawner/netns.h"
+#include "sandbox/uid_slice.h"
 
 namespace sandglass::sandbox {
 namespace {
 
 // Parts of a jail that are made ahead even where no whole one is.
 constexpr size_t kSpareParts = 4;
-// First uid of the yard's slice that jails use; 0 is the spawner itself.
-constexpr uid_t kFirstJailUid = 1000;
 constexpr int64_t kRetryNanos = 5'000'000;
 // After a spare that failed or died: no use in trying all the time.
 constexpr int64_t kSpareRetryNanos = 1'000'000'000;

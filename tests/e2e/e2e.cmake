@@ -69,3 +69,12 @@ gtest_discover_tests(sandglass_e2e_test
   TEST_PREFIX "e2e."
   DISCOVERY_TIMEOUT 60
   PROPERTIES LABELS e2e TIMEOUT 120 RESOURCE_LOCK sandglassd)
+
+# The same daemon as an ordinary user starts it.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tests/support/rootless_daemon.sh
+  ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh SYMBOLIC)
+add_test(NAME e2e.Rootless COMMAND sandglass_e2e_test --gtest_brief=1
+  "--gtest_filter=FoundingPrograms*:LimitsTest*:Posture*:Hostile*:Inside*:Crash*")
+set_tests_properties(e2e.Rootless PROPERTIES
+  ENVIRONMENT SANDGLASS_TEST_DAEMON=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh
+  LABELS e2e TIMEOUT 240 RESOURCE_LOCK sandglassd)

@@ -1,0 +1,5 @@
+add_executable(sandbox_unit_test
+  ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc)
+target_link_libraries(sandbox_unit_test PRIVATE
+  sandglass_sandbox GTest::gmock_main)
+gtest_discover_tests(sandbox_unit_test PROPERTIES TIMEOUT 60)
