@@ -68,7 +68,14 @@ endforeach()
 gtest_discover_tests(sandglass_e2e_test
   TEST_PREFIX "e2e."
   DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS e2e TIMEOUT 120 RESOURCE_LOCK sandglassd)
+  PROPERTIES LABELS e2e TIMEOUT 120 RESOURCE_LOCK sandglassd
+    FIXTURES_REQUIRED languages)
+
+# Languages are prepared before any test looks at the time.
+add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
+  --gtest_filter=Compile.WhatIsPreparedCanOnlyBeRead)
+set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 300
+  RESOURCE_LOCK sandglassd FIXTURES_SETUP languages)
 
 # The same daemon as an ordinary user starts it.
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tests/support/rootless_daemon.sh
