@@ -11,7 +11,6 @@
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/text.h"
-#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -164,16 +163,6 @@ TEST_F(Compile, ALanguagesOwnFilesGiveWayToTheRequests) {
 }
 
 TEST_F(Compile, WhatIsPreparedCanOnlyBeRead) {
-  // C++ may still be at it, in the background.
-  ASSERT_TRUE(WaitUntil(
-      [] {
-        v1::GetServerInfoResponse info;
-        const auto& languages = info.languages();
-        return client().Info(&info).ok() &&
-               std::none_of(languages.begin(), languages.end(),
-                            [](const auto& l) { return l.preparing(); });
-      },
-      absl::Seconds(60)));
   const RunResult result = Run(Bash(
       "cd /var/cache/sandglass || exit 1\n"
       "ls -d */.complete | sed 's/-.*//' | sort -u | tr '\\n' ' '\n"

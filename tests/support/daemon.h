@@ -38,7 +38,8 @@ struct Leftovers {
 // test killed by its time limit leaves none behind.
 class Daemon {
  public:
-  // Starts it and waits until it is SERVING. Needs root. The error carries the
+  // Starts it and waits until it is SERVING and has prepared all languages.
+  // Needs root. The error carries the
   // end of the daemon's log.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const DaemonOptions& options = {});
