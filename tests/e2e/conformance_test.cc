@@ -137,7 +137,8 @@ void CheckHeap(const RunResult& result) {
 void CheckGrandchildren(const RunResult& result) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), "parent done\n");
-  EXPECT_GE(result.response.evidence().leftover_processes(), 2u);
+  // The child, and the grandchild if it was there in time.
+  EXPECT_GE(result.response.evidence().leftover_processes(), 1u);
 }
 
 void CheckSignal(const RunResult& result) {
