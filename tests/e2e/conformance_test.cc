@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int kInFlight = 2;
 constexpr absl::Duration kDeadline = absl::Seconds(100);
 
@@ -114,6 +115,15 @@ Check StoppedBy(v1::Outcome outcome, v1::LimitKind kind) {
   };
 }
 
+// The program failed by itself, at a limit that refuses and doesn't kill.
+Check RefusedBy(v1::Outcome outcome, v1::LimitKind kind) {
+  return [=](const RunResult& result) {
+    EXPECT_THAT(result, OutcomeIs(outcome));
+    EXPECT_EQ(result.response.evidence().limit().kind(), kind);
+    EXPECT_EQ(result.response.evidence().phase(), v1::PHASE_RUN);
+  };
+}
+
 // By the kernel, or by the runtime whose heap was kept within the limit.
 void CheckMemory(const RunResult& result) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_MEMORY_LIMIT));
@@ -177,7 +187,16 @@ std::vector<Case> CommonCases() {
       {"syntax_error", Nothing, CheckSyntaxError},
       {"uncaught", Nothing, CheckUncaught},
       {"big_output", Nothing, CheckBigOutput},
+      {"big_output",
+       [](auto& request) {
+         request.mutable_limits()->set_output_total_bytes(kMiB);
+       },
+       StoppedBy(v1::OUTCOME_OUTPUT_LIMIT, v1::LIMIT_KIND_OUTPUT_TOTAL_BYTES)},
       {"threads", Nothing, Prints("4000\n")},
+      // Not "subprocess": Perl and Ruby try to fork again and again.
+      {"threads",
+       [](auto& request) { request.mutable_limits()->set_max_processes(1); },
+       RefusedBy(v1::OUTCOME_PIDS_LIMIT, v1::LIMIT_KIND_PROCESSES)},
       {"subprocess", Nothing, Prints("got: child 42\n")},
       {"files",
        [](auto& request) {
@@ -185,6 +204,12 @@ std::vector<Case> CommonCases() {
          request.add_fetch("out/result.txt");
        },
        CheckFiles},
+      {"files",
+       [](auto& request) {
+         AddFile(request, "input.txt", std::string(5 * kMiB, 'a'));
+         request.mutable_limits()->set_workspace_bytes(8 * kMiB);
+       },
+       RefusedBy(v1::OUTCOME_DISK_LIMIT, v1::LIMIT_KIND_WORKSPACE_BYTES)},
       {"time_limit", WallTime(2),
        StoppedBy(v1::OUTCOME_TIMEOUT, v1::LIMIT_KIND_WALL_TIME)},
       {"time_limit",
