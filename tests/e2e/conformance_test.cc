@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/programs.h"
+#include "tests/support/slowdown.h"
 
 namespace sandglass::testing {
 namespace {
@@ -261,7 +262,10 @@ std::vector<Case> SpecialCases() {
 }
 
 class Conformance : public DaemonTest,
-                    public ::testing::WithParamInterface<std::string> {};
+                    public ::testing::WithParamInterface<std::string> {
+ protected:
+  static void SetUpTestSuite() { StartSuite({.slow_policy = true}); }
+};
 
 TEST_P(Conformance, EveryProgramDoesWhatItHasToDo) {
   const ProgramFolder folder(GetParam(), GetParam());
@@ -295,7 +299,7 @@ TEST_P(Conformance, EveryProgramDoesWhatItHasToDo) {
   }
 
   const std::vector<RunResult> results =
-      client().RunAll(requests, kInFlight, kDeadline);
+      client().RunAll(requests, kInFlight, kDeadline * Slowdown());
   for (size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(absl::StrCat(GetParam(), " ", cases[i].program, ": ",
                               Describe(results[i])));
