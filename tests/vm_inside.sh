@@ -89,7 +89,7 @@ expect() {
   local wanted=$1 code=0
   shift
   sandglass run "$@" >/dev/null 2>/tmp/words || code=$?
-  grep -m 1 -E '^sandglass: [A-Z_]+:' /tmp/words || true
+  grep -m 1 -E '^sandglass: [A-Z_]+ after' /tmp/words || true
   ((code == wanted)) || {
     echo "exit code $code instead of $wanted: $*"
     return 1
