@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "policy/json_reader.h"
 #include "policy/language_check.h"
 #include "policy/paths.h"
@@ -16,6 +17,7 @@ namespace sandglass::policy {
 namespace {
 
 const std::vector<std::string> kNone;
+constexpr absl::Duration kPreparingTime = absl::Minutes(10);
 
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("compile");
@@ -50,6 +52,19 @@ std::string ReadCompanion(const std::string& directory, const std::string& name,
   return content;
 }
 
+// The times that a preparation's limits don't name. A slow machine's first
+// start takes long, but it must not fail.
+void AddPreparingTime(LimitFloors& limits) {
+  const uint64_t time =
+      static_cast<uint64_t>(absl::ToInt64Nanoseconds(kPreparingTime));
+  for (const LimitKind kind : {LimitKind::kWallTime, LimitKind::kCpuTime}) {
+    if (std::none_of(limits.begin(), limits.end(),
+                     [&](const auto& floor) { return floor.first == kind; })) {
+      limits.emplace_back(kind, time);
+    }
+  }
+}
+
 std::optional<Preparation> ReadPrepare(const std::string& directory,
                                        JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("prepare");
@@ -70,6 +85,7 @@ std::optional<Preparation> ReadPrepare(const std::string& directory,
   if (auto limits = object->OptionalObject("limits")) {
     prepare.limits = ReadLimitFloors(*limits);
   }
+  AddPreparingTime(prepare.limits);
   return prepare;
 }
 

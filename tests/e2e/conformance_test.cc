@@ -12,15 +12,16 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/programs.h"
+#include "tests/support/slowdown.h"
 
 namespace sandglass::testing {
 namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
+constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int kInFlight = 2;
 constexpr absl::Duration kDeadline = absl::Seconds(100);
 
@@ -55,7 +56,11 @@ Check Prints(std::string text) {
     EXPECT_EQ(result.response.exit_code(), 0);
     EXPECT_EQ(result.response.stdout().data(), text);
     EXPECT_EQ(result.response.stderr().data(), "");
-    EXPECT_THAT(result.response.evidence().limits_touched(), IsEmpty());
+    for (const v1::LimitReading& touched :
+         result.response.evidence().limits_touched()) {
+      // On a slow machine a runtime's threads need more than their share.
+      EXPECT_EQ(touched.kind(), v1::LIMIT_KIND_CPU_SHARE);
+    }
   };
 }
 
@@ -114,6 +119,15 @@ Check StoppedBy(v1::Outcome outcome, v1::LimitKind kind) {
   };
 }
 
+// The program failed by itself, at a limit that refuses and doesn't kill.
+Check RefusedBy(v1::Outcome outcome, v1::LimitKind kind) {
+  return [=](const RunResult& result) {
+    EXPECT_THAT(result, OutcomeIs(outcome));
+    EXPECT_EQ(result.response.evidence().limit().kind(), kind);
+    EXPECT_EQ(result.response.evidence().phase(), v1::PHASE_RUN);
+  };
+}
+
 // By the kernel, or by the runtime whose heap was kept within the limit.
 void CheckMemory(const RunResult& result) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_MEMORY_LIMIT));
@@ -137,7 +151,8 @@ void CheckHeap(const RunResult& result) {
 void CheckGrandchildren(const RunResult& result) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), "parent done\n");
-  EXPECT_GE(result.response.evidence().leftover_processes(), 2u);
+  // The child, and the grandchild if it was there in time.
+  EXPECT_GE(result.response.evidence().leftover_processes(), 1u);
 }
 
 void CheckSignal(const RunResult& result) {
@@ -176,7 +191,16 @@ std::vector<Case> CommonCases() {
       {"syntax_error", Nothing, CheckSyntaxError},
       {"uncaught", Nothing, CheckUncaught},
       {"big_output", Nothing, CheckBigOutput},
+      {"big_output",
+       [](auto& request) {
+         request.mutable_limits()->set_output_total_bytes(kMiB);
+       },
+       StoppedBy(v1::OUTCOME_OUTPUT_LIMIT, v1::LIMIT_KIND_OUTPUT_TOTAL_BYTES)},
       {"threads", Nothing, Prints("4000\n")},
+      // Not "subprocess": Perl and Ruby try to fork again and again.
+      {"threads",
+       [](auto& request) { request.mutable_limits()->set_max_processes(1); },
+       RefusedBy(v1::OUTCOME_PIDS_LIMIT, v1::LIMIT_KIND_PROCESSES)},
       {"subprocess", Nothing, Prints("got: child 42\n")},
       {"files",
        [](auto& request) {
@@ -184,6 +208,12 @@ std::vector<Case> CommonCases() {
          request.add_fetch("out/result.txt");
        },
        CheckFiles},
+      {"files",
+       [](auto& request) {
+         AddFile(request, "input.txt", std::string(5 * kMiB, 'a'));
+         request.mutable_limits()->set_workspace_bytes(8 * kMiB);
+       },
+       RefusedBy(v1::OUTCOME_DISK_LIMIT, v1::LIMIT_KIND_WORKSPACE_BYTES)},
       {"time_limit", WallTime(2),
        StoppedBy(v1::OUTCOME_TIMEOUT, v1::LIMIT_KIND_WALL_TIME)},
       {"time_limit",
@@ -235,7 +265,10 @@ std::vector<Case> SpecialCases() {
 }
 
 class Conformance : public DaemonTest,
-                    public ::testing::WithParamInterface<std::string> {};
+                    public ::testing::WithParamInterface<std::string> {
+ protected:
+  static void SetUpTestSuite() { StartSuite({.slow_policy = true}); }
+};
 
 TEST_P(Conformance, EveryProgramDoesWhatItHasToDo) {
   const ProgramFolder folder(GetParam(), GetParam());
@@ -269,7 +302,7 @@ TEST_P(Conformance, EveryProgramDoesWhatItHasToDo) {
   }
 
   const std::vector<RunResult> results =
-      client().RunAll(requests, kInFlight, kDeadline);
+      client().RunAll(requests, kInFlight, kDeadline * Slowdown());
   for (size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(absl::StrCat(GetParam(), " ", cases[i].program, ": ",
                               Describe(results[i])));

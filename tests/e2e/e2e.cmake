@@ -7,6 +7,7 @@ add_library(sandglass_test_support STATIC
   support/matchers.cc
   support/process.cc
   support/programs.cc
+  support/slowdown.cc
   support/text.cc
   support/wait.cc
   support/workloads.cc)

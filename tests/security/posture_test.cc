@@ -98,6 +98,8 @@ const std::map<std::string, std::vector<std::string>> kMountOptions = {
     {"/dev/shm", {"rw", "nosuid", "nodev"}},
     {"/home/sandbox", {"rw", "nosuid", "nodev"}},
     {"/proc", {"ro", "nosuid", "nodev", "noexec"}},
+    // What was prepared for languages.
+    {"/var/cache/sandglass", {"ro", "nosuid", "noexec"}},
     // The one place with device nodes: null, zero, full, random, urandom.
     {"/dev", {"ro", "nosuid", "noexec"}},
     {"", {"ro", "nosuid"}},
@@ -339,7 +341,8 @@ TEST_F(Posture, MountsAreReadOnlyButForTheScratchPlaces) {
     // Nothing may travel between the jail's tree and another.
     EXPECT_EQ(line.find(" shared:"), std::string::npos) << line;
   }
-  for (const char* point : {"/", "/tmp", "/workspace", "/proc"}) {
+  for (const char* point :
+       {"/", "/tmp", "/workspace", "/proc", "/var/cache/sandglass"}) {
     EXPECT_TRUE(seen.contains(point)) << point << " is no mount";
   }
 }

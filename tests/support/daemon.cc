@@ -23,6 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "tests/support/slowdown.h"
 #include "tests/support/text.h"
 #include "tests/support/wait.h"
 
@@ -135,6 +136,13 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, *options.config);
     arguments.insert(arguments.end(), {"--config", path});
+  }
+  if (options.slow_policy && Slowdown() > 1) {
+    const std::string path = absl::StrCat(directory_, "/policy");
+    if (!WriteSlowPolicy(path)) {
+      return absl::InternalError(absl::StrCat("can't write ", path));
+    }
+    arguments.insert(arguments.end(), {"--policy-dir", path});
   }
   arguments.insert(arguments.end(), options.extra_arguments.begin(),
                    options.extra_arguments.end());

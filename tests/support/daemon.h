@@ -21,6 +21,8 @@ struct DaemonOptions {
   // Content of a file given as --config; none: no --config.
   std::optional<std::string> config;
   std::vector<std::string> extra_arguments;  // for example "--supervise"
+  // Limits of time are Slowdown() times the shipped ones.
+  bool slow_policy = false;
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;

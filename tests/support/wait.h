@@ -8,7 +8,8 @@
 namespace sandglass::testing {
 
 // Asks `predicate` every few milliseconds until it says true; false when
-// `timeout` passed first. The predicate is asked at least once.
+// `timeout` (times Slowdown()) passed first. The predicate is asked at least
+// once.
 bool WaitUntil(const std::function<bool()>& predicate, absl::Duration timeout);
 
 }  // namespace sandglass::testing

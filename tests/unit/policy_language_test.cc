@@ -304,6 +304,19 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
   EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
 }
 
+TEST(LanguageTableLoad, APreparationHasTenMinutesUnlessItSaysOtherwise) {
+  const auto table = LoadText(R"({"name": "Toy", "source_file": "m.toy",
+    "run": ["/bin/c", "${source}", "${prepared}"], "version": ["/bin/c", "-V"],
+    "prepare": {"commands": [["/bin/c"]], "artifacts": ["a"],
+                "limits": {"memory_bytes": "1GiB", "wall_time": "20m"}}})");
+  ASSERT_TRUE(table.ok()) << table.status();
+  Limits limits;
+  RaiseTo(table->Find("toy")->prepare->limits, limits);
+  EXPECT_EQ(limits.memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(limits.wall_time, absl::Minutes(20));
+  EXPECT_EQ(limits.cpu_time, absl::Minutes(10));
+}
+
 struct FileCase {
   const char* name;
   const char* text;

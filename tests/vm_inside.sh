@@ -1,0 +1,230 @@
+#!/bin/bash
+# What tests/vm.sh runs inside its machine, as root, from the project's
+# directory there. Each line for people begins with "VM: ".
+#
+#   tests/vm_inside.sh HOST-SECONDS FILTER…   the checks; HOST-SECONDS is what
+#                      the workload took outside, each FILTER is for gtest
+#   tests/vm_inside.sh workload   runs the workload, prints its processor time
+set -euo pipefail
+
+TESTS=$PWD/build/bin/sandglass_e2e_test
+PROGRAMS=$PWD/tests/conformance
+PREPARE_SECONDS=900
+
+failed=0
+
+say() { printf 'VM: %s\n' "$*"; }
+
+# What emulation slows down most, code that runs once, and a loop. The compiler's
+# own driver, headers and passes are the code.
+workload() {
+  local TIMEFORMAT='%U %S'
+  { time {
+    g++ -x c++ -std=gnu++20 -O2 -S -o /dev/null - <<<'#include <iostream>' &&
+      python3 -c 'for i in range(1_000_000): pass'
+  }; } 2>&1 | awk '{print $1 + $2}'
+}
+
+# part LABEL COMMAND…: one of this script's functions, in a shell of its own that
+# ends at the first failure; then a line with its end and its time.
+part() {
+  local label=$1 start=$SECONDS end=passed
+  shift
+  "$BASH" "$0" --part "$@" 2>&1 | sed -u 's/^/VM:   /' || {
+    end=FAILED
+    failed=1
+  }
+  say "$label: $end, $((SECONDS - start)) s"
+}
+
+log_of_service() {
+  journalctl -u sandglassd.service -o cat --no-pager
+}
+
+# Ends when the service has said of every language that is prepared how that went.
+first_start() {
+  local start=$SECONDS file language code=0
+  systemctl start sandglassd.service
+  echo "active after $((SECONDS - start)) s; whoever asks for Java now is told:"
+  sandglass run -l java "$PROGRAMS/java/hello.java" 2>&1 | cut -c1-200 || true
+  for file in policy/data/languages/*.json; do
+    grep -q '^  "prepare":' "$file" || continue
+    language="$(basename "$file" .json)"
+    until log_of_service | grep -E " (prepared|language_not_prepared) lang=$language "; do
+      ((SECONDS - start < PREPARE_SECONDS)) || return 1
+      sleep 2
+    done
+  done
+  ! log_of_service | grep -q language_not_prepared || code=1
+  log_of_service | grep -E ' (language|language_probe_failed|languages_slow) ' || true
+  return "$code"
+}
+
+host() {
+  /usr/sbin/sandglassd --check | sed '1,/^ *}$/d'
+}
+
+second_start() {
+  local start=$SECONDS
+  systemctl restart sandglassd.service
+  echo "active after $((SECONDS - start)) s"
+  sandglass info | sed '/^Profiles/,$d'
+}
+
+hello_in_every_language() {
+  local folder output bad=0
+  for folder in "$PROGRAMS"/*/; do
+    [[ -f ${folder}not_applicable.txt ]] || continue
+    # Its 60 s and two processors leave emulation some room.
+    output="$(sandglass run --profile large -l "$(basename "$folder")" "$(find "$folder" -name 'hello.*')" 2>&1)" || true
+    [[ $output == 'Hello, world!'* ]] && continue
+    echo "$folder: $output"
+    bad=1
+  done
+  return "$bad"
+}
+
+# expect CODE ARGUMENT…: sandglass run with these arguments exits with CODE.
+expect() {
+  local wanted=$1 code=0
+  shift
+  sandglass run "$@" >/dev/null 2>/tmp/words || code=$?
+  grep -m 1 -E '^sandglass: [A-Z_]+ after' /tmp/words || true
+  ((code == wanted)) || {
+    echo "exit code $code instead of $wanted: $*"
+    return 1
+  }
+}
+
+limits_of_the_service() {
+  expect 124 -l python -c 'while True: pass' --timeout 1s
+  expect 152 -l python -c 'while True: pass' --cpu-time 1s
+  expect 124 -l bash -c 'sleep 60' --timeout 1s
+  expect 137 -l python -c 'x = bytearray(1 << 30)'
+  # shellcheck disable=SC2016 # for the program's shell
+  expect 156 -l python -c 'import os
+while True: os.fork()' --pids 20
+  expect 153 -l bash -c 'yes'
+  expect 154 -l bash -c 'head -c 1G /dev/zero >/tmp/fill'
+}
+
+# A jail of the service as the machine sees it. All else is in the posture tests.
+jail_of_the_service() {
+  local pid status group key file
+  sandglass run -l bash -c 'exec sleep 86400' --timeout 30s >/dev/null 2>&1 &
+  for _ in {1..100}; do
+    pid="$(grep -lsa '^sleep.86400' /proc/[0-9]*/cmdline | cut -d/ -f3)" || true
+    [[ -z $pid ]] || break
+    sleep 0.2
+  done
+  status="$(cat "/proc/$pid/status")"
+  group="$(cut -d: -f3 "/proc/$pid/cgroup")"
+  grep -E '^(Uid|Gid|Cap[A-Z][a-z]*|NoNewPrivs|Seccomp|Seccomp_filters):' <<<"$status" | tr '\t' ' '
+  echo "uid_map $(tr -s ' ' <"/proc/$pid/uid_map" | tr '\n' ';')"
+  echo "group $group"
+  for key in memory.max memory.swap.max memory.peak pids.max pids.peak cpu.max cgroup.kill; do
+    file=/sys/fs/cgroup${group%/run}/$key
+    if [[ ! -e $file ]]; then
+      echo "$key: this kernel has none"
+    elif [[ $key != cgroup.kill ]]; then
+      echo "$key: $(cat "$file")"
+    fi
+  done
+  kill "$pid"
+  wait
+  [[ $group == /system.slice/sandglassd.service/* ]]
+  (($(grep -cE '^Cap[A-Z][a-z]*:.0{16}$' <<<"$status") == 5))
+  grep -qE '^NoNewPrivs:.1$' <<<"$status"
+  grep -qE '^Seccomp:.2$' <<<"$status"
+}
+
+# deploy/rootless.sh for somebody with a range of ids and a group of systemd's
+# user manager, and no other right.
+ordinary_user() {
+  local runtime ordinary
+  useradd --create-home --shell /bin/bash ordinary
+  loginctl enable-linger ordinary
+  runtime=/run/user/$(id -u ordinary)
+  ordinary=(setpriv --reuid ordinary --regid ordinary --init-groups env "XDG_RUNTIME_DIR=$runtime"
+    "SANDGLASS_ADDRESS=unix:$runtime/sandglass/sandglass.sock")
+  for _ in {1..600}; do
+    [[ -S $runtime/bus ]] && break
+    sleep 0.1
+  done
+  "${ordinary[@]}" deploy/rootless.sh --check | sed -n '/^layer/,$p'
+  "${ordinary[@]}" deploy/rootless.sh >/var/log/rootless.log 2>&1 &
+  for _ in {1..900}; do
+    "${ordinary[@]}" sandglass info >/dev/null 2>&1 && break
+    sleep 0.1
+  done
+  export SANDGLASS_ADDRESS=unix:$runtime/sandglass/sandglass.sock
+  limits_of_the_service
+  unset SANDGLASS_ADDRESS
+  kill $!
+  wait $! || true
+}
+
+# After the stop only systemd's own group of the service may be left.
+stop() {
+  systemctl stop sandglassd.service
+  local left
+  left="$(find /sys/fs/cgroup -path '*sandglass*' -type d ! -path '*/system.slice/sandglassd.service')"
+  [[ -z $left ]] || {
+    echo "left behind: $left"
+    return 1
+  }
+}
+
+# The tests with the installed daemon, and what the service has prepared.
+tests() {
+  local log=/var/log/tests.log code=0
+  SANDGLASS_TEST_DAEMON=/usr/sbin/sandglassd \
+    "$TESTS" --gtest_filter="$1" >"$log" 2>&1 || code=$?
+  if ((code == 0)); then
+    grep -E '^\[ +OK .*Conformance|^\[  (PASSED|SKIPPED)' "$log" || true
+  else
+    grep -vE '^\[( RUN |       OK )' "$log" | head -n 400
+  fi
+  # A filter that finds nothing is a success for gtest.
+  grep -qE '^\[  PASSED  \] [1-9]' "$log" || code=1
+  return "$code"
+}
+
+main() {
+  local outside=$1 inside filter
+  shift
+  say "kernel $(uname -r), cgroups $(stat -fc %T /sys/fs/cgroup), $(nproc) processors"
+  inside="$(workload)"
+  SANDGLASS_TEST_SLOWDOWN="$(awk -v i="$inside" -v o="$outside" \
+    'BEGIN {f = i / o; r = int(f); print (r < f || r < 1 ? r + 1 : r)}')"
+  export SANDGLASS_TEST_SLOWDOWN
+  say "workload: $inside s of processor time here, $outside s outside; times of programs are taken times $SANDGLASS_TEST_SLOWDOWN"
+  part 'Checking the host' host
+  part 'First start, with preparation' first_start
+  part 'Start with everything prepared' second_start
+  part 'Hello in every language' hello_in_every_language
+  part 'Limits of the service' limits_of_the_service
+  part 'A jail of the service' jail_of_the_service
+  part 'Stop' stop
+  part 'A daemon of an ordinary user' ordinary_user
+  mkdir -p build/test-cache
+  mount --bind /var/cache/sandglass build/test-cache
+  for filter in "$@"; do
+    part "Tests $filter" tests "$filter"
+  done
+  say "all: $SECONDS s"
+  say "result $failed"
+}
+
+case ${1:-} in
+  workload) workload ;;
+  --part)
+    shift
+    "$@"
+    ;;
+  *)
+    main "$@" || say 'result error'
+    sync
+    systemctl poweroff --force
+    ;;
+esac
