@@ -35,6 +35,6 @@ COPY --from=build /out/usr/local /usr/local
 # For containers without CAP_SYS_ADMIN.
 COPY deploy/in-user-namespace.sh /usr/local/sbin/
 # The socket is in a volume so that the host or another container can reach it.
-VOLUME /run/sandglass
+VOLUME /run/sandglass /var/cache/sandglass
 ENTRYPOINT ["sandglassd"]
 CMD ["--listen", "unix:/run/sandglass/sandglass.sock", "--state-dir", "/var/lib/sandglass"]

@@ -10,7 +10,7 @@ source "$(dirname "$0")/common.sh"
 
 BIN=$SANDGLASS_ROOT/build/bin
 DEMO=$SANDGLASS_ROOT/deploy/demo
-START_SECONDS=20
+START_SECONDS=60
 
 keep=no
 state=''   # this run's private folder

@@ -235,9 +235,15 @@ std::vector<Hint> MakeHints(const HintFacts& facts) {
   AddSurroundingsHints(facts, text, hints);
   if (facts.compiling) {
     for (Hint& hint : hints) {
-      hint.message = absl::StrReplaceAll(
-          hint.message,
-          {{"The program ", "The compiler "}, {"limits.", "compile_limits."}});
+      if (hint.id == "memory" || hint.id == "timeout" ||
+          hint.id == "cpu-time") {
+        hint.message =
+            "The compiler met a limit, not the program: include less, use "
+            "lighter templates and macros, or ask for more in compile_limits.";
+      }
+      hint.message =
+          absl::StrReplaceAll(hint.message, {{"The program ", "The compiler "},
+                                             {" limits.", " compile_limits."}});
     }
   }
   return hints;

@@ -180,6 +180,9 @@ class Checker {
     if (text.find('\0') != std::string::npos) {
       Add(pointer, "has a NUL character");
     }
+    if (!language_.prepare && absl::StrContains(text, "${prepared}")) {
+      Add(pointer, "nothing is prepared: there is no \"prepare\"");
+    }
     if (std::string problem = CheckPlaceholders(text, use); !problem.empty()) {
       Add(pointer, std::move(problem));
     }

@@ -246,6 +246,13 @@ void DecideOwnFailure(const RunFacts& facts, const std::string& how,
   }
 }
 
+// Compilers quote the source, which may hold such words; then no memory is
+// used up.
+bool IsMereQuotation(const RunFacts& facts, const Limits& limits) {
+  return facts.phase == Phase::kCompile &&
+         facts.peak_memory_bytes < limits.memory_bytes / 4;
+}
+
 // It failed by itself. `met` are the limits that it met.
 void DecideFailure(const RunFacts& facts, const Limits& limits,
                    const std::vector<LimitReading>& met, Verdict& verdict) {
@@ -265,7 +272,7 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
                      limits.max_processes, " processes and threads.");
     return;
   }
-  if (!facts.runtime_words.empty()) {
+  if (!facts.runtime_words.empty() && !IsMereQuotation(facts, limits)) {
     DecideRuntimeMemory(facts, limits, how, verdict);
     return;
   }

@@ -88,17 +88,21 @@ class DraftFiller : public JobObserver {
   void OnStarted() override {}
   void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
   bool OnFile(const sandbox::FileEvent& file) override {
-    // A command needn't make all kinds of artifacts.
-    if (file.problem == sandbox::FileProblem::kNone && status_.ok()) {
+    if (file.problem != sandbox::FileProblem::kNone) {
+      missing_.insert(file.path);
+    } else if (status_.ok()) {
       status_ = draft_.Add(file.path, file.file);
     }
     return true;
   }
   const absl::Status& status() const { return status_; }
+  // Of the patterns, those that nothing matched.
+  const std::set<std::string>& missing() const { return missing_; }
 
  private:
   PreparedStore::Draft& draft_;
   absl::Status status_;
+  std::set<std::string> missing_;
 };
 
 }  // namespace
@@ -124,6 +128,11 @@ LanguageProbe::~LanguageProbe() {
 
 void LanguageProbe::Start() {
   thread_ = std::thread([this] { Probe(); });
+}
+
+bool LanguageProbe::WaitForVersions(absl::Duration timeout) const {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&versions_known_), timeout);
 }
 
 bool LanguageProbe::WaitUntilUsable(absl::Duration timeout) const {
@@ -164,6 +173,10 @@ std::string LanguageProbe::Version(const std::string& language_id) const {
 
 void LanguageProbe::Probe() {
   AskVersions();
+  {
+    absl::MutexLock lock(&mutex_);
+    versions_known_ = true;
+  }
   PrepareAll(/*optional=*/false);
   {
     absl::MutexLock lock(&mutex_);
@@ -242,6 +255,9 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
 absl::Status LanguageProbe::FillDraft(const policy::Language& language,
                                       PreparedStore::Draft& draft) {
   const policy::Preparation& prepare = *language.prepare;
+  // A command needn't make all kinds of artifacts, but one has to.
+  std::set<std::string> missing(prepare.artifacts.begin(),
+                                prepare.artifacts.end());
   for (const policy::Command& command : prepare.commands) {
     Job job = MakeToolJob(language, *policy_.FindProfile(""), prepare.limits,
                           command, prepare.env);
@@ -258,6 +274,13 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
       return absl::OutOfRangeError(
           absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
     }
+    for (auto it = missing.begin(); it != missing.end();) {
+      it = filler.missing().count(*it) == 0 ? missing.erase(it) : std::next(it);
+    }
+  }
+  if (!missing.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no command made ", Quote(*missing.begin())));
   }
   return draft.Complete();
 }

@@ -37,8 +37,11 @@ class LanguageProbe {
 
   // Call once.
   void Start();
-  // Until versions are known and all that is needed is prepared; what only
-  // makes a language faster may go on. False when the timeout came first.
+  // False when the timeout came first.
+  bool WaitForVersions(absl::Duration timeout) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Until all that is needed is prepared; what only makes a language faster may
+  // go on. False when the timeout came first.
   bool WaitUntilUsable(absl::Duration timeout) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -78,6 +81,7 @@ class LanguageProbe {
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
+  bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
   bool usable_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "policy/placeholders.h"
 #include "server/run.h"
 
@@ -51,7 +52,8 @@ std::vector<std::string> SourcesOf(const policy::Language& language,
                     [&](const std::string& extension) {
                       return absl::EndsWith(file.path(), extension);
                     })) {
-      sources.push_back(file.path());
+      // Not to be taken for an option, whatever it is called.
+      sources.push_back(absl::StrCat("./", file.path()));
     }
   }
   return sources;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/errors.h"
 #include "server/text.h"
@@ -13,6 +14,10 @@ namespace {
 
 // A program that gets less than this is not worth starting.
 constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
+// Plenty for a program; a reservation doesn't count what the daemon holds.
+constexpr uint64_t kMaxArtifactBytes = uint64_t{32} << 20;
+constexpr absl::string_view kWorkspacePrefix = "/workspace/";
+constexpr absl::string_view kElf = "\x7f\x45LF";
 
 absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
                            policy::Limits& limits) {
@@ -40,22 +45,39 @@ Job ToCompileJob(const Job& job) {
   compile.fetch = job.compile->artifacts;
   compile.limits = job.compile->limits;
   compile.out_of_memory = job.compile->out_of_memory;
-  // As much as it could write; it goes straight into the next jail.
-  compile.max_collected_bytes = compile.limits.workspace_bytes;
+  // They pass through the daemon's memory.
+  compile.max_collected_bytes =
+      std::min(compile.limits.workspace_bytes, kMaxArtifactBytes);
   return compile;
 }
 
-// A compiler that says that all is well and leaves nothing, or too much.
-void RefuseWithoutArtifacts(JobResult& result) {
+void RefuseArtifact(const std::string& path, absl::string_view why,
+                    JobResult& result) {
+  result.verdict.outcome = policy::Outcome::kCompileError;
+  result.verdict.rule = "compile-artifact";
+  result.verdict.explanation = absl::StrCat("The compiler exited with 0, but ",
+                                            Quote(path), " ", why, ".");
+}
+
+// Both kinds of files that the kernel can start.
+bool CanBeExecuted(const FileResult& file) {
+  return (file.mode & 0111) != 0 && (absl::StartsWith(file.content, kElf) ||
+                                     absl::StartsWith(file.content, "#!"));
+}
+
+// A compiler that says that all is well and leaves nothing, too much, or no
+// program: Go makes a library of a package that isn't main.
+void CheckArtifacts(const Job& job, JobResult& result) {
   for (const FileResult& file : result.files) {
-    if (file.error == FileError::kNone) continue;
-    result.verdict.outcome = policy::Outcome::kCompileError;
-    result.verdict.rule = "compile-artifact";
-    result.verdict.explanation = absl::StrCat(
-        "The compiler exited with 0, but what it should have made "
-        "can't be had: ",
-        Quote(file.path), ".");
-    return;
+    if (file.error != FileError::kNone) {
+      RefuseArtifact(file.path, "is not there, or too large", result);
+    } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
+               !CanBeExecuted(file)) {
+      RefuseArtifact(file.path,
+                     "is no program that can be started; is there a main "
+                     "function, and in Go a package main?",
+                     result);
+    }
   }
 }
 
@@ -64,7 +86,7 @@ absl::StatusOr<JobResult> Compile(const RunFunction& run, const Job& job,
   absl::StatusOr<JobResult> result = run(ToCompileJob(job), cancel, nullptr);
   if (!result.ok()) return result;
   if (result->verdict.outcome == policy::Outcome::kOk) {
-    RefuseWithoutArtifacts(*result);
+    CheckArtifacts(job, *result);
   }
   // Its memory goes to the run's jail.
   result->jail.reset();

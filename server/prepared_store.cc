@@ -31,6 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kComplete[] = ".complete";
+constexpr char kUnfinished[] = ".unfinished";
 constexpr auto kUnusedFor = std::chrono::hours(24 * 30);
 constexpr absl::Duration kLockPoll = absl::Milliseconds(50);
 constexpr size_t kDigestBytes = 8;
@@ -114,10 +115,16 @@ absl::StatusOr<PreparedStore> PreparedStore::Open(const std::string& directory,
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
     return Failure("open", directory);
   }
-  // Its content runs in every jail.
-  if (info.st_uid != 0 && info.st_uid != owner) {
+  // Its content runs in every jail. Whoever owns the directory above could put
+  // another in its place.
+  const std::string parent = fs::path(directory).parent_path().string();
+  struct stat above = {};
+  if (::stat(parent.c_str(), &above) != 0) return Failure("look at", parent);
+  for (const auto& [path, uid] :
+       {std::pair(directory, info.st_uid), std::pair(parent, above.st_uid)}) {
+    if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        directory, " belongs to uid ", info.st_uid,
+        path, " belongs to uid ", uid,
         ", not to this server; remove it, or set another \"cache_dir\""));
   }
   if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), 0755) != 0) {
@@ -171,7 +178,8 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
     return absl::AlreadyExistsError(
         absl::StrCat("two commands make ", path, "; name them apart"));
   }
-  const os::Fd file = os::CreateBeneath(directory_, path.c_str(), 0644);
+  // Jails see the directory already: a file is whole or not there.
+  const os::Fd file = os::CreateBeneath(directory_, kUnfinished, 0644);
   if (!file.valid() || ::fstat(content.get(), &info) != 0) {
     return Failure("make", path);
   }
@@ -182,6 +190,10 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
                    static_cast<size_t>(info.st_size - offset));
     if (copied < 0 && errno == EINTR) continue;
     if (copied <= 0) return Failure("write", path);
+  }
+  if (::renameat(directory_.get(), kUnfinished, directory_.get(),
+                 path.c_str()) != 0) {
+    return Failure("make", path);
   }
   return absl::OkStatus();
 }
@@ -207,7 +219,8 @@ void PreparedStore::RemoveOld(const std::set<std::string>& names) const {
        fs::directory_iterator(directory_, error)) {
     if (!entry.is_directory(error)) continue;
     if (names.count(entry.path().filename().string()) != 0) continue;
-    const auto used = fs::last_write_time(entry.path() / kComplete, error);
+    auto used = fs::last_write_time(entry.path() / kComplete, error);
+    if (error) used = fs::last_write_time(entry.path(), error);
     if (error || now - used < kUnusedFor) continue;
     fs::remove_all(entry.path(), error);
     fs::remove(entry.path().string() + ".lock", error);

@@ -169,6 +169,12 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile) {
   return phase;
 }
 
+void FitPhase(v1::PhaseResult& phase) {
+  constexpr uint64_t kMostBytes = uint64_t{256} << 10;
+  CutMiddle(*phase.mutable_stdout(), kMostBytes);
+  CutMiddle(*phase.mutable_stderr(), kMostBytes);
+}
+
 v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                                  absl::Duration queued, absl::Duration total) {
   const policy::Verdict& verdict = result.verdict;
@@ -192,7 +198,8 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   if (result.compile != nullptr) {
     *response.mutable_compile() = MakePhaseResult(*result.compile);
   }
-  const bool compiling = result.facts.phase == policy::Phase::kCompile;
+  const bool compiling = result.compile != nullptr &&
+                         result.facts.phase == policy::Phase::kCompile;
   for (policy::Hint& hint :
        policy::MakeHints({.outcome = verdict.outcome,
        .stderr_tail = compiling ? result.compile->stderr_result.data

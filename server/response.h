@@ -14,6 +14,8 @@ namespace sandglass::server {
 
 // The compile phase's part of an answer.
 v1::PhaseResult MakePhaseResult(const JobResult& compile);
+// Cuts its outputs so that it fits into any message as an event of its own.
+void FitPhase(v1::PhaseResult& phase);
 
 v1::Limits ToProto(const policy::Limits& limits);
 // Only the fields that are named.

@@ -61,6 +61,7 @@ void StreamRunCall::OnCompiled(const JobResult& compile) {
   v1::StreamRunCodeResponse event;
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   *event.mutable_compiled() = MakePhaseResult(compile);
+  FitPhase(*event.mutable_compiled());
   Push(std::move(event));
 }
 
@@ -132,6 +133,7 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
   if (end.joined && response.has_compile()) {
     v1::StreamRunCodeResponse compiled;
     *compiled.mutable_compiled() = response.compile();
+    FitPhase(*compiled.mutable_compiled());
     Push(std::move(compiled));
   }
   if (end.joined && response.evidence().phase() != v1::PHASE_COMPILE) {

@@ -14,6 +14,12 @@
 namespace sandglass::server {
 namespace {
 
+// What was put into the jail.
+void ReleaseInputs(Job& job) {
+  job.code = std::string();
+  job.files = std::vector<Job::File>();
+}
+
 int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
 }
@@ -143,6 +149,8 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   // The slot comes free before the answer goes out, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
+  // A stream that nobody reads may keep the run for long.
+  ReleaseInputs(run.mutable_job());
 
   if (result.ok()) {
     const std::shared_ptr<sandbox::Jail> spent = std::move(result->jail);

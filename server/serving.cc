@@ -30,10 +30,8 @@ namespace sandglass::server {
 namespace {
 
 // Clients that connect meanwhile wait in the backlog, so that the first answer
-// of GetServerInfo already has the versions, and that no first request finds a
-// language that is still being prepared: some seconds after an installation,
-// else none.
-constexpr absl::Duration kLanguagesWait = absl::Seconds(45);
+// of GetServerInfo already has the versions.
+constexpr absl::Duration kVersionsWait = absl::Seconds(2);
 constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
@@ -158,7 +156,7 @@ absl::Status Serving::Start() {
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
-  if (!languages_->WaitUntilUsable(kLanguagesWait)) {
+  if (!languages_->WaitForVersions(kVersionsWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
   if (parts_.unix_listener.valid()) {

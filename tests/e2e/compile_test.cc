@@ -16,7 +16,6 @@ namespace sandglass::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kHello[] =
     "#include <iostream>\nint main() { std::cout << \"hi\\n\"; }\n";
@@ -176,6 +175,55 @@ TEST_F(Compile, WhatIsPreparedCanOnlyBeRead) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), "cpp go java javascript 1\n")
       << Describe(result);
+}
+
+// All jails share what is prepared: locks on it must hold up nobody.
+TEST_F(Compile, LocksOnWhatIsPreparedHoldUpNoCompiler) {
+  v1::RunCodeRequest locker =
+      Program("python",
+              "import fcntl, os, time\nheld = []\n"
+              "for root, _, names in os.walk('/var/cache/sandglass'):\n"
+              "  for name in names:\n"
+              "    try:\n"
+              "      held.append(open(os.path.join(root, name)))\n"
+              "      fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+              "    except OSError: pass\n"
+              "print('locked', flush=True)\ntime.sleep(25)\n");
+  StreamCall call(client().stub(), locker);
+  ASSERT_TRUE(call.ReadUntil("locked"));
+  v1::RunCodeRequest go = Program("go", "package main\nfunc main() {}\n");
+  go.mutable_compile_limits()->mutable_wall_time()->set_seconds(10);
+  EXPECT_THAT(Run(go), OutcomeIs(v1::OUTCOME_OK));
+  v1::RunCodeRequest java =
+      Program("java", "class A { public static void main(String[] a) {} }");
+  java.mutable_compile_limits()->mutable_wall_time()->set_seconds(10);
+  EXPECT_THAT(Run(java), OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_THAT(Run(Program("cpp", kHello)), OutcomeIs(v1::OUTCOME_OK));
+  call.Cancel();
+  call.Finish();
+}
+
+TEST_F(Compile, ALibraryIsNoProgram) {
+  const RunResult result =
+      Run(Program("go", "package solution\n\nfunc Add() {}\n"));
+  EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_COMPILE_ERROR));
+  EXPECT_EQ(result.response.evidence().rule(), "compile-artifact");
+  EXPECT_THAT(result.response.evidence().explanation(),
+              HasSubstr("package main"));
+}
+
+// A file's name may look like an option of the compiler.
+TEST_F(Compile, NamesOfFilesAreNoOptions) {
+  for (const char* name : {"-ooops.cpp", "@args.cpp", "-fplugin=x.cpp"}) {
+    v1::RunCodeRequest request =
+        Program("cpp", "int f();\nint main() { return f(); }\n");
+    v1::InputFile& file = *request.add_files();
+    file.set_path(name);
+    file.set_content("int f() { return 5; }\n");
+    const RunResult result = Run(request);
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_NONZERO_EXIT)) << name;
+    EXPECT_EQ(result.response.exit_code(), 5) << name;
+  }
 }
 
 TEST_F(Compile, ServerInfoSaysWhatLanguagesNeed) {

@@ -79,6 +79,7 @@ set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 300
   RESOURCE_LOCK sandglassd FIXTURES_SETUP languages)
 
 # The same daemon as an ordinary user starts it.
+file(MAKE_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tests/support/rootless_daemon.sh
   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh SYMBOLIC)
 add_test(NAME e2e.Rootless COMMAND sandglass_e2e_test --gtest_brief=1

@@ -28,7 +28,7 @@ Job CompiledJob() {
 // What a compiler that works hands out.
 JobResult Compiled(const Job& job) {
   JobResult result = OkResult(job, "");
-  result.files.push_back({.path = "main", .content = "binary", .mode = 0755});
+  result.files.push_back({.path = "main", .content = "#!binary", .mode = 0755});
   return result;
 }
 
@@ -94,7 +94,7 @@ TEST_F(Phases, TheProgramGetsWhatWasCompiled) {
   EXPECT_EQ(ran_[1].limits.wall_time, absl::Seconds(3));
   ASSERT_EQ(ran_[1].files.size(), 2u);
   EXPECT_EQ(ran_[1].files[1].path, "main");
-  EXPECT_EQ(ran_[1].files[1].content, "binary");
+  EXPECT_EQ(ran_[1].files[1].content, "#!binary");
   EXPECT_TRUE(ran_[1].files[1].executable);
 }
 
@@ -128,6 +128,31 @@ TEST_F(Phases, ACompilerThatLeavesNothingIsAFailure) {
     EXPECT_EQ(result->verdict.outcome, policy::Outcome::kCompileError);
     EXPECT_EQ(result->verdict.rule, "compile-artifact");
   }
+}
+
+TEST_F(Phases, WhatCannotBeStartedIsAFailureOfTheCompiler) {
+  for (const auto& [content, mode] :
+       {std::pair("!<arch>", 0755u), std::pair("#!x", 0644u),
+        std::pair("", 0755u)}) {
+    compiler_ = [text = std::string(content), bits = mode](const Job& job) {
+      JobResult result = Compiled(job);
+      result.files[0].content = text;
+      result.files[0].mode = bits;
+      return result;
+    };
+    ran_.clear();
+    Job job = CompiledJob();
+    const auto result = Run(job);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(ran_.size(), 1u) << content;
+    EXPECT_EQ(result->verdict.rule, "compile-artifact");
+  }
+  // A jar is for the runtime to judge.
+  Job job = CompiledJob();
+  job.argv = {"/usr/bin/java", "-jar", "main"};
+  ran_.clear();
+  EXPECT_TRUE(Run(job).ok());
+  EXPECT_EQ(ran_.size(), 2u);
 }
 
 TEST_F(Phases, TheCallsDeadlineHoldsForBoth) {

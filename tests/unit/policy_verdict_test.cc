@@ -135,6 +135,8 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
       }
     } else if (name == "said") {
       facts.runtime_words = value;
+    } else if (name == "peak") {
+      facts.peak_memory_bytes = ParseByteSize(value).value();
     } else if (name == "phase") {
       EXPECT_EQ(value, "compile");
       facts.phase = Phase::kCompile;
