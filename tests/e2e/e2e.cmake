@@ -69,7 +69,7 @@ endforeach()
 gtest_discover_tests(sandglass_e2e_test
   TEST_PREFIX "e2e."
   DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS e2e TIMEOUT 120 RESOURCE_LOCK sandglassd
+  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
     FIXTURES_REQUIRED languages)
 
 # Languages are prepared before any test looks at the time.
@@ -86,4 +86,4 @@ add_test(NAME e2e.Rootless COMMAND sandglass_e2e_test --gtest_brief=1
   "--gtest_filter=FoundingPrograms*:LimitsTest*:Posture*:Hostile*:Inside*:Crash*")
 set_tests_properties(e2e.Rootless PROPERTIES
   ENVIRONMENT SANDGLASS_TEST_DAEMON=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh
-  LABELS e2e TIMEOUT 240 RESOURCE_LOCK sandglassd)
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd)
