@@ -90,6 +90,11 @@ class FakeTools {
       result.verdict = policy::Decide(result.facts, job.limits);
       return result;
     }
+    if (makes_nothing_) {
+      observer->OnFile(
+          {.path = "*.out", .problem = sandbox::FileProblem::kNotFound});
+      return result;
+    }
     observer->OnFile({.path = absl::StrCat(prepared_, ".out"),
                       .problem = sandbox::FileProblem::kNone,
                       .file = *os::MakeMemfd("f", "made")});
@@ -98,6 +103,7 @@ class FakeTools {
 
   int prepared_ = 0;
   bool fail_ = false;
+  bool makes_nothing_ = false;
 };
 
 class Probe : public ::testing::Test {
@@ -167,6 +173,14 @@ TEST_F(Probe, WhatCouldNotBePreparedSaysWhy) {
   probe_.reset();
   Start();
   EXPECT_TRUE(probe_->Available(language()).ok());
+}
+
+TEST_F(Probe, APatternThatNothingMatchesIsAFailure) {
+  Use(Prepared());
+  tools_.makes_nothing_ = true;
+  Start();
+  EXPECT_THAT(std::string(probe_->Available(language()).message()),
+              HasSubstr("no command made \"*.out\""));
 }
 
 TEST_F(Probe, WithoutAStoreOnlyTheOptionalWorks) {

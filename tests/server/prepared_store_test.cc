@@ -116,6 +116,11 @@ TEST_F(PreparedStoreTest, ADirectoryOfSomebodyElseIsRefused) {
   EXPECT_THAT(std::string(store.status().message()),
               HasSubstr("belongs to uid 4242"));
   EXPECT_TRUE(PreparedStore::Open(theirs, 4242, 4242).ok());
+  // Whoever owns the directory above could put another one in its place.
+  EXPECT_THAT(std::string(PreparedStore::Open(theirs + "/prepared", 100, 100)
+                              .status()
+                              .message()),
+              HasSubstr("belongs to uid 4242"));
   const std::string link = dir_.Path("link");
   fs::create_directory_symlink(theirs, link);
   EXPECT_FALSE(PreparedStore::Open(link, 4242, 4242).ok());
