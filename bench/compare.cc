@@ -147,10 +147,8 @@ absl::StatusOr<Report> CompareJails(const CompareOptions& options) {
   report.wall = MeasureWallLimit(options, *client);
   const CpuTicks end = ReadCpuTicks();
 
-  report.machine.emplace_back(
-      "stolen by the host during the run",
-      absl::StrFormat("%.1f %%",
-                      Percent(end.stolen - start.stolen, end.all - start.all)));
+  report.machine.emplace_back("stolen by the host during the run",
+                              StolenBetween(start, end));
   report.machine.emplace_back(
       "run", absl::StrFormat("%d rounds, %d ms of rest before each run",
                              options.rounds, options.gap_ms));

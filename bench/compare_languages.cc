@@ -102,10 +102,8 @@ absl::StatusOr<LanguageReport> CompareLanguages(
     report.rows.push_back(comparison.Measure(program));
   }
   const CpuTicks end = ReadCpuTicks();
-  report.machine.emplace_back(
-      "stolen by the host during the run",
-      absl::StrFormat("%.1f %%",
-                      Percent(end.stolen - start.stolen, end.all - start.all)));
+  report.machine.emplace_back("stolen by the host during the run",
+                              StolenBetween(start, end));
   report.machine.emplace_back(
       "run", absl::StrFormat("interleaved, %d ms of rest before each run",
                              options.gap_ms));

@@ -101,6 +101,11 @@ CpuTicks ReadCpuTicks() {
   return result;
 }
 
+std::string StolenBetween(const CpuTicks& start, const CpuTicks& end) {
+  return absl::StrFormat(
+      "%.1f %%", Percent(end.stolen - start.stolen, end.all - start.all));
+}
+
 double Percent(uint64_t part, uint64_t whole) {
   return whole == 0
              ? 0

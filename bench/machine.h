@@ -21,6 +21,9 @@ struct CpuTicks {
 };
 CpuTicks ReadCpuTicks();
 
+// Share of the time between the two that the host took away: "0.2 %".
+std::string StolenBetween(const CpuTicks& start, const CpuTicks& end);
+
 // 100 * part / whole, 0 when whole is.
 double Percent(uint64_t part, uint64_t whole);
 

@@ -25,6 +25,9 @@ namespace sandglass::server {
 inline constexpr uint64_t kMaxCollectedBytes = uint64_t{12} << 20;
 inline constexpr uint32_t kMaxCollectedFiles = 256;
 
+// Begins the path, inside a jail, of what was staged or compiled.
+inline constexpr char kWorkspacePrefix[] = "/workspace/";
+
 // The compile phase of a job; what differs from its run.
 struct CompileJob {
   std::vector<std::string> argv;

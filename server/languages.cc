@@ -26,8 +26,6 @@ constexpr uint32_t kMaxPreparedFiles = 10'000;
 constexpr absl::Duration kPreparingRetry = absl::Seconds(2);
 // Where the image has the host's programs; /bin and the like lead there.
 constexpr absl::string_view kImagePrefix = "/usr/";
-// What the compile phase made.
-constexpr absl::string_view kWorkspacePrefix = "/workspace/";
 
 // A version goes to terminals and into protobuf strings.
 std::string Presentable(absl::string_view line) {
@@ -133,11 +131,6 @@ void LanguageProbe::Start() {
 bool LanguageProbe::WaitForVersions(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
   return mutex_.AwaitWithTimeout(absl::Condition(&versions_known_), timeout);
-}
-
-bool LanguageProbe::WaitUntilUsable(absl::Duration timeout) const {
-  absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&usable_), timeout);
 }
 
 bool LanguageProbe::Preparing(const policy::Language& language) const {

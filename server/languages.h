@@ -40,10 +40,6 @@ class LanguageProbe {
   // False when the timeout came first.
   bool WaitForVersions(absl::Duration timeout) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Until all that is needed is prepared; what only makes a language faster may
-  // go on. False when the timeout came first.
-  bool WaitUntilUsable(absl::Duration timeout) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether programs in the language can run now. FAILED_PRECONDITION: not
   // installed, or it could not be prepared. UNAVAILABLE with RetryInfo: being
@@ -82,6 +78,8 @@ class LanguageProbe {
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
+  // All that is needed is prepared; what only makes a language faster may go
+  // on.
   bool usable_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

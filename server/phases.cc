@@ -16,7 +16,6 @@ namespace {
 constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
 // Plenty for a program; a reservation doesn't count what the daemon holds.
 constexpr uint64_t kMaxArtifactBytes = uint64_t{32} << 20;
-constexpr absl::string_view kWorkspacePrefix = "/workspace/";
 constexpr absl::string_view kElf = "\x7f\x45LF";
 
 absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
@@ -74,8 +73,8 @@ void CheckArtifacts(const Job& job, JobResult& result) {
     } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
                !CanBeExecuted(file)) {
       RefuseArtifact(file.path,
-                     "is no program that can be started; is there a main "
-                     "function, and in Go a package main?",
+                     "is no program that can be started (it takes a main "
+                     "function, in Go one of package main)",
                      result);
     }
   }

@@ -238,6 +238,7 @@ void CheckFiles(const v1::RunCodeRequest& request,
   if (language != nullptr) {
     taken.Add(language->source_file);
     products = ProductsOf(*language);
+    for (const std::string& product : products) taken.Add(product);
   }
   size_t bytes = 0;
   for (int i = 0; i < files.size(); ++i) {

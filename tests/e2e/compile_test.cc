@@ -143,6 +143,8 @@ TEST_F(Compile, FilesMayNotStandWhereTheProgramGoes) {
   v1::RunCodeRequest request = Program("cpp", kHello);
   request.add_files()->set_path("main");
   EXPECT_THAT(Run(request), RefusesField("files[0].path"));
+  request.mutable_files(0)->set_path("main/below.txt");
+  EXPECT_THAT(Run(request), RefusesField("files[0].path"));
 }
 
 TEST_F(Compile, ALanguagesOwnFilesGiveWayToTheRequests) {

@@ -128,7 +128,8 @@ class Probe : public ::testing::Test {
     }
     probe_.emplace(*policy_, std::move(store), std::ref(tools_));
     probe_->Start();
-    ASSERT_TRUE(probe_->WaitUntilUsable(absl::Seconds(10)));
+    ASSERT_TRUE(probe_->WaitForVersions(absl::Seconds(10)));
+    ASSERT_TRUE(Eventually([this] { return !probe_->Preparing(language()); }));
   }
 
   const testing::TempDir dir_;

@@ -255,7 +255,7 @@ TEST_F(ServiceTest, CancelRunFromAnotherCall) {
 
 TEST_F(ServiceTest, ServerInfoTellsLanguagesProfilesAndRoom) {
   languages_->Start();
-  EXPECT_TRUE(languages_->WaitUntilUsable(absl::Seconds(10)));
+  EXPECT_TRUE(languages_->WaitForVersions(absl::Seconds(10)));
   grpc::ClientContext context;
   v1::GetServerInfoResponse info;
   ASSERT_TRUE(stub_->GetServerInfo(&context, {}, &info).ok());
