@@ -131,16 +131,10 @@ start_daemon() {
   await_languages "$daemon" "$log"
 }
 
-# events LOG NAME: how often that event is in the daemon's log.
-events() {
-  grep -cE "^[^ ]+ [a-z]+ ($2) " "$1" || true
-}
-
 # await_languages PID LOG: the daemon has prepared what it prepares once.
 await_languages() {
   local deadline=$((SECONDS + PREPARE_SECONDS))
-  until (($(events "$2" 'listening on') > 0)) &&
-    (($(events "$2" preparing) == $(events "$2" 'prepared|language_not_prepared'))); do
+  until grep -qE '^[^ ]+ [a-z]+ languages_ready$' "$2"; do
     runs "$1" || fail "the daemon ended while preparing languages"
     ((SECONDS < deadline)) ||
       fail "languages were not prepared in $PREPARE_SECONDS s"
