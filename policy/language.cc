@@ -89,6 +89,23 @@ std::optional<Preparation> ReadPrepare(const std::string& directory,
   return prepare;
 }
 
+std::optional<ZygoteRecipe> ReadZygote(const std::string& directory,
+                                       JsonObject& root) {
+  std::optional<JsonObject> object = root.OptionalObject("zygote");
+  if (!object) return std::nullopt;
+  ZygoteRecipe recipe;
+  recipe.command = object->Strings("command");
+  for (const std::string& path : object->Strings("script")) {
+    recipe.script += ReadCompanion(directory, "script", path, *object);
+  }
+  for (JsonObject& kind : object->Objects("kinds")) {
+    recipe.kinds.push_back({.name = kind.String("name"),
+                            .preload = kind.Strings("preload", kNone),
+                            .serves = kind.Strings("serves", kNone)});
+  }
+  return recipe;
+}
+
 absl::StatusOr<Language> LoadLanguage(const std::string& directory,
                                       const std::string& id,
                                       const std::string& path) {
@@ -115,6 +132,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.package = root.String("package", "");
   language.needs = root.Strings("needs", kNone);
   language.prepare = ReadPrepare(directory, root);
+  language.zygote = ReadZygote(directory, root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);
   if (absl::Status status = document->Finish(); !status.ok()) return status;

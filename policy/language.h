@@ -42,6 +42,21 @@ struct Preparation {
   LimitFloors limits;
 };
 
+// An interpreter that can wait with its imports done and be forked into a jail
+// for each run.
+struct ZygoteKind {
+  std::string name;                  // [a-z][a-z0-9]*, for example "lean"
+  std::vector<std::string> preload;  // modules, handed to the script
+  // Modules that a program has to name for this kind to serve it; the kind with
+  // none serves the others.
+  std::vector<std::string> serves;
+};
+struct ZygoteRecipe {
+  Command command;     // the interpreter; script and modules follow
+  std::string script;  // the content of its files, one after another
+  std::vector<ZygoteKind> kinds;
+};
+
 // One language as its file under policy/data/languages/ describes it.
 // placeholders.h tells what commands and environments may refer to.
 struct Language {
@@ -62,6 +77,7 @@ struct Language {
   std::string package;             // Debian package that provides it
   std::vector<std::string> needs;  // executables beside the commands' own
   std::optional<Preparation> prepare;
+  std::optional<ZygoteRecipe> zygote;
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which

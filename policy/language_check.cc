@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -54,6 +55,7 @@ class Checker {
     CheckRun();
     if (language_.compile) CheckCompile(*language_.compile);
     if (language_.prepare) CheckPrepare(*language_.prepare);
+    if (language_.zygote) CheckZygote(*language_.zygote);
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
@@ -151,6 +153,38 @@ class Checker {
     }
     CheckArtifacts("/prepare/artifacts", prepare.artifacts);
     CheckEnv("/prepare/env", prepare.env, PlaceholderUse::kWithoutCode);
+  }
+
+  void CheckZygote(const ZygoteRecipe& zygote) {
+    CheckCommand("/zygote/command", zygote.command,
+                 PlaceholderUse::kWithoutCode);
+    Command run = zygote.command;
+    run.emplace_back("${source}");
+    if (language_.run != run) {
+      Add("/zygote/command",
+          "with \"${source}\" behind it this has to be \"run\": both ways of "
+          "starting a program have to be the same to it");
+    }
+    if (zygote.kinds.empty()) Add("/zygote/kinds", "is empty");
+    if (language_.compile) {
+      Add("/zygote", "serves interpreters; this language has \"compile\"");
+    }
+    std::set<std::string> names;
+    size_t general = 0;
+    for (size_t i = 0; i < zygote.kinds.size(); ++i) {
+      const ZygoteKind& kind = zygote.kinds[i];
+      const std::string place = At("/zygote/kinds", i);
+      if (!IsLanguageId(kind.name)) {
+        Add(absl::StrCat(place, "/name"),
+            "names match [a-z][a-z0-9]*, at most 32 characters");
+      } else if (!names.insert(kind.name).second) {
+        Add(absl::StrCat(place, "/name"), "is there twice");
+      }
+      if (kind.serves.empty() && ++general > 1) {
+        Add(absl::StrCat(place, "/serves"),
+            "only one kind can be for programs that name no module");
+      }
+    }
   }
 
   void CheckCommand(const std::string& pointer, const Command& command,

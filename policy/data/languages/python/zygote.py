@@ -1,0 +1,376 @@
+"""The Python half of a zygote: an interpreter that has started already.
+
+    /usr/bin/python3 /proc/self/fd/5 MODULE...
+
+imports the modules and then waits, in a native library, to be forked. Each
+child runs one program, as `python3 PROGRAM` would have run it, and is gone.
+Descriptor 5 has the text of zygote_end.py, zygote_rehearsal.py and this file,
+one after the other. Descriptor 4 is the library, which has all that concerns
+the kernel. In a child it calls, with no Python frame beneath,
+
+    rehearse()                    before there is a program
+    code, module = prepare(argv, env)
+    PyEval_EvalCode(code, module)
+    exit_code = finish([exception] or [])
+
+where the exception is what `prepare` or the program raised. When it calls
+`finish` it must hold no reference to `code`, `module` and the exception, since
+a program can tell by its __del__ methods when these go; and no trace or
+profile function may be set, which would be called for `finish`.
+"""
+
+import sys
+
+# What bare Python has loaded when it looks at the program's directory; a file
+# there can't replace these.
+LOADED_BY_START = frozenset(sys.modules)
+
+if __name__ == "__main__":
+    # The directory of this file, where no module is to be found.
+    del sys.path[0]
+
+import _contextvars
+import builtins
+import ctypes
+import gc
+import io
+import os
+import stat
+import time
+from importlib import machinery
+
+_search_path = list(sys.path)
+_preloaded_names = set()
+
+
+# ---------------------------------------------------------------------------
+# The zygote itself.
+
+
+def main():
+    library = ctypes.PyDLL("/proc/self/fd/4")
+    get_ready(sys.argv[1:])
+    library.sandglass_serve(
+        ctypes.py_object(rehearse),
+        ctypes.py_object(prepare),
+        ctypes.py_object(finish),
+    )
+    os._exit(0)
+
+
+def get_ready(names):
+    """Imports the modules and makes the interpreter ready to be forked."""
+    for name in names:
+        try:
+            __import__(name)
+        except BaseException as error:
+            text = " ".join(str(error).split())
+            kind = type(error).__name__
+            sys.stderr.write(f"preload {name}: {kind}: {text}\n")
+    _prepare_end(ctypes)
+    # Compiled here, so that no child pays for it.
+    _make_rehearsal()
+    sys.argv = [""]
+    _modules["__main__"] = _new_main("")
+    sys.path_importer_cache.clear()
+    # A collection in a child would write to every object it visits, and so
+    # copy their pages. Frozen objects are not visited.
+    gc.collect()
+    ctypes.pythonapi.malloc_trim(0)
+    gc.freeze()
+
+
+# ---------------------------------------------------------------------------
+# Before a program is there.
+
+_rehearsal = []
+
+
+def _make_rehearsal():
+    # One by one, because the parser's memory isn't given back.
+    for name, text in _PIECES:
+        if name is None or name in _modules:
+            code = compile(text, "<rehearsal>", "exec", dont_inherit=True)
+            _rehearsal.append(code)
+
+
+def rehearse():
+    """Does typical things once, and leaves nothing that a program could see."""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    try:
+        # A context of its own, because decimal keeps its state in one.
+        _contextvars.Context().run(_rehearse_programs)
+    except Exception:
+        # What didn't work here is for a program to find.
+        pass
+    sys.stdin, sys.stdout, sys.stderr = streams
+    for name in ("last_type", "last_value", "last_traceback"):
+        vars(sys).pop(name, None)
+    if "linecache" in _modules:
+        _modules["linecache"].clearcache()
+    # The steps of `prepare` that can be taken without a program.
+    known = os.environb.items()
+    _set_environment([name + b"=" + value for name, value in known])
+    _set_path_and_names([b"main.py"])
+    sys.argv = [""]
+    _modules["__main__"] = _new_main("")
+    _forget_history()
+    _remember_preloaded()
+    _rehearse_end()
+    gc.collect()
+    gc.freeze()
+
+
+def _rehearse_programs():
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    # A file, because compiling and tracebacks read the program from one.
+    fd = os.memfd_create("main.py")
+    try:
+        os.write(fd, _FIRST_PROGRAM.encode())
+        path = f"/proc/self/fd/{fd}"
+        module = _modules["__main__"] = _new_main(path)
+        try:
+            exec(_compile(path, vars(module)), vars(module))
+        except ValueError as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            _leave_or_print(error)
+    finally:
+        os.close(fd)
+    for code in _rehearsal:
+        try:
+            exec(code, vars(module))
+        except Exception:
+            pass
+
+
+def _rehearse_end():
+    _flush_standard_files()
+    _dismiss_signal_handlers(dry=True)
+    spaces = _modules, vars(sys), vars(builtins)
+    copies = [dict(space) for space in spaces]
+    _forget_modules()
+    for space, copy in zip(spaces, copies):
+        space.clear()
+        space.update(copy)
+    _flush_open_files()
+
+
+# ---------------------------------------------------------------------------
+# When a program comes.
+
+
+def prepare(argv, env):
+    """Makes everything as `python3 ARGV...` has it before the first line.
+
+    The working directory is the program's already. Returns its code and the
+    namespace of its __main__.
+    """
+    global _main
+    _set_environment(env)
+    path = _set_path_and_names(argv)
+    _reopen_standard_files()
+    if "logging" in _modules:
+        _modules["logging"]._startTime = time.time()
+    _let_shadows_fall(sys.path[0])
+    # The module stays alive until `finish`, as in pyrun_simple_file().
+    _main = _modules["__main__"] = _new_main(path)
+    namespace = vars(_main)
+    return _compile(path, namespace), namespace
+
+
+def _set_environment(env):
+    known = os.environ._data
+    for name in known:
+        os.unsetenv(name)
+    known.clear()
+    for entry in env:
+        name, sign, value = entry.partition(b"=")
+        # Of two equal names the first counts (convertenviron() in
+        # Modules/posixmodule.c).
+        if sign and name not in known:
+            known[name] = value
+            if name:
+                os.putenv(name, value)
+    if b"TZ" in known:
+        time.tzset()
+    site = _modules.get("site")
+    if site and site.ENABLE_USER_SITE:
+        # As site.getusersitepackages() has it.
+        home = os.environ.get("HOME") or os.path.expanduser("~")
+        base = site.USER_BASE = home.rstrip("/") + "/.local"
+        version = f"python3.{sys.version_info[1]}"
+        site.USER_SITE = f"{base}/lib/{version}/site-packages"
+
+
+def _set_path_and_names(argv):
+    """Sets what tells a program its name. Returns the path of its file."""
+    arguments = [os.fsdecode(argument) for argument in argv]
+    sys.argv = arguments
+    sys.orig_argv = [sys.executable, *arguments]
+    path = arguments[0]
+    if "/" not in path and not os.path.islink(path):
+        directory = os.getcwd()
+        path = f"{directory}/{path}"
+    else:
+        path = os.path.abspath(path)
+        # _PyPathConfig_ComputeSysPath0() in Python/pathconfig.c.
+        directory = os.path.dirname(os.path.realpath(path))
+    sys.path[:] = [directory, *_search_path]
+    return path
+
+
+def _reopen_standard_files():
+    # The zygote's own are pipes, and so are these unless a run says otherwise.
+    # A file object remembers what it was opened for.
+    if not stat.S_ISFIFO(os.fstat(0).st_mode):
+        sys.stdin = sys.__stdin__ = _open_standard(0, "<stdin>", "r")
+    if not stat.S_ISFIFO(os.fstat(1).st_mode):
+        sys.stdout = sys.__stdout__ = _open_standard(1, "<stdout>", "w")
+    if not stat.S_ISFIFO(os.fstat(2).st_mode):
+        sys.stderr = sys.__stderr__ = _open_standard(2, "<stderr>", "w")
+
+
+def _open_standard(fd, name, mode):
+    """As create_stdio() in Python/pylifecycle.c does with PYTHONUNBUFFERED=1."""
+    old = {0: sys.__stdin__, 1: sys.__stdout__, 2: sys.__stderr__}[fd]
+    writes = mode == "w"
+    buffer = io.open(fd, mode + "b", 0 if writes else -1, closefd=False)
+    (buffer if writes else buffer.raw).name = name
+    text = io.TextIOWrapper(
+        buffer,
+        old.encoding,
+        old.errors,
+        "\n",
+        write_through=True,
+    )
+    text.mode = mode
+    return text
+
+
+def _forget_history():
+    """Makes anew what a zygote's children would share."""
+    if "random" in _modules:
+        _modules["random"].seed()
+    if "numpy.random" in _modules:
+        _modules["numpy.random"].seed()
+    if "ssl" in _modules:
+        # OpenSSL tells a fork by the process number, and all children may have
+        # the same one in their namespaces.
+        _modules["ssl"].RAND_add(os.urandom(32), 32.0)
+    if "tempfile" in _modules:
+        _modules["tempfile"]._name_sequence = None
+        _modules["tempfile"].tempdir = None
+    if "uuid" in _modules:
+        _modules["uuid"]._node = _modules["uuid"]._last_timestamp = None
+    if "platform" in _modules:
+        # Has the name of the host.
+        _modules["platform"]._uname_cache = None
+    if "multiprocessing.process" in _modules:
+        process = _modules["multiprocessing.process"]
+        key = process.AuthenticationString(os.urandom(32))
+        process.current_process()._config["authkey"] = key
+    if "threading" in _modules:
+        thread = _modules["threading"]._main_thread
+        thread._set_native_id()
+        # Its end is told by the thread state, and the child's is a new one.
+        if not thread._tstate_lock.locked():
+            _modules["threading"]._shutdown_locks.discard(thread._tstate_lock)
+            thread._set_tstate_lock()
+
+
+def _remember_preloaded():
+    global _preloaded, _preloaded_names
+    _preloaded = dict(_modules)
+    _preloaded_names = {
+        name.partition(".")[0]
+        for name in _preloaded
+        if name not in LOADED_BY_START
+    }
+
+
+def _let_shadows_fall(directory):
+    """Where the program's directory has a module of a preloaded one's name, all
+    are imported again: `import queue` is to find the program's queue.py."""
+    try:
+        entries = os.listdir(directory)
+    except OSError:
+        return
+    for entry in entries:
+        name, _, suffix = entry.partition(".")
+        if name in _preloaded_names and (
+            "." + suffix in machinery.all_suffixes()
+            or os.path.exists(os.path.join(directory, entry, "__init__.py"))
+        ):
+            break
+    else:
+        return
+    for name in list(_modules):
+        if name not in LOADED_BY_START and name != "__main__":
+            del _modules[name]
+
+
+def _new_main(path):
+    """A module with what __main__ has in bare Python, in the same order."""
+    module = type(sys)("__main__")
+    module.__loader__ = machinery.SourceFileLoader("__main__", path)
+    module.__annotations__ = {}
+    vars(module)["__builtins__"] = builtins
+    module.__file__ = path
+    module.__cached__ = None
+    return module
+
+
+def _compile(path, namespace):
+    try:
+        with io.FileIO(path) as file:
+            source = file.readall()
+    except OSError as error:
+        if isinstance(error, IsADirectoryError):
+            text = f"can't find '__main__' module in {path!r}"
+            code = 1
+        else:
+            reason = f"[Errno {error.errno}] {error.strerror}"
+            text = f"can't open file {path!r}: {reason}"
+            code = 2
+        _write_to_stderr(f"{sys.executable}: {text}\n")
+        raise SystemExit(code) from None
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        problem = error.with_traceback(None)
+    # The parser tells errors of a file in other words than errors of a string;
+    # those that come after it are the same, and may have followed a warning.
+    ast_only = 0x400
+    try:
+        compile(source, path, "exec", ast_only, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        pass
+    else:
+        raise problem
+    return _run_as_file(path, namespace)
+
+
+def _run_as_file(path, namespace):
+    """Lets CPython itself read the file, which is expected to raise."""
+    fopen = ctypes.pythonapi.fopen
+    fopen.restype = ctypes.c_void_p
+    run = ctypes.pythonapi.PyRun_FileExFlags
+    run.restype = ctypes.py_object
+    py_file_input = 257
+    name = os.fsencode(path)
+    run(
+        ctypes.c_void_p(fopen(name, b"rb")),
+        name,
+        py_file_input,
+        ctypes.py_object(namespace),
+        ctypes.py_object(namespace),
+        1,
+        None,
+    )
+    # The file's parser took what the string's refused: it has run.
+    return compile("", path, "exec", dont_inherit=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,388 @@
+"""The end of a program in a zygote's child; a part of zygote.py.
+
+Does what bare Python does when a program has ended: PyErr_PrintEx() in
+Python/pythonrun.c of CPython 3.11, then Py_FinalizeEx() in
+Python/pylifecycle.c as far as a program can see it. What the zygote brought is
+left alone: nobody sees it go, and to take it down takes longer than most
+programs run.
+"""
+
+import _signal
+import _weakref
+import atexit
+import builtins
+import gc
+import io
+import operator
+import posix
+import sys
+
+# All functions of the zygote see these builtins, whatever a program does to
+# the real ones.
+__builtins__ = dict(vars(builtins))
+
+# Programs may put other objects in the place of these.
+_display = sys.__excepthook__
+_getpid, _kill, _write = posix.getpid, posix.kill, posix.write
+_modules = sys.modules
+
+# The builtins that Py_FinalizeEx() puts back: those of the time before io and
+# site added theirs (interp->builtins_copy).
+_first_builtins = {
+    name: value
+    for name, value in __builtins__.items()
+    if name
+    not in ("open", "quit", "exit", "copyright", "credits", "license", "help")
+}
+
+# sys.modules as a program found it.
+_preloaded = {}
+
+# The program's __main__, from `prepare` to the begin of `finish`.
+_main = None
+
+
+def finish(exception):
+    """Ends the program as bare Python would. Returns its exit code.
+
+    An exception in a list is taken out of it. Otherwise the caller's reference
+    keeps the exception and its class alive, and with the class all of __main__.
+    """
+    global _main
+    if type(exception) is list:
+        exception = exception.pop() if exception else None
+    _flush_ignoring_errors()
+    namespace = vars(_main) if _main else {}
+    _main = None
+    # run_eval_code_obj() in Python/pythonrun.c: subclasses don't count.
+    interrupted = type(exception) is KeyboardInterrupt
+    code, left = 0, False
+    if exception is not None:
+        exception.__traceback__ = _without_own_frames(exception.__traceback__)
+        code, left = _leave_or_print(exception)
+        _empty(exception, left)
+        exception = None
+    if not left:
+        # pyrun_simple_file(), which SystemExit never comes back to.
+        namespace.pop("__file__", None)
+        namespace.pop("__cached__", None)
+    namespace = None
+    if not _finalize():
+        code = 120
+    if interrupted and not left:
+        # exit_sigint() in Modules/main.c.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        _kill(_getpid(), _signal.SIGINT)
+    return code & 0xFF
+
+
+class _CStack:
+    """Runs things with no Python frame beneath, as the C code does that is
+    imitated here: warnings, print_stack() and the like would show ours."""
+
+    # A program may list the classes of __main__, which this file was, too.
+    __module__ = "sandglass"
+
+    def __init__(self, ctypes):
+        # PyThreadState.cframe and _PyCFrame.current_frame of
+        # Include/cpython/pystate.h.
+        self._pointer = ctypes.c_void_p.from_address
+        self._state = ctypes.pythonapi.PyThreadState_Get
+        self._state.restype = ctypes.c_void_p
+        self._of_cframe, self._of_frame = 56, 8
+        # _PyRuntime._finalizing of Include/internal/pycore_runtime.h.
+        runtime = ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime")
+        self._finalizing = self._pointer(ctypes.addressof(runtime) + 24)
+
+    def current(self):
+        """Where C code finds the frame that runs: None as its value hides the
+        caller's, and must be gone before the caller calls or returns to Python.
+        """
+        cframe = self._pointer(self._state() + self._of_cframe).value
+        return self._pointer(cframe + self._of_frame)
+
+    def call(self, function, *args):
+        """The function must be one of C: a Python function called from here
+        knows its caller."""
+        current = self.current()
+        frame, current.value = current.value, None
+        try:
+            return function(*args)
+        finally:
+            current.value = frame
+
+    def stop_other_threads(self):
+        """A thread that wants the interpreter's lock ends instead of getting it
+        (tstate_must_exit() in Python/ceval_gil.h); sys.is_finalizing() holds."""
+        self._finalizing.value = self._state()
+
+    def check(self):
+        """Whether all is in its place; for this, memory is only read."""
+        cframe = self._pointer(self._state() + self._of_cframe).value
+        inner = self._pointer(cframe + self._of_frame).value
+        # PyFrameObject.f_frame of Include/internal/pycore_frame.h.
+        known = self._pointer(id(sys._getframe()) + 24).value
+        return inner == known and self._finalizing.value is None
+
+
+class _PlainStack:
+    """Where the interpreter isn't the one that _CStack knows."""
+
+    __module__ = "sandglass"
+
+    value = None
+
+    def current(self):
+        return self
+
+    def call(self, function, *args):
+        return function(*args)
+
+    def stop_other_threads(self):
+        pass
+
+
+_c_stack = _PlainStack()
+_UnraisableArgs = _clear_module = _py_object = _flush_c_files = None
+
+
+def _prepare_end(ctypes):
+    """Finds what `finish` needs while the interpreter is as it started."""
+    global _c_stack, _UnraisableArgs, _clear_module, _py_object, _flush_c_files
+    if sys.version_info[:2] == (3, 11):
+        stack = _CStack(ctypes)
+        if stack.check():
+            _c_stack = stack
+        else:
+            sys.stderr.write("zygote: the interpreter is not as expected\n")
+    _py_object = ctypes.py_object
+    _clear_module = ctypes.pythonapi._PyModule_Clear
+    _clear_module.restype = None
+    _flush_c_files = ctypes.pythonapi.fflush
+
+    # The type of sys.unraisablehook's argument has no public name.
+    class Failing:
+        def __del__(self):
+            raise ValueError
+
+    found = []
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda args: found.append(type(args))
+    Failing()
+    sys.unraisablehook = hook
+    _UnraisableArgs = found[0]
+
+
+# --------------------------------------------------------------------------
+# What the program died of.
+
+
+def _leave_or_print(exception):
+    """PyErr_PrintEx(). Returns the exit code, and whether SystemExit set it."""
+    if isinstance(exception, SystemExit):
+        return _exit_code(exception), True
+    kind, traceback = type(exception), exception.__traceback__
+    sys.last_type, sys.last_value, sys.last_traceback = kind, exception, traceback
+    hook = getattr(sys, "excepthook", None)
+    if hook is None:
+        _write_to_stderr("sys.excepthook is missing\n")
+        _display(kind, exception, traceback)
+        return 1, False
+    problem = None
+    try:
+        _c_stack.call(operator.call, hook, kind, exception, traceback)
+    except BaseException as error:
+        problem = error
+    if problem is None:
+        return 1, False
+    own = problem.__traceback__ = _without_own_frames(problem.__traceback__)
+    if isinstance(problem, SystemExit):
+        return _exit_code(problem), True
+    _write_to_stderr("Error in sys.excepthook:\n")
+    _display(type(problem), problem, own)
+    _write_to_stderr("\nOriginal exception was:\n")
+    _display(kind, exception, traceback)
+    return 1, False
+
+
+def _exit_code(exception):
+    """_Py_HandleSystemExit() in Python/pythonrun.c."""
+    try:
+        value = exception.code
+    except BaseException:
+        value = exception
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        # PyLong_AsLong() has -1 for what a long can't hold.
+        return int(value) if -(2**63) <= value < 2**63 else -1
+    stderr = getattr(sys, "stderr", None)
+    try:
+        text = str(value)
+        if stderr is not None:
+            stderr.write(text)
+        else:
+            _write(2, text.encode("utf-8", "backslashreplace"))
+    except BaseException:
+        pass
+    _write_to_stderr("\n")
+    return 1
+
+
+def _empty(exception, left):
+    """After SystemExit nothing has a reference to it; another exception is in
+    sys.last_value. The caller's reference may be there all the same."""
+    if left:
+        # In the order of SystemExit_clear() in Objects/exceptions.c.
+        if isinstance(exception, SystemExit):
+            SystemExit.code.__set__(exception, None)
+        vars(exception).clear()
+        exception.args = ()
+        exception.__traceback__ = exception.__context__ = exception.__cause__ = None
+
+
+def _without_own_frames(traceback):
+    while traceback and traceback.tb_frame.f_globals is globals():
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _write_to_stderr(text):
+    """PySys_WriteStderr()."""
+    try:
+        sys.stderr.write(text)
+    except BaseException:
+        _write(2, text.encode("utf-8", "backslashreplace"))
+
+
+def _report_unraisable(error, where):
+    """PyErr_WriteUnraisable()."""
+    own = error.__traceback__ = _without_own_frames(error.__traceback__)
+    args = _UnraisableArgs((type(error), error, own, None, where))
+    try:
+        _c_stack.call(operator.call, sys.unraisablehook, args)
+    except BaseException:
+        pass
+
+
+# --------------------------------------------------------------------------
+# The steps of Py_FinalizeEx().
+
+
+def _finalize():
+    """Returns whether the standard files could be flushed."""
+    threading = _modules.get("threading")
+    if threading is not None:
+        try:
+            _c_stack.call(operator.call, threading._shutdown)
+        except BaseException as error:
+            _report_unraisable(error, threading)
+    threading = None
+    _c_stack.call(atexit._run_exitfuncs)
+    _c_stack.stop_other_threads()
+    flushed = _flush_standard_files()
+    try:
+        _dismiss_signal_handlers()
+        if gc.isenabled():
+            _c_stack.call(gc.collect)
+        _forget_modules()
+    except BaseException:
+        # A program's object that fails where CPython ignores it.
+        pass
+    _flush_ignoring_errors()
+    _flush_open_files()
+    # The C library's own buffers: the process ends by _exit().
+    _flush_c_files(None)
+    return flushed
+
+
+def _flush_standard_files():
+    """flush_std_files() in Python/pylifecycle.c."""
+    flushed = True
+    for name in ("stdout", "stderr"):
+        file = getattr(sys, name, None)
+        if file is None:
+            continue
+        try:
+            if file.closed:
+                continue
+        except BaseException:
+            pass
+        try:
+            file.flush()
+        except BaseException as error:
+            if name == "stdout":
+                _report_unraisable(error, file)
+            flushed = False
+    return flushed
+
+
+def _flush_ignoring_errors():
+    """flush_io() in Python/pythonrun.c."""
+    for name in ("stderr", "stdout"):
+        try:
+            getattr(sys, name).flush()
+        except BaseException:
+            pass
+
+
+def _dismiss_signal_handlers(dry=False):
+    """_PySignal_Fini() in Modules/signalmodule.c."""
+    for number in range(1, 65):
+        # The C library keeps 32 and 33 for itself.
+        handler = _signal.getsignal(number) if number not in (32, 33) else None
+        if callable(handler) and not dry:
+            _signal.signal(number, _signal.SIG_DFL)
+
+
+_CLEARED_IN_SYS = (
+    "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback",
+    "path_hooks", "path_importer_cache", "meta_path", "__interactivehook__",
+)  # fmt: skip
+
+
+def _forget_modules():
+    """finalize_modules() in Python/pylifecycle.c, for the program's modules."""
+    alive = [
+        _weakref.ref(module)
+        for name, module in _modules.items()
+        if type(module) is type(sys) and _preloaded.get(name) is not module
+    ]
+    builtin = builtins.__dict__
+    # What follows may free objects of the program, and so run code of it.
+    current = _c_stack.current()
+    frame, current.value = current.value, None
+    try:
+        builtin.pop("_", None)
+        for name in _CLEARED_IN_SYS:
+            setattr(sys, name, None)
+        for name in ("stdin", "stdout", "stderr"):
+            setattr(sys, name, getattr(sys, "__" + name + "__", None))
+        # One after the other, in their order.
+        _modules.update(dict.fromkeys(_modules))
+        _modules.clear()
+        before = dict(builtin)
+        builtin.clear()
+        builtin.update(_first_builtins)
+        before = None
+        gc.collect()
+        # What is still alive is held by something that isn't collected.
+        while alive:
+            module = alive.pop()()
+            if module is not None:
+                _clear_module(_py_object(module))
+            module = None
+        gc.collect()
+    finally:
+        current.value = frame
+
+
+def _flush_open_files():
+    """Files that are still open, wherever a program has put them."""
+    kinds = io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom
+    for thing in gc.get_objects():
+        if isinstance(thing, kinds):
+            try:
+                thing.flush()
+            except BaseException:
+                pass

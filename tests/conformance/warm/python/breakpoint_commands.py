@@ -1,0 +1,7 @@
+# needs: clean stack
+def f(x):
+    breakpoint()
+    return x + 1
+
+
+print(f(1))

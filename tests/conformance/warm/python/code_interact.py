@@ -1,0 +1,3 @@
+import code
+
+code.interact(banner="hello", local={"x": 5}, exitmsg="bye")

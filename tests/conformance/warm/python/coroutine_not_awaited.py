@@ -1,0 +1,7 @@
+async def work():
+    print("never")
+
+
+kept = work()
+work()
+print("end")

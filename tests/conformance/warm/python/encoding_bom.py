@@ -1,0 +1,2 @@
+﻿print("with a mark", __doc__)
+x = = 1

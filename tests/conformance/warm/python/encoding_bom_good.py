@@ -1,0 +1,2 @@
+﻿"""Doc."""
+print("with a mark", __doc__)

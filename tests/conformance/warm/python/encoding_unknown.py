@@ -1,0 +1,2 @@
+# coding: foo
+print(2)

@@ -1,0 +1,4 @@
+import sys
+
+sys.excepthook = 5
+raise ValueError("x")

@@ -1,0 +1,5 @@
+import sys
+
+print("out")
+sys.stderr = None
+1 / 0

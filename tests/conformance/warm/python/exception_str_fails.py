@@ -1,0 +1,6 @@
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("can't say")
+
+
+raise Mute("x")

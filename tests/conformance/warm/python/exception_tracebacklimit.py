@@ -1,0 +1,10 @@
+import sys
+
+sys.tracebacklimit = 1
+
+
+def f():
+    1 / 0
+
+
+f()

@@ -1,0 +1,2 @@
+import sys
+sys.exit(2**65 + 7)

@@ -1,0 +1,6 @@
+def documented(x):
+    """Words."""
+
+
+help(documented)
+print(copyright, len(str(license)) > 10)

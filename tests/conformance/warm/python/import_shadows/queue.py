@@ -1,0 +1,1 @@
+MINE = "own queue"

@@ -1,0 +1,3 @@
+import linecache
+
+print(linecache.cache)

@@ -1,0 +1,7 @@
+import os
+import sys
+
+os.getpid = os.fstat = os.write = os.kill = None
+sys.exit = None
+print("x")
+raise KeyboardInterrupt

@@ -1,0 +1,5 @@
+import os
+import signal
+
+print("before")
+os.kill(os.getpid(), signal.SIGSEGV)

@@ -1,0 +1,4 @@
+import ctypes
+
+print("before")
+ctypes.string_at(0)

@@ -1,0 +1,5 @@
+import sys
+
+sys.stdout = None
+print("nowhere")
+sys.stderr.write("end\n")

@@ -1,0 +1,2 @@
+name = 1
+print(f"{name!x} {")

@@ -1,0 +1,4 @@
+import warnings
+print("a" is "b")
+def f():
+    nonlocal x

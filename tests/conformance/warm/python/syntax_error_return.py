@@ -1,0 +1,3 @@
+print("never")
+x = [1 for x in range(3)]
+return x

@@ -1,0 +1,2 @@
+größe = 1
+print(größe) + “quoted”

@@ -1,0 +1,4 @@
+def go(n):
+    if n:
+        go(n - 1)
+    import broken
