@@ -139,24 +139,30 @@ absl::StatusOr<os::Fd> OpenDir(const std::string& path) {
   return fd;
 }
 
-// Makes one hierarchy's part and returns its yard.
-absl::StatusOr<os::Fd> MakeBranch(const std::string& root, uid_t yard_uid,
-                                  CgroupTree& tree) {
-  for (const std::string& path :
-       {root, root + "/server", root + "/yard", root + "/yard/spawner"}) {
+// Makes the daemon's own part of one hierarchy and moves into it.
+absl::Status MakeServerLeaf(const std::string& root) {
+  for (const std::string& path : {root, root + "/server"}) {
     if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
   }
   if (!MoveSelf(root + "/server")) {
     return os::ErrnoStatus("move into ", root, "/server");
   }
-  if (const absl::Status status = Give(root + "/yard", yard_uid);
-      !status.ok()) {
+  return absl::OkStatus();
+}
+
+// Makes a yard's part of one hierarchy.
+absl::StatusOr<os::Fd> MakeYardBranch(const std::string& yard, uid_t yard_uid,
+                                      YardCgroups& groups) {
+  for (const std::string& path : {yard, yard + "/spawner"}) {
+    if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
+  }
+  if (const absl::Status status = Give(yard, yard_uid); !status.ok()) {
     return status;
   }
-  absl::StatusOr<os::Fd> leaf = OpenDir(root + "/yard/spawner");
+  absl::StatusOr<os::Fd> leaf = OpenDir(yard + "/spawner");
   if (!leaf.ok()) return leaf.status();
-  tree.spawner_leaves.push_back(*std::move(leaf));
-  return OpenDir(root + "/yard");
+  groups.spawner_leaves.push_back(*std::move(leaf));
+  return OpenDir(yard);
 }
 
 absl::Status EnableControllers(const CgroupHost& host,
@@ -270,40 +276,20 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   return host;
 }
 
-absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
-                                          const std::string& instance,
-                                          uid_t yard_uid,
-                                          const std::string& roots_file) {
-  CgroupTree tree;
+absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
+                            const std::string& roots_file) {
   std::set<std::string> roots;
   for (const std::string& parent : {host.v2_parent, host.memory_v1_parent,
                                     host.pids_v1_parent, host.cpu_v1_parent}) {
     if (!parent.empty()) roots.insert(absl::StrCat(parent, "/", instance));
   }
-  tree.roots.assign(roots.begin(), roots.end());
   {
     std::ofstream file(roots_file, std::ios::trunc);
-    file << absl::StrJoin(tree.roots, "\n") << "\n";
+    file << absl::StrJoin(roots, "\n") << "\n";
     if (!file.flush()) return os::ErrnoStatus("write ", roots_file);
   }
-
-  const auto branch = [&](const std::string& parent,
-                          os::Fd& yard) -> absl::Status {
-    if (parent.empty()) return absl::OkStatus();
-    absl::StatusOr<os::Fd> made =
-        MakeBranch(parent + "/" + instance, yard_uid, tree);
-    if (!made.ok()) return made.status();
-    yard = *std::move(made);
-    return absl::OkStatus();
-  };
-  for (const auto& [parent, yard] :
-       {std::pair(&host.v2_parent, &tree.v2_yard),
-        std::pair(&host.memory_v1_parent, &tree.memory_v1_yard),
-        std::pair(&host.pids_v1_parent, &tree.pids_v1_yard),
-        std::pair(&host.cpu_v1_parent, &tree.cpu_v1_yard)}) {
-    if (const absl::Status status = branch(*parent, *yard); !status.ok()) {
-      return status;
-    }
+  for (const std::string& root : roots) {
+    if (absl::Status made = MakeServerLeaf(root); !made.ok()) return made;
   }
   const std::string v2_root = host.v2_parent + "/" + instance;
   // ORDER: after this process has left the parent (and a supervisor with it):
@@ -319,14 +305,38 @@ absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
       return os::ErrnoStatus("move the supervisor into ", supervisor);
     }
   }
-  for (const std::string& group :
-       {host.v2_parent, v2_root, v2_root + "/yard"}) {
+  for (const std::string& group : {host.v2_parent, v2_root}) {
     if (const absl::Status status = EnableControllers(host, group);
         !status.ok()) {
       return status;
     }
   }
-  return tree;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
+                                            const std::string& instance,
+                                            const std::string& yard,
+                                            uid_t yard_uid) {
+  YardCgroups groups;
+  const std::string below = absl::StrCat("/", instance, "/", yard);
+  for (const auto& [parent, directory] :
+       {std::pair(&host.v2_parent, &groups.v2),
+        std::pair(&host.memory_v1_parent, &groups.memory_v1),
+        std::pair(&host.pids_v1_parent, &groups.pids_v1),
+        std::pair(&host.cpu_v1_parent, &groups.cpu_v1)}) {
+    if (parent->empty()) continue;
+    absl::StatusOr<os::Fd> made =
+        MakeYardBranch(*parent + below, yard_uid, groups);
+    if (!made.ok()) return made.status();
+    *directory = *std::move(made);
+  }
+  if (const absl::Status status =
+          EnableControllers(host, host.v2_parent + below);
+      !status.ok()) {
+    return status;
+  }
+  return groups;
 }
 
 absl::Status SweepCgroups(const std::string& roots_file) {

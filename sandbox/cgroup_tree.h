@@ -36,24 +36,29 @@ struct CgroupHost {
 // the first hierarchy that lacks it.
 absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent);
 
-// Our subtree: `<parent>/<instance>/{server,yard}` in each hierarchy.
-struct CgroupTree {
-  os::Fd v2_yard;
-  os::Fd memory_v1_yard;
-  os::Fd pids_v1_yard;
-  os::Fd cpu_v1_yard;
+// Makes our subtree, `<parent>/<instance>` in each hierarchy, and moves the
+// calling process into its own leaf there, `server`. Needs root. `roots_file`
+// is written first, so that whatever happens next a later sweep knows where to
+// look.
+absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
+                            const std::string& roots_file);
+
+// One yard's part, `<parent>/<instance>/<yard>`.
+struct YardCgroups {
+  os::Fd v2;
+  // Empty where the controller is on v2.
+  os::Fd memory_v1;
+  os::Fd pids_v1;
+  os::Fd cpu_v1;
   // A leaf for the spawner in each hierarchy.
   std::vector<os::Fd> spawner_leaves;
-  std::vector<std::string> roots;  // what a sweep must remove
 };
 
-// Makes the subtree, gives the yard's part to `yard_uid`, and moves the calling
-// process into its own leaf. Needs root. `roots_file` is written first, so that
-// whatever happens next a later sweep knows where to look.
-absl::StatusOr<CgroupTree> MakeCgroupTree(const CgroupHost& host,
-                                          const std::string& instance,
-                                          uid_t yard_uid,
-                                          const std::string& roots_file);
+// Makes it and gives it to `yard_uid`. Needs root, and the subtree.
+absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
+                                            const std::string& instance,
+                                            const std::string& yard,
+                                            uid_t yard_uid);
 
 // Kills and removes what an earlier daemon left: the paths in `roots_file`.
 // NOT_FOUND-free: a missing file means nothing to do. DEADLINE_EXCEEDED when

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
@@ -30,6 +31,10 @@ absl::Status Kill(const os::Fd& kill_file, const char* what) {
   return os::ErrnoStatus("kill the ", what, " by its control group");
 }
 
+uint64_t CeilSeconds(absl::Duration duration) {
+  return static_cast<uint64_t>(std::ceil(absl::ToDoubleSeconds(duration)));
+}
+
 bool AddSteps(
     const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
     std::vector<StepTiming>& to) {
@@ -41,11 +46,29 @@ bool AddSteps(
   return true;
 }
 
+bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
+              std::vector<StepTiming>& to) {
+  if (packet.data.size() !=
+      sizeof(event) + event.step_count * sizeof(RunnerStep)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < event.step_count; ++i) {
+    RunnerStep step = {};
+    packet.data.copy(reinterpret_cast<char*>(&step), sizeof(step),
+                     sizeof(event) + i * sizeof(step));
+    if (step.step < 0 || step.step >= kSetupStepCount) return false;
+    to.push_back({static_cast<SetupStep>(step.step),
+                  absl::Nanoseconds(step.nanoseconds)});
+  }
+  return true;
+}
+
 absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 
 }  // namespace
 
-Jail::Jail(Parts parts) : parts_(std::move(parts)) {
+Jail::Jail(Parts parts)
+    : parts_(std::move(parts)), has_runner_(parts_.runner.valid()) {
   if (!memory_on_v1()) {
     memory_events_.reset(::openat(parts_.cgroup_v2.get(), "memory.events",
                                   O_RDONLY | O_CLOEXEC));
@@ -55,6 +78,7 @@ Jail::Jail(Parts parts) : parts_(std::move(parts)) {
 Jail::~Jail() { (void)KillJail(); }
 
 absl::Status Jail::StartProgram(const ProgramSpec& program) {
+  if (has_runner()) return StartInRunner(program);
   internal::InitRequest request;
   internal::StartProgram* start = request.mutable_start();
   for (const std::string& argument : program.argv) start->add_argv(argument);
@@ -76,10 +100,52 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   start->set_with_stdin(program.with_stdin);
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);
-  start->set_cpu_seconds(static_cast<uint64_t>(
-      std::ceil(absl::ToDoubleSeconds(program.cpu_time))));
+  start->set_cpu_seconds(CeilSeconds(program.cpu_time));
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(),
                         {content->get()}, os::Wait::kNo);
+}
+
+absl::Status Jail::StartInRunner(const ProgramSpec& program) {
+  RunnerJob job = {};
+  job.argument_count = static_cast<uint32_t>(program.argv.size());
+  job.environment_count = static_cast<uint32_t>(program.env.size());
+  job.file_count = static_cast<uint32_t>(program.files.size());
+  job.with_stdin = program.with_stdin ? 1 : 0;
+  job.open_files = program.open_files;
+  job.file_size_bytes = program.file_size_bytes;
+  job.cpu_seconds = CeilSeconds(program.cpu_time);
+  std::string text;
+  const auto add = [&](absl::string_view word) {
+    absl::StrAppend(&text, word, absl::string_view("\0", 1));
+  };
+  for (const std::string& argument : program.argv) add(argument);
+  for (const std::string& entry : program.env) add(entry);
+  for (const ProgramSpec::File& file : program.files) add(file.path);
+  uint64_t size = text.size();
+  for (const ProgramSpec::File& file : program.files) {
+    const RunnerFile entry = {file.content.size(), file.mode};
+    text.append(reinterpret_cast<const char*>(&entry), sizeof(entry));
+    size += sizeof(entry) + file.content.size();
+  }
+  const absl::string_view header(reinterpret_cast<const char*>(&job),
+                                 sizeof(job));
+  if (size <= kMaxInlineJob) {
+    text.insert(0, header.data(), header.size());
+    for (const ProgramSpec::File& file : program.files) {
+      absl::StrAppend(&text, file.content);
+    }
+    return os::SendPacket(parts_.runner.get(), text, {}, os::Wait::kNo);
+  }
+  absl::StatusOr<os::Fd> whole = os::MakeMemfd("job", text);
+  if (!whole.ok()) return whole.status();
+  if (::lseek(whole->get(), 0, SEEK_END) < 0) return os::ErrnoStatus("lseek");
+  for (const ProgramSpec::File& file : program.files) {
+    if (!os::WriteAll(whole->get(), file.content)) {
+      return os::ErrnoStatus("write contents for the jail");
+    }
+  }
+  return os::SendPacket(parts_.runner.get(), header, {whole->get()},
+                        os::Wait::kNo);
 }
 
 absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
@@ -94,6 +160,14 @@ absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
 }
 
 absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
+  if (has_runner()) {
+    absl::StatusOr<std::optional<JailEvent>> event = NextRunnerEvent();
+    if (!event.ok() || event->has_value()) return event;
+  }
+  return NextControlEvent();
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(parts_.control.get(), os::Wait::kNo);
   if (absl::IsNotFound(packet.status())) return std::nullopt;
@@ -105,12 +179,14 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
   switch (event.event_case()) {
     case internal::InitEvent::kReady:
       if (fds.size() != 5) return Broken();
-      stdin_ = std::move(fds[0]);
-      stdout_ = std::move(fds[1]);
-      stderr_ = std::move(fds[2]);
       tmp_fs_ = std::move(fds[3]);
       workspace_fs_ = std::move(fds[4]);
       if (!AddSteps(event.ready().steps(), parts_.steps)) return Broken();
+      // A runner brings streams of its own and is ready last.
+      if (has_runner() || stdout_.valid()) return RaisedEvent{};
+      stdin_ = std::move(fds[0]);
+      stdout_ = std::move(fds[1]);
+      stderr_ = std::move(fds[2]);
       return ReadyEvent{};
     case internal::InitEvent::kRaised:
       if (!AddSteps(event.raised().steps(), parts_.steps)) return Broken();
@@ -136,6 +212,68 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
       break;
   }
   return Broken();
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
+  if (report_.valid()) return NextReport();
+  if (!parts_.runner.valid()) return std::nullopt;
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.runner.get(), os::Wait::kNo);
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  if (!packet.ok()) return packet.status();
+  RunnerEvent event = {};
+  if (packet->data.size() < sizeof(event)) return Broken();
+  packet->data.copy(reinterpret_cast<char*>(&event), sizeof(event));
+  if (event.kind == RunnerEventKind::kFailed) {
+    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
+  }
+  if (event.kind != RunnerEventKind::kReady || packet->fds.size() != 4 ||
+      !AddSteps(*packet, event, parts_.steps)) {
+    return Broken();
+  }
+  stdin_ = std::move(packet->fds[0]);
+  stdout_ = std::move(packet->fds[1]);
+  stderr_ = std::move(packet->fds[2]);
+  report_ = std::move(packet->fds[3]);
+  ReadCpuTime(spent_user_, spent_system_);
+  return ReadyEvent{};
+}
+
+// Once a user's code runs, what comes here may be its own: all it can say is
+// that it is over.
+absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
+  RunnerEvent event = {};
+  const ssize_t size = ::read(report_.get(), &event, sizeof(event));
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (size <= 0) {
+    // Nobody is left who could say anything; init or the spawner tells the end.
+    report_.reset();
+    parts_.runner.reset();
+    if (user_code_) return std::nullopt;
+    return GoneEvent{};
+  }
+  if (size != sizeof(event)) return std::nullopt;
+  if (event.kind == RunnerEventKind::kDone && user_code_) {
+    return DoneEvent{event.value & 0xff, event.nanoseconds};
+  }
+  if (user_code_) return std::nullopt;
+  if (event.kind == RunnerEventKind::kStarted) {
+    user_code_ = true;
+    return StartedEvent{event.nanoseconds};
+  }
+  if (event.kind == RunnerEventKind::kFailed) {
+    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
+  }
+  return Broken();
+}
+
+bool Jail::WaitsQuietly() const {
+  struct pollfd fds[] = {{parts_.init_pidfd.get(), POLLIN, 0},
+                         {parts_.control.get(), POLLIN, 0},
+                         {parts_.runner.get(), POLLIN, 0},
+                         {report_.get(), POLLIN, 0}};
+  return ::poll(fds, 4, 0) == 0;
 }
 
 absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }
@@ -206,17 +344,20 @@ JailCounters Jail::ReadCounters() const {
   result.counters.cpu_throttled_time =
       cpu_v1 ? absl::Nanoseconds(Key(CpuDir(), "cpu.stat", "throttled_time"))
              : absl::Microseconds(Key(CpuDir(), "cpu.stat", "throttled_usec"));
+  ReadCpuTime(result.cpu_user, result.cpu_system);
+  result.cpu_user -= spent_user_;
+  result.cpu_system -= spent_system_;
+  return result;
+}
+
+void Jail::ReadCpuTime(absl::Duration& user, absl::Duration& system) const {
   // v2 accounts processor time in every group, with or without the controller;
   // only the program's part, without init.
   const absl::StatusOr<std::string> usage =
       os::ReadSmallFile(parts_.cgroup_v2.get(), "run/cpu.stat");
-  if (usage.ok()) {
-    result.cpu_user =
-        absl::Microseconds(os::FindKey(*usage, "user_usec").value_or(0));
-    result.cpu_system =
-        absl::Microseconds(os::FindKey(*usage, "system_usec").value_or(0));
-  }
-  return result;
+  if (!usage.ok()) return;
+  user = absl::Microseconds(os::FindKey(*usage, "user_usec").value_or(0));
+  system = absl::Microseconds(os::FindKey(*usage, "system_usec").value_or(0));
 }
 
 MemorySample Jail::SampleMemory() const {

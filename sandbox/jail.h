@@ -32,6 +32,12 @@ struct FailedEvent {
   SetupStep step;
   int error;  // errno
 };
+// Of a runner: the program is over, what it wrote is written. Whoever runs in
+// the jail can say so, too.
+struct DoneEvent {
+  int exit_code;
+  int64_t monotonic_ns;
+};
 struct StartedEvent {
   int64_t monotonic_ns;
 };
@@ -52,7 +58,7 @@ struct CollectDoneEvent {
 // Init is dead; nothing follows.
 struct GoneEvent {};
 using JailEvent =
-    std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent,
+    std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent, DoneEvent,
                  ExitedEvent, FileEvent, CollectDoneEvent, GoneEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
@@ -71,7 +77,8 @@ struct ProgramSpec {
   absl::Duration cpu_time;
 };
 
-// Usage and counters as the kernel has them, since the jail was made.
+// Usage and counters as the kernel has them, since the jail was made; processor
+// time since it was ready.
 struct JailCounters {
   policy::Counters counters;
   absl::Duration cpu_user;
@@ -103,6 +110,7 @@ class Jail {
     os::Fd cgroup_pids;    // v1 directory, or empty
     os::Fd cgroup_cpu;     // v1 directory, or empty
     os::Fd oom_event;      // v1 eventfd, or empty
+    os::Fd runner;         // socket to its runner, or empty
     std::vector<StepTiming> steps;
     bool made_ahead = false;
   };
@@ -115,9 +123,14 @@ class Jail {
   uint64_t id() const { return parts_.id; }
   // True when it stood before it was asked for.
   bool made_ahead() const { return parts_.made_ahead; }
+  // True once init is fit for the run and the streams are there.
+  bool is_ready() const { return tmp_fs_.valid() && stdout_.valid(); }
+  // True when a zygote's child waits in it for the program.
+  bool has_runner() const { return has_runner_; }
 
-  // Asks init to write the files and start the program. May be called before
-  // the jail is ready: init takes it up when it is. Never blocks.
+  // Asks init, or the runner, to write the files and start the program. May be
+  // called before the jail is ready: it is taken up when it is. Never blocks.
+  // A runner takes `argv` without the interpreter's own part.
   absl::Status StartProgram(const ProgramSpec& program);
   // Asks init for the regular files that match; answers are FileEvents, then
   // CollectDoneEvent. Call only when the program's processes are dead.
@@ -146,8 +159,12 @@ class Jail {
   // Fill of /tmp and /workspace; empty before the jail is ready.
   std::vector<policy::FilesystemFill> FilesystemFills() const;
 
-  // For poll(2): POLLIN.
+  // For poll(2): POLLIN; NextEvent reads both. The second is -1 where there is
+  // no runner or it has said its last.
   int control_fd() const { return parts_.control.get(); }
+  int runner_fd() const {
+    return report_.valid() ? report_.get() : parts_.runner.get();
+  }
   // For poll(2): POLLPRI on v2 (a change of cgroup.events).
   int run_events_fd() const { return parts_.run_events.get(); }
   // For poll(2): POLLIN on v1 (eventfd), POLLPRI on v2 (memory.events).
@@ -155,6 +172,10 @@ class Jail {
   short oom_poll_events() const;
   // Re-arms oom_fd after it fired.
   void AcknowledgeOom() const;
+
+  // False when init or the runner is dead, or has something to say that a jail
+  // which waits for its run has not. Does not block.
+  bool WaitsQuietly() const;
 
   // The daemon's ends of the program's streams; valid after ReadyEvent, all
   // non-blocking. The caller may take them.
@@ -166,6 +187,11 @@ class Jail {
   const std::vector<StepTiming>& steps() const { return parts_.steps; }
 
  private:
+  absl::Status StartInRunner(const ProgramSpec& program);
+  absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
+  absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
+  absl::StatusOr<std::optional<JailEvent>> NextReport();
+  void ReadCpuTime(absl::Duration& user, absl::Duration& system) const;
   int MemoryDir() const;
   int PidsDir() const;
   int CpuDir() const;
@@ -173,8 +199,13 @@ class Jail {
 
   Parts parts_;
   os::Fd memory_events_;  // v2 only
+  const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;
+  os::Fd report_;  // pipe from the runner, once it is ready
   os::Fd tmp_fs_, workspace_fs_;
+  // Processor time of the runner before the program came.
+  absl::Duration spent_user_, spent_system_;
+  bool user_code_ = false;  // the runner's words are the program's from now on
 };
 
 }  // namespace sandglass::sandbox

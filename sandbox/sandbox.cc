@@ -22,6 +22,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/image.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
@@ -43,6 +44,7 @@ internal::JailSlots ToSlots(const policy::Limits& limits) {
   return slots;
 }
 
+// What is the same for every yard.
 internal::SpawnerConfig ToConfig(const SandboxOptions& options,
                                  const HostReport& host,
                                  const CgroupHost& cgroups) {
@@ -116,6 +118,9 @@ bool AssignFd(Jail::Parts& parts, internal::FdRole role, os::Fd fd) {
     case internal::FD_ROLE_OOM_EVENT:
       parts.oom_event = std::move(fd);
       return true;
+    case internal::FD_ROLE_RUNNER:
+      parts.runner = std::move(fd);
+      return true;
     default:
       return false;
   }
@@ -125,12 +130,14 @@ bool AssignFd(Jail::Parts& parts, internal::FdRole role, os::Fd fd) {
 
 // The daemon's end of one yard. Callers wait for their jail's reply; one thread
 // reads the channel and hands replies out.
-class Sandbox::Impl {
+class Sandbox::Port {
  public:
-  Impl(Yard yard, uint32_t max_jails)
-      : yard_(std::move(yard)), max_jails_(max_jails) {}
+  Port(Yard yard, bool has_zygote, uint32_t max_jails)
+      : has_zygote_(has_zygote),
+        yard_(std::move(yard)),
+        max_jails_(max_jails) {}
 
-  ~Impl() {
+  ~Port() {
     if (reader_.joinable()) {
       const uint64_t one = 1;
       (void)!::write(stop_.get(), &one, sizeof(one));
@@ -165,6 +172,7 @@ class Sandbox::Impl {
     internal::CreateJail* create = request.mutable_create();
     create->set_template_name(template_name);
     *create->mutable_slots() = ToSlots(limits);
+    create->set_with_runner(has_zygote_);
     const absl::MutexLock lock(&mutex_);
     if (!broken_.ok()) return Unavailable();
     if (live_.size() >= max_jails_) return NoSlot();
@@ -298,6 +306,7 @@ class Sandbox::Impl {
     return absl::OkStatus();
   }
 
+  const bool has_zygote_;
   Yard yard_;
   const uint32_t max_jails_;
   os::Fd stop_;
@@ -337,10 +346,11 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   }
   absl::StatusOr<CgroupHost> cgroup_host = FindCgroups(options.cgroup_parent);
   if (!cgroup_host.ok()) return cgroup_host.status();
-  absl::StatusOr<CgroupTree> cgroups = MakeCgroupTree(
-      *cgroup_host, options.instance, options.uids.first, roots_file);
-  if (!cgroups.ok()) return cgroups.status();
-
+  if (absl::Status made =
+          MakeCgroupTree(*cgroup_host, options.instance, roots_file);
+      !made.ok()) {
+    return made;
+  }
   const std::string root = options.state_dir + "/yard";
   const std::string proc = options.state_dir + "/proc";
   absl::Status status = MakeStagingDirs(options.state_dir);
@@ -356,20 +366,52 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
       errno != EPERM) {
     return os::ErrnoStatus("mount a fresh proc on ", proc);
   }
-  absl::StatusOr<Yard> yard =
-      StartYard({.spawner_path = options.spawner_path,
-                 .root = root,
-                 .uids = options.uids,
-                 .config = ToConfig(options, host, *cgroup_host)},
-                *cgroups);
-  if (!yard.ok()) return yard.status();
-  // The yard has copies of its own; the server needs neither.
+  YardOptions yard = {.spawner_path = options.spawner_path,
+                      .root = root,
+                      .uids = options.uids,
+                      .config = ToConfig(options, host, *cgroup_host)};
+  yard.uids.count /= static_cast<uint32_t>(YardCount(options));
+  std::unique_ptr<Sandbox> sandbox(new Sandbox());
+  // Each yard has ids of its own.
+  const auto start = [&](const std::string& kind,
+                         const std::string& group) -> absl::Status {
+    absl::StatusOr<YardCgroups> groups =
+        MakeYardCgroups(*cgroup_host, options.instance, group, yard.uids.first);
+    if (!groups.ok()) return groups.status();
+    absl::StatusOr<Yard> started = StartYard(yard, *groups);
+    if (!started.ok()) return started.status();
+    sandbox->ports_[kind] = std::make_unique<Port>(
+        *std::move(started), yard.config.has_zygote(), options.max_jails);
+    yard.uids.first += yard.uids.count;
+    return absl::OkStatus();
+  };
+  if (status = start(kExecKind, "yard"); !status.ok()) return status;
+  if (!options.zygotes.empty()) {
+    absl::StatusOr<std::string> library =
+        os::ReadWholeFile(options.zygote_library_path);
+    if (!library.ok()) return library.status();
+    yard.zygote_library = *std::move(library);
+  }
+  for (const ZygoteOptions& zygote : options.zygotes) {
+    yard.zygote_script = zygote.script;
+    yard.config.set_spare_jails(
+        std::min(zygote.spare_jails, options.max_jails));
+    internal::Zygote& config = *yard.config.mutable_zygote();
+    config.Clear();
+    config.mutable_argv()->Assign(zygote.argv.begin(), zygote.argv.end());
+    config.mutable_env()->Assign(zygote.env.begin(), zygote.env.end());
+    config.set_renew_after(zygote.renew_after);
+    status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));
+    if (!status.ok()) return status;
+  }
+  // The yards have copies of their own; the server needs neither.
   os::DetachMount(proc.c_str());
   os::DetachMount(root.c_str());
-
-  std::unique_ptr<Sandbox> sandbox(new Sandbox());
-  sandbox->impl_ = std::make_unique<Impl>(*std::move(yard), options.max_jails);
   return sandbox;
+}
+
+size_t YardCount(const SandboxOptions& options) {
+  return 1 + options.zygotes.size();
 }
 
 absl::Status Sandbox::Sweep(const std::string& state_dir) {
@@ -377,19 +419,36 @@ absl::Status Sandbox::Sweep(const std::string& state_dir) {
 }
 
 absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {
-  return impl_->StartReader(std::move(on_death));
+  for (const auto& [kind, port] : ports_) {
+    if (absl::Status started = port->StartReader(on_death); !started.ok()) {
+      return started;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
-    const std::string& template_name, const policy::Limits& limits,
-    absl::Time deadline) {
-  return impl_->CreateJail(template_name, limits, deadline);
+    const std::string& kind, const std::string& template_name,
+    const policy::Limits& limits, absl::Time deadline) {
+  const auto port = ports_.find(kind);
+  if (port == ports_.end()) {
+    return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
+  }
+  return port->second->CreateJail(template_name, limits, deadline);
 }
 
-uint32_t Sandbox::live_jails() const { return impl_->live_jails(); }
+uint32_t Sandbox::live_jails() const {
+  uint32_t count = 0;
+  for (const auto& [kind, port] : ports_) count += port->live_jails();
+  return count;
+}
 
 bool Sandbox::WaitUntilEmpty(absl::Duration timeout) const {
-  return impl_->WaitUntilEmpty(timeout);
+  const absl::Time deadline = absl::Now() + timeout;
+  for (const auto& [kind, port] : ports_) {
+    if (!port->WaitUntilEmpty(deadline - absl::Now())) return false;
+  }
+  return true;
 }
 
 }  // namespace sandglass::sandbox

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,24 @@ struct JailTemplate {
   policy::BpfProgram seccomp;
 };
 
+// The yard in which programs are started by execve(2).
+inline constexpr char kExecKind[] = "exec";
+
+// A kind of jail in which an interpreter waits with its imports done: a zygote
+// that forks runners, in a yard of its own.
+struct ZygoteOptions {
+  std::string kind;  // [a-z0-9-]{1,32}, for example "python-lean"
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "NAME=value"
+  std::string script;            // its content; argv names it as kZygoteScript
+  uint32_t spare_jails = 0;      // without runners, kept ready for them
+  uint32_t renew_after = 0;      // runners, then another zygote takes over
+};
+
+// Where a zygote finds its script and what it has to load.
+inline constexpr char kZygoteScript[] = "/proc/self/fd/5";
+inline constexpr char kZygoteLibrary[] = "/proc/self/fd/4";
+
 struct SandboxOptions {
   std::string spawner_path;   // the sandglass-spawner executable
   std::string state_dir;      // of this daemon alone; root's, mode 0755
@@ -42,7 +61,13 @@ struct SandboxOptions {
   // Empty: nothing.
   std::string prepared_dir;
   std::vector<JailTemplate> templates;
+  std::vector<ZygoteOptions> zygotes;
+  std::string zygote_library_path;  // sandglass-zygote.so; only with zygotes
 };
+
+// How many yards, and so how many times UidsFor(max_jails) ids, these options
+// take.
+size_t YardCount(const SandboxOptions& options);
 
 inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
 
@@ -52,7 +77,7 @@ class Sandbox {
  public:
   // Preconditions: effective uid 0, single-threaded, no gRPC object exists.
   // Sweeps what an earlier daemon with this state directory left, makes the
-  // cgroup subtree, starts the yard and waits until its spawner is ready.
+  // cgroup subtree, starts the yards and waits until their spawners are ready.
   static absl::StatusOr<std::unique_ptr<Sandbox>> Start(
       const SandboxOptions& options, const HostReport& host);
 
@@ -60,17 +85,20 @@ class Sandbox {
   // Needs root. Start does it too; this is for after the end.
   static absl::Status Sweep(const std::string& state_dir);
 
-  // Starts the thread that reads the spawner's events. Call once, after
-  // DropPrivileges. `on_death` is called once, on that thread, when the spawner
+  // Starts the threads that read the spawners' events. Call once, after
+  // DropPrivileges. `on_death` is called on such a thread when its spawner
   // is gone or broke the protocol; not on orderly destruction.
   absl::Status StartReader(std::function<void(absl::Status)> on_death);
 
-  // A jail that was made ahead, else one with init on its way up; set-up errors
-  // arrive as a jail event.
+  // Of kExecKind: a jail that was made ahead, else one with init on its way up.
+  // Of a zygote's kind: one with a runner on its way up. Set-up errors arrive
+  // as a jail event.
   // RESOURCE_EXHAUSTED: no slot free. UNAVAILABLE: the spawner is gone.
+  // INTERNAL: a step failed, or the zygote can't serve. NOT_FOUND: there is no
+  // such kind.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
-      const std::string& template_name, const policy::Limits& limits,
-      absl::Time deadline);
+      const std::string& kind, const std::string& template_name,
+      const policy::Limits& limits, absl::Time deadline);
 
   // Jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;
@@ -82,8 +110,8 @@ class Sandbox {
 
  private:
   Sandbox();
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Port;
+  std::map<std::string, std::unique_ptr<Port>> ports_;  // by kind
 };
 
 // Gives up every right for good: no groups, uid and gid, no capability,

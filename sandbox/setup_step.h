@@ -32,6 +32,11 @@ namespace sandglass::sandbox {
   /* in init, when the jail is given to a run */                          \
   X(kResizeScratch, "resize_scratch") /* where slots differ */            \
   X(kDropInitRights, "drop_init_rights")                                  \
+  /* in a zygote and the runner that it forks */                          \
+  X(kForkRunner, "fork_runner")                                           \
+  X(kJoinJail, "join_jail")   /* all its namespaces at once */            \
+  X(kForkHooks, "fork_hooks") /* the interpreter's own */                 \
+  X(kRehearse, "rehearse")                                                \
   /* per program */                                                       \
   X(kStageFiles, "stage_files")                                           \
   X(kCloneProgram, "clone_program")                                       \

@@ -27,7 +27,7 @@ constexpr int kReadyTimeoutMs = 10'000;
 // Above every inherited number, so that moving descriptors never overwrites one
 // that is still to be moved.
 constexpr int kSafeFd = 64;
-constexpr int kExecutableFd = 9;
+constexpr int kExecutableFd = 11;
 
 struct InheritedFd {
   int from;
@@ -114,7 +114,7 @@ absl::Status WriteMaps(pid_t pid, const UidSlice& uids) {
   return absl::OkStatus();
 }
 
-absl::Status MoveIntoLeaves(const CgroupTree& cgroups, pid_t pid) {
+absl::Status MoveIntoLeaves(const YardCgroups& cgroups, pid_t pid) {
   for (const os::Fd& leaf : cgroups.spawner_leaves) {
     if (!os::WriteControlFile(leaf.get(), "cgroup.procs", absl::StrCat(pid))) {
       return os::ErrnoStatus("move the spawner into its control group");
@@ -146,7 +146,7 @@ absl::Status AwaitReady(const os::Fd& channel) {
 }  // namespace
 
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
-                               const CgroupTree& cgroups) {
+                               const YardCgroups& cgroups) {
   os::Fd executable(::open(options.spawner_path.c_str(), O_PATH | O_CLOEXEC));
   if (!executable.valid()) {
     return os::ErrnoStatus("open the spawner ", options.spawner_path);
@@ -163,13 +163,24 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
 
   std::vector<InheritedFd> fds = {{channel->second.get(), kChannelFd},
                                   {config->get(), kConfigFd},
-                                  {cgroups.v2_yard.get(), kCgroupV2Fd},
+                                  {cgroups.v2.get(), kCgroupV2Fd},
                                   {executable.get(), kExecutableFd}};
   for (const auto& [from, to] :
-       {std::pair(cgroups.memory_v1_yard.get(), kCgroupMemoryFd),
-        std::pair(cgroups.pids_v1_yard.get(), kCgroupPidsFd),
-        std::pair(cgroups.cpu_v1_yard.get(), kCgroupCpuFd)}) {
+       {std::pair(cgroups.memory_v1.get(), kCgroupMemoryFd),
+        std::pair(cgroups.pids_v1.get(), kCgroupPidsFd),
+        std::pair(cgroups.cpu_v1.get(), kCgroupCpuFd)}) {
     if (from >= 0) fds.push_back({from, to});
+  }
+  absl::StatusOr<os::Fd> library = os::Fd();
+  absl::StatusOr<os::Fd> script = os::Fd();
+  if (options.config.has_zygote()) {
+    // In memory, so that an image needs neither.
+    library = os::MakeMemfd("sandglass-zygote", options.zygote_library);
+    script = os::MakeMemfd("zygote", options.zygote_script);
+    if (!library.ok()) return library.status();
+    if (!script.ok()) return script.status();
+    fds.push_back({library->get(), kZygoteLibraryFd});
+    fds.push_back({script->get(), kZygoteScriptFd});
   }
 
   int pidfd = -1;

@@ -18,6 +18,9 @@ struct YardOptions {
   std::string root;  // built by BuildYardRoot
   UidSlice uids;
   internal::SpawnerConfig config;
+  // What a zygote loads and executes; only with config.zygote.
+  std::string zygote_library;
+  std::string zygote_script;
 };
 
 struct Yard {
@@ -31,7 +34,7 @@ struct Yard {
 // channel ends the yard with all that is in it. Preconditions: root,
 // single-threaded.
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
-                               const CgroupTree& cgroups);
+                               const YardCgroups& cgroups);
 
 }  // namespace sandglass::sandbox
 

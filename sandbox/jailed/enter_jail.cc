@@ -11,8 +11,8 @@
 #include <string>
 
 #include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/program_rights.h"
 #include "sandbox/os/files.h"
-#include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/rights.h"
@@ -123,35 +123,12 @@ bool PivotIntoImage() {
          os::DetachMount(".") && ::chdir("/") == 0;
 }
 
-os::Fd MakeLandlockRules(int abi) {
-  using enum os::LandlockAccess;
-  static constexpr os::LandlockPath kPaths[] = {
-      {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
-      {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
-      {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
-  };
-  return os::MakeLandlockRuleset(abi, kPaths);
-}
-
-enum class DaemonEnd { kRead, kWrite };
-
-bool MakePipe(DaemonEnd end, StreamPipe& pipe) {
-  int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return false;
-  const bool reads = end == DaemonEnd::kRead;
-  pipe.daemon.reset(reads ? fds[0] : fds[1]);
-  pipe.program.reset(reads ? fds[1] : fds[0]);
-  return ::fcntl(pipe.daemon.get(), F_SETFL, O_NONBLOCK) == 0;
-}
-
 bool MakePipes(JailFds& fds) {
   // The code's uid must own the pipes, so that the program can open
   // /dev/stdout; a pipe belongs to its maker's file system uid.
   ::setfsgid(kCodeUid);
   ::setfsuid(kCodeUid);
-  const bool made = MakePipe(DaemonEnd::kWrite, fds.stdin_pipe) &&
-                    MakePipe(DaemonEnd::kRead, fds.stdout_pipe) &&
-                    MakePipe(DaemonEnd::kRead, fds.stderr_pipe);
+  const bool made = MakeStreamPipes(fds.streams);
   ::setfsuid(kInitUid);
   ::setfsgid(kInitUid);
   fds.tmp_fs.reset(::open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -183,12 +160,12 @@ bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
                 plan.run_cgroup,
                 null.get(),
                 fds.landlock_ruleset.get(),
-                fds.stdin_pipe.program.get(),
-                fds.stdin_pipe.daemon.get(),
-                fds.stdout_pipe.program.get(),
-                fds.stdout_pipe.daemon.get(),
-                fds.stderr_pipe.program.get(),
-                fds.stderr_pipe.daemon.get(),
+                fds.streams.in.program.get(),
+                fds.streams.in.daemon.get(),
+                fds.streams.out.program.get(),
+                fds.streams.out.daemon.get(),
+                fds.streams.err.program.get(),
+                fds.streams.err.daemon.get(),
                 fds.tmp_fs.get(),
                 fds.workspace_fs.get()};
   std::sort(std::begin(keep), std::end(keep));

@@ -2,22 +2,15 @@
 #define SANDGLASS_SANDBOX_JAILED_ENTER_JAIL_H_
 
 #include "sandbox/jailed/plan.h"
+#include "sandbox/jailed/streams.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
 
-// The ends of one standard stream: the program's and the daemon's.
-struct StreamPipe {
-  os::Fd program;
-  os::Fd daemon;
-};
-
 // What init keeps once the jail stands.
 struct JailFds {
   os::Fd landlock_ruleset;
-  StreamPipe stdin_pipe;
-  StreamPipe stdout_pipe;
-  StreamPipe stderr_pipe;
+  StreamPipes streams;
   os::Fd tmp_fs;
   os::Fd workspace_fs;
 };

@@ -110,14 +110,14 @@ class Init {
   void SendReady() {
     internal::InitEvent event;
     ReportSteps(*event.mutable_ready()->mutable_steps());
-    Send(event, {fds_.stdin_pipe.daemon.get(), fds_.stdout_pipe.daemon.get(),
-                 fds_.stderr_pipe.daemon.get(), fds_.tmp_fs.get(),
+    Send(event, {fds_.streams.in.daemon.get(), fds_.streams.out.daemon.get(),
+                 fds_.streams.err.daemon.get(), fds_.tmp_fs.get(),
                  fds_.workspace_fs.get()});
     // ORDER: once sent, only the daemon holds its ends, so that the program
     // sees end-of-file and EPIPE as it should.
-    fds_.stdin_pipe.daemon.reset();
-    fds_.stdout_pipe.daemon.reset();
-    fds_.stderr_pipe.daemon.reset();
+    fds_.streams.in.daemon.reset();
+    fds_.streams.out.daemon.reset();
+    fds_.streams.err.daemon.reset();
     fds_.tmp_fs.reset();
     fds_.workspace_fs.reset();
   }
@@ -176,9 +176,9 @@ class Init {
     }
     program_ = StartProgramProcess(plan_, fds_, filter_, request, report);
     // Only the program may hold its ends from here on.
-    fds_.stdin_pipe.program.reset();
-    fds_.stdout_pipe.program.reset();
-    fds_.stderr_pipe.program.reset();
+    fds_.streams.in.program.reset();
+    fds_.streams.out.program.reset();
+    fds_.streams.err.program.reset();
     if (program_ < 0) {
       SendFailure(report.clock.current(), report.error);
       return;

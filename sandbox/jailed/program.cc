@@ -1,18 +1,16 @@
 #include "sandbox/jailed/program.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
 
 #include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/program_rights.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
@@ -20,50 +18,15 @@
 namespace sandglass::sandbox {
 namespace {
 
-bool Lower(int resource, uint64_t value) {
-  struct rlimit limit = {};
-  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) {
-    return false;
-  }
-  // Raising the hard limit would need CAP_SYS_RESOURCE on the host.
-  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, value);
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) == 0;
-}
-
-bool SetRlimits(const internal::StartProgram& request) {
-  struct rlimit cpu = {};
-  // SIGXCPU at the soft limit, SIGKILL a second later; the daemon's own check
-  // comes first, this stands in should it be late.
-  cpu.rlim_cur = request.cpu_seconds() + 1;
-  cpu.rlim_max = request.cpu_seconds() + 2;
-  constexpr uint64_t kStack = 8u << 20;
-  return ::setrlimit(RLIMIT_CPU, &cpu) == 0 && Lower(RLIMIT_CORE, 0) &&
-         Lower(RLIMIT_NOFILE, request.open_files()) &&
-         Lower(RLIMIT_FSIZE, request.file_size_bytes()) &&
-         // Pinned memory, queued signals and message queues are charged to the
-         // uid, not to the group.
-         Lower(RLIMIT_MEMLOCK, 64u << 10) && Lower(RLIMIT_SIGPENDING, 1024) &&
-         Lower(RLIMIT_MSGQUEUE, 819200) && Lower(RLIMIT_STACK, kStack) &&
-         Lower(RLIMIT_NICE, 0) && Lower(RLIMIT_RTPRIO, 0);
-}
-
 bool SetStdio(const JailFds& fds, bool with_stdin) {
   // Not init's own /dev/null: the flags of an open file are common to all who
   // have it.
   const os::Fd null(with_stdin ? -1 : ::open("/dev/null", O_RDONLY));
-  const int input = with_stdin ? fds.stdin_pipe.program.get() : null.get();
+  const int input = with_stdin ? fds.streams.in.program.get() : null.get();
   if (::dup2(input, 0) < 0) return false;
-  return ::dup2(fds.stdout_pipe.program.get(), 1) >= 0 &&
-         ::dup2(fds.stderr_pipe.program.get(), 2) >= 0 &&
+  return ::dup2(fds.streams.out.program.get(), 1) >= 0 &&
+         ::dup2(fds.streams.err.program.get(), 2) >= 0 &&
          ::chdir(kWorkspace) == 0;
-}
-
-bool DropProgramRights() {
-  return ::setgroups(0, nullptr) == 0 &&
-         ::setresgid(kCodeUid, kCodeUid, kCodeUid) == 0 &&
-         ::setresuid(kCodeUid, kCodeUid, kCodeUid) == 0 &&
-         os::SetCapabilities(0) && os::SetNoNewPrivs();
 }
 
 void ResetSignals() {
@@ -87,7 +50,10 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   // seccomp, which doesn't let its calls through; descriptors last, since the
   // ruleset is one.
   report.clock.Begin(SetupStep::kSetRlimits);
-  if (!SetRlimits(request)) return;
+  if (!SetProgramLimits({request.open_files(), request.file_size_bytes(),
+                         request.cpu_seconds()})) {
+    return;
+  }
   report.clock.Begin(SetupStep::kSetStdio);
   if (!SetStdio(fds, request.with_stdin()) || ::setsid() < 0) return;
   ::umask(022);

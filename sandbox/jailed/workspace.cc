@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "policy/paths.h"
 #include "sandbox/jailed/code_rights.h"
-#include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/stage.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/open_beneath.h"
 
@@ -23,22 +23,6 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr int kMaxEntries = 100'000;
-
-os::Fd OpenWorkspace() {
-  return os::Fd(::open(kWorkspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-
-bool MakeParents(const os::Fd& workspace, const std::string& path) {
-  for (size_t slash = path.find('/'); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string directory = path.substr(0, slash);
-    if (::mkdirat(workspace.get(), directory.c_str(), 0755) != 0 &&
-        errno != EEXIST) {
-      return false;
-    }
-  }
-  return true;
-}
 
 bool CopyBytes(const os::Fd& from, const os::Fd& to, uint64_t size) {
   char buffer[32 * 1024];
@@ -181,9 +165,8 @@ bool StageFiles(const internal::StartProgram& request, const os::Fd& content) {
   const os::Fd workspace = OpenWorkspace();
   if (!workspace.valid()) return false;
   for (const internal::StagedFile& file : request.files()) {
-    if (!MakeParents(workspace, file.path())) return false;
     const os::Fd target =
-        os::CreateBeneath(workspace, file.path().c_str(), file.mode() & 0777);
+        CreateStaged(workspace, file.path().c_str(), file.mode());
     if (!target.valid() || !CopyBytes(content, target, file.size())) {
       return false;
     }

@@ -17,15 +17,15 @@ namespace sandglass::os {
 namespace {
 
 constexpr size_t kSmallFileBytes = 64 * 1024;
+constexpr size_t kWholeFileBytes = 64 * 1024 * 1024;
 
-}  // namespace
-
-absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name) {
+absl::StatusOr<std::string> ReadUpTo(size_t most, int directory,
+                                     const char* name) {
   const Fd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus("open ", name);
   std::string text;
   char buffer[4096];
-  while (text.size() < kSmallFileBytes) {
+  while (text.size() < most) {
     const ssize_t size = ::read(fd.get(), buffer, sizeof(buffer));
     if (size < 0) {
       if (errno == EINTR) continue;
@@ -35,6 +35,16 @@ absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name) {
     text.append(buffer, static_cast<size_t>(size));
   }
   return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name) {
+  return ReadUpTo(kSmallFileBytes, directory, name);
+}
+
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  return ReadUpTo(kWholeFileBytes, AT_FDCWD, path.c_str());
 }
 
 bool WriteControlFile(int directory, const char* name, absl::string_view text) {

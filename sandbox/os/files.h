@@ -16,6 +16,9 @@ namespace sandglass::os {
 // `directory` is a descriptor or AT_FDCWD.
 absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
 
+// An ordinary file, at most 64 MiB.
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
+
 // Writes `text` with a single write(2), as control files want it. False with
 // errno on failure.
 bool WriteControlFile(int directory, const char* name, absl::string_view text);

@@ -17,4 +17,8 @@ bool EnterNetworkNamespace(const Fd& network) {
   return ::setns(network.get(), CLONE_NEWNET) == 0;
 }
 
+bool JoinNamespaces(const Fd& pidfd, uint64_t namespaces) {
+  return ::setns(pidfd.get(), static_cast<int>(namespaces)) == 0;
+}
+
 }  // namespace sandglass::os

@@ -29,6 +29,12 @@ bool Unshare(uint64_t namespaces);
 // calling thread moves.
 bool EnterNetworkNamespace(const Fd& network);
 
+// setns(2) into those namespaces of the process behind `pidfd` that are named
+// (kNewPid: later children go there, the caller stays). The caller then holds
+// every capability in a user namespace that it joins. False with errno.
+// Preconditions: single-threaded; CAP_SYS_ADMIN in their owners. Linux 5.8.
+bool JoinNamespaces(const Fd& pidfd, uint64_t namespaces);
+
 }  // namespace sandglass::os
 
 #endif  // SANDGLASS_SANDBOX_OS_NAMESPACES_H_

@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
 
 namespace sandglass::os {
 
-static_assert(kVfork == CLONE_VFORK);
+static_assert(kVfork == CLONE_VFORK && kSibling == CLONE_PARENT);
 
 pid_t Clone3(const CloneOptions& options) {
   struct clone_args args = {};
@@ -27,6 +30,10 @@ pid_t Clone3(const CloneOptions& options) {
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = static_cast<uint64_t>(options.cgroup_fd);
   }
+  if (options.thread_id != nullptr) {
+    args.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+    args.child_tid = reinterpret_cast<uint64_t>(options.thread_id);
+  }
   int pidfd = -1;
   if (options.pidfd != nullptr) {
     args.flags |= CLONE_PIDFD;
@@ -35,6 +42,12 @@ pid_t Clone3(const CloneOptions& options) {
   const long pid = ::syscall(SYS_clone3, &args, sizeof(args));
   if (pid > 0 && options.pidfd != nullptr) *options.pidfd = pidfd;
   return static_cast<pid_t>(pid);
+}
+
+pid_t* ThreadIdCache() {
+  pid_t* address = nullptr;
+  if (::prctl(PR_GET_TID_ADDRESS, &address, 0, 0, 0) != 0) return nullptr;
+  return address;
 }
 
 int64_t MonotonicNanos() {
@@ -86,6 +99,39 @@ int ExecFd(int fd, char* const argv[], char* const envp[]) {
 
 bool SignalOnParentDeath(int signal) {
   return ::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) == 0;
+}
+
+bool UseTitle(const char* title, size_t size) {
+  char text[2048] = {};
+  const Fd file(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::read(file.get(), text, sizeof(text) - 1) <= 0) {
+    return false;
+  }
+  // proc(5): the second field is the name in brackets, which may hold anything.
+  const char* rest = std::strrchr(text, ')');
+  uint64_t fields[52] = {};
+  for (size_t i = 3; rest != nullptr && i < std::size(fields); ++i) {
+    rest = std::strchr(rest, ' ');
+    if (rest == nullptr) break;
+    fields[i] = std::strtoull(++rest, nullptr, 10);
+  }
+  if (rest == nullptr) {
+    errno = EPROTO;
+    return false;
+  }
+  struct prctl_mm_map map = {};
+  map.start_code = fields[26];
+  map.end_code = fields[27];
+  map.start_stack = fields[28];
+  map.start_data = fields[45];
+  map.end_data = fields[46];
+  map.start_brk = fields[47];
+  map.brk = reinterpret_cast<uint64_t>(::sbrk(0));
+  map.arg_start = reinterpret_cast<uint64_t>(title);
+  map.arg_end = map.arg_start + size;
+  map.env_start = map.env_end = map.arg_end;
+  map.exe_fd = UINT32_MAX;
+  return ::prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
 bool SetProcessName(const char* name) {

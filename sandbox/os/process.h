@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -13,20 +14,31 @@ namespace sandglass::os {
 
 // CLONE_VFORK: the caller sleeps until the child's exec or end.
 inline constexpr uint64_t kVfork = 0x00004000;
+// CLONE_PARENT: the child is the caller's sibling; the caller's parent reaps
+// it, and hears of its end as of the caller's (exit_signal has to be 0).
+inline constexpr uint64_t kSibling = 0x00008000;
 
 struct CloneOptions {
   uint64_t flags = 0;    // kNew… of os/namespaces.h, kVfork
   int cgroup_fd = -1;    // v2 directory to be born in, or -1
   int* pidfd = nullptr;  // receives an owned pidfd (close-on-exec)
   int exit_signal = -1;  // -1: SIGCHLD
+  // Where libc caches the thread's id, see ThreadIdCache; or nullptr.
+  pid_t* thread_id = nullptr;
 };
 
 // clone3(2) with fork semantics. Returns the pid in the parent, 0 in the child,
 // -1 with errno on failure.
 // Preconditions: the caller is single-threaded, or the child only makes
-// async-signal-safe calls until exec. glibc's cached tid is not updated in the
-// child: it must not use pthread_* before exec.
+// async-signal-safe calls until exec. glibc's cached tid is updated in the
+// child only through `thread_id`; without it the child must not use pthread_*
+// before exec.
 pid_t Clone3(const CloneOptions& options);
+
+// Where the calling thread's id is written when it is made and cleared when it
+// ends: glibc's own cache of it (prctl(2), PR_GET_TID_ADDRESS; a kernel with
+// CONFIG_CHECKPOINT_RESTORE). nullptr with errno.
+pid_t* ThreadIdCache();
 
 // CLOCK_MONOTONIC in nanoseconds.
 int64_t MonotonicNanos();
@@ -57,6 +69,14 @@ int ExecFd(int fd, char* const argv[], char* const envp[]);
 // PR_SET_PDEATHSIG). A parent that is dead already goes unnoticed. False with
 // errno.
 bool SignalOnParentDeath(int signal);
+
+// From now on /proc/self/cmdline, and so ps(1), shows the text in `title`, up
+// to its first NUL, and /proc/self/environ nothing; both hold for children too.
+// The last byte of `title` has to stay other than NUL: it tells the kernel that
+// the arguments were replaced (setproctitle(3bsd); prctl(2), PR_SET_MM_MAP, a
+// kernel with CONFIG_CHECKPOINT_RESTORE). `title` must live as long as the
+// process. False with errno.
+bool UseTitle(const char* title, size_t size);
 
 // The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
 // errno.

@@ -78,6 +78,7 @@ absl::Status Spawner::Prepare() {
   if (config_.templates_size() > 0) {
     likely_slots_ = config_.templates(0).maximum();
   }
+  if (config_.has_zygote()) zygote_.emplace(config_);
   for (uint32_t i = 0; i < config_.max_jails(); ++i) {
     const uid_t first = kFirstJailUid + 2 * i;
     free_slots_.push_back({first, first + 1});
@@ -98,21 +99,25 @@ absl::Status Spawner::Run() {
 }
 
 absl::Status Spawner::ServeOnce() {
-  struct pollfd fds[3] = {
+  if (zygote_.has_value()) zygote_->Tend();
+  std::vector<struct pollfd> fds = {
       {channel_.get(), POLLIN, 0},
       {children_.get(), POLLIN, 0},
       {raising_ < 0 ? -1 : live_.at(raising_).control.get(), POLLIN, 0}};
-  int ready = ::poll(fds, 3, 0);
+  if (zygote_.has_value()) zygote_->AddPolls(fds);
+  int ready = ::poll(fds.data(), fds.size(), 0);
   if (ready == 0 && !DoChore()) {
-    ready = ::poll(fds, 3, WaitForChore());
+    ready = ::poll(fds.data(), fds.size(), WaitForChore());
   }
   if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
   if (fds[0].revents != 0) {
     if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
   if (fds[2].revents != 0 && raising_ >= 0) TakeRaised();
+  // Before deaths: the pid of a runner first, then its end.
+  if (zygote_.has_value()) TakeFillReplies();
   if (fds[1].revents != 0) Reap();
-  return absl::OkStatus();
+  return ServeWaiting();
 }
 
 absl::Status Spawner::TakeRequest() {
@@ -144,7 +149,15 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
         absl::StrCat("a jail outside its template was asked for (template '",
                      request.template_name(), "'); the channel is over"));
   }
+  if (request.with_runner() && !zygote_.has_value()) {
+    return absl::InvalidArgumentError(
+        "a runner was asked for where there is no zygote; the channel is over");
+  }
   likely_slots_ = request.slots();
+  if (request.with_runner()) {
+    waiting_.push_back(request);
+    return absl::OkStatus();
+  }
   internal::SpawnerEvent event;
   internal::JailCreated* reply = event.mutable_created();
   reply->set_jail_id(request.jail_id());
@@ -153,7 +166,10 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   const auto template_index = static_cast<uint32_t>(index);
   pid_t init;
   bool given = false;
-  while (!given && (init = TakeSpare()) >= 0) {
+  while (!given && ((init = TakeSpare()) >= 0 ||
+                    // Further than a new one would be; what its init reports
+                    // goes to the daemon.
+                    (init = std::exchange(raising_, -1)) >= 0)) {
     given = HandOut(init, request, template_index, clock, *reply, fds);
     reply->set_made_ahead(given);
   }
@@ -167,6 +183,12 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
       reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
     }
   }
+  return AnswerCreate(init, given, event, fds);
+}
+
+absl::Status Spawner::AnswerCreate(pid_t init, bool given,
+                                   const internal::SpawnerEvent& event,
+                                   const std::vector<int>& fds) {
   absl::Status sent = Send(event, fds);
   // The daemon has its copies now, and the spawner needs only the name.
   if (given) {
@@ -186,8 +208,7 @@ pid_t Spawner::TakeSpare() {
     struct pollfd fd = {live_.at(init).pidfd.get(), POLLIN, 0};
     if (::poll(&fd, 1, 0) == 0) return init;
   }
-  // Further than a new one would be; what its init reports goes to the daemon.
-  return std::exchange(raising_, -1);
+  return -1;
 }
 
 pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
@@ -273,6 +294,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
                 .cgroup = std::move(group.cgroup),
                 .pidfd = os::Fd(pidfd),
                 .control = std::move(control->first)};
+  if (zygote_.has_value()) jail.init_end = std::move(control->second);
   for (const StepClock::Entry& entry : clock.entries()) {
     internal::StepTime* step = jail.steps.Add();
     step->set_step(static_cast<int>(entry.step));
@@ -329,9 +351,20 @@ void Spawner::Reap() {
   }
   // Never for one pid: an init whose namespace holds a process that was joined
   // from outside isn't reapable before that one is.
-  for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
+  int wait_status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    if (const auto runner = runners_.find(pid); runner != runners_.end()) {
+      TellExit(runner->second, wait_status);
+      runners_.erase(runner);
+      continue;
+    }
     const auto found = live_.find(pid);
-    if (found == live_.end()) continue;
+    if (found == live_.end()) {
+      if (zygote_.has_value() && !zygote_->NoteDeath(pid)) {
+        early_exits_[pid] = wait_status;
+      }
+      continue;
+    }
     if (std::erase(spares_, pid) > 0) {
       SpareFailed("it died while it waited");
     } else if (pid == raising_) {
@@ -347,7 +380,9 @@ void Spawner::Reap() {
 bool Spawner::DoChore() {
   // One at a time, the part of a spare's init included: what is in flight keeps
   // the other processors.
-  if (raising_ >= 0 || KeepCalm()) return false;
+  if (raising_ >= 0) return false;
+  if (!waiting_.empty() && BeginSpare()) return true;
+  if (KeepCalm()) return false;
   if (RemoveOneDead()) return true;
   if (spare_netns_.size() < kSpareParts) {
     absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
@@ -369,10 +404,12 @@ bool Spawner::KeepCalm() const {
 }
 
 bool Spawner::BeginSpare() {
-  if (spares_.size() >= config_.spare_jails() || spare_groups_.empty() ||
-      os::MonotonicNanos() < spare_retry_at_ns_) {
-    return false;
-  }
+  // One that is waited for makes its parts as it goes.
+  const bool wanted =
+      waiting_.empty()
+          ? spares_.size() < config_.spare_jails() && !spare_groups_.empty()
+          : spares_.empty() && (!spare_groups_.empty() || !free_slots_.empty());
+  if (!wanted || os::MonotonicNanos() < spare_retry_at_ns_) return false;
   StepClock clock;
   raising_ = RaiseJail(likely_slots_, clock);
   if (raising_ < 0) {
@@ -411,6 +448,10 @@ void Spawner::SpareFailed(absl::string_view why) {
 
 int Spawner::WaitForChore() const {
   if (raising_ >= 0) return -1;
+  if (!waiting_.empty() && !zygote_->Comes()) return 1;
+  if (zygote_.has_value() && zygote_->WaitForTend() >= 0) {
+    return zygote_->WaitForTend();
+  }
   if (KeepCalm()) return kCalmNanos / 1'000'000;
   if (!dead_.empty()) return kRetryNanos / 1'000'000;
   const bool short_of_spares =

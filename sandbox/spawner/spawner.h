@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sandbox/jailed/plan.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/spawner/jail_cgroup.h"
+#include "sandbox/spawner/zygote_keeper.h"
 
 namespace sandglass::sandbox {
 
@@ -47,6 +49,9 @@ class Spawner {
     // Until they are handed out.
     os::Fd pidfd;
     os::Fd control;
+    // Init's end of `control`, where there are runners: their ends are told
+    // there.
+    os::Fd init_end;
     // Steps so far, the spawner's and a spare's init's.
     google::protobuf::RepeatedPtrField<internal::StepTime> steps;
   };
@@ -61,6 +66,18 @@ class Spawner {
   absl::Status ServeOnce();
   absl::Status TakeRequest();
   absl::Status CreateJail(const internal::CreateJail& request);
+  // Answers requests for jails with runners, as far as raised jails are there.
+  absl::Status ServeWaiting();
+  // Has the zygote put a runner into a jail that was just handed out; the
+  // daemon's end of the runner's socket goes into the reply.
+  bool OrderRunner(pid_t init, uint32_t template_index,
+                   internal::JailCreated& reply, std::vector<int>& fds,
+                   os::Fd& socket);
+  void TakeFillReplies();
+  void TellExit(pid_t init, int wait_status);
+  absl::Status AnswerCreate(pid_t init, bool given,
+                            const internal::SpawnerEvent& event,
+                            const std::vector<int>& fds);
   // Clones an init that raises a jail for `slots` and then waits; its pid, or
   // -1 when a step failed (then clock.current() and errno say which).
   pid_t RaiseJail(const internal::JailSlots& slots, StepClock& clock);
@@ -109,6 +126,11 @@ class Spawner {
   // What spares are raised for: the slots of the latest request.
   internal::JailSlots likely_slots_;
   std::deque<DeadJail> dead_;
+  std::optional<ZygoteKeeper> zygote_;
+  std::deque<internal::CreateJail> waiting_;  // for a jail with a runner
+  std::map<pid_t, pid_t> runners_;            // and the init of its jail
+  // Of runners whose pid the zygote has not told yet.
+  std::map<pid_t, int> early_exits_;
   uint64_t serial_ = 0;
   int64_t retry_at_ns_ = 0;
   int64_t spare_retry_at_ns_ = 0;

@@ -1,14 +1,19 @@
 # Real jails without the gRPC front; as root, on every CI run.
 add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc
+  ${CMAKE_SOURCE_DIR}/server/acquire_jail.cc
   ${CMAKE_SOURCE_DIR}/server/collect_files.cc
+  ${CMAKE_SOURCE_DIR}/server/jail_pool.cc
+  ${CMAKE_SOURCE_DIR}/server/log.cc
+  ${CMAKE_SOURCE_DIR}/server/pool_targets.cc
+  ${CMAKE_SOURCE_DIR}/server/text.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc)
 target_compile_definitions(jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
-target_link_libraries(jail_test PRIVATE sandglass_sandbox sandglass_seccomp
+target_link_libraries(jail_test PRIVATE sandglass_sandbox sandglass_seccomp spdlog::spdlog
   GTest::gtest absl::strings)
 add_dependencies(jail_test sandglass-spawner)
 add_test(NAME jail_test COMMAND jail_test)

@@ -73,9 +73,21 @@ Job Bash(std::string code) {
   return job;
 }
 
+// Each jail is made for its run.
+JailPool& NoPool() {
+  static auto& pool = *new JailPool(
+      {.floor = 0},
+      [](const JailKey&) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
+        return absl::UnimplementedError("there is no zygote");
+      },
+      [](sandbox::Jail&) { return true; });
+  return pool;
+}
+
 JobResult RunOk(const Job& job) {
   CancelToken cancel;
-  absl::StatusOr<JobResult> result = RunJob(*g_sandbox, job, cancel, nullptr);
+  absl::StatusOr<JobResult> result =
+      RunJob(*g_sandbox, NoPool(), job, cancel, nullptr);
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? *std::move(result) : JobResult{};
 }
@@ -193,7 +205,7 @@ TEST(RunJob, CancelEndsIt) {
     cancel.Cancel(policy::KillReason::kCancelled);
   });
   const absl::StatusOr<JobResult> result =
-      RunJob(*g_sandbox, Bash("sleep 100"), cancel, nullptr);
+      RunJob(*g_sandbox, NoPool(), Bash("sleep 100"), cancel, nullptr);
   later.join();
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->verdict.outcome, Outcome::kCancelled);

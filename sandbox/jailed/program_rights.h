@@ -1,0 +1,33 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_PROGRAM_RIGHTS_H_
+#define SANDGLASS_SANDBOX_JAILED_PROGRAM_RIGHTS_H_
+
+#include <cstdint>
+
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+struct ProgramLimits {
+  uint64_t open_files = 0;
+  uint64_t file_size_bytes = 0;
+  // Back-stop for the daemon's own check.
+  uint64_t cpu_seconds = 0;
+};
+
+// Resource limits of the calling process (setrlimit(2)); they can only sink.
+// False with errno.
+bool SetProgramLimits(const ProgramLimits& limits);
+
+// Becomes the code's uid, with no group, no capability and no way to any.
+// False with errno: the caller must then end.
+// Preconditions: CAP_SETUID and CAP_SETGID in the jail's user namespace.
+bool DropProgramRights();
+
+// What the program may open, by Landlock; the paths are looked up now, in the
+// caller's mount namespace. Empty with errno on failure. Precondition: `abi`
+// is at least 1.
+os::Fd MakeLandlockRules(int abi);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_PROGRAM_RIGHTS_H_

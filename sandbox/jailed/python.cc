@@ -1,0 +1,162 @@
+// sandglass-zygote.so: what a zygote of CPython loads with ctypes.PyDLL. Needs
+// no header of Python's, so one build serves every version from 3.9 on: it uses
+// functions of the stable interface (https://docs.python.org/3/c-api/) that the
+// interpreter exports.
+#include <unistd.h>
+
+#include "sandbox/jailed/zygote.h"
+
+extern "C" {
+struct PyObject;
+struct PyThreadState;
+struct PyInterpreterState;
+
+void PyOS_BeforeFork(void);
+void PyOS_AfterFork_Parent(void);
+void PyOS_AfterFork_Child(void);
+PyInterpreterState* PyInterpreterState_Get(void);
+PyThreadState* PyThreadState_New(PyInterpreterState*);
+PyThreadState* PyThreadState_Swap(PyThreadState*);
+PyObject* PyObject_CallObject(PyObject* callable, PyObject* arguments);
+PyObject* PyTuple_New(ssize_t size);
+int PyTuple_SetItem(PyObject* tuple, ssize_t at, PyObject* stolen);
+PyObject* PyTuple_GetItem(PyObject* tuple, ssize_t at);
+PyObject* PyList_New(ssize_t size);
+int PyList_SetItem(PyObject* list, ssize_t at, PyObject* stolen);
+PyObject* PyBytes_FromString(const char* text);
+PyObject* PyEval_EvalCode(PyObject* code, PyObject* globals, PyObject* locals);
+long PyLong_AsLong(PyObject* number);
+void Py_IncRef(PyObject*);
+void Py_DecRef(PyObject*);
+void PyErr_Fetch(PyObject** type, PyObject** value, PyObject** traceback);
+void PyErr_NormalizeException(PyObject** type, PyObject** value,
+                              PyObject** traceback);
+int PyException_SetTraceback(PyObject* exception, PyObject* traceback);
+void PyErr_Print(void);
+void PyEval_SetTrace(void*, PyObject*);
+void PyEval_SetProfile(void*, PyObject*);
+PyThreadState* PyThreadState_Get(void);
+void PyThreadState_Clear(PyThreadState*);
+void PyThreadState_Delete(PyThreadState*);
+}
+
+namespace sandglass::sandbox {
+namespace {
+
+struct Script {
+  PyObject* rehearse;
+  PyObject* prepare;
+  PyObject* finish;
+};
+
+// A new list of bytes objects.
+PyObject* ToList(const std::vector<const char*>& strings) {
+  PyObject* list = PyList_New(static_cast<ssize_t>(strings.size()));
+  for (size_t i = 0; i < strings.size(); ++i) {
+    PyList_SetItem(list, static_cast<ssize_t>(i),
+                   PyBytes_FromString(strings[i]));
+  }
+  return list;
+}
+
+// The exception that is set, with its traceback, in a list that holds the only
+// reference; an empty one when none is.
+PyObject* TakeException() {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == nullptr) return PyList_New(0);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_DecRef(type);
+  if (traceback != nullptr) Py_DecRef(traceback);
+  PyObject* list = PyList_New(1);
+  PyList_SetItem(list, 0, value);
+  return list;
+}
+
+// A thread state of its own has no frame on it, so that the program will be the
+// bottom of the stack. The first state of an interpreter can't be used twice,
+// so another has to be there while it goes; and only one that is made when no
+// other is left is what PyGILState_Ensure finds.
+void StartOnCleanStack() {
+  PyInterpreterState* interpreter = PyInterpreterState_Get();
+  PyThreadState* old = PyThreadState_Get();
+  PyThreadState* between = PyThreadState_New(interpreter);
+  PyThreadState_Clear(old);
+  PyThreadState_Swap(between);
+  PyThreadState_Delete(old);
+  PyThreadState* fresh = PyThreadState_New(interpreter);
+  PyThreadState_Clear(between);
+  PyThreadState_Swap(fresh);
+  PyThreadState_Delete(between);
+}
+
+// From here on nothing of the zygote's is on the interpreter's stack.
+[[noreturn]] void Run(Runner& runner, const Script& script) {
+  runner.Begin(SetupStep::kRehearse);
+  if (PyObject* done = PyObject_CallObject(script.rehearse, nullptr)) {
+    Py_DecRef(done);
+  } else {
+    PyErr_Print();  // to the zygote's log; the program's streams come after
+  }
+  runner.AnnounceReady();
+
+  const RunnerProgram program = runner.TakeJob();
+  runner.AnnounceStart();
+  PyObject* arguments = PyTuple_New(2);
+  PyTuple_SetItem(arguments, 0, ToList(program.arguments));
+  PyTuple_SetItem(arguments, 1, ToList(program.environment));
+  PyObject* prepared = PyObject_CallObject(script.prepare, arguments);
+  Py_DecRef(arguments);
+  if (prepared != nullptr) {
+    PyObject* names = PyTuple_GetItem(prepared, 1);
+    PyObject* value =
+        PyEval_EvalCode(PyTuple_GetItem(prepared, 0), names, names);
+    if (value != nullptr) Py_DecRef(value);
+    // The program's own would be called for what follows.
+    PyEval_SetTrace(nullptr, nullptr);
+    PyEval_SetProfile(nullptr, nullptr);
+  }
+  PyObject* raised = TakeException();
+  // A program can tell when the last name for an object of its own goes.
+  if (prepared != nullptr) Py_DecRef(prepared);
+  arguments = PyTuple_New(1);
+  PyTuple_SetItem(arguments, 0, raised);
+  PyObject* code = PyObject_CallObject(script.finish, arguments);
+  if (code == nullptr) {
+    PyErr_Print();
+    runner.Finish(1);
+  }
+  runner.Finish(static_cast<int>(PyLong_AsLong(code)));
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
+
+// Forks a runner for each order of the spawner's. Returns in the zygote alone,
+// when the spawner wants no more of it: 0, or 1 when it could not begin. Called
+// with the interpreter's lock, from its only thread.
+extern "C" __attribute__((visibility("default"))) int sandglass_serve(
+    PyObject* rehearse, PyObject* prepare, PyObject* finish) {
+  using sandglass::sandbox::Runner;
+  const sandglass::sandbox::Script script = {rehearse, prepare, finish};
+  for (PyObject* function : {rehearse, prepare, finish}) Py_IncRef(function);
+  sandglass::sandbox::Zygote zygote;
+  if (!zygote.Prepare()) return 1;
+  while (zygote.Next()) {
+    PyOS_BeforeFork();
+    std::optional<Runner> runner = zygote.Fork();
+    if (!runner.has_value()) {
+      PyOS_AfterFork_Parent();
+      continue;
+    }
+    runner->EnterJail();
+    runner->Begin(sandglass::sandbox::SetupStep::kForkHooks);
+    PyOS_AfterFork_Child();
+    sandglass::sandbox::StartOnCleanStack();
+    sandglass::sandbox::Run(*runner, script);
+  }
+  return 0;
+}

@@ -1,0 +1,331 @@
+#include "sandbox/jailed/runner.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/program_rights.h"
+#include "sandbox/jailed/stage.h"
+#include "sandbox/os/landlock.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/rights.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Out of the way: the first file that a program opens is its descriptor 3.
+constexpr int kSocketFd = 255;
+constexpr int kReportFd = 254;
+
+constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
+                                     os::kNewIpc | os::kNewUts |
+                                     os::kNewCgroup | os::kNewNetwork;
+
+// The zygote's /proc is still in view. Where the whole host runs out of memory,
+// jails go first.
+bool OfferToOom() {
+  const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  return ::write(file.get(), "1000", 4) == 4;
+}
+
+bool WriteAll(int fd, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(fd, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+// One datagram with at most one descriptor. Its size, 0 when the peer is gone.
+size_t Receive(int socket, char* data, size_t size, os::Fd& fd) {
+  struct iovec part = {data, size};
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  struct msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t got;
+  do {
+    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) return 0;
+  const struct cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    int number;
+    std::memcpy(&number, CMSG_DATA(header), sizeof(number));
+    fd.reset(number);
+  }
+  return static_cast<size_t>(got);
+}
+
+// Takes `count` strings off the front; nullptr when they don't end in time.
+const char* TakeStrings(const char* from, const char* end, uint32_t count,
+                        std::vector<const char*>& strings) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto* zero = static_cast<const char*>(
+        std::memchr(from, 0, static_cast<size_t>(end - from)));
+    if (zero == nullptr) return nullptr;
+    strings.push_back(from);
+    from = zero + 1;
+  }
+  return from;
+}
+
+constexpr size_t kTitleBytes = 1024;
+char* title = nullptr;
+
+}  // namespace
+
+absl::Span<char> MakeTitle() {
+  // The kernel reads it from anonymous memory only, which a library's is not.
+  void* memory = ::mmap(nullptr, kTitleBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return {};
+  title = static_cast<char*>(memory);
+  title[kTitleBytes - 1] = 1;
+  return absl::MakeSpan(title, kTitleBytes);
+}
+
+void ShowTitle(const std::vector<const char*>& words) {
+  if (title == nullptr) return;
+  size_t size = 0;
+  const auto add = [&](char c) {
+    // Two bytes stay: the end of the text, and the mark behind it.
+    if (size < kTitleBytes - 2) title[size++] = c;
+  };
+  for (const char* word : words) {
+    if (size > 0) add(' ');
+    for (; *word != 0; ++word) add(*word);
+  }
+  title[size] = 0;
+}
+
+Runner::Runner(Jail jail, StepClock clock)
+    : jail_(std::move(jail)), clock_(clock) {}
+
+void Runner::EnterJail() {
+  // ORDER: as in a jail's init and in BecomeProgram, for the same reasons. The
+  // v1 groups first: their files take only a writer with the uid of who opened
+  // them.
+  clock_.Begin(SetupStep::kJoinCgroups);
+  for (const os::Fd& tasks : jail_.v1_tasks) {
+    if (::write(tasks.get(), "0", 1) != 1) Fail();
+  }
+  if (!OfferToOom()) Fail();
+  clock_.Begin(SetupStep::kJoinJail);
+  if (!os::JoinNamespaces(jail_.init_pidfd, kJailNamespaces)) Fail();
+  clock_.Begin(SetupStep::kDropProgramRights);
+  // The zygote's session and process group are none of the program's.
+  if (::setsid() < 0 || !os::LockSecureBits() || !os::DropBoundingSet() ||
+      !DropProgramRights()) {
+    Fail();
+  }
+  clock_.Begin(SetupStep::kLandlock);
+  if (jail_.landlock_abi > 0) {  // 0: the operator excused the host
+    const os::Fd rules = MakeLandlockRules(jail_.landlock_abi);
+    if (!rules.valid() || !os::LandlockRestrictSelf(rules)) Fail();
+  }
+  clock_.Begin(SetupStep::kCloseProgramFds);
+  jail_.v1_tasks.clear();
+  jail_.init_pidfd.reset();
+  if (jail_.socket.get() != kSocketFd) {
+    if (::dup3(jail_.socket.get(), kSocketFd, O_CLOEXEC) < 0) Fail();
+    jail_.socket.reset(kSocketFd);
+  }
+  if (::chdir(kWorkspace) != 0 || !os::CloseRange(3, kSocketFd - 1) ||
+      !os::CloseFrom(kSocketFd + 1)) {
+    Fail();
+  }
+  clock_.Begin(SetupStep::kSeccomp);
+  if (!os::InstallSeccompFilter(jail_.filter)) Fail();
+  // A change of ids made /proc/self root's.
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  pid_ = ::getpid();
+  clock_.End();
+}
+
+void Runner::AnnounceReady() {
+  clock_.Begin(SetupStep::kMakePipes);
+  if (!MakeStreamPipes(streams_) || !MakePipe(DaemonEnd::kRead, report_) ||
+      ::dup2(streams_.in.program.get(), 0) < 0 ||
+      ::dup2(streams_.out.program.get(), 1) < 0 ||
+      ::dup2(streams_.err.program.get(), 2) < 0 ||
+      ::dup3(report_.program.get(), kReportFd, O_CLOEXEC) < 0) {
+    Fail();
+  }
+  os::Fd report(kReportFd);
+  for (os::Fd* fd :
+       {&streams_.in.program, &streams_.out.program, &streams_.err.program}) {
+    fd->reset();
+  }
+  // Until its program comes ps(1) tells it from one.
+  ::prctl(PR_GET_NAME, name_, 0, 0, 0);
+  os::SetProcessName("sandglass-idle");
+  clock_.End();
+  struct {
+    RunnerEvent event = {};
+    RunnerStep steps[kSetupStepCount];
+  } ready;
+  ready.event.kind = RunnerEventKind::kReady;
+  for (const StepClock::Entry& entry : clock_.entries()) {
+    ready.steps[ready.event.step_count++] = {static_cast<int>(entry.step),
+                                             entry.nanoseconds};
+  }
+  struct iovec part = {&ready, sizeof(ready.event) +
+                                   ready.event.step_count * sizeof(RunnerStep)};
+  const int fds[4] = {streams_.in.daemon.get(), streams_.out.daemon.get(),
+                      streams_.err.daemon.get(), report_.daemon.get()};
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {};
+  struct msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  struct cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(fds));
+  std::memcpy(CMSG_DATA(header), fds, sizeof(fds));
+  if (::sendmsg(jail_.socket.get(), &message, MSG_NOSIGNAL) < 0) ::_exit(0);
+  // ORDER: once sent, only the daemon holds its ends, so that the program sees
+  // end-of-file and EPIPE as it should.
+  for (os::Fd* fd : {&streams_.in.daemon, &streams_.out.daemon,
+                     &streams_.err.daemon, &report_.daemon}) {
+    fd->reset();
+  }
+  report_.program = std::move(report);
+}
+
+RunnerProgram Runner::TakeJob() {
+  // Pages that a small job doesn't fill are never touched.
+  buffer_.reset(new char[sizeof(RunnerJob) + kMaxInlineJob]);
+  os::Fd memory;
+  const size_t size = Receive(jail_.socket.get(), buffer_.get(),
+                              sizeof(RunnerJob) + kMaxInlineJob, memory);
+  // Nobody's any more.
+  if (size < sizeof(RunnerJob)) ::_exit(0);
+  // The last that comes or goes through it, see runner_protocol.h.
+  jail_.socket.reset();
+  os::SetProcessName(name_);
+  RunnerJob job;
+  std::memcpy(&job, buffer_.get(), sizeof(job));
+  const char* from = buffer_.get() + sizeof(job);
+  const char* end = buffer_.get() + size;
+  clock_.Begin(SetupStep::kStageFiles);
+  if (memory.valid()) {
+    struct stat info = {};
+    if (::fstat(memory.get(), &info) != 0) Fail();
+    const auto length = static_cast<size_t>(info.st_size);
+    void* whole =
+        ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, memory.get(), 0);
+    if (whole == MAP_FAILED) Fail();
+    from = static_cast<const char*>(whole);
+    end = from + length;
+  }
+  RunnerProgram program;
+  from = TakeStrings(from, end, job.argument_count, program.arguments);
+  if (from != nullptr) {
+    from = TakeStrings(from, end, job.environment_count, program.environment);
+  }
+  if (from == nullptr || !StageFiles(from, end, job.file_count)) Fail();
+  std::vector<const char*> words = program.arguments;
+  words.insert(words.begin(), program_invocation_name);
+  ShowTitle(words);
+  clock_.Begin(SetupStep::kSetStdio);
+  if (job.with_stdin == 0) {
+    const os::Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (::dup2(null.get(), 0) < 0) Fail();
+  }
+  clock_.Begin(SetupStep::kSetRlimits);
+  if (!SetProgramLimits(
+          {job.open_files, job.file_size_bytes, job.cpu_seconds})) {
+    Fail();
+  }
+  clock_.End();
+  return program;
+}
+
+bool Runner::StageFiles(const char* paths, const char* end, uint32_t count) {
+  std::vector<const char*> names;
+  const char* from = TakeStrings(paths, end, count, names);
+  if (from == nullptr ||
+      static_cast<size_t>(end - from) < count * sizeof(RunnerFile)) {
+    errno = EPROTO;
+    return false;
+  }
+  const char* content = from + count * sizeof(RunnerFile);
+  const os::Fd workspace = OpenWorkspace();
+  ::umask(0);
+  for (const char* name : names) {
+    RunnerFile file;
+    std::memcpy(&file, from, sizeof(file));
+    from += sizeof(file);
+    if (file.size > static_cast<uint64_t>(end - content)) {
+      errno = EPROTO;
+      return false;
+    }
+    const os::Fd target =
+        CreateStaged(workspace, name, static_cast<mode_t>(file.mode));
+    if (!target.valid() || !WriteAll(target.get(), content, file.size)) {
+      return false;
+    }
+    content += file.size;
+  }
+  ::umask(022);
+  return true;
+}
+
+void Runner::AnnounceStart() {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kStarted;
+  event.nanoseconds = os::MonotonicNanos();
+  Tell(event);
+}
+
+void Runner::Finish(int exit_code) {
+  // What libraries in C hold back.
+  std::fflush(nullptr);
+  if (::getpid() == pid_) {
+    RunnerEvent event = {};
+    event.kind = RunnerEventKind::kDone;
+    event.value = exit_code & 0xff;
+    event.nanoseconds = os::MonotonicNanos();
+    Tell(event);
+  }
+  ::_exit(exit_code);
+}
+
+void Runner::Fail() {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kFailed;
+  event.value = errno;
+  event.step = static_cast<int>(clock_.current());
+  Tell(event);
+  ::_exit(1);
+}
+
+void Runner::Tell(const RunnerEvent& event) const {
+  // Nobody to tell, or a program that closed the pipe: its end is seen by
+  // whoever reaps it.
+  if (jail_.socket.valid()) {
+    (void)!::send(jail_.socket.get(), &event, sizeof(event), MSG_NOSIGNAL);
+  } else {
+    (void)!::write(report_.program.get(), &event, sizeof(event));
+  }
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,104 @@
+// The part of the spawner that has to do with runners.
+#include <signal.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sandbox/os/process.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/spawner/spawner.h"
+
+namespace sandglass::sandbox {
+
+absl::Status Spawner::ServeWaiting() {
+  while (!waiting_.empty()) {
+    if (zygote_->Comes()) return absl::OkStatus();
+    internal::SpawnerEvent event;
+    internal::JailCreated* reply = event.mutable_created();
+    reply->set_jail_id(waiting_.front().jail_id());
+    std::vector<int> fds;
+    StepClock clock;
+    os::Fd socket;
+    bool given = false;
+    pid_t init = -1;
+    if ((init = TakeSpare()) >= 0) {
+      const internal::CreateJail request = waiting_.front();
+      const auto index =
+          static_cast<uint32_t>(FindTemplate(request.template_name()));
+      given = HandOut(init, request, index, clock, *reply, fds) &&
+              OrderRunner(init, index, *reply, fds, socket);
+      if (!given) {
+        os::PidfdSendSignal(live_.at(init).pidfd, SIGKILL);
+        reply->Clear();
+        reply->set_jail_id(request.jail_id());
+        fds.clear();
+        reply->mutable_failure()->set_error(errno);
+        reply->mutable_failure()->set_step(
+            static_cast<int>(SetupStep::kForkRunner));
+      }
+      reply->set_made_ahead(given);
+    } else if (raising_ >= 0 || os::MonotonicNanos() >= spare_retry_at_ns_) {
+      if (raising_ < 0 && spare_groups_.empty() && free_slots_.empty()) {
+        reply->set_no_slot(true);
+      } else {
+        return absl::OkStatus();  // one is on its way, or DoChore begins it
+      }
+    } else {
+      // The last one could not be raised.
+      reply->mutable_failure()->set_error(EAGAIN);
+      reply->mutable_failure()->set_step(
+          static_cast<int>(SetupStep::kCloneInit));
+    }
+    waiting_.pop_front();
+    if (absl::Status sent = AnswerCreate(init, given, event, fds); !sent.ok()) {
+      return sent;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Spawner::OrderRunner(pid_t init, uint32_t template_index,
+                          internal::JailCreated& reply, std::vector<int>& fds,
+                          os::Fd& socket) {
+  LiveJail& jail = live_.at(init);
+  absl::StatusOr<std::pair<os::Fd, os::Fd>> pair = os::SeqPacketPair();
+  if (!pair.ok()) return false;
+  const FillOrder order = {static_cast<uint64_t>(init), template_index,
+                           config_.landlock_abi()};
+  std::vector<int> given = {jail.pidfd.get(), jail.cgroup.run().get(),
+                            pair->second.get()};
+  for (const int tasks : jail.cgroup.V1Tasks()) given.push_back(tasks);
+  if (!zygote_->Order(order, given)) return false;
+  socket = std::move(pair->first);
+  reply.add_roles(internal::FD_ROLE_RUNNER);
+  fds.push_back(socket.get());
+  return true;
+}
+
+void Spawner::TakeFillReplies() {
+  for (const FillReply& reply : zygote_->TakeReplies()) {
+    // A runner that could not be made shows at its socket.
+    if (reply.pid < 0) continue;
+    const auto init = static_cast<pid_t>(reply.serial);
+    const auto ended = early_exits_.find(reply.pid);
+    if (ended != early_exits_.end()) {
+      TellExit(init, ended->second);
+      early_exits_.erase(ended);
+    } else {
+      runners_[reply.pid] = init;
+    }
+  }
+}
+
+void Spawner::TellExit(pid_t init, int wait_status) {
+  const auto found = live_.find(init);
+  if (found == live_.end() || !found->second.init_end.valid()) return;
+  internal::InitEvent event;
+  event.mutable_exited()->set_wait_status(wait_status);
+  event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
+  // A daemon that has given the jail up has closed its end.
+  (void)os::SendPacket(found->second.init_end.get(), event.SerializeAsString(),
+                       {}, os::Wait::kNo);
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,256 @@
+#include "sandbox/spawner/zygote_keeper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/zygote.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/os/status.h"
+#include "sandbox/spawner/inherited_fds.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// One that dies while it starts would die again.
+constexpr int64_t kRetryNanos = 1'000'000'000;
+constexpr int64_t kMostRetryNanos = 60 * kRetryNanos;
+// Above all numbers that a zygote gets, so that none is overwritten before it
+// is moved.
+constexpr int kSafeFd = 64;
+
+os::Fd MakeFilterTable(const internal::SpawnerConfig& config) {
+  const auto count = static_cast<uint32_t>(config.templates_size());
+  std::string table(reinterpret_cast<const char*>(&count), sizeof(count));
+  for (const internal::Template& each : config.templates()) {
+    const auto length =
+        static_cast<uint32_t>(each.seccomp().size() / sizeof(sock_filter));
+    table.append(reinterpret_cast<const char*>(&length), sizeof(length));
+    table.append(each.seccomp());
+  }
+  absl::StatusOr<os::Fd> file = os::MakeMemfd("filters", table);
+  return file.ok() ? *std::move(file) : os::Fd();
+}
+
+// The image is its root, as it will be its runners'; the yard's /proc is in it,
+// since an interpreter may want one.
+bool EnterImage() {
+  const os::Fd tree = os::CloneTree(kYardImage);
+  return tree.valid() && os::AttachTree(tree, kYardMount) &&
+         os::BindMount("/proc", absl::StrCat(kYardMount, "/proc").c_str()) &&
+         ::chdir(kYardMount) == 0 && os::PivotRoot(".", ".") &&
+         os::DetachMount(".") && ::chdir("/") == 0;
+}
+
+std::vector<char*> Pointers(
+    const google::protobuf::RepeatedPtrField<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& text : strings) {
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+ZygoteKeeper::ZygoteKeeper(const internal::SpawnerConfig& config)
+    : config_(config.zygote()), filters_(MakeFilterTable(config)) {}
+
+void ZygoteKeeper::Become(int channel, int input, int output) const {
+  os::SignalOnParentDeath(SIGKILL);
+  if (!EnterImage()) return;
+  const std::pair<int, int> places[] = {{input, 0},
+                                        {output, 1},
+                                        {output, 2},
+                                        {channel, kZygoteChannelFd},
+                                        {kZygoteLibraryFd, kZygoteOwnLibraryFd},
+                                        {kZygoteScriptFd, kZygoteOwnScriptFd},
+                                        {filters_.get(), kZygoteFiltersFd}};
+  int from[std::size(places)];
+  for (size_t i = 0; i < std::size(places); ++i) {
+    from[i] = ::fcntl(places[i].first, F_DUPFD_CLOEXEC, kSafeFd);
+    if (from[i] < 0) return;
+  }
+  for (size_t i = 0; i < std::size(places); ++i) {
+    if (::dup2(from[i], places[i].second) < 0) return;
+  }
+  // A memfd's offset is common to all who have it.
+  ::lseek(kZygoteOwnScriptFd, 0, SEEK_SET);
+  if (!os::CloseFrom(kZygoteFiltersFd + 1)) return;
+  sigset_t none;
+  ::sigemptyset(&none);
+  os::ChangeSignalMask(SIG_SETMASK, none);
+  const std::vector<char*> argv = Pointers(config_.argv());
+  const std::vector<char*> envp = Pointers(config_.env());
+  ::execve(argv[0], argv.data(), envp.data());
+}
+
+std::optional<ZygoteKeeper::Zygote> ZygoteKeeper::Start() {
+  absl::StatusOr<std::pair<os::Fd, os::Fd>> channel = os::SeqPacketPair();
+  int input[2];
+  int output[2];
+  if (!channel.ok() || ::pipe2(input, O_CLOEXEC) != 0) return std::nullopt;
+  const os::Fd input_read(input[0]);
+  // Closed here: its standard input is a pipe at its end, as that of most
+  // programs will be.
+  os::Fd input_write(input[1]);
+  if (::pipe2(output, O_CLOEXEC) != 0) return std::nullopt;
+  Zygote zygote;
+  zygote.words.reset(output[0]);
+  const os::Fd output_write(output[1]);
+  zygote.pid = os::Clone3({.flags = os::kNewMount});
+  if (zygote.pid == 0) {
+    channel->first.reset();
+    input_write.reset();
+    Become(channel->second.get(), input_read.get(), output_write.get());
+    std::fprintf(stderr, "sandglass-spawner: start of the zygote: %s\n",
+                 os::ErrorText(errno).c_str());
+    ::_exit(127);
+  }
+  if (zygote.pid < 0) return std::nullopt;
+  ::fcntl(zygote.words.get(), F_SETFL, O_NONBLOCK);
+  zygote.channel = std::move(channel->first);
+  return zygote;
+}
+
+void ZygoteKeeper::Tend() {
+  if (!NeedsOne() || os::MonotonicNanos() < retry_at_ns_) return;
+  if (std::optional<Zygote> zygote = Start()) {
+    zygotes_.push_back(*std::move(zygote));
+    return;
+  }
+  std::fprintf(stderr, "sandglass-spawner: clone of a zygote: %s\n",
+               os::ErrorText(errno).c_str());
+  retry_at_ns_ = os::MonotonicNanos() + kRetryNanos;
+}
+
+bool ZygoteKeeper::NeedsOne() const {
+  // True unless one serves that isn't worn, or is on its way up.
+  return std::none_of(zygotes_.begin(), zygotes_.end(),
+                      [&](const Zygote& zygote) {
+                        return !zygote.retired &&
+                               (!zygote.ready || config_.renew_after() == 0 ||
+                                zygote.orders < config_.renew_after());
+                      });
+}
+
+int ZygoteKeeper::WaitForTend() const {
+  return NeedsOne() ? kRetryNanos / 1'000'000 : -1;
+}
+
+bool ZygoteKeeper::Comes() const {
+  bool comes = false;
+  for (const Zygote& zygote : zygotes_) {
+    if (zygote.ready && !zygote.retired) return false;
+    comes = comes || !zygote.ready;
+  }
+  return comes;
+}
+
+bool ZygoteKeeper::Order(const FillOrder& order, absl::Span<const int> fds) {
+  Zygote* zygote = Serving();
+  if (zygote != nullptr) {
+    ++zygote->orders;
+    if (os::SendPacket(zygote->channel.get(),
+                       {reinterpret_cast<const char*>(&order), sizeof(order)},
+                       fds, os::Wait::kNo)
+            .ok()) {
+      return true;
+    }
+  }
+  errno = EAGAIN;
+  return false;
+}
+
+bool ZygoteKeeper::NoteDeath(pid_t pid) {
+  const auto found =
+      std::find_if(zygotes_.begin(), zygotes_.end(),
+                   [&](const Zygote& zygote) { return zygote.pid == pid; });
+  if (found == zygotes_.end()) return false;
+  PassWords(*found);
+  if (!found->retired) {
+    std::fputs("sandglass-spawner: the zygote died\n", stderr);
+    retry_after_ns_ =
+        found->orders > 0
+            ? 0
+            : std::clamp(2 * retry_after_ns_, kRetryNanos, kMostRetryNanos);
+    retry_at_ns_ = os::MonotonicNanos() + retry_after_ns_;
+  }
+  zygotes_.erase(found);
+  return true;
+}
+
+void ZygoteKeeper::AddPolls(std::vector<struct pollfd>& polls) const {
+  for (const Zygote& zygote : zygotes_) {
+    polls.push_back({zygote.channel.get(), POLLIN, 0});
+    polls.push_back({zygote.words.get(), POLLIN, 0});
+  }
+}
+
+std::vector<FillReply> ZygoteKeeper::TakeReplies() {
+  std::vector<FillReply> replies;
+  for (Zygote& zygote : zygotes_) {
+    PassWords(zygote);
+    for (;;) {
+      const absl::StatusOr<os::Packet> packet =
+          os::ReceivePacket(zygote.channel.get(), os::Wait::kNo);
+      if (!packet.ok() || packet->data.size() != sizeof(FillReply)) break;
+      FillReply reply;
+      packet->data.copy(reinterpret_cast<char*>(&reply), sizeof(reply));
+      if (reply.serial == 0) {
+        zygote.ready = true;
+      } else {
+        replies.push_back(reply);
+      }
+    }
+  }
+  RetireAllButNewest();
+  return replies;
+}
+
+void ZygoteKeeper::RetireAllButNewest() {
+  const Zygote* newest = Serving();
+  for (Zygote& zygote : zygotes_) {
+    if (&zygote == newest || !zygote.ready || zygote.retired) continue;
+    // It ends when it has served what it was sent; its runners live on.
+    zygote.retired = true;
+    ::shutdown(zygote.channel.get(), SHUT_WR);
+  }
+}
+
+ZygoteKeeper::Zygote* ZygoteKeeper::Serving() {
+  const auto found = std::find_if(
+      zygotes_.rbegin(), zygotes_.rend(),
+      [](const Zygote& zygote) { return zygote.ready && !zygote.retired; });
+  return found == zygotes_.rend() ? nullptr : &*found;
+}
+
+void ZygoteKeeper::PassWords(Zygote& zygote) {
+  char text[4096];
+  for (ssize_t size;
+       (size = ::read(zygote.words.get(), text, sizeof(text))) > 0;) {
+    zygote.line.append(text, static_cast<size_t>(size));
+    for (size_t end; (end = zygote.line.find('\n')) != std::string::npos ||
+                     zygote.line.size() > sizeof(text);) {
+      std::fprintf(stderr, "sandglass-spawner: zygote: %s\n",
+                   zygote.line.substr(0, end).c_str());
+      zygote.line.erase(0, end == std::string::npos ? end : end + 1);
+    }
+  }
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,71 @@
+#ifndef SANDGLASS_SANDBOX_SPAWNER_ZYGOTE_KEEPER_H_
+#define SANDGLASS_SANDBOX_SPAWNER_ZYGOTE_KEEPER_H_
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/jailed/runner_protocol.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// Keeps a yard's zygote alive: starts it, starts another when it died or has
+// forked enough, and takes its words to the log. The spawner polls for it.
+// Single-threaded.
+class ZygoteKeeper {
+ public:
+  explicit ZygoteKeeper(const internal::SpawnerConfig& config);
+
+  // Starts what is missing. Call often; does nothing while all is well.
+  void Tend();
+  // Orders a runner; `fds` as FillOrder wants them. False with errno when no
+  // zygote can take it now: EAGAIN while one is on its way up.
+  bool Order(const FillOrder& order, absl::Span<const int> fds);
+  // True while none can take orders but one is on its way up.
+  bool Comes() const;
+  // True when this was a zygote; the next Tend starts another.
+  bool NoteDeath(pid_t pid);
+
+  // Adds what to wait for; TakeReplies after any of it was ready.
+  void AddPolls(std::vector<struct pollfd>& polls) const;
+  std::vector<FillReply> TakeReplies();
+  // Milliseconds until Tend may have something to do; -1: never.
+  int WaitForTend() const;
+
+ private:
+  struct Zygote {
+    pid_t pid = -1;
+    os::Fd channel;
+    os::Fd words;      // what it prints
+    std::string line;  // of that, what has no end yet
+    bool ready = false;
+    // Serves no more, but its replies and words are still taken.
+    bool retired = false;
+    uint32_t orders = 0;
+  };
+  // In the child; returns only on failure, with errno.
+  void Become(int channel, int input, int output) const;
+  std::optional<Zygote> Start();
+  bool NeedsOne() const;
+  // The one that gets orders, or nullptr.
+  Zygote* Serving();
+  void RetireAllButNewest();
+  static void PassWords(Zygote& zygote);
+
+  const internal::Zygote& config_;
+  os::Fd filters_;
+  std::vector<Zygote> zygotes_;  // the oldest first
+  int64_t retry_at_ns_ = 0;
+  int64_t retry_after_ns_ = 0;  // grows while zygotes die before they serve
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_SPAWNER_ZYGOTE_KEEPER_H_
