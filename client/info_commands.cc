@@ -82,6 +82,19 @@ std::string StateOf(const v1::LanguageInfo& language) {
                       language.preparing() ? " (still being prepared)" : "");
 }
 
+std::string PoolText(const v1::GetServerInfoResponse& info) {
+  Rows rows = {{"KIND", "PROFILE", "MEMORY", "READY", "WANTED", "HITS",
+                "MISSES", "FILL TAKES"}};
+  for (const v1::PoolKind& kind : info.pool()) {
+    rows.push_back({kind.kind(), kind.profile(),
+                    FormatByteSize(kind.memory_bytes()),
+                    absl::StrCat(kind.idle()), absl::StrCat(kind.target()),
+                    absl::StrCat(kind.hits()), absl::StrCat(kind.misses()),
+                    FormatTimeSpan(FromProto(kind.mean_fill()))});
+  }
+  return TextTable(rows, "  ");
+}
+
 // Fetches the daemon's info and prints it in one of two ways.
 int ShowInfo(const std::string& address, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
@@ -123,7 +136,11 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
   for (const v1::LanguageInfo& language : info.languages()) {
     languages.push_back({language.id(), StateOf(language)});
   }
-  absl::StrAppend(&text, TextTable(languages, "  "), "\nProfiles\n");
+  absl::StrAppend(&text, TextTable(languages, "  "));
+  if (info.pool_size() > 0) {
+    absl::StrAppend(&text, "\nJails that wait for runs\n", PoolText(info));
+  }
+  absl::StrAppend(&text, "\nProfiles\n");
 
   Rows profiles;
   for (const v1::ProfileInfo& profile : info.profiles()) {

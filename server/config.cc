@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
 constexpr char kInstalledSpawner[] = "/usr/libexec/sandglass/sandglass-spawner";
 constexpr char kSocketName[] = "sandglass.sock";
-constexpr uint64_t kMaxPoolFloor = 1000;
+constexpr uint64_t kMaxPool = 1000;
 constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 // Below: the system's and people's accounts. Above: no room for the slices.
@@ -151,11 +151,23 @@ void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options) {
                        options.memory_budget_bytes);
 }
 
-void ReadPool(policy::JsonObject& root, Config& config) {
+void ReadPool(policy::JsonObject& root, PoolOptions& options) {
   std::optional<policy::JsonObject> object = root.OptionalObject("pool");
   if (!object.has_value()) return;
-  config.pool_floor = static_cast<uint32_t>(
-      object->Unsigned("floor", {.max = kMaxPoolFloor}, config.pool_floor));
+  const auto count = [&](const char* key, uint64_t min, uint32_t fallback) {
+    return static_cast<uint32_t>(
+        object->Unsigned(key, {.min = min, .max = kMaxPool}, fallback));
+  };
+  options.floor = count("floor", 0, options.floor);
+  options.ceiling =
+      count("ceiling", 1, std::max(options.floor, options.ceiling));
+  options.most_idle =
+      count("most_idle", 1, std::max(options.ceiling, options.most_idle));
+  options.idle_age = object->Duration(
+      "idle_age", {.min = absl::Seconds(1), .max = absl::Hours(24)},
+      options.idle_age);
+  options.memory_budget_bytes =
+      object->ByteSize("memory_budget", {}, options.memory_budget_bytes);
 }
 
 void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
@@ -209,7 +221,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadSocket(root, config);
   config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
   ReadAdmission(root, config.admission);
-  ReadPool(root, config);
+  ReadPool(root, config.pool);
   ReadRetention(root, config.retention);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
@@ -293,7 +305,12 @@ std::string ConfigToJson(const Config& config) {
         {"max_queued_per_caller", config.admission.max_queued_per_caller},
         {"queue_timeout", absl::FormatDuration(config.admission.queue_timeout)},
         {"memory_budget", config.admission.memory_budget_bytes}}},
-      {"pool", {{"floor", config.pool_floor}}},
+      {"pool",
+       {{"floor", config.pool.floor},
+        {"ceiling", config.pool.ceiling},
+        {"most_idle", config.pool.most_idle},
+        {"idle_age", absl::FormatDuration(config.pool.idle_age)},
+        {"memory_budget", config.pool.memory_budget_bytes}}},
       {"retention",
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},

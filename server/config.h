@@ -13,6 +13,7 @@
 #include "server/admission.h"
 #include "server/listen_address.h"
 #include "server/log.h"
+#include "server/pool_targets.h"
 #include "server/run_registry.h"
 
 namespace sandglass::server {
@@ -43,7 +44,7 @@ struct Config {
   std::string socket_group;   // name or number; empty: the user's group
   std::string cgroup_parent;  // empty: chosen by the host's layout
   AdmissionOptions admission;
-  uint32_t pool_floor = 4;  // jails kept ready
+  PoolOptions pool = {.floor = 4};
   RetentionOptions retention;
   absl::Duration drain_timeout = absl::Seconds(30);
   uint64_t max_message_bytes = uint64_t{16} << 20;

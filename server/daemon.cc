@@ -22,7 +22,9 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
 #include "server/identity.h"
+#include "server/languages.h"
 #include "server/log.h"
+#include "server/make_job.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
 #include "server/serving.h"
@@ -33,11 +35,16 @@
 namespace sandglass::server {
 namespace {
 
+// Raised by the spawner for runs that the pool has nothing for.
+constexpr uint32_t kSpareJails = 2;
+// What siblings share, hash seed and addresses, is new after so many.
+constexpr uint32_t kRunnersOfAZygote = 1000;
+
 // Jails whose program has ended but whose teardown is under way take a slot.
 uint32_t MaxJails(const Config& config) {
-  // Twice, for those on their way out; and the ones that nobody has yet.
-  return std::min(4096u,
-                  2 * config.admission.max_running + 8 + config.pool_floor);
+  // Twice, for those on their way out; the idle ones; and the spawner's spares.
+  const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
+  return std::min(4096u, 2 * config.admission.max_running + 8 + idle);
 }
 
 absl::Status RequireRoot() {
@@ -69,6 +76,12 @@ void RaiseOpenFiles() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Beside the spawner, where both are built and where both are installed.
+std::string ZygoteLibrary(const std::string& spawner) {
+  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
+      .string();
+}
+
 // What the flags and files alone decide.
 struct Settings {
   Config config;
@@ -76,8 +89,26 @@ struct Settings {
   Identity identity;
   gid_t socket_group;
   sandbox::UidSlice uids;
+  std::vector<sandbox::ZygoteOptions> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };
+
+// One for each kind of the languages that are installed; none without a pool.
+std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
+                                                const PolicySet& policy) {
+  std::vector<sandbox::ZygoteOptions> zygotes;
+  if (config.pool.floor == 0) return zygotes;
+  for (const policy::Language& language : policy.languages().languages()) {
+    if (!language.zygote || !CheckInstalled(language).ok()) continue;
+    for (const policy::ZygoteKind& kind : language.zygote->kinds) {
+      sandbox::ZygoteOptions zygote = MakeZygote(language, kind);
+      zygote.spare_jails = 1;
+      zygote.renew_after = kRunnersOfAZygote;
+      zygotes.push_back(std::move(zygote));
+    }
+  }
+  return zygotes;
+}
 
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
@@ -90,8 +121,10 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   const absl::StatusOr<std::string> gid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/gid_map");
   if (!gid_map.ok()) return gid_map.status();
+  std::vector<sandbox::ZygoteOptions> zygotes = MakeZygotes(*config, *policy);
+  const auto yards = static_cast<uint32_t>(1 + zygotes.size());
   const absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, sandbox::UidsFor(MaxJails(*config)), *uid_map,
+      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)), *uid_map,
       *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
@@ -114,6 +147,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
                   *identity,
                   *group,
                   *uids,
+                  std::move(zygotes),
                   !sandbox::MapsEveryId(*uid_map)};
 }
 
@@ -213,9 +247,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .server_uid = settings->identity.uid,
            .server_gid = settings->identity.gid,
            .max_jails = MaxJails(config),
-           .spare_jails = config.pool_floor,
+           .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
-           .templates = settings->policy.templates()},
+           .templates = settings->policy.templates(),
+           .zygotes = settings->zygotes,
+           .zygote_library_path = ZygoteLibrary(config.spawner)},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 
@@ -241,10 +277,15 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       return Fail(bound, 1);
     }
   }
+  std::vector<std::string> kinds;
+  for (const sandbox::ZygoteOptions& zygote : settings->zygotes) {
+    kinds.push_back(zygote.kind);
+  }
   return Serve({.config = std::move(settings->config),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),
                 .sandbox = *std::move(sandbox),
+                .zygotes = std::move(kinds),
                 .prepared = std::move(prepared),
                 .unix_listener = std::move(listener)});
 }

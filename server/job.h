@@ -46,6 +46,10 @@ struct Job {
   std::string code;
   std::optional<CompileJob> compile;  // comes first
   std::vector<std::string> argv;      // argv[0] is the absolute executable
+  // The zygote whose runner can run it as well; empty: there is none.
+  std::string zygote;
+  std::vector<std::string>
+      runner_argv;  // for it: the program and its arguments
   std::vector<std::pair<std::string, std::string>> env;
   struct File {
     std::string path;  // relative to /workspace, already validated
@@ -126,6 +130,7 @@ struct Timings {
   absl::Duration drain;
   absl::Duration stage_out;
   bool warm = false;
+  std::string kind;  // of the jail
   std::vector<StepTime> setup_steps;
 };
 

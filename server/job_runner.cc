@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
+#include "server/acquire_jail.h"
 #include "server/collect_files.h"
 #include "server/output_buffer.h"
 
@@ -24,6 +25,7 @@ using sandbox::Jail;
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
+constexpr absl::Duration kRunnerEndTimeout = absl::Seconds(2);
 constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
@@ -45,9 +47,9 @@ Instant After(Instant from, absl::Duration duration) {
 
 class Run {
  public:
-  Run(sandbox::Sandbox& sandbox, const Job& job, CancelToken& cancel,
-      JobObserver* observer)
-      : sandbox_(sandbox),
+  Run(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
+      CancelToken& cancel, JobObserver* observer)
+      : source_(sandbox, pool, job),
         job_(job),
         cancel_(cancel),
         observer_(observer),
@@ -79,34 +81,14 @@ class Run {
 
   absl::Status Acquire() {
     gone_ = false;
-    absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
-        job_.template_name, job_.limits, absl::Now() + kSetupTimeout);
+    absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
+    if (jail_->is_ready()) TakeStreams();
     // Sent before the jail is ready: init takes it up without a round trip.
-    const absl::Status sent = jail_->StartProgram(MakeProgram());
+    const absl::Status sent = jail_->StartProgram(ToProgram(job_, *jail_));
     gone_ = absl::IsUnavailable(sent);
     return gone_ ? absl::OkStatus() : sent;
-  }
-
-  sandbox::ProgramSpec MakeProgram() const {
-    sandbox::ProgramSpec program;
-    program.argv = job_.argv;
-    for (const auto& [name, value] : job_.env) {
-      program.env.push_back(absl::StrCat(name, "=", value));
-    }
-    if (!job_.source_file.empty()) {
-      program.files.push_back({job_.source_file, job_.code, 0644});
-    }
-    for (const Job::File& file : job_.files) {
-      program.files.push_back(
-          {file.path, file.content, file.executable ? 0755u : 0644u});
-    }
-    program.with_stdin = !job_.stdin_data.empty();
-    program.open_files = job_.limits.open_files;
-    program.file_size_bytes = job_.limits.file_size_bytes;
-    program.cpu_time = job_.limits.cpu_time;
-    return program;
   }
 
   absl::Status AwaitStart() {
@@ -115,9 +97,10 @@ class Run {
       if (cancel_.reason().has_value()) {
         return absl::CancelledError("cancelled before the program started");
       }
-      struct pollfd fds[2] = {{jail_->control_fd(), POLLIN, 0},
-                              {cancel_.fd(), POLLIN, 0}};
-      if (!Poll(fds, 2, deadline)) {
+      struct pollfd fds[3] = {{jail_->control_fd(), POLLIN, 0},
+                              {cancel_.fd(), POLLIN, 0},
+                              {jail_->runner_fd(), POLLIN, 0}};
+      if (!Poll(fds, 3, deadline)) {
         return absl::InternalError(
             absl::StrCat("the jail was not ready within ",
                          absl::FormatDuration(kSetupTimeout)));
@@ -129,7 +112,7 @@ class Run {
     // for that is the caller's; all else is ours.
     if (jail_->SawOomKill()) {
       MarkStarted(Now());
-    } else if (!jail_->made_ahead()) {
+    } else if (!source_.warm()) {
       return absl::InternalError("the jail's init died during set-up");
     }
     return absl::OkStatus();
@@ -196,13 +179,26 @@ class Run {
   // From the program's end (or its kill) to an empty group and empty pipes.
   absl::Status Drain() {
     drain_began_ = Now();
-    if (exited_ && !jail_->RunIsEmpty()) {
+    // A runner has only memory to give back, which nobody needs to wait for. If
+    // there is anything else, or files have to be at rest, its end comes first.
+    if (done_ && !NothingElseRuns()) {
+      exited_ = false;
+      const Instant deadline = After(drain_began_, kRunnerEndTimeout);
+      while (!exited_ && !gone_ && Now() < deadline) {
+        if (absl::Status status = PollOnce(deadline); !status.ok()) {
+          return status;
+        }
+      }
+      exited_ = true;
+      done_ = false;
+    }
+    if (exited_ && !done_ && !jail_->RunIsEmpty()) {
       leftover_ = jail_->ProcessCount();
       (void)jail_->KillRun();
     }
     if (gone_) (void)jail_->KillJail();
     const Instant deadline = After(drain_began_, kDeathTimeout);
-    while (!(jail_->RunIsEmpty() && (exited_ || gone_))) {
+    while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
       if (Now() >= deadline) {
         (void)jail_->KillJail();
         return absl::InternalError(
@@ -219,6 +215,10 @@ class Run {
     return absl::OkStatus();
   }
 
+  bool NothingElseRuns() const {
+    return job_.fetch.empty() && jail_->ProcessCount() <= 1;
+  }
+
   // Waits for anything and takes what came.
   absl::Status PollOnce(Instant deadline) {
     // poll(2) skips negative descriptors.
@@ -231,11 +231,12 @@ class Run {
         {oom_after_.has_value() ? -1 : jail_->oom_fd(),
          jail_->oom_poll_events(), 0},
         {ending_ || exited_ ? jail_->run_events_fd() : -1, POLLPRI, 0},
+        {done_ ? -1 : jail_->runner_fd(), POLLIN, 0},
     };
     if (gone_) fds[0].fd = -1;
     Poll(fds, std::size(fds), deadline);
     if (fds[5].revents != 0) NoticeOom();
-    if (fds[0].revents != 0) {
+    if (fds[0].revents != 0 || fds[7].revents != 0) {
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
     if (fds[1].revents != 0) ReadOutput(stdout_);
@@ -285,19 +286,21 @@ class Run {
 
   absl::Status TakeEvent(sandbox::JailEvent& event) {
     if (std::holds_alternative<sandbox::ReadyEvent>(event)) {
-      ready_ = Now();
-      stdout_.fd = std::move(jail_->stdout_fd());
-      stderr_.fd = std::move(jail_->stderr_fd());
-      // Without input the daemon's end is closed at once.
-      if (!job_.stdin_data.empty()) stdin_ = std::move(jail_->stdin_fd());
-      jail_->stdin_fd().reset();
+      TakeStreams();
     } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
       return SetupError(*failed);
     } else if (const auto* started =
                    std::get_if<sandbox::StartedEvent>(&event)) {
       MarkStarted(started->monotonic_ns);
+    } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
+      if (done_) return absl::OkStatus();
+      done_ = exited_ = true;
+      wait_status_ = done->exit_code << 8;  // as wait(2) would have it
+      end_ = std::clamp(done->monotonic_ns, start_, Now());
     } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
-      exited_ = true;
+      const bool known =
+          std::exchange(exited_, true) || wait_status_.has_value();
+      if (known) return absl::OkStatus();
       wait_status_ = exited->wait_status;
       // Init's stamp, unless it can't be true.
       end_ = std::clamp(exited->monotonic_ns, start_, Now());
@@ -306,6 +309,15 @@ class Run {
       end_ = Now();
     }
     return absl::OkStatus();
+  }
+
+  void TakeStreams() {
+    ready_ = Now();
+    stdout_.fd = std::move(jail_->stdout_fd());
+    stderr_.fd = std::move(jail_->stderr_fd());
+    // Without input the daemon's end is closed at once.
+    if (!job_.stdin_data.empty()) stdin_ = std::move(jail_->stdin_fd());
+    jail_->stdin_fd().reset();
   }
 
   static absl::Status SetupError(const sandbox::FailedEvent& failed) {
@@ -435,7 +447,8 @@ class Run {
     result_.limits = job_.limits;
     result_.start_time = start_time_;
     Timings& timings = result_.timings;
-    timings.warm = jail_->made_ahead();
+    timings.warm = source_.warm();
+    timings.kind = jail_->has_runner() ? job_.zygote : sandbox::kExecKind;
     timings.acquire = Between(began_, ready_);
     timings.stage_in = Between(ready_, start_);
     timings.run = Between(start_, end_);
@@ -450,7 +463,7 @@ class Run {
     return std::move(result_);
   }
 
-  sandbox::Sandbox& sandbox_;
+  JailSource source_;
   const Job& job_;
   CancelToken& cancel_;
   JobObserver* const observer_;
@@ -471,6 +484,7 @@ class Run {
 
   bool started_ = false;
   bool exited_ = false;
+  bool done_ = false;    // a runner said so; its process may still be ending
   bool gone_ = false;    // init is dead
   bool ending_ = false;  // a kill was sent
   std::optional<int> wait_status_;
@@ -487,9 +501,10 @@ class Run {
 
 }  // namespace
 
-absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, const Job& job,
-                                 CancelToken& cancel, JobObserver* observer) {
-  return Run(sandbox, job, cancel, observer).Execute();
+absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
+                                 const Job& job, CancelToken& cancel,
+                                 JobObserver* observer) {
+  return Run(sandbox, pool, job, cancel, observer).Execute();
 }
 
 }  // namespace sandglass::server

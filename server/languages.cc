@@ -176,7 +176,8 @@ void LanguageProbe::Probe() {
     usable_ = true;
   }
   PrepareAll(/*optional=*/true);
-  if (!cancel_.reason().has_value()) Log(LogLevel::kInfo, "languages_ready", {});
+  if (!cancel_.reason().has_value())
+    Log(LogLevel::kInfo, "languages_ready", {});
   if (!store_) return;
   std::set<std::string> in_use;
   for (const policy::Language& language : policy_.languages().languages()) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "policy/placeholders.h"
+#include "policy/zygote_kind.h"
 #include "server/run.h"
 
 namespace sandglass::server {
@@ -74,6 +75,20 @@ CompileJob MakeCompileJob(const policy::Language& language,
   return compile;
 }
 
+// What acts as an interpreter starts can't act in one that has started.
+bool NeedsFreshInterpreter(const policy::Language& language,
+                           const policy::Profile& profile,
+                           const v1::RunCodeRequest& request) {
+  return std::any_of(
+      language.start_env.begin(), language.start_env.end(),
+      [&](const std::string& name) {
+        return request.env().contains(name) ||
+               std::any_of(
+                   profile.env.begin(), profile.env.end(),
+                   [&](const auto& pair) { return pair.first == name; });
+      });
+}
+
 }  // namespace
 
 Job MakeJob(const policy::Language& language, const policy::Profile& profile,
@@ -102,6 +117,14 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   Overlay(wished, job.env);
   job.argv = policy::ExpandCommand(language.run, values);
   job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
+  const policy::ZygoteKind* kind =
+      policy::ChooseZygoteKind(language, request.code());
+  if (kind != nullptr && !NeedsFreshInterpreter(language, profile, request)) {
+    job.zygote = policy::ZygoteName(language, *kind);
+    job.runner_argv = {language.source_file};
+    job.runner_argv.insert(job.runner_argv.end(), request.args().begin(),
+                           request.args().end());
+  }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
@@ -116,6 +139,27 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
     if (brought.count(name) == 0) job.files.push_back({name, content, false});
   }
   return job;
+}
+
+sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
+                                  const policy::ZygoteKind& kind) {
+  sandbox::ZygoteOptions zygote;
+  zygote.kind = policy::ZygoteName(language, kind);
+  zygote.argv = language.zygote->command;
+  zygote.argv.emplace_back(sandbox::kZygoteScript);
+  zygote.argv.insert(zygote.argv.end(), kind.preload.begin(),
+                     kind.preload.end());
+  // What acts at an interpreter's start, as every run would set it; nothing
+  // secret, since each runner can read it.
+  policy::PlaceholderValues values;
+  values.limits.cpu_millis = 1000;
+  StringPairs env = {{"LANG", "C.UTF-8"}};
+  Overlay(Expanded(language.env, values), env);
+  for (const auto& [name, value] : env) {
+    zygote.env.push_back(absl::StrCat(name, "=", value));
+  }
+  zygote.script = language.zygote->script;
+  return zygote;
 }
 
 Job MakeToolJob(const policy::Language& language,

@@ -3,6 +3,7 @@
 
 #include "policy/language.h"
 #include "policy/profile.h"
+#include "sandbox/sandbox.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job.h"
 
@@ -17,6 +18,11 @@ struct PhaseLimits {
 // A job from a request that has been checked, and that is used up.
 Job MakeJob(const policy::Language& language, const policy::Profile& profile,
             const PhaseLimits& limits, v1::RunCodeRequest&& request);
+
+// The zygote of one kind of a language that has zygotes. Whoever starts it
+// decides how many jails are kept for it.
+sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
+                                  const policy::ZygoteKind& kind);
 
 // A job that runs one of a language's own commands, its version or a
 // preparation, with no user's code. `floors` raise the profile's limits.

@@ -92,6 +92,7 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   *proto.mutable_stage_out() = ToProto(timings.stage_out);
   *proto.mutable_total() = ToProto(total);
   proto.set_warm(timings.warm);
+  proto.set_kind(timings.kind);
   for (const StepTime& step : timings.setup_steps) {
     v1::StepTiming& out = *proto.add_setup_steps();
     out.set_step(step.step);

@@ -49,6 +49,21 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   info.set_network("none");
 }
 
+void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
+  kind.set_kind(state.key.kind);
+  kind.set_profile(state.key.profile);
+  kind.set_memory_bytes(state.key.limits.memory_bytes);
+  kind.set_idle(state.idle);
+  kind.set_target(state.target);
+  kind.set_hits(state.hits);
+  kind.set_misses(state.misses);
+  kind.set_filled(state.filled);
+  kind.set_fill_failures(state.fill_failures);
+  kind.set_died_idle(state.died_idle);
+  *kind.mutable_last_fill() = ToProto(state.last_fill);
+  *kind.mutable_mean_fill() = ToProto(state.mean_fill);
+}
+
 }  // namespace
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
@@ -79,6 +94,9 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   admission.set_max_queued(options.max_queued);
   admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
   admission.set_memory_budget_bytes(options.memory_budget_bytes);
+  for (const PoolKeyState& state : sources.pool()) {
+    FillPoolKind(state, *response.add_pool());
+  }
   return response;
 }
 

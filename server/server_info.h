@@ -1,12 +1,16 @@
 #ifndef SANDGLASS_SERVER_SERVER_INFO_H_
 #define SANDGLASS_SERVER_SERVER_INFO_H_
 
+#include <functional>
+#include <vector>
+
 #include "sandbox/host_probe.h"
 #include "sandglass/v1/server_info.pb.h"
 #include "server/admission.h"
 #include "server/clock.h"
 #include "server/languages.h"
 #include "server/policy_set.h"
+#include "server/pool_targets.h"
 
 namespace sandglass::server {
 
@@ -17,6 +21,7 @@ struct ServerInfoSources {
   const Admission* admission;
   sandbox::HostReport host;
   MonotonicTime started;
+  std::function<std::vector<PoolKeyState>()> pool;
 };
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);

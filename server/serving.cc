@@ -16,7 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "server/acceptor.h"
 #include "server/clock.h"
+#include "server/fill_jail.h"
 #include "server/grpc_server.h"
+#include "server/jail_pool.h"
 #include "server/job_runner.h"
 #include "server/languages.h"
 #include "server/notify.h"
@@ -38,6 +40,9 @@ constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostConnections = 1024;
+// What a jail that waits holds; docs/performance.md has the figures.
+constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
+constexpr uint64_t kRunnerJailBytes = uint64_t{3} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
@@ -70,6 +75,21 @@ absl::StatusOr<os::Fd> TakeSignals() {
   return fd;
 }
 
+// What is kept ready from the start: for the default profile and its limits
+// what every language can use, and each zygote's.
+PoolOptions PoolFor(const ServingParts& parts) {
+  PoolOptions options = parts.config.pool;
+  options.idle_bytes = [](const std::string& kind) {
+    return kind == sandbox::kExecKind ? kEmptyJailBytes : kRunnerJailBytes;
+  };
+  const policy::Profile& profile = *parts.policy.FindProfile("");
+  options.always.push_back({sandbox::kExecKind, profile.name, profile.limits});
+  for (const std::string& kind : parts.zygotes) {
+    options.always.push_back({kind, profile.name, profile.limits});
+  }
+  return options;
+}
+
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -99,6 +119,7 @@ class Serving {
   os::Fd signals_;
   os::Fd spawner_died_;
   bool stopping_ = false;
+  std::optional<JailPool> pool_;
   std::optional<LanguageProbe> languages_;
   std::optional<RunDispatcher> dispatcher_;
   ServerInfoSources info_;
@@ -125,10 +146,17 @@ absl::Status Serving::Start() {
   if (!reading.ok()) return reading;
 
   const Config& config = parts_.config;
-  const RunFunction run = [sandbox = parts_.sandbox.get()](
+  pool_.emplace(
+      PoolFor(parts_),
+      [sandbox = parts_.sandbox.get()](const JailKey& key) {
+        return FillJail(*sandbox, key);
+      },
+      [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
+  pool_->Start();
+  const RunFunction run = [sandbox = parts_.sandbox.get(), pool = &*pool_](
                               const Job& job, CancelToken& cancel,
                               JobObserver* observer) {
-    return RunJob(*sandbox, job, cancel, observer);
+    return RunJob(*sandbox, *pool, job, cancel, observer);
   };
   languages_.emplace(parts_.policy, std::move(parts_.prepared), run);
   languages_->Start();
@@ -147,7 +175,8 @@ absl::Status Serving::Start() {
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
            .host = parts_.host,
-           .started = Monotonic::now()};
+           .started = Monotonic::now(),
+           .pool = [pool = &*pool_] { return pool->State(); }};
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
@@ -250,6 +279,7 @@ int Serving::Drain() {
   }
   grpc_->Shutdown(kLastAnswersWait);
   dispatcher_->Shutdown();
+  pool_->Stop();
   parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
   Log(LogLevel::kInfo, "stopped");
   return 0;

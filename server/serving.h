@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sandbox/host_probe.h"
 #include "sandbox/os/fd.h"
@@ -19,6 +21,7 @@ struct ServingParts {
   PolicySet policy;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
+  std::vector<std::string> zygotes;  // the kinds that it was started with
   std::optional<PreparedStore> prepared;
   os::Fd unix_listener;  // empty for TCP
 };

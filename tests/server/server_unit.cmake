@@ -7,8 +7,11 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/languages_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/pool_targets_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/prepared_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
@@ -17,7 +20,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)
 target_link_libraries(server_unit_test PRIVATE
-  sandglass_server_core GTest::gmock_main)
+  sandglass_server GTest::gmock_main)
 target_compile_definitions(server_unit_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   SANDGLASSD="$<TARGET_FILE:sandglassd>")

@@ -1,0 +1,60 @@
+#include "server/acquire_jail.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace sandglass::server {
+namespace {
+
+using sandbox::Jail;
+
+constexpr absl::Duration kCreateTimeout = absl::Seconds(15);
+// Then a fresh interpreter does as well.
+constexpr int kZygoteTries = 2;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
+  if (!job_.zygote.empty() && zygote_tries_++ < kZygoteTries) {
+    const JailKey key = {job_.zygote, job_.template_name, job_.limits};
+    if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+    absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
+    if (jail.ok()) return jail;
+    zygote_tries_ = kZygoteTries;
+  }
+  const JailKey key = {sandbox::kExecKind, job_.template_name, job_.limits};
+  if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+  // Not ready yet: the program is on its way while init still prepares.
+  absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
+      key.kind, key.profile, key.limits, absl::Now() + kCreateTimeout);
+  warm_ = jail.ok() && (*jail)->made_ahead();
+  return jail;
+}
+
+std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
+  std::unique_ptr<Jail> jail = pool_.Take(key);
+  warm_ = jail != nullptr;
+  return jail;
+}
+
+sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
+  sandbox::ProgramSpec program;
+  program.argv = jail.has_runner() ? job.runner_argv : job.argv;
+  for (const auto& [name, value] : job.env) {
+    program.env.push_back(absl::StrCat(name, "=", value));
+  }
+  if (!job.source_file.empty()) {
+    program.files.push_back({job.source_file, job.code, 0644});
+  }
+  for (const Job::File& file : job.files) {
+    program.files.push_back(
+        {file.path, file.content, file.executable ? 0755u : 0644u});
+  }
+  program.with_stdin = !job.stdin_data.empty();
+  program.open_files = job.limits.open_files;
+  program.file_size_bytes = job.limits.file_size_bytes;
+  program.cpu_time = job.limits.cpu_time;
+  return program;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_SERVER_ACQUIRE_JAIL_H_
+#define SANDGLASS_SERVER_ACQUIRE_JAIL_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "sandbox/sandbox.h"
+#include "server/jail_pool.h"
+#include "server/job.h"
+
+namespace sandglass::server {
+
+// Where one job gets its jail from, best first: an idle one with a runner, a
+// new one with a runner, an idle one without, a new one. All arguments outlive
+// it.
+class JailSource {
+ public:
+  JailSource(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job)
+      : sandbox_(sandbox), pool_(pool), job_(job) {}
+
+  // The next to try. One that died as it was given out is not the last: nothing
+  // has run in it. RESOURCE_EXHAUSTED: no slot free. UNAVAILABLE: the spawner
+  // is gone. A jail without a runner may still be on its way up.
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> Next();
+
+  // Whether the latest stood before it was asked for.
+  bool warm() const { return warm_; }
+
+ private:
+  std::unique_ptr<sandbox::Jail> TakeIdle(const JailKey& key);
+
+  sandbox::Sandbox& sandbox_;
+  JailPool& pool_;
+  const Job& job_;
+  int zygote_tries_ = 0;
+  bool warm_ = false;
+};
+
+// What `jail` is to start. Its views are into the job.
+sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_ACQUIRE_JAIL_H_

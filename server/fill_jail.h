@@ -1,0 +1,20 @@
+#ifndef SANDGLASS_SERVER_FILL_JAIL_H_
+#define SANDGLASS_SERVER_FILL_JAIL_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "sandbox/sandbox.h"
+#include "server/pool_targets.h"
+
+namespace sandglass::server {
+
+// Makes a jail of this key and waits until it is ready for its run, at most 15
+// seconds. INTERNAL: a step failed; UNAVAILABLE: it died on the way, or the
+// spawner is gone; RESOURCE_EXHAUSTED: no slot is free.
+absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
+    sandbox::Sandbox& sandbox, const JailKey& key);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_FILL_JAIL_H_

@@ -1,0 +1,205 @@
+// How many jails wait, of which keys.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pool_support.h"
+#include "server/jail_pool.h"
+
+namespace sandglass::server {
+namespace {
+
+using sandbox::Jail;
+
+TEST(JailPoolStock, LearnsAKeyFromItsUseAndForgetsIt) {
+  PoolOptions options = Options();
+  options.idle_age = absl::Milliseconds(1500);
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_EQ(pool.Take(Key("python-lean")), nullptr);
+  ASSERT_TRUE(Eventually([&] { return jails.made() >= 4; }));
+  EXPECT_TRUE(Eventually([&] { return pool.State().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return jails.dropped() >= 2; }));
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  EXPECT_EQ(jails.made() - jails.dropped(), 2u);
+}
+
+TEST(JailPoolStock, GrowsWithABurstAndShrinksToTheFloor) {
+  PoolOptions options = Options();
+  options.idle_age = absl::Seconds(2);
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  StartSlowly(pool, jails, 2);
+  // Nothing is made meanwhile, so the burst is one.
+  jails.Block(true);
+  for (int i = 0; i < 6; ++i) pool.Take(Key("exec"));
+  EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 6u);
+  jails.Block(false);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 6));
+  jails.Block(true);
+  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.Take(Key("exec")), nullptr);
+  jails.Block(false);
+  EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
+  EXPECT_TRUE(Eventually([&] {
+    const auto state = StateOf(pool, Key("exec"));
+    return state.idle == 2 && state.target == 2;
+  }));
+}
+
+TEST(JailPoolStock, AMissOfAStockThatWasFullDoublesIt) {
+  PoolOptions options = Options();
+  options.calm = absl::InfiniteDuration();  // fills only below the half
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  jails.Block(true);
+  // Slower than a burst, faster than the fillers.
+  for (int i = 0; i < 3; ++i) {
+    pool.Take(Key("exec"));
+    absl::SleepFor(absl::Milliseconds(150));
+  }
+  EXPECT_EQ(StateOf(pool, Key("exec")).misses, 1u);
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
+  // Further misses say only that there was no time to fill.
+  EXPECT_EQ(pool.Take(Key("exec")), nullptr);
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
+  jails.Block(false);
+}
+
+TEST(JailPoolStock, TheNewestIsTakenAndTheOldestGoWhenThereAreTooMany) {
+  PoolOptions options = Options();
+  options.floor = 1;
+  options.fillers = 1;
+  options.idle_age = absl::Seconds(2);
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  StartSlowly(pool, jails, 1);
+  jails.Block(true);
+  for (int i = 0; i < 4; ++i) pool.Take(Key("exec"));
+  jails.Block(false);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  const auto newest = pool.Take(Key("exec"));
+  ASSERT_NE(newest, nullptr);
+  EXPECT_EQ(newest->id(), 5u);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 1));
+  const auto left = pool.Take(Key("exec"));
+  ASSERT_NE(left, nullptr);
+  EXPECT_GE(left->id(), 4u);  // the second and the third were older
+}
+
+TEST(JailPoolStock, WithoutAFloorItIsOff) {
+  PoolOptions options = Options();
+  options.floor = 0;
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_EQ(pool.Take(Key("exec")), nullptr);
+  EXPECT_TRUE(pool.State().empty());
+  const auto made = pool.Fill(Key("exec"));
+  ASSERT_TRUE(made.ok());
+  EXPECT_NE(*made, nullptr);
+  EXPECT_EQ(jails.made(), 1u);
+}
+
+TEST(JailPoolStock, ABudgetBelowTheFloorsIsFilledAndNoMore) {
+  PoolOptions options = Options();
+  options.floor = 4;
+  options.memory_budget_bytes = 5 * kMiB;
+  options.always = {Key("exec"), Key("python-lean")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  ::testing::internal::CaptureStderr();
+  pool.Start();
+  EXPECT_TRUE(Eventually([&] { return jails.made() == 5; }));
+  EXPECT_EQ(pool.Take(Key("other")), nullptr);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(jails.made(), 5u);
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 3));
+  EXPECT_TRUE(BecomesIdle(pool, Key("python-lean"), 2));
+  pool.Stop();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, ::testing::ContainsRegex(
+                       "pool_below_floor jails_wanted=8 jails_kept=5"));
+  EXPECT_EQ(log.find("pool_below_floor"), log.rfind("pool_below_floor"));
+}
+
+TEST(JailPoolStock, AKeyGetsRoomOnlyWhenAnotherHasLeftIt) {
+  PoolOptions options = Options();
+  options.floor = 1;
+  options.ceiling = 4;
+  options.memory_budget_bytes = 4 * kMiB;
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  StartSlowly(pool, jails, 1);
+  jails.Block(true);
+  std::vector<std::unique_ptr<Jail>> taken(4);
+  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Take(Key("exec"));
+  jails.Block(false);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  const uint64_t handed = StateOf(pool, Key("exec")).hits;
+  EXPECT_EQ(pool.Take(Key("python-lean")), nullptr);
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 3u);
+  EXPECT_TRUE(Eventually([&] {
+    const uint64_t made = jails.made();  // first: what is dropped only grows
+    EXPECT_LE(made - jails.dropped(), handed + 4);
+    return StateOf(pool, Key("python-lean")).idle == 1;
+  }));
+  EXPECT_EQ(jails.dropped(), 1u);
+}
+
+TEST(JailPoolStock, KeysUsedByTurnsDoNotDriveEachOtherOut) {
+  PoolOptions options = Options();
+  options.memory_budget_bytes = 5 * kMiB;
+  options.always = {Key("a"), Key("b")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("b"), 2));
+  // Each wants more than its floor, and the odd jail is the last user's.
+  std::vector<std::unique_ptr<Jail>> taken;
+  for (int i = 0; i < 50; ++i) {
+    for (const char* kind : {"a", "b"}) {
+      taken.push_back(pool.Take(Key(kind)));
+      absl::SleepFor(absl::Milliseconds(4));
+    }
+  }
+  EXPECT_EQ(jails.dropped(), 0u);
+  pool.Stop();
+}
+
+TEST(JailPoolStock, MostIdleHoldsForAllKeysTogether) {
+  PoolOptions options = Options();
+  options.most_idle = 3;
+  options.always = {Key("a"), Key("b"), Key("c")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_TRUE(Eventually([&] { return jails.made() == 3; }));
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(jails.made(), 3u);
+}
+
+TEST(JailPoolStock, ACallerWhoVariesLimitsFillsNoMoreThanABoundedStock) {
+  Jails jails;
+  JailPool pool(Options(), jails.fill(), jails.healthy());
+  pool.Start();
+  for (uint64_t i = 0; i < 3 * JailPool::kMostLearnt; ++i) {
+    EXPECT_EQ(pool.Take(Key("exec", (100 + i) * kMiB)), nullptr);
+    EXPECT_LE(pool.State().size(), JailPool::kMostLearnt + 1);
+    absl::SleepFor(absl::Milliseconds(5));  // so that some are made
+  }
+  // The last ones are those that are kept, and what is always kept.
+  EXPECT_EQ(pool.State().size(), JailPool::kMostLearnt + 1);
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  for (uint64_t i = 2 * JailPool::kMostLearnt; i < 3 * JailPool::kMostLearnt;
+       ++i) {
+    EXPECT_TRUE(BecomesIdle(pool, Key("exec", (100 + i) * kMiB), 2));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return jails.made() - jails.dropped() == 2 * (JailPool::kMostLearnt + 1);
+  }));
+}
+
+}  // namespace
+}  // namespace sandglass::server
