@@ -25,7 +25,7 @@ machine=''
 keep=no
 # Each is a part with a time of its own.
 filters=(
-  'Posture*'
+  '*Posture*'
   'LimitsTest*'
   'FoundingPrograms*:Pool*:Crash*:Hostile*:Inside*'
 )

@@ -47,6 +47,7 @@ add_executable(sandglass_e2e_test
   e2e/response_test.cc
   e2e/service_test.cc
   e2e/stream_test.cc
+  e2e/warm_test.cc
   e2e/workloads_test.cc
   security/posture_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
@@ -83,7 +84,7 @@ file(MAKE_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tests/support/rootless_daemon.sh
   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh SYMBOLIC)
 add_test(NAME e2e.Rootless COMMAND sandglass_e2e_test --gtest_brief=1
-  "--gtest_filter=FoundingPrograms*:LimitsTest*:Posture*:Hostile*:Inside*:Crash*")
+  "--gtest_filter=FoundingPrograms*:LimitsTest*:*Posture*:Hostile*:Inside*:Crash*")
 set_tests_properties(e2e.Rootless PROPERTIES
   ENVIRONMENT SANDGLASS_TEST_DAEMON=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh
   LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd)

@@ -19,7 +19,8 @@ class Pool : public OwnDaemonTest {
  protected:
   void Start(int floor) {
     ASSERT_NO_FATAL_FAILURE(StartDaemon(
-        {.config = absl::StrCat(R"({"pool": {"floor": )", floor, "}}")}));
+        {.config = absl::StrCat(R"({"pool": {"idle_age": "1s", "floor": )",
+                                floor, "}}")}));
   }
 
   std::vector<Process> Inits() {
@@ -30,7 +31,14 @@ class Pool : public OwnDaemonTest {
     return inits;
   }
 
-  ::testing::AssertionResult Waiting(size_t count) {
+  // Each of two yards has `floor` jails; their spawners have two spares for
+  // programs, and one for runners.
+  static size_t JailsFor(size_t floor) {
+    return floor == 0 ? 0 : 2 * floor + 2 + 1;
+  }
+
+  ::testing::AssertionResult Waiting(size_t floor) {
+    const size_t count = JailsFor(floor);
     if (WaitUntil([&] { return Inits().size() == count; }, kSettle)) {
       return ::testing::AssertionSuccess();
     }
@@ -66,7 +74,7 @@ TEST_F(Pool, JailsWaitForRunsAndAreReplaced) {
   EXPECT_TRUE(WaitUntil(
       [&] {
         const std::vector<Process> now = Inits();
-        return now.size() == 3 && now != before;
+        return now.size() == JailsFor(3) && now != before;
       },
       kSettle));
   StopDaemon();

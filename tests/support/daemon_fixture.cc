@@ -10,26 +10,29 @@ namespace {
 
 constexpr absl::Duration kSettleTimeout = absl::Seconds(10);
 
-// What tests' daemons keep ready unless they say otherwise: the default of
-// pool.floor, and one that is being made.
-constexpr size_t kMostSpares = 4 + 1;
+// What tests' daemons keep ready unless they say otherwise: in each of two
+// yards four jails, one or two that are being made, and the spawner's spares.
+constexpr size_t kMostIdleJails = 2 * (4 + 2 + 2);
 
 // What no idle daemon has: processes that were not there before the test, but
-// for the inits of jails that wait for their runs.
+// for those of jails that wait for their runs.
 std::vector<Process> Strays(const Daemon& daemon,
                             const std::vector<Process>& before) {
   std::vector<Process> strays;
-  std::vector<Process> inits;
+  std::vector<Process> idle;
+  size_t inits = 0;
   for (const Process& process : daemon.Processes()) {
-    if (NameOf(process.pid) == "sandglass-init") {
-      inits.push_back(process);
+    const std::string name = NameOf(process.pid);
+    if (name == "sandglass-init" || name == "sandglass-idle") {
+      idle.push_back(process);
+      if (name == "sandglass-init") ++inits;
     } else if (std::find(before.begin(), before.end(), process) ==
                before.end()) {
       strays.push_back(process);
     }
   }
-  if (inits.size() > kMostSpares) {
-    strays.insert(strays.end(), inits.begin(), inits.end());
+  if (inits > kMostIdleJails) {
+    strays.insert(strays.end(), idle.begin(), idle.end());
   }
   return strays;
 }
