@@ -65,7 +65,8 @@ Contender OursWithoutPool(DaemonClient& client) {
 
 Contender Ours(DaemonClient& client, NamedSamples& phases,
                NamedSamples& steps) {
-  return {.name = kSandglass, .run = [&]() -> absl::StatusOr<absl::Duration> {
+  return {.name = kSandglassWarm,
+          .run = [&]() -> absl::StatusOr<absl::Duration> {
             const absl::StatusOr<RunSample> sample = client.TimePrint();
             if (!sample.ok()) return sample.status();
             phases.Add(sample->phases);

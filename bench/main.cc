@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
       "sandglass-bench");
   app.require_subcommand(1);
   CLI::App* print = app.add_subcommand(
-      "jails", "print(1) in a fresh Python, bare and in other jails too");
+      "jails", "print(1) in Python, bare and in other jails too");
   print
       ->add_option("--cold-address", jails.cold_address,
                    "A daemon with a pool.floor of 0")

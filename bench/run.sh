@@ -1,6 +1,6 @@
 #!/bin/bash
-# Times a cold Python run through the daemon against bare python3, bubblewrap,
-# crun and runc, and says whether Sandglass keeps its promises of speed. By
+# Times Python runs through the daemon, with the interpreter waiting in its jail
+# and without, against bare python3, bubblewrap, crun and runc, and says whether Sandglass keeps its promises of speed. By
 # hand, on an otherwise idle machine; no part of the tests.
 #
 #   sudo ./bench/run.sh [--languages] [-n N] [--quick] [--json FILE] [--gap MS]
@@ -16,8 +16,8 @@
 #   --bin DIR    measure the programs in DIR instead of building build/bin
 #
 # The table goes to stdout as Markdown, all else to stderr. Exit code: 0 when
-# Sandglass is no slower than bubblewrap (with --languages: meets the bar of each
-# language), 1 when it isn't or a contender is missing, 2 when nothing was
+# Sandglass meets its bars (warm against bare, cold against bubblewrap; with
+# --languages that of each language), 1 when it isn't or a contender is missing, 2 when nothing was
 # measured.
 set -euo pipefail
 source "$(dirname "$0")/../deploy/common.sh"

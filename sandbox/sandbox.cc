@@ -167,12 +167,13 @@ class Sandbox::Port {
 
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
-      absl::Time deadline) {
+      absl::Time deadline, FillFor fill_for) {
     internal::SpawnerRequest request;
     internal::CreateJail* create = request.mutable_create();
     create->set_template_name(template_name);
     *create->mutable_slots() = ToSlots(limits);
     create->set_with_runner(has_zygote_);
+    create->set_in_haste(has_zygote_ && fill_for == FillFor::kRun);
     const absl::MutexLock lock(&mutex_);
     if (!broken_.ok()) return Unavailable();
     if (live_.size() >= max_jails_) return NoSlot();
@@ -429,12 +430,12 @@ absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {
 
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
     const std::string& kind, const std::string& template_name,
-    const policy::Limits& limits, absl::Time deadline) {
+    const policy::Limits& limits, absl::Time deadline, FillFor fill_for) {
   const auto port = ports_.find(kind);
   if (port == ports_.end()) {
     return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
   }
-  return port->second->CreateJail(template_name, limits, deadline);
+  return port->second->CreateJail(template_name, limits, deadline, fill_for);
 }
 
 uint32_t Sandbox::live_jails() const {

@@ -29,6 +29,10 @@ struct JailTemplate {
   policy::BpfProgram seccomp;
 };
 
+// What a jail with a runner is made for: to wait for a run, or for one that
+// waits and would only be delayed by a rehearsal.
+enum class FillFor { kStock, kRun };
+
 // The yard in which programs are started by execve(2).
 inline constexpr char kExecKind[] = "exec";
 
@@ -98,7 +102,8 @@ class Sandbox {
   // such kind.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
-      const policy::Limits& limits, absl::Time deadline);
+      const policy::Limits& limits, absl::Time deadline,
+      FillFor fill_for = FillFor::kStock);
 
   // Jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;

@@ -1,7 +1,10 @@
 #include "server/acquire_jail.h"
 
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "sandbox/os/status.h"
 
 namespace sandglass::server {
 namespace {
@@ -35,6 +38,20 @@ std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
   std::unique_ptr<Jail> jail = pool_.Take(key);
   warm_ = jail != nullptr;
   return jail;
+}
+
+absl::Status SetupError(const sandbox::FailedEvent& failed) {
+  const std::string text =
+      absl::StrCat("jail set-up failed at ",
+                   sandbox::SetupStepName(static_cast<int>(failed.step)), ": ",
+                   os::ErrorText(failed.error));
+  if (failed.step == sandbox::SetupStep::kStageFiles &&
+      failed.error == ENOSPC) {
+    return absl::InvalidArgumentError(
+        "the files do not fit into /workspace; send less or ask for more "
+        "limits.workspace_bytes and limits.max_files");
+  }
+  return absl::InternalError(text);
 }
 
 sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {

@@ -36,6 +36,10 @@ class JailSource {
   bool warm_ = false;
 };
 
+// What a run's caller is told of a step that failed: INVALID_ARGUMENT when the
+// files of the request don't fit, else INTERNAL.
+absl::Status SetupError(const sandbox::FailedEvent& failed);
+
 // What `jail` is to start. Its views are into the job.
 sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
 

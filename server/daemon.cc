@@ -76,12 +76,6 @@ void RaiseOpenFiles() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Beside the spawner, where both are built and where both are installed.
-std::string ZygoteLibrary(const std::string& spawner) {
-  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
-      .string();
-}
-
 // What the flags and files alone decide.
 struct Settings {
   Config config;
@@ -93,11 +87,23 @@ struct Settings {
   bool own_user_namespace;  // started in one that isn't the host's
 };
 
+// Beside the spawner, where both are built and where both are installed.
+std::string ZygoteLibrary(const std::string& spawner) {
+  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
+      .string();
+}
+
 // One for each kind of the languages that are installed; none without a pool.
 std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
                                                 const PolicySet& policy) {
   std::vector<sandbox::ZygoteOptions> zygotes;
   if (config.pool.floor == 0) return zygotes;
+  if (const std::string library = ZygoteLibrary(config.spawner);
+      ::access(library.c_str(), R_OK) != 0) {
+    Log(LogLevel::kWarning, "no_zygotes",
+        {{"missing", library}, {"so", "every run starts its interpreter"}});
+    return zygotes;
+  }
   for (const policy::Language& language : policy.languages().languages()) {
     if (!language.zygote || !CheckInstalled(language).ok()) continue;
     for (const policy::ZygoteKind& kind : language.zygote->kinds) {

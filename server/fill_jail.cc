@@ -2,14 +2,13 @@
 
 #include <poll.h>
 
-#include <cerrno>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "sandbox/os/status.h"
+#include "server/acquire_jail.h"
 #include "server/clock.h"
 
 namespace sandglass::server {
@@ -20,11 +19,11 @@ constexpr absl::Duration kFillTimeout = absl::Seconds(15);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
-    sandbox::Sandbox& sandbox, const JailKey& key) {
+    sandbox::Sandbox& sandbox, const JailKey& key, sandbox::FillFor fill_for) {
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(kFillTimeout);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> made = sandbox.CreateJail(
-      key.kind, key.profile, key.limits, absl::Now() + kFillTimeout);
+      key.kind, key.profile, key.limits, absl::Now() + kFillTimeout, fill_for);
   if (!made.ok()) return made;
   sandbox::Jail& jail = **made;
   while (!jail.is_ready()) {
@@ -41,10 +40,7 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
     if (!event.ok()) return event.status();
     if (!event->has_value()) continue;
     if (const auto* failed = std::get_if<sandbox::FailedEvent>(&**event)) {
-      return absl::InternalError(
-          absl::StrCat("jail set-up failed at ",
-                       sandbox::SetupStepName(static_cast<int>(failed->step)),
-                       ": ", os::ErrorText(failed->error)));
+      return SetupError(*failed);
     }
     if (std::holds_alternative<sandbox::GoneEvent>(**event)) {
       return absl::UnavailableError("the jail died during its set-up");

@@ -13,7 +13,7 @@ namespace sandglass::server {
 // seconds. INTERNAL: a step failed; UNAVAILABLE: it died on the way, or the
 // spawner is gone; RESOURCE_EXHAUSTED: no slot is free.
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
-    sandbox::Sandbox& sandbox, const JailKey& key);
+    sandbox::Sandbox& sandbox, const JailKey& key, sandbox::FillFor fill_for);
 
 }  // namespace sandglass::server
 

@@ -160,7 +160,8 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
     absl::MutexLock lock(&mutex_);
     if (callers_filling_++ == 0) held_since_ = began;
   }
-  absl::StatusOr<std::unique_ptr<Jail>> jail = MakeJail(key);
+  absl::StatusOr<std::unique_ptr<Jail>> jail =
+      MakeJail(key, sandbox::FillFor::kRun);
   FillNews news = FillNews::kNone;
   {
     absl::MutexLock lock(&mutex_);
@@ -188,8 +189,9 @@ std::vector<JailPool::KeyState> JailPool::State() const {
   return states;
 }
 
-absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(const JailKey& key) {
-  absl::StatusOr<std::unique_ptr<Jail>> jail = fill_(key);
+absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
+    const JailKey& key, sandbox::FillFor fill_for) {
+  absl::StatusOr<std::unique_ptr<Jail>> jail = fill_(key, fill_for);
   if (jail.ok() && *jail == nullptr) {
     return absl::InternalError("the fill made no jail");
   }
@@ -455,7 +457,8 @@ void JailPool::Drop(Work work) {
 
 void JailPool::FillOne(const Work& work) {
   const MonotonicTime began = Monotonic::now();
-  absl::StatusOr<std::unique_ptr<Jail>> jail = MakeJail(work.key);
+  absl::StatusOr<std::unique_ptr<Jail>> jail =
+      MakeJail(work.key, sandbox::FillFor::kStock);
   const absl::Status status = jail.status();
   FillNews news = FillNews::kNone;
   {

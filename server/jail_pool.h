@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "sandbox/jail.h"
+#include "sandbox/sandbox.h"
 #include "server/clock.h"
 #include "server/pool_targets.h"
 
@@ -26,7 +27,7 @@ namespace sandglass::server {
 // on a filler thread or on a caller's, several at once.
 using FillFunction =
     std::function<absl::StatusOr<std::unique_ptr<sandbox::Jail>>(
-        const JailKey&)>;
+        const JailKey&, sandbox::FillFor)>;
 // False when the jail died while it waited. Must not block nor call the pool.
 using HealthFunction = std::function<bool(sandbox::Jail&)>;
 
@@ -107,7 +108,8 @@ class JailPool {
   // What a fill came to, for the log.
   enum class FillNews { kNone, kFails, kWorksAgain };
 
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(const JailKey& key);
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(
+      const JailKey& key, sandbox::FillFor fill_for);
   static void LogFill(const JailKey& key, const absl::Status& status,
                       FillNews news);
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -320,20 +320,6 @@ class Run {
     jail_->stdin_fd().reset();
   }
 
-  static absl::Status SetupError(const sandbox::FailedEvent& failed) {
-    const std::string text =
-        absl::StrCat("jail set-up failed at ",
-                     sandbox::SetupStepName(static_cast<int>(failed.step)),
-                     ": ", os::ErrorText(failed.error));
-    if (failed.step == sandbox::SetupStep::kStageFiles &&
-        failed.error == ENOSPC) {
-      return absl::InvalidArgumentError(
-          "the files do not fit into /workspace; send less or ask for more "
-          "limits.workspace_bytes and limits.max_files");
-    }
-    return absl::InternalError(text);
-  }
-
   void MarkStarted(Instant when) {
     started_ = true;
     start_ = std::clamp(when, began_, Now());

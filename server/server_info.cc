@@ -94,8 +94,10 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   admission.set_max_queued(options.max_queued);
   admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
   admission.set_memory_budget_bytes(options.memory_budget_bytes);
-  for (const PoolKeyState& state : sources.pool()) {
-    FillPoolKind(state, *response.add_pool());
+  if (sources.pool) {
+    for (const PoolKeyState& state : sources.pool()) {
+      FillPoolKind(state, *response.add_pool());
+    }
   }
   return response;
 }

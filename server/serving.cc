@@ -148,8 +148,9 @@ absl::Status Serving::Start() {
   const Config& config = parts_.config;
   pool_.emplace(
       PoolFor(parts_),
-      [sandbox = parts_.sandbox.get()](const JailKey& key) {
-        return FillJail(*sandbox, key);
+      [sandbox = parts_.sandbox.get()](const JailKey& key,
+                                       sandbox::FillFor fill_for) {
+        return FillJail(*sandbox, key, fill_for);
       },
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();

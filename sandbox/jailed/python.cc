@@ -21,6 +21,7 @@ PyObject* PyObject_CallObject(PyObject* callable, PyObject* arguments);
 PyObject* PyTuple_New(ssize_t size);
 int PyTuple_SetItem(PyObject* tuple, ssize_t at, PyObject* stolen);
 PyObject* PyTuple_GetItem(PyObject* tuple, ssize_t at);
+PyObject* PyBool_FromLong(long value);
 PyObject* PyList_New(ssize_t size);
 int PyList_SetItem(PyObject* list, ssize_t at, PyObject* stolen);
 PyObject* PyBytes_FromString(const char* text);
@@ -96,7 +97,11 @@ void StartOnCleanStack() {
 // From here on nothing of the zygote's is on the interpreter's stack.
 [[noreturn]] void Run(Runner& runner, const Script& script) {
   runner.Begin(SetupStep::kRehearse);
-  if (PyObject* done = PyObject_CallObject(script.rehearse, nullptr)) {
+  PyObject* arguments = PyTuple_New(1);
+  PyTuple_SetItem(arguments, 0, PyBool_FromLong(runner.in_haste() ? 0 : 1));
+  PyObject* done = PyObject_CallObject(script.rehearse, arguments);
+  Py_DecRef(arguments);
+  if (done != nullptr) {
     Py_DecRef(done);
   } else {
     PyErr_Print();  // to the zygote's log; the program's streams come after
@@ -105,7 +110,7 @@ void StartOnCleanStack() {
 
   const RunnerProgram program = runner.TakeJob();
   runner.AnnounceStart();
-  PyObject* arguments = PyTuple_New(2);
+  arguments = PyTuple_New(2);
   PyTuple_SetItem(arguments, 0, ToList(program.arguments));
   PyTuple_SetItem(arguments, 1, ToList(program.environment));
   PyObject* prepared = PyObject_CallObject(script.prepare, arguments);

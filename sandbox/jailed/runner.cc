@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,7 +152,7 @@ void Runner::EnterJail() {
   clock_.Begin(SetupStep::kSeccomp);
   if (!os::InstallSeccompFilter(jail_.filter)) Fail();
   // A change of ids made /proc/self root's.
-  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  os::SetDumpable();
   pid_ = ::getpid();
   clock_.End();
 }
@@ -173,7 +172,7 @@ void Runner::AnnounceReady() {
     fd->reset();
   }
   // Until its program comes ps(1) tells it from one.
-  ::prctl(PR_GET_NAME, name_, 0, 0, 0);
+  os::GetProcessName(name_);
   os::SetProcessName("sandglass-idle");
   clock_.End();
   struct {

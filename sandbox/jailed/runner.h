@@ -38,6 +38,7 @@ class Runner {
     std::vector<os::Fd> v1_tasks;
     absl::Span<const sock_filter> filter;
     int landlock_abi = 0;
+    bool in_haste = false;  // a run waits
   };
 
   Runner(Jail jail, StepClock clock);
@@ -46,6 +47,7 @@ class Runner {
   // to 2 stay the zygote's.
   void EnterJail();
   void Begin(SetupStep step) { clock_.Begin(step); }
+  bool in_haste() const { return jail_.in_haste; }
   // Its own standard streams; then the daemon knows that it waits.
   void AnnounceReady();
   // Blocks until the job is there, sets its limits, writes its files. The

@@ -16,6 +16,8 @@ struct FillOrder {
   uint64_t serial;  // not 0; comes back in the reply
   uint32_t template_index;
   int32_t landlock_abi;
+  uint32_t in_haste;  // 1: a run waits, so the runner doesn't rehearse
+  uint32_t reserved;
 };
 
 // ---- zygote → spawner ----

@@ -108,6 +108,7 @@ std::optional<Runner> Zygote::Fork() {
     }
     jail.filter = filters_[order_.header.template_index];
     jail.landlock_abi = order_.header.landlock_abi;
+    jail.in_haste = order_.header.in_haste != 0;
     return Runner(std::move(jail), clock);
   }
   const int error = errno;

@@ -134,6 +134,10 @@ bool UseTitle(const char* title, size_t size) {
   return ::prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
+bool GetProcessName(char (&name)[16]) {
+  return ::prctl(PR_GET_NAME, name, 0, 0, 0) == 0;
+}
+
 bool SetProcessName(const char* name) {
   return ::prctl(PR_SET_NAME, name, 0, 0, 0) == 0;
 }

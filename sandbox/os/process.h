@@ -81,6 +81,8 @@ bool UseTitle(const char* title, size_t size);
 // The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
 // errno.
 bool SetProcessName(const char* name);
+// Writes it to `name`, NUL included.
+bool GetProcessName(char (&name)[16]);
 
 }  // namespace sandglass::os
 

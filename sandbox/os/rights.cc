@@ -50,6 +50,8 @@ bool LockSecureBits() {
 
 bool SetNoNewPrivs() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }
 
+bool SetDumpable() { return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0; }
+
 bool SetNonDumpable() { return ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
 
 bool InstallSeccompFilter(absl::Span<const sock_filter> filter) {

@@ -33,6 +33,8 @@ bool SetNoNewPrivs();
 // No core dump; /proc/self belongs to root, and only who may trace any process
 // may trace this one. An exec undoes it.
 bool SetNonDumpable();
+// Takes that back.
+bool SetDumpable();
 
 // Adds a seccomp filter, for good. EINVAL: the kernel's verifier refuses it.
 // Preconditions: no_new_privs; at most BPF_MAXINSNS (4096) instructions.

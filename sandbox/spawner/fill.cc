@@ -1,4 +1,4 @@
-// The part of the spawner that has to do with runners.
+// The part of the spawner that gives jails out, with runners and without.
 #include <signal.h>
 
 #include <cerrno>
@@ -9,6 +9,20 @@
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
+
+absl::Status Spawner::AnswerCreate(pid_t init, bool given,
+                                   const internal::SpawnerEvent& event,
+                                   const std::vector<int>& fds) {
+  absl::Status sent = Send(event, fds);
+  // The daemon has its copies now, and the spawner needs only the name.
+  if (given) {
+    LiveJail& jail = live_.at(init);
+    jail.cgroup.CloseAll();
+    jail.pidfd.reset();
+    jail.control.reset();
+  }
+  return sent;
+}
 
 absl::Status Spawner::ServeWaiting() {
   while (!waiting_.empty()) {
@@ -26,7 +40,7 @@ absl::Status Spawner::ServeWaiting() {
       const auto index =
           static_cast<uint32_t>(FindTemplate(request.template_name()));
       given = HandOut(init, request, index, clock, *reply, fds) &&
-              OrderRunner(init, index, *reply, fds, socket);
+              OrderRunner(init, request, index, *reply, fds, socket);
       if (!given) {
         os::PidfdSendSignal(live_.at(init).pidfd, SIGKILL);
         reply->Clear();
@@ -57,14 +71,16 @@ absl::Status Spawner::ServeWaiting() {
   return absl::OkStatus();
 }
 
-bool Spawner::OrderRunner(pid_t init, uint32_t template_index,
-                          internal::JailCreated& reply, std::vector<int>& fds,
-                          os::Fd& socket) {
+bool Spawner::OrderRunner(pid_t init, const internal::CreateJail& request,
+                          uint32_t template_index, internal::JailCreated& reply,
+                          std::vector<int>& fds, os::Fd& socket) {
   LiveJail& jail = live_.at(init);
   absl::StatusOr<std::pair<os::Fd, os::Fd>> pair = os::SeqPacketPair();
   if (!pair.ok()) return false;
-  const FillOrder order = {static_cast<uint64_t>(init), template_index,
-                           config_.landlock_abi()};
+  const FillOrder order = {.serial = static_cast<uint64_t>(init),
+                           .template_index = template_index,
+                           .landlock_abi = config_.landlock_abi(),
+                           .in_haste = request.in_haste() ? 1u : 0u};
   std::vector<int> given = {jail.pidfd.get(), jail.cgroup.run().get(),
                             pair->second.get()};
   for (const int tasks : jail.cgroup.V1Tasks()) given.push_back(tasks);

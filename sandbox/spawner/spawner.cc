@@ -186,20 +186,6 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   return AnswerCreate(init, given, event, fds);
 }
 
-absl::Status Spawner::AnswerCreate(pid_t init, bool given,
-                                   const internal::SpawnerEvent& event,
-                                   const std::vector<int>& fds) {
-  absl::Status sent = Send(event, fds);
-  // The daemon has its copies now, and the spawner needs only the name.
-  if (given) {
-    LiveJail& jail = live_.at(init);
-    jail.cgroup.CloseAll();
-    jail.pidfd.reset();
-    jail.control.reset();
-  }
-  return sent;
-}
-
 pid_t Spawner::TakeSpare() {
   while (!spares_.empty()) {
     const pid_t init = spares_.front();

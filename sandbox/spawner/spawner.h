@@ -70,9 +70,9 @@ class Spawner {
   absl::Status ServeWaiting();
   // Has the zygote put a runner into a jail that was just handed out; the
   // daemon's end of the runner's socket goes into the reply.
-  bool OrderRunner(pid_t init, uint32_t template_index,
-                   internal::JailCreated& reply, std::vector<int>& fds,
-                   os::Fd& socket);
+  bool OrderRunner(pid_t init, const internal::CreateJail& request,
+                   uint32_t template_index, internal::JailCreated& reply,
+                   std::vector<int>& fds, os::Fd& socket);
   void TakeFillReplies();
   void TellExit(pid_t init, int wait_status);
   absl::Status AnswerCreate(pid_t init, bool given,

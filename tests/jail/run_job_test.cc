@@ -77,7 +77,8 @@ Job Bash(std::string code) {
 JailPool& NoPool() {
   static auto& pool = *new JailPool(
       {.floor = 0},
-      [](const JailKey&) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
+      [](const JailKey&,
+         sandbox::FillFor) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
         return absl::UnimplementedError("there is no zygote");
       },
       [](sandbox::Jail&) { return true; });

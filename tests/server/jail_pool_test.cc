@@ -84,7 +84,8 @@ TEST(JailPool, AFailingFillIsTriedAgain) {
 
 TEST(JailPool, AFillThatMakesNothingIsAFailure) {
   JailPool pool(
-      Options(), [](const JailKey&) { return std::unique_ptr<Jail>(); },
+      Options(),
+      [](const JailKey&, sandbox::FillFor) { return std::unique_ptr<Jail>(); },
       [](Jail&) { return true; });
   pool.Start();
   EXPECT_EQ(pool.Fill(Key("exec")).status().code(),
@@ -148,7 +149,7 @@ TEST(JailPool, ACallerWhoseFillHangsDoesNotStopRefillForGood) {
   std::atomic<bool> inside{false};
   JailPool pool(
       options,
-      [&](const JailKey& key) {
+      [&](const JailKey& key, sandbox::FillFor) {
         while (key == Key("hangs") && hang) {
           inside = true;
           absl::SleepFor(absl::Milliseconds(1));

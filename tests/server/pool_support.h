@@ -38,7 +38,7 @@ class Jails {
   }
 
   FillFunction fill() {
-    return [this](const JailKey& key) { return Make(key); };
+    return [this](const JailKey& key, sandbox::FillFor) { return Make(key); };
   }
   HealthFunction healthy() {
     return [this](sandbox::Jail& jail) ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -5,7 +5,8 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_zygote_kind_test.cc)
 target_link_libraries(policy_test PRIVATE
   sandglass_policy sandglass_paths absl::strings GTest::gmock_main)
 target_compile_definitions(policy_test PRIVATE

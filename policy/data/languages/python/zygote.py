@@ -8,7 +8,7 @@ Descriptor 5 has the text of zygote_end.py, zygote_rehearsal.py and this file,
 one after the other. Descriptor 4 is the library, which has all that concerns
 the kernel. In a child it calls, with no Python frame beneath,
 
-    rehearse()                    before there is a program
+    rehearse(fully)               before there is a program
     code, module = prepare(argv, env)
     PyEval_EvalCode(code, module)
     exit_code = finish([exception] or [])
@@ -94,12 +94,17 @@ def _make_rehearsal():
             _rehearsal.append(code)
 
 
-def rehearse():
-    """Does typical things once, and leaves nothing that a program could see."""
+def rehearse(fully=True):
+    """Does typical things once, and leaves nothing that a program could see.
+
+    Not fully: a program waits already; only what must not be left from the
+    zygote is seen to.
+    """
     streams = sys.stdin, sys.stdout, sys.stderr
     try:
         # A context of its own, because decimal keeps its state in one.
-        _contextvars.Context().run(_rehearse_programs)
+        if fully:
+            _contextvars.Context().run(_rehearse_programs)
     except Exception:
         # What didn't work here is for a program to find.
         pass
@@ -116,9 +121,10 @@ def rehearse():
     _modules["__main__"] = _new_main("")
     _forget_history()
     _remember_preloaded()
-    _rehearse_end()
-    gc.collect()
-    gc.freeze()
+    if fully:
+        _rehearse_end()
+        gc.collect()
+        gc.freeze()
 
 
 def _rehearse_programs():
