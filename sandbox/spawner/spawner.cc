@@ -346,7 +346,9 @@ void Spawner::Reap() {
     }
     const auto found = live_.find(pid);
     if (found == live_.end()) {
-      if (zygote_.has_value() && !zygote_->NoteDeath(pid)) {
+      // A runner whose pid isn't told yet, or never will be.
+      if (zygote_.has_value() && !zygote_->NoteDeath(pid) &&
+          zygote_->OwesReplies()) {
         early_exits_[pid] = wait_status;
       }
       continue;

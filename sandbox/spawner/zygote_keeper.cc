@@ -161,14 +161,20 @@ bool ZygoteKeeper::Comes() const {
   return comes;
 }
 
+bool ZygoteKeeper::OwesReplies() const {
+  return std::any_of(
+      zygotes_.begin(), zygotes_.end(),
+      [](const Zygote& zygote) { return zygote.orders > zygote.replies; });
+}
+
 bool ZygoteKeeper::Order(const FillOrder& order, absl::Span<const int> fds) {
   Zygote* zygote = Serving();
   if (zygote != nullptr) {
-    ++zygote->orders;
     if (os::SendPacket(zygote->channel.get(),
                        {reinterpret_cast<const char*>(&order), sizeof(order)},
                        fds, os::Wait::kNo)
             .ok()) {
+      ++zygote->orders;
       return true;
     }
   }
@@ -214,6 +220,7 @@ std::vector<FillReply> ZygoteKeeper::TakeReplies() {
       if (reply.serial == 0) {
         zygote.ready = true;
       } else {
+        ++zygote.replies;
         replies.push_back(reply);
       }
     }

@@ -30,6 +30,8 @@ class ZygoteKeeper {
   bool Order(const FillOrder& order, absl::Span<const int> fds);
   // True while none can take orders but one is on its way up.
   bool Comes() const;
+  // True while some runner's pid is still to be told.
+  bool OwesReplies() const;
   // True when this was a zygote; the next Tend starts another.
   bool NoteDeath(pid_t pid);
 
@@ -49,6 +51,7 @@ class ZygoteKeeper {
     // Serves no more, but its replies and words are still taken.
     bool retired = false;
     uint32_t orders = 0;
+    uint32_t replies = 0;
   };
   // In the child; returns only on failure, with errno.
   void Become(int channel, int input, int output) const;
