@@ -28,8 +28,8 @@ std::optional<double> Ratio(const Row& row, const Row* to) {
 std::string RowsText(const Report& report) {
   const Row* bare = FindFigures(report, kBare);
   const Row* bubblewrap = FindFigures(report, kBubblewrap);
-  std::vector<Cells> lines = {{"print(1) in a fresh Python", "n", "p50 ms",
-                               "p90 ms", "p99 ms", "x bare", "x bubblewrap"}};
+  std::vector<Cells> lines = {{"print(1) in Python", "n", "p50 ms", "p90 ms",
+                               "p99 ms", "x bare", "x bubblewrap"}};
   std::string problems;
   for (const Row& row : report.rows) {
     if (!row.problem.empty() || row.time.n == 0) {
