@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ namespace {
 // Out of the way: the first file that a program opens is its descriptor 3.
 constexpr int kSocketFd = 255;
 constexpr int kReportFd = 254;
+constexpr long kPauseNanos = 500'000;
 
 constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
                                      os::kNewIpc | os::kNewUts |
@@ -304,6 +306,10 @@ void Runner::Finish(int exit_code) {
     event.value = exit_code & 0xff;
     event.nanoseconds = os::MonotonicNanos();
     Tell(event);
+    // Who reads that may be waiting for this processor, and the end of an
+    // address space keeps it for a millisecond.
+    const struct timespec pause = {0, kPauseNanos};
+    ::nanosleep(&pause, nullptr);
   }
   ::_exit(exit_code);
 }
