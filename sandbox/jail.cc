@@ -12,6 +12,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "sandbox/jailed/layout.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/jailed/stage.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/rights.h"
@@ -37,40 +37,6 @@ constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
 bool OfferToOom() {
   const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   return ::write(file.get(), "1000", 4) == 4;
-}
-
-bool WriteAll(int fd, const char* data, size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(fd, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    data += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-// One datagram with at most one descriptor. Its size, 0 when the peer is gone.
-size_t Receive(int socket, char* data, size_t size, os::Fd& fd) {
-  struct iovec part = {data, size};
-  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  ssize_t got;
-  do {
-    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  if (got <= 0) return 0;
-  const struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    int number;
-    std::memcpy(&number, CMSG_DATA(header), sizeof(number));
-    fd.reset(number);
-  }
-  return static_cast<size_t>(got);
 }
 
 // Takes `count` strings off the front; nullptr when they don't end in time.
@@ -186,22 +152,14 @@ void Runner::AnnounceReady() {
     ready.steps[ready.event.step_count++] = {static_cast<int>(entry.step),
                                              entry.nanoseconds};
   }
-  struct iovec part = {&ready, sizeof(ready.event) +
-                                   ready.event.step_count * sizeof(RunnerStep)};
-  const int fds[4] = {streams_.in.daemon.get(), streams_.out.daemon.get(),
-                      streams_.err.daemon.get(), report_.daemon.get()};
-  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {};
-  struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(fds));
-  std::memcpy(CMSG_DATA(header), fds, sizeof(fds));
-  if (::sendmsg(jail_.socket.get(), &message, MSG_NOSIGNAL) < 0) ::_exit(0);
+  const absl::string_view text(
+      reinterpret_cast<const char*>(&ready),
+      sizeof(ready.event) + ready.event.step_count * sizeof(RunnerStep));
+  if (!os::SendDatagram(jail_.socket.get(), text,
+                        {streams_.in.daemon.get(), streams_.out.daemon.get(),
+                         streams_.err.daemon.get(), report_.daemon.get()})) {
+    ::_exit(0);
+  }
   // ORDER: once sent, only the daemon holds its ends, so that the program sees
   // end-of-file and EPIPE as it should.
   for (os::Fd* fd : {&streams_.in.daemon, &streams_.out.daemon,
@@ -214,11 +172,12 @@ void Runner::AnnounceReady() {
 RunnerProgram Runner::TakeJob() {
   // Pages that a small job doesn't fill are never touched.
   buffer_.reset(new char[sizeof(RunnerJob) + kMaxInlineJob]);
-  os::Fd memory;
-  const size_t size = Receive(jail_.socket.get(), buffer_.get(),
-                              sizeof(RunnerJob) + kMaxInlineJob, memory);
+  std::vector<os::Fd> memory;
+  const ssize_t size =
+      os::ReceiveDatagram(jail_.socket.get(), buffer_.get(),
+                          sizeof(RunnerJob) + kMaxInlineJob, memory);
   // Nobody's any more.
-  if (size < sizeof(RunnerJob)) ::_exit(0);
+  if (size < static_cast<ssize_t>(sizeof(RunnerJob))) ::_exit(0);
   // The last that comes or goes through it, see runner_protocol.h.
   jail_.socket.reset();
   os::SetProcessName(name_);
@@ -227,12 +186,13 @@ RunnerProgram Runner::TakeJob() {
   const char* from = buffer_.get() + sizeof(job);
   const char* end = buffer_.get() + size;
   clock_.Begin(SetupStep::kStageFiles);
-  if (memory.valid()) {
+  if (!memory.empty()) {
+    const os::Fd& file = memory.front();
     struct stat info = {};
-    if (::fstat(memory.get(), &info) != 0) Fail();
+    if (::fstat(file.get(), &info) != 0) Fail();
     const auto length = static_cast<size_t>(info.st_size);
     void* whole =
-        ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, memory.get(), 0);
+        ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (whole == MAP_FAILED) Fail();
     from = static_cast<const char*>(whole);
     end = from + length;
@@ -281,7 +241,7 @@ bool Runner::StageFiles(const char* paths, const char* end, uint32_t count) {
     }
     const os::Fd target =
         CreateStaged(workspace, name, static_cast<mode_t>(file.mode));
-    if (!target.valid() || !WriteAll(target.get(), content, file.size)) {
+    if (!target.valid() || !os::WriteAll(target.get(), {content, file.size})) {
       return false;
     }
     content += file.size;
@@ -326,10 +286,11 @@ void Runner::Fail() {
 void Runner::Tell(const RunnerEvent& event) const {
   // Nobody to tell, or a program that closed the pipe: its end is seen by
   // whoever reaps it.
+  const auto* data = reinterpret_cast<const char*>(&event);
   if (jail_.socket.valid()) {
-    (void)!::send(jail_.socket.get(), &event, sizeof(event), MSG_NOSIGNAL);
+    (void)os::SendDatagram(jail_.socket.get(), {data, sizeof(event)}, {});
   } else {
-    (void)!::write(report_.program.get(), &event, sizeof(event));
+    (void)os::WriteAll(report_.program.get(), {data, sizeof(event)});
   }
 }
 

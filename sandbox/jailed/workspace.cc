@@ -16,6 +16,7 @@
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/stage.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/open_beneath.h"
 
 namespace sandglass::sandbox {

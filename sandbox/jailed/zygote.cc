@@ -1,7 +1,6 @@
 #include "sandbox/jailed/zygote.h"
 
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,15 +8,15 @@
 #include <cstring>
 #include <utility>
 
+#include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-// pidfd of init, v2 group, socket, and at most three tasks files.
+// The pidfd of init, the v2 group and the socket; tasks files follow.
 constexpr size_t kFewestFds = 3;
-constexpr size_t kMostFds = 6;
 
 }  // namespace
 
@@ -61,26 +60,10 @@ bool Zygote::Prepare() {
 
 bool Zygote::Next() {
   order_ = Order();
-  struct iovec part = {&order_.header, sizeof(order_.header)};
-  alignas(struct cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))];
-  struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  ssize_t got;
-  do {
-    got = ::recvmsg(kZygoteChannelFd, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  const struct cmsghdr* header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;
-  const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (size_t i = 0; i < count; ++i) {
-    int fd;
-    std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(fd), sizeof(fd));
-    order_.fds.emplace_back(fd);
-  }
-  return got == sizeof(order_.header) && count >= kFewestFds &&
+  return os::ReceiveDatagram(
+             kZygoteChannelFd, reinterpret_cast<char*>(&order_.header),
+             sizeof(order_.header), order_.fds) == sizeof(order_.header) &&
+         order_.fds.size() >= kFewestFds &&
          order_.header.template_index < filters_.size();
 }
 
@@ -100,6 +83,8 @@ std::optional<Runner> Zygote::Fork() {
                                 .thread_id = os::ThreadIdCache()});
   if (pid == 0) {
     clock.End();
+    // Who looks for zygotes is to find no runners.
+    ShowTitle({"sandglass-idle"});
     Runner::Jail jail;
     jail.init_pidfd = std::move(order_.fds[0]);
     jail.socket = std::move(order_.fds[2]);
@@ -121,7 +106,9 @@ std::optional<Runner> Zygote::Fork() {
 
 void Zygote::Reply(pid_t pid, int error) const {
   const FillReply reply = {order_.header.serial, pid, error};
-  (void)!::send(kZygoteChannelFd, &reply, sizeof(reply), MSG_NOSIGNAL);
+  (void)os::SendDatagram(kZygoteChannelFd,
+                         {reinterpret_cast<const char*>(&reply), sizeof(reply)},
+                         {});
 }
 
 }  // namespace sandglass::sandbox

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::os {
@@ -74,18 +75,6 @@ std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {
     }
   }
   return std::nullopt;
-}
-
-bool WriteAll(int fd, absl::string_view data) {
-  while (!data.empty()) {
-    const ssize_t size = ::write(fd, data.data(), data.size());
-    if (size < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    data.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
 }
 
 absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data) {

@@ -29,9 +29,6 @@ std::optional<uint64_t> ReadNumber(int directory, const char* name);
 // The value of `key` in text of "key value" lines; nullopt when absent.
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
 
-// Writes all of `data` at the current offset.
-bool WriteAll(int fd, absl::string_view data);
-
 // A sealed-size anonymous file (memfd_create(2)) with `data`, offset 0.
 absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/os/io.h"
 
 namespace sandglass::os {
 
@@ -21,7 +22,6 @@ struct Packet {
 };
 
 inline constexpr size_t kMaxPacketBytes = 256 * 1024;
-inline constexpr size_t kMaxPacketFds = 32;
 
 // A connected pair of SOCK_SEQPACKET sockets, close-on-exec, with room for a
 // packet of kMaxPacketBytes.

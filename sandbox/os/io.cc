@@ -1,0 +1,85 @@
+#include "sandbox/os/io.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace sandglass::os {
+
+bool WriteAll(int fd, absl::string_view data) {
+  while (!data.empty()) {
+    const ssize_t size = ::write(fd, data.data(), data.size());
+    if (size < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    data.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
+                  int flags) {
+  if (fds.size() > kMaxPacketFds) {
+    errno = EMSGSIZE;
+    return false;
+  }
+  struct iovec part = {const_cast<char*>(data.data()), data.size()};
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketFds)];
+  struct msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    std::memset(control, 0, sizeof(control));
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+    struct cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    std::memcpy(CMSG_DATA(header), fds.data(), sizeof(int) * fds.size());
+  }
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0;
+}
+
+ssize_t ReceiveDatagram(int socket, char* data, size_t size,
+                        std::vector<Fd>& fds, int flags) {
+  struct iovec part = {data, size};
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketFds)];
+  struct msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t got;
+  do {
+    got = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return got;
+  for (struct cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      fds.emplace_back(fd);
+    }
+  }
+  // ORDER: descriptors are owned before any return, so none leaks.
+  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    errno = EMSGSIZE;
+    return -1;
+  }
+  return got;
+}
+
+}  // namespace sandglass::os

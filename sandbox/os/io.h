@@ -1,0 +1,37 @@
+#ifndef SANDGLASS_SANDBOX_OS_IO_H_
+#define SANDGLASS_SANDBOX_OS_IO_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::os {
+
+// Reading and writing whole, without a status library: also for code that an
+// interpreter loads.
+
+inline constexpr size_t kMaxPacketFds = 32;
+
+// Writes all of `data` at the current offset. False with errno.
+bool WriteAll(int fd, absl::string_view data);
+
+// Sends one datagram with at most kMaxPacketFds descriptors. `flags` as for
+// sendmsg(2); a closed peer is EPIPE, never SIGPIPE. False with errno.
+bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
+                  int flags = 0);
+
+// Takes one datagram of at most `size` bytes; its descriptors, close-on-exec,
+// are appended to `fds`. `flags` as for recvmsg(2). The number of bytes, 0 when
+// the peer is gone, -1 with errno on failure; EMSGSIZE: bytes or descriptors
+// were cut off.
+ssize_t ReceiveDatagram(int socket, char* data, size_t size,
+                        std::vector<Fd>& fds, int flags = 0);
+
+}  // namespace sandglass::os
+
+#endif  // SANDGLASS_SANDBOX_OS_IO_H_
