@@ -428,6 +428,10 @@ absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {
   return absl::OkStatus();
 }
 
+bool Sandbox::Makes(const std::string& kind) const {
+  return ports_.find(kind) != ports_.end();
+}
+
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
     const std::string& kind, const std::string& template_name,
     const policy::Limits& limits, absl::Time deadline, FillFor fill_for) {

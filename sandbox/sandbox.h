@@ -94,6 +94,9 @@ class Sandbox {
   // is gone or broke the protocol; not on orderly destruction.
   absl::Status StartReader(std::function<void(absl::Status)> on_death);
 
+  // Whether there is a yard that makes jails of this kind.
+  bool Makes(const std::string& kind) const;
+
   // Of kExecKind: a jail that was made ahead, else one with init on its way up.
   // Of a zygote's kind: one with a runner on its way up. Set-up errors arrive
   // as a jail event.

@@ -18,7 +18,7 @@ constexpr int kZygoteTries = 2;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
-  if (!job_.zygote.empty() && zygote_tries_++ < kZygoteTries) {
+  if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = {job_.zygote, job_.template_name, job_.limits};
     if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
     absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);

@@ -151,7 +151,8 @@ void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options) {
                        options.memory_budget_bytes);
 }
 
-void ReadPool(policy::JsonObject& root, PoolOptions& options) {
+void ReadPool(policy::JsonObject& root, Config& config) {
+  PoolOptions& options = config.pool;
   std::optional<policy::JsonObject> object = root.OptionalObject("pool");
   if (!object.has_value()) return;
   const auto count = [&](const char* key, uint64_t min, uint32_t fallback) {
@@ -168,6 +169,8 @@ void ReadPool(policy::JsonObject& root, PoolOptions& options) {
       options.idle_age);
   options.memory_budget_bytes =
       object->ByteSize("memory_budget", {}, options.memory_budget_bytes);
+  config.zygote_runs = static_cast<uint32_t>(object->Unsigned(
+      "zygote_runs", {.min = 1, .max = 1'000'000}, config.zygote_runs));
 }
 
 void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
@@ -221,7 +224,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadSocket(root, config);
   config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
   ReadAdmission(root, config.admission);
-  ReadPool(root, config.pool);
+  ReadPool(root, config);
   ReadRetention(root, config.retention);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
@@ -310,7 +313,8 @@ std::string ConfigToJson(const Config& config) {
         {"ceiling", config.pool.ceiling},
         {"most_idle", config.pool.most_idle},
         {"idle_age", absl::FormatDuration(config.pool.idle_age)},
-        {"memory_budget", config.pool.memory_budget_bytes}}},
+        {"memory_budget", config.pool.memory_budget_bytes},
+        {"zygote_runs", config.zygote_runs}}},
       {"retention",
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},

@@ -45,6 +45,9 @@ struct Config {
   std::string cgroup_parent;  // empty: chosen by the host's layout
   AdmissionOptions admission;
   PoolOptions pool = {.floor = 4};
+  // Runners of one zygote; what they share, hash seed and addresses, is new
+  // after so many.
+  uint32_t zygote_runs = 1000;
   RetentionOptions retention;
   absl::Duration drain_timeout = absl::Seconds(30);
   uint64_t max_message_bytes = uint64_t{16} << 20;

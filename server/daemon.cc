@@ -37,9 +37,6 @@ namespace {
 
 // Raised by the spawner for runs that the pool has nothing for.
 constexpr uint32_t kSpareJails = 2;
-// What siblings share, hash seed and addresses, is new after so many.
-constexpr uint32_t kRunnersOfAZygote = 1000;
-
 // Jails whose program has ended but whose teardown is under way take a slot.
 uint32_t MaxJails(const Config& config) {
   // Twice, for those on their way out; the idle ones; and the spawner's spares.
@@ -109,7 +106,7 @@ std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
     for (const policy::ZygoteKind& kind : language.zygote->kinds) {
       sandbox::ZygoteOptions zygote = MakeZygote(language, kind);
       zygote.spare_jails = 1;
-      zygote.renew_after = kRunnersOfAZygote;
+      zygote.renew_after = config.zygote_runs;
       zygotes.push_back(std::move(zygote));
     }
   }

@@ -26,7 +26,8 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
 
 absl::Status Spawner::ServeWaiting() {
   while (!waiting_.empty()) {
-    if (zygote_->Comes()) return absl::OkStatus();
+    const bool serves = zygote_->Serves();
+    if (!serves && zygote_->Comes()) return absl::OkStatus();
     internal::SpawnerEvent event;
     internal::JailCreated* reply = event.mutable_created();
     reply->set_jail_id(waiting_.front().jail_id());
@@ -35,18 +36,24 @@ absl::Status Spawner::ServeWaiting() {
     os::Fd socket;
     bool given = false;
     pid_t init = -1;
-    if ((init = TakeSpare()) >= 0) {
+    if (!serves) {
+      // A fresh interpreter does as well.
+      reply->mutable_failure()->set_error(EAGAIN);
+      reply->mutable_failure()->set_step(
+          static_cast<int>(SetupStep::kForkRunner));
+    } else if ((init = TakeSpare()) >= 0) {
       const internal::CreateJail request = waiting_.front();
       const auto index =
           static_cast<uint32_t>(FindTemplate(request.template_name()));
       given = HandOut(init, request, index, clock, *reply, fds) &&
               OrderRunner(init, request, index, *reply, fds, socket);
       if (!given) {
+        const int error = errno;
         os::PidfdSendSignal(live_.at(init).pidfd, SIGKILL);
         reply->Clear();
         reply->set_jail_id(request.jail_id());
         fds.clear();
-        reply->mutable_failure()->set_error(errno);
+        reply->mutable_failure()->set_error(error);
         reply->mutable_failure()->set_step(
             static_cast<int>(SetupStep::kForkRunner));
       }

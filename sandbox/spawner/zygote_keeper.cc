@@ -28,6 +28,12 @@ namespace {
 // One that dies while it starts would die again.
 constexpr int64_t kRetryNanos = 1'000'000'000;
 constexpr int64_t kMostRetryNanos = 60 * kRetryNanos;
+// Imports take up to seconds, and whoever waits has another way meanwhile.
+constexpr int64_t kPatienceNanos = 2'000'000'000;
+// Longer than any import, and than any fork.
+constexpr int64_t kStartNanos = 60'000'000'000;
+constexpr int64_t kForkNanos = 3'000'000'000;
+constexpr int kLookMs = 500;
 // Above all numbers that a zygote gets, so that none is overwritten before it
 // is moved.
 constexpr int kSafeFd = 64;
@@ -112,7 +118,8 @@ std::optional<ZygoteKeeper::Zygote> ZygoteKeeper::Start() {
   Zygote zygote;
   zygote.words.reset(output[0]);
   const os::Fd output_write(output[1]);
-  zygote.pid = os::Clone3({.flags = os::kNewMount});
+  int pidfd = -1;
+  zygote.pid = os::Clone3({.flags = os::kNewMount, .pidfd = &pidfd});
   if (zygote.pid == 0) {
     channel->first.reset();
     input_write.reset();
@@ -122,12 +129,21 @@ std::optional<ZygoteKeeper::Zygote> ZygoteKeeper::Start() {
     ::_exit(127);
   }
   if (zygote.pid < 0) return std::nullopt;
+  zygote.pidfd.reset(pidfd);
+  zygote.since_ns = os::MonotonicNanos();
   ::fcntl(zygote.words.get(), F_SETFL, O_NONBLOCK);
   zygote.channel = std::move(channel->first);
   return zygote;
 }
 
 void ZygoteKeeper::Tend() {
+  const int64_t now = os::MonotonicNanos();
+  for (Zygote& zygote : zygotes_) {
+    if (!Hangs(zygote, now)) continue;
+    std::fputs("sandglass-spawner: the zygote hangs; killing it\n", stderr);
+    os::PidfdSendSignal(zygote.pidfd, SIGKILL);
+    zygote.since_ns = now;  // once, until its death is noted
+  }
   if (!NeedsOne() || os::MonotonicNanos() < retry_at_ns_) return;
   if (std::optional<Zygote> zygote = Start()) {
     zygotes_.push_back(*std::move(zygote));
@@ -148,17 +164,34 @@ bool ZygoteKeeper::NeedsOne() const {
                       });
 }
 
+bool ZygoteKeeper::Hangs(const Zygote& zygote, int64_t now) {
+  const int64_t age = now - zygote.since_ns;
+  if (zygote.orders > zygote.replies) return age > kForkNanos;
+  return (!zygote.ready || zygote.retired) && age > kStartNanos;
+}
+
 int ZygoteKeeper::WaitForTend() const {
-  return NeedsOne() ? kRetryNanos / 1'000'000 : -1;
+  if (NeedsOne()) return kRetryNanos / 1'000'000;
+  const bool owes =
+      std::any_of(zygotes_.begin(), zygotes_.end(), [](const Zygote& zygote) {
+        return !zygote.ready || zygote.retired ||
+               zygote.orders > zygote.replies;
+      });
+  return owes ? kLookMs : -1;
+}
+
+bool ZygoteKeeper::Serves() const {
+  return std::any_of(
+      zygotes_.begin(), zygotes_.end(),
+      [](const Zygote& zygote) { return zygote.ready && !zygote.retired; });
 }
 
 bool ZygoteKeeper::Comes() const {
-  bool comes = false;
-  for (const Zygote& zygote : zygotes_) {
-    if (zygote.ready && !zygote.retired) return false;
-    comes = comes || !zygote.ready;
-  }
-  return comes;
+  const int64_t now = os::MonotonicNanos();
+  return std::any_of(
+      zygotes_.begin(), zygotes_.end(), [&](const Zygote& zygote) {
+        return !zygote.ready && now - zygote.since_ns < kPatienceNanos;
+      });
 }
 
 bool ZygoteKeeper::OwesReplies() const {
@@ -174,7 +207,9 @@ bool ZygoteKeeper::Order(const FillOrder& order, absl::Span<const int> fds) {
                        {reinterpret_cast<const char*>(&order), sizeof(order)},
                        fds, os::Wait::kNo)
             .ok()) {
-      ++zygote->orders;
+      if (zygote->orders++ == zygote->replies) {
+        zygote->since_ns = os::MonotonicNanos();
+      }
       return true;
     }
   }
@@ -217,6 +252,7 @@ std::vector<FillReply> ZygoteKeeper::TakeReplies() {
       if (!packet.ok() || packet->data.size() != sizeof(FillReply)) break;
       FillReply reply;
       packet->data.copy(reinterpret_cast<char*>(&reply), sizeof(reply));
+      zygote.since_ns = os::MonotonicNanos();
       if (reply.serial == 0) {
         zygote.ready = true;
       } else {
@@ -235,6 +271,7 @@ void ZygoteKeeper::RetireAllButNewest() {
     if (&zygote == newest || !zygote.ready || zygote.retired) continue;
     // It ends when it has served what it was sent; its runners live on.
     zygote.retired = true;
+    zygote.since_ns = os::MonotonicNanos();
     ::shutdown(zygote.channel.get(), SHUT_WR);
   }
 }

@@ -17,18 +17,22 @@
 namespace sandglass::sandbox {
 
 // Keeps a yard's zygote alive: starts it, starts another when it died or has
-// forked enough, and takes its words to the log. The spawner polls for it.
+// forked enough, kills one that hangs, and takes its words to the log. The
+// spawner polls for it.
 // Single-threaded.
 class ZygoteKeeper {
  public:
   explicit ZygoteKeeper(const internal::SpawnerConfig& config);
 
-  // Starts what is missing. Call often; does nothing while all is well.
+  // Starts what is missing and kills what hangs. Call often; does nothing while
+  // all is well.
   void Tend();
   // Orders a runner; `fds` as FillOrder wants them. False with errno when no
   // zygote can take it now: EAGAIN while one is on its way up.
   bool Order(const FillOrder& order, absl::Span<const int> fds);
-  // True while none can take orders but one is on its way up.
+  // True when one can take orders.
+  bool Serves() const;
+  // True while one is on its way up that may be there in a moment.
   bool Comes() const;
   // True while some runner's pid is still to be told.
   bool OwesReplies() const;
@@ -44,6 +48,7 @@ class ZygoteKeeper {
  private:
   struct Zygote {
     pid_t pid = -1;
+    os::Fd pidfd;
     os::Fd channel;
     os::Fd words;      // what it prints
     std::string line;  // of that, what has no end yet
@@ -52,7 +57,11 @@ class ZygoteKeeper {
     bool retired = false;
     uint32_t orders = 0;
     uint32_t replies = 0;
+    // When it last began to owe something: its start, a reply, its end.
+    int64_t since_ns = 0;
   };
+  static bool Hangs(const Zygote& zygote, int64_t now);
+
   // In the child; returns only on failure, with errno.
   void Become(int channel, int input, int output) const;
   std::optional<Zygote> Start();

@@ -358,6 +358,68 @@ TEST_F(WarmFaults, AZygoteThatIsKilledIsReplacedAndNoRunFails) {
   StopDaemon();
 }
 
+TEST_F(WarmFaults, AZygoteThatHangsIsKilledAndNoRunFails) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({}));
+  ASSERT_TRUE(AwaitZygote());
+  // A child that was born just now still has its name.
+  std::vector<Process> before;
+  ASSERT_TRUE(WaitUntil(
+      [&] {
+        before = Named("sandglass-zygote");
+        return before.size() == 1;
+      },
+      kSettle))
+      << Describe(before);
+  ASSERT_TRUE(Kill(before.front(), SIGSTOP));
+  // More than wait already.
+  const std::vector<v1::RunCodeRequest> requests(20, Python("print('ok')"));
+  for (const RunResult& result : client().RunAll(requests, 4)) {
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    EXPECT_LT(result.elapsed, absl::Seconds(30));
+  }
+  ASSERT_TRUE(AwaitZygote());
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        const std::vector<Process> now = Named("sandglass-zygote");
+        return now.size() == 1 && now.front() != before.front();
+      },
+      kSettle));
+  StopDaemon();
+}
+
+TEST_F(WarmFaults, AZygoteIsReplacedAfterItsRunnersAndNoRunFails) {
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = R"({"pool": {"floor": 2, "zygote_runs": 5}})"}));
+  ASSERT_TRUE(AwaitZygote());
+  std::set<pid_t> zygotes;
+  // Siblings have their hash seed in common, others not.
+  std::set<std::string> hashes;
+  for (int i = 0; i < 40; ++i) {
+    const RunResult result = client().Run(Python("print(hash('a'))"));
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    if (HadRunner(result)) hashes.insert(result.response.stdout().data());
+    for (const Process& zygote : Named("sandglass-zygote")) {
+      zygotes.insert(zygote.pid);
+    }
+  }
+  EXPECT_GE(zygotes.size(), 3U);
+  EXPECT_GE(hashes.size(), 3U);
+  // Those that were replaced end.
+  EXPECT_TRUE(WaitUntil([&] { return Named("sandglass-zygote").size() <= 2; },
+                        kSettle));
+  StopDaemon();
+}
+
+TEST_F(WarmFaults, APoolFloorOfZeroHasNoZygote) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = R"({"pool": {"floor": 0}})"}));
+  const RunResult result = client().Run(Python("print('ok')"));
+  EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_FALSE(HadRunner(result));
+  EXPECT_EQ(result.response.timings().kind(), "exec");
+  EXPECT_TRUE(Named("sandglass-zygote").empty());
+  StopDaemon();
+}
+
 TEST_F(WarmFaults, ARunnerThatDiedWaitingIsNotGivenOut) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({}));
   ASSERT_TRUE(AwaitZygote());
