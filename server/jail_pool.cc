@@ -14,6 +14,8 @@ constexpr uint64_t kUsualIdleBytes = uint64_t{2} << 20;
 // Targets move with every use of any key; a jail is dropped only when its key
 // has had too many for so long.
 constexpr absl::Duration kSettle = absl::Seconds(1);
+// A key that was used so short a while ago may be again before a jail is whole.
+constexpr absl::Duration kPressure = absl::Milliseconds(50);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
 // Far from where arithmetic on time points overflows.
@@ -201,7 +203,9 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
 void JailPool::LogFill(const JailKey& key, const absl::Status& status,
                        FillNews news) {
   if (news == FillNews::kFails) {
-    Log(LogLevel::kWarning, "pool_fill_failed",
+    // Unavailable: the zygote is on its way up; the spawner tells of its ends.
+    Log(absl::IsUnavailable(status) ? LogLevel::kInfo : LogLevel::kWarning,
+        "pool_fill_failed",
         {{"kind", key.kind},
          {"profile", key.profile},
          {"code", absl::StatusCodeToString(status.code())},
@@ -325,6 +329,11 @@ MonotonicTime JailPool::FillableAt(const Entry& entry) const {
   return at;
 }
 
+bool JailPool::Pressed(const Entry& entry, MonotonicTime now) {
+  return 2 * entry.idle.size() < entry.target &&
+         entry.UnusedFor(now) < kPressure;
+}
+
 JailPool::Entries::iterator JailPool::PickFill(MonotonicTime now) {
   auto best = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -428,6 +437,7 @@ std::optional<JailPool::Work> JailPool::NextWork() {
       work.key = it->first;
       work.serial = entry.serial;
       work.bytes = entry.idle_bytes;
+      if (Pressed(entry, now)) work.fill_for = sandbox::FillFor::kRun;
       ++entry.coming;
       ++jails_;
       bytes_ += entry.idle_bytes;
@@ -458,7 +468,7 @@ void JailPool::Drop(Work work) {
 void JailPool::FillOne(const Work& work) {
   const MonotonicTime began = Monotonic::now();
   absl::StatusOr<std::unique_ptr<Jail>> jail =
-      MakeJail(work.key, sandbox::FillFor::kStock);
+      MakeJail(work.key, work.fill_for);
   const absl::Status status = jail.status();
   FillNews news = FillNews::kNone;
   {

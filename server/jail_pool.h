@@ -104,6 +104,7 @@ class JailPool {
     JailKey key;
     uint64_t serial = 0;
     uint64_t bytes = 0;  // of the one or the others
+    sandbox::FillFor fill_for = sandbox::FillFor::kStock;
   };
   // What a fill came to, for the log.
   enum class FillNews { kNone, kFails, kWorksAgain };
@@ -139,6 +140,9 @@ class JailPool {
   // When a filler may make a jail of this key; a past time: now.
   MonotonicTime FillableAt(const Entry& entry) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Whether jails go faster than they are made whole: then it's better to have
+  // one sooner than to have it rehearsed.
+  static bool Pressed(const Entry& entry, MonotonicTime now);
   // The emptiest of the keys that may be filled now.
   Entries::iterator PickFill(MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -183,6 +183,30 @@ TEST(JailPool, AfterATakeTheFillersWaitWhileHalfIsLeft) {
   EXPECT_TRUE(Eventually([&] { return jails.made() > 4; }));
 }
 
+TEST(JailPool, JailsThatGoFasterThanTheyAreMadeAreNotRehearsed) {
+  Jails jails;
+  PoolOptions options = Options();
+  options.floor = 4;
+  options.ceiling = 4;
+  options.calm = absl::ZeroDuration();
+  options.fillers = 1;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  EXPECT_EQ(jails.hasty(), 0u);
+  // Most are left: there is time.
+  ASSERT_NE(pool.Take(Key("exec")), nullptr);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  EXPECT_EQ(jails.hasty(), 0u);
+  jails.Block(true);
+  for (int i = 0; i < 4; ++i) ASSERT_NE(pool.Take(Key("exec")), nullptr);
+  jails.Block(false);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  EXPECT_GE(jails.hasty(), 1u);
+  // Those that fill the second half are whole again.
+  EXPECT_LE(jails.hasty(), 3u);
+}
+
 TEST(JailPool, StopWaitsForAFillAndDropsWhatItMade) {
   Jails jails;
   jails.Block(true);

@@ -38,7 +38,14 @@ class Jails {
   }
 
   FillFunction fill() {
-    return [this](const JailKey& key, sandbox::FillFor) { return Make(key); };
+    return [this](const JailKey& key, sandbox::FillFor fill_for)
+               ABSL_LOCKS_EXCLUDED(mutex_) {
+                 {
+                   absl::MutexLock lock(&mutex_);
+                   if (fill_for == sandbox::FillFor::kRun) ++hasty_;
+                 }
+                 return Make(key);
+               };
   }
   HealthFunction healthy() {
     return [this](sandbox::Jail& jail) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -78,6 +85,11 @@ class Jails {
     absl::MutexLock lock(&mutex_);
     return calls_;
   }
+  // Fills that were to be quick rather than whole.
+  uint64_t hasty() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return hasty_;
+  }
   uint64_t made() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return made_;
@@ -94,6 +106,7 @@ class Jails {
   bool blocked_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> dead_ ABSL_GUARDED_BY(mutex_);
+  uint64_t hasty_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t calls_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
 };
