@@ -99,9 +99,13 @@ std::optional<ZygoteRecipe> ReadZygote(const std::string& directory,
     recipe.script += ReadCompanion(directory, "script", path, *object);
   }
   for (JsonObject& kind : object->Objects("kinds")) {
-    recipe.kinds.push_back({.name = kind.String("name"),
-                            .preload = kind.Strings("preload", kNone),
-                            .serves = kind.Strings("serves", kNone)});
+    recipe.kinds.push_back(
+        {.name = kind.String("name"),
+         .preload = kind.Strings("preload", kNone),
+         .serves = kind.Strings("serves", kNone),
+         .needs = kind.Strings("needs", kNone),
+         .idle_memory_bytes = kind.ByteSize("idle_memory", {.min = 1 << 16},
+                                            ZygoteKind().idle_memory_bytes)});
   }
   return recipe;
 }
@@ -207,6 +211,19 @@ void LanguageTable::SetPreparedDir(std::string_view id,
                                    const std::string& directory) {
   for (Language& language : languages_) {
     if (language.id == id) language.prepared_dir = directory;
+  }
+}
+
+void LanguageTable::KeepZygoteKinds(
+    const std::function<bool(const Language&, const ZygoteKind&)>& keep) {
+  for (Language& language : languages_) {
+    if (!language.zygote) continue;
+    std::vector<ZygoteKind>& kinds = language.zygote->kinds;
+    std::vector<ZygoteKind> kept;
+    for (ZygoteKind& kind : kinds) {
+      if (keep(language, kind)) kept.push_back(std::move(kind));
+    }
+    kinds = std::move(kept);
   }
 }
 

@@ -2,6 +2,7 @@
 #define SANDGLASS_POLICY_LANGUAGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,10 @@ struct ZygoteKind {
   // Modules that a program has to name for this kind to serve it; the kind with
   // none serves the others.
   std::vector<std::string> serves;
+  // Absolute paths; where the image lacks one there is no such kind.
+  std::vector<std::string> needs;
+  // What an idle jail of this kind holds, of the pool's budget.
+  uint64_t idle_memory_bytes = uint64_t{3} << 20;
 };
 struct ZygoteRecipe {
   Command command;     // the interpreter; script and modules follow
@@ -102,6 +107,9 @@ class LanguageTable {
   const std::vector<Language>& languages() const { return languages_; }
   // Before the table is shared.
   void SetPreparedDir(std::string_view id, const std::string& directory);
+  // Takes every kind of zygote away for which `keep` is false; likewise.
+  void KeepZygoteKinds(
+      const std::function<bool(const Language&, const ZygoteKind&)>& keep);
 
  private:
   std::vector<Language> languages_;

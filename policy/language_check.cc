@@ -59,7 +59,7 @@ class Checker {
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
-      CheckExecutable(At("/needs", i), language_.needs[i]);
+      CheckImagePath(At("/needs", i), language_.needs[i]);
     }
     if (language_.heap_percent < 1 || language_.heap_percent > 95) {
       Add("/heap_percent", "takes 1 to 95, of the memory limit");
@@ -180,6 +180,10 @@ class Checker {
       } else if (!names.insert(kind.name).second) {
         Add(absl::StrCat(place, "/name"), "is there twice");
       }
+      for (size_t need = 0; need < kind.needs.size(); ++need) {
+        CheckImagePath(At(absl::StrCat(place, "/needs"), need),
+                       kind.needs[need]);
+      }
       if (kind.serves.empty() && ++general > 1) {
         Add(absl::StrCat(place, "/serves"),
             "only one kind can be for programs that name no module");
@@ -193,13 +197,13 @@ class Checker {
       Add(pointer, "is empty");
       return;
     }
-    CheckExecutable(At(pointer, 0), command[0]);
+    CheckImagePath(At(pointer, 0), command[0]);
     for (size_t i = 0; i < command.size(); ++i) {
       CheckText(At(pointer, i), command[i], use);
     }
   }
 
-  void CheckExecutable(const std::string& pointer, const std::string& path) {
+  void CheckImagePath(const std::string& pointer, const std::string& path) {
     if (!absl::StartsWith(path, "/")) {
       Add(pointer, absl::StrCat("\"", absl::Utf8SafeCEscape(path),
                                 "\" is no absolute path"));

@@ -275,6 +275,11 @@ class Sandbox::Port {
     Answer answer;
     if (created.no_slot()) {
       answer.status = NoSlot();
+    } else if (created.has_failure() &&
+               created.failure().step() ==
+                   static_cast<int>(SetupStep::kForkRunner) &&
+               created.failure().error() == EAGAIN) {
+      answer.status = absl::UnavailableError("no zygote can serve yet");
     } else if (created.has_failure()) {
       answer.status = absl::InternalError(absl::StrCat(
           "jail set-up failed at ", SetupStepName(created.failure().step()),
@@ -402,6 +407,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     config.mutable_argv()->Assign(zygote.argv.begin(), zygote.argv.end());
     config.mutable_env()->Assign(zygote.env.begin(), zygote.env.end());
     config.set_renew_after(zygote.renew_after);
+    config.set_start_delay_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(zygote.start_delay)));
     status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));
     if (!status.ok()) return status;
   }

@@ -29,8 +29,8 @@ struct JailTemplate {
   policy::BpfProgram seccomp;
 };
 
-// What a jail with a runner is made for: to wait for a run, or for one that
-// waits and would only be delayed by a rehearsal.
+// What a jail with a runner is made for: to wait for a run; or for one that is
+// there or about to come and would only be delayed by a rehearsal.
 enum class FillFor { kStock, kRun };
 
 // The yard in which programs are started by execve(2).
@@ -45,6 +45,9 @@ struct ZygoteOptions {
   std::string script;            // its content; argv names it as kZygoteScript
   uint32_t spare_jails = 0;      // without runners, kept ready for them
   uint32_t renew_after = 0;      // runners, then another zygote takes over
+  // Its first start comes so long after the yard's, or with the first wish for
+  // one of its jails.
+  absl::Duration start_delay;
 };
 
 // Where a zygote finds its script and what it has to load.
@@ -101,8 +104,9 @@ class Sandbox {
   // Of a zygote's kind: one with a runner on its way up. Set-up errors arrive
   // as a jail event.
   // RESOURCE_EXHAUSTED: no slot free. UNAVAILABLE: the spawner is gone.
-  // INTERNAL: a step failed, or the zygote can't serve. NOT_FOUND: there is no
-  // such kind.
+  // Also UNAVAILABLE: no zygote can serve yet; a jail for stock waits for one
+  // that is on its way up, a moment. INTERNAL: a step failed. NOT_FOUND: there
+  // is no such kind.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
       const policy::Limits& limits, absl::Time deadline,

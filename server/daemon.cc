@@ -22,15 +22,14 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
 #include "server/identity.h"
-#include "server/languages.h"
 #include "server/log.h"
-#include "server/make_job.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
 #include "server/serving.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
 #include "server/unix_socket.h"
+#include "server/zygotes.h"
 
 namespace sandglass::server {
 namespace {
@@ -80,38 +79,9 @@ struct Settings {
   Identity identity;
   gid_t socket_group;
   sandbox::UidSlice uids;
-  std::vector<sandbox::ZygoteOptions> zygotes;
+  std::vector<PlannedZygote> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };
-
-// Beside the spawner, where both are built and where both are installed.
-std::string ZygoteLibrary(const std::string& spawner) {
-  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
-      .string();
-}
-
-// One for each kind of the languages that are installed; none without a pool.
-std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
-                                                const PolicySet& policy) {
-  std::vector<sandbox::ZygoteOptions> zygotes;
-  if (config.pool.floor == 0) return zygotes;
-  if (const std::string library = ZygoteLibrary(config.spawner);
-      ::access(library.c_str(), R_OK) != 0) {
-    Log(LogLevel::kWarning, "no_zygotes",
-        {{"missing", library}, {"so", "every run starts its interpreter"}});
-    return zygotes;
-  }
-  for (const policy::Language& language : policy.languages().languages()) {
-    if (!language.zygote || !CheckInstalled(language).ok()) continue;
-    for (const policy::ZygoteKind& kind : language.zygote->kinds) {
-      sandbox::ZygoteOptions zygote = MakeZygote(language, kind);
-      zygote.spare_jails = 1;
-      zygote.renew_after = config.zygote_runs;
-      zygotes.push_back(std::move(zygote));
-    }
-  }
-  return zygotes;
-}
 
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
@@ -124,7 +94,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   const absl::StatusOr<std::string> gid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/gid_map");
   if (!gid_map.ok()) return gid_map.status();
-  std::vector<sandbox::ZygoteOptions> zygotes = MakeZygotes(*config, *policy);
+  std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
   const auto yards = static_cast<uint32_t>(1 + zygotes.size());
   const absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
       config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)), *uid_map,
@@ -240,6 +210,10 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return Fail(single, 1);
   }
+  std::vector<sandbox::ZygoteOptions> zygotes;
+  for (const PlannedZygote& zygote : settings->zygotes) {
+    zygotes.push_back(zygote.options);
+  }
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox =
       sandbox::Sandbox::Start(
           {.spawner_path = config.spawner,
@@ -253,7 +227,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .templates = settings->policy.templates(),
-           .zygotes = settings->zygotes,
+           .zygotes = std::move(zygotes),
            .zygote_library_path = ZygoteLibrary(config.spawner)},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
@@ -280,15 +254,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       return Fail(bound, 1);
     }
   }
-  std::vector<std::string> kinds;
-  for (const sandbox::ZygoteOptions& zygote : settings->zygotes) {
-    kinds.push_back(zygote.kind);
-  }
   return Serve({.config = std::move(settings->config),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),
                 .sandbox = *std::move(sandbox),
-                .zygotes = std::move(kinds),
+                .zygotes = std::move(settings->zygotes),
                 .prepared = std::move(prepared),
                 .unix_listener = std::move(listener)});
 }

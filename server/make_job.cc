@@ -153,7 +153,7 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
   // secret, since each runner can read it.
   policy::PlaceholderValues values;
   values.limits.cpu_millis = 1000;
-  StringPairs env = {{"LANG", "C.UTF-8"}};
+  StringPairs env = BaseEnvironment();
   Overlay(Expanded(language.env, values), env);
   for (const auto& [name, value] : env) {
     zygote.env.push_back(absl::StrCat(name, "=", value));

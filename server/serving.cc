@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,7 +43,6 @@ constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostConnections = 1024;
 // What a jail that waits holds; docs/performance.md has the figures.
 constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
-constexpr uint64_t kRunnerJailBytes = uint64_t{3} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
@@ -79,13 +79,20 @@ absl::StatusOr<os::Fd> TakeSignals() {
 // what every language can use, and each zygote's.
 PoolOptions PoolFor(const ServingParts& parts) {
   PoolOptions options = parts.config.pool;
-  options.idle_bytes = [](const std::string& kind) {
-    return kind == sandbox::kExecKind ? kEmptyJailBytes : kRunnerJailBytes;
+  std::map<std::string, uint64_t> idle_bytes = {
+      {sandbox::kExecKind, kEmptyJailBytes}};
+  for (const PlannedZygote& zygote : parts.zygotes) {
+    idle_bytes[zygote.options.kind] = zygote.idle_bytes;
+  }
+  options.idle_bytes = [idle_bytes](const std::string& kind) {
+    return idle_bytes.at(kind);
   };
   const policy::Profile& profile = *parts.policy.FindProfile("");
   options.always.push_back({sandbox::kExecKind, profile.name, profile.limits});
-  for (const std::string& kind : parts.zygotes) {
-    options.always.push_back({kind, profile.name, profile.limits});
+  for (const PlannedZygote& zygote : parts.zygotes) {
+    if (!zygote.always) continue;
+    options.always.push_back(
+        {zygote.options.kind, profile.name, profile.limits});
   }
   return options;
 }

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sandbox/host_probe.h"
@@ -12,6 +11,7 @@
 #include "server/config.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
+#include "server/zygotes.h"
 
 namespace sandglass::server {
 
@@ -21,7 +21,7 @@ struct ServingParts {
   PolicySet policy;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
-  std::vector<std::string> zygotes;  // the kinds that it was started with
+  std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
   os::Fd unix_listener;  // empty for TCP
 };

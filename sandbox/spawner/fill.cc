@@ -1,6 +1,7 @@
 // The part of the spawner that gives jails out, with runners and without.
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -27,7 +28,14 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
 absl::Status Spawner::ServeWaiting() {
   while (!waiting_.empty()) {
     const bool serves = zygote_->Serves();
-    if (!serves && zygote_->Comes()) return absl::OkStatus();
+    if (!serves && zygote_->Comes()) {
+      // A run has a fresh interpreter by the time that the zygote is there.
+      const auto hasty = std::find_if(
+          waiting_.begin(), waiting_.end(),
+          [](const internal::CreateJail& each) { return each.in_haste(); });
+      if (hasty == waiting_.end()) return absl::OkStatus();
+      std::rotate(waiting_.begin(), hasty, hasty + 1);
+    }
     internal::SpawnerEvent event;
     internal::JailCreated* reply = event.mutable_created();
     reply->set_jail_id(waiting_.front().jail_id());
@@ -37,7 +45,6 @@ absl::Status Spawner::ServeWaiting() {
     bool given = false;
     pid_t init = -1;
     if (!serves) {
-      // A fresh interpreter does as well.
       reply->mutable_failure()->set_error(EAGAIN);
       reply->mutable_failure()->set_step(
           static_cast<int>(SetupStep::kForkRunner));

@@ -155,6 +155,7 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   }
   likely_slots_ = request.slots();
   if (request.with_runner()) {
+    zygote_->Want();
     waiting_.push_back(request);
     return absl::OkStatus();
   }

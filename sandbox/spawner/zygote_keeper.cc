@@ -34,6 +34,8 @@ constexpr int64_t kPatienceNanos = 2'000'000'000;
 constexpr int64_t kStartNanos = 60'000'000'000;
 constexpr int64_t kForkNanos = 3'000'000'000;
 constexpr int kLookMs = 500;
+constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
+constexpr uint64_t kScratchFiles = 4096;
 // Above all numbers that a zygote gets, so that none is overwritten before it
 // is moved.
 constexpr int kSafeFd = 64;
@@ -53,10 +55,19 @@ os::Fd MakeFilterTable(const internal::SpawnerConfig& config) {
 
 // The image is its root, as it will be its runners'; the yard's /proc is in it,
 // since an interpreter may want one.
+// Libraries keep things at home or in /tmp as they are imported, which no
+// runner will see.
 bool EnterImage() {
   const os::Fd tree = os::CloneTree(kYardImage);
+  const std::string root = kYardMount;
+  const os::TmpfsOptions scratch = {.bytes = kScratchBytes,
+                                    .inodes = kScratchFiles,
+                                    .mode = 01777,
+                                    .flags = os::kNoSuid | os::kNoDev};
   return tree.valid() && os::AttachTree(tree, kYardMount) &&
-         os::BindMount("/proc", absl::StrCat(kYardMount, "/proc").c_str()) &&
+         os::BindMount("/proc", (root + "/proc").c_str()) &&
+         os::MountTmpfs((root + "/tmp").c_str(), scratch) &&
+         os::MountTmpfs((root + kHome).c_str(), scratch) &&
          ::chdir(kYardMount) == 0 && os::PivotRoot(".", ".") &&
          os::DetachMount(".") && ::chdir("/") == 0;
 }
@@ -74,7 +85,17 @@ std::vector<char*> Pointers(
 }  // namespace
 
 ZygoteKeeper::ZygoteKeeper(const internal::SpawnerConfig& config)
-    : config_(config.zygote()), filters_(MakeFilterTable(config)) {}
+    : config_(config.zygote()),
+      filters_(MakeFilterTable(config)),
+      retry_at_ns_(os::MonotonicNanos() +
+                   int64_t{config.zygote().start_delay_ms()} * 1'000'000),
+      delayed_(config.zygote().start_delay_ms() > 0) {}
+
+void ZygoteKeeper::Want() {
+  if (!std::exchange(delayed_, false)) return;
+  retry_at_ns_ = 0;
+  Tend();
+}
 
 void ZygoteKeeper::Become(int channel, int input, int output) const {
   os::SignalOnParentDeath(SIGKILL);
@@ -145,6 +166,7 @@ void ZygoteKeeper::Tend() {
     zygote.since_ns = now;  // once, until its death is noted
   }
   if (!NeedsOne() || os::MonotonicNanos() < retry_at_ns_) return;
+  delayed_ = false;
   if (std::optional<Zygote> zygote = Start()) {
     zygotes_.push_back(*std::move(zygote));
     return;
@@ -171,7 +193,11 @@ bool ZygoteKeeper::Hangs(const Zygote& zygote, int64_t now) {
 }
 
 int ZygoteKeeper::WaitForTend() const {
-  if (NeedsOne()) return kRetryNanos / 1'000'000;
+  if (NeedsOne()) {
+    const int64_t left = retry_at_ns_ - os::MonotonicNanos();
+    return static_cast<int>(std::clamp<int64_t>(left, 1'000'000, kRetryNanos) /
+                            1'000'000);
+  }
   const bool owes =
       std::any_of(zygotes_.begin(), zygotes_.end(), [](const Zygote& zygote) {
         return !zygote.ready || zygote.retired ||

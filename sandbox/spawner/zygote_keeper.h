@@ -24,6 +24,8 @@ class ZygoteKeeper {
  public:
   explicit ZygoteKeeper(const internal::SpawnerConfig& config);
 
+  // Someone wants a runner: starts the first zygote if it isn't time for it.
+  void Want();
   // Starts what is missing and kills what hangs. Call often; does nothing while
   // all is well.
   void Tend();
@@ -74,8 +76,9 @@ class ZygoteKeeper {
   const internal::Zygote& config_;
   os::Fd filters_;
   std::vector<Zygote> zygotes_;  // the oldest first
-  int64_t retry_at_ns_ = 0;
+  int64_t retry_at_ns_;
   int64_t retry_after_ns_ = 0;  // grows while zygotes die before they serve
+  bool delayed_;  // its first start is yet to come and nobody wants it
 };
 
 }  // namespace sandglass::sandbox

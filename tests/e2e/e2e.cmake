@@ -10,6 +10,7 @@ add_library(sandglass_test_support STATIC
   support/slowdown.cc
   support/text.cc
   support/wait.cc
+  support/warm.cc
   support/workloads.cc)
 target_link_libraries(sandglass_test_support PUBLIC
   sandglass_options sandglass_api_proto gRPC::grpc++ GTest::gtest GTest::gmock
@@ -47,6 +48,7 @@ add_executable(sandglass_e2e_test
   e2e/response_test.cc
   e2e/service_test.cc
   e2e/stream_test.cc
+  e2e/warm_science_test.cc
   e2e/warm_test.cc
   e2e/workloads_test.cc
   security/posture_test.cc)

@@ -1,11 +1,11 @@
 // Programs in interpreters that waited for them: they can't tell, and nothing
 // of one is in another.
 
+#include "tests/support/warm.h"
+
 #include <signal.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,26 +19,9 @@
 namespace sandglass::testing {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 constexpr absl::Duration kSettle = absl::Seconds(20);
-
-// The same run in a fresh interpreter: the name acts at an interpreter's start,
-// the value is what it has anyway.
-v1::RunCodeRequest Fresh(v1::RunCodeRequest request) {
-  (*request.mutable_env())["MKL_NUM_THREADS"] = "1";
-  return request;
-}
-
-// Whether the program ran in a zygote's child: those of a fork made for it
-// count as well.
-bool HadRunner(const RunResult& result) {
-  const auto& steps = result.response.timings().setup_steps();
-  return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
-    return step.step() == "fork_runner";
-  });
-}
 
 class Warm : public DaemonTest {
  protected:
@@ -52,54 +35,11 @@ class Warm : public DaemonTest {
 
 // ---- the program can't tell ----
 
-struct Case {
-  std::string name;
-  v1::RunCodeRequest request;
-};
-
-std::vector<Case> ConformancePrograms() {
-  const fs::path root =
-      fs::path(SANDGLASS_SOURCE_DIR) / "tests/conformance/warm/python";
-  std::vector<Case> cases;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-    Case each;
-    each.name = entry.path().stem().string();
-    if (entry.is_directory()) {
-      each.request = Python(ReadFile((entry.path() / "main.py").string()));
-      for (const auto& file : fs::recursive_directory_iterator(entry)) {
-        const std::string path =
-            fs::relative(file.path(), entry.path()).string();
-        if (!file.is_regular_file() || path == "main.py") continue;
-        v1::InputFile* input = each.request.add_files();
-        input->set_path(path);
-        input->set_content(ReadFile(file.path().string()));
-      }
-    } else if (entry.path().extension() == ".py") {
-      each.request = Python(ReadFile(entry.path().string()));
-      const fs::path input = fs::path(entry.path()).replace_extension("stdin");
-      if (fs::exists(input)) {
-        each.request.set_stdin(ReadFile(input.string()));
-      }
-    } else {
-      continue;
-    }
-    each.request.add_args("argument");
-    cases.push_back(std::move(each));
-  }
-  return cases;
-}
-
-// Without what differs between two runs of the same interpreter.
-std::string Steady(const std::string& text) {
-  static const std::regex address("0x[0-9a-f]+|started [0-9]+");
-  return std::regex_replace(text, address, "0x");
-}
-
 TEST_F(Warm, ProgramsDoAsInAFreshInterpreter) {
-  const std::vector<Case> cases = ConformancePrograms();
+  const std::vector<ConformanceProgram> cases = ConformancePrograms("python");
   ASSERT_GT(cases.size(), 150U);
   std::vector<v1::RunCodeRequest> requests;
-  for (const Case& each : cases) {
+  for (const ConformanceProgram& each : cases) {
     requests.push_back(Fresh(each.request));
     requests.push_back(each.request);
   }
@@ -120,14 +60,7 @@ TEST_F(Warm, ProgramsDoAsInAFreshInterpreter) {
     ASSERT_THAT(warm, IsOk());
     EXPECT_FALSE(HadRunner(fresh));
     EXPECT_TRUE(HadRunner(warm));
-    EXPECT_EQ(warm.response.outcome(), fresh.response.outcome());
-    EXPECT_EQ(warm.response.exit_code(), fresh.response.exit_code());
-    EXPECT_EQ(warm.response.signal().number(),
-              fresh.response.signal().number());
-    EXPECT_EQ(Steady(warm.response.stdout().data()),
-              Steady(fresh.response.stdout().data()));
-    EXPECT_EQ(Steady(warm.response.stderr().data()),
-              Steady(fresh.response.stderr().data()));
+    ExpectSame(fresh, warm);
   }
   EXPECT_LT(refused, 8);
 }

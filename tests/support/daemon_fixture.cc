@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "absl/strings/match.h"
+#include "tests/support/process.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -10,12 +12,13 @@ namespace {
 
 constexpr absl::Duration kSettleTimeout = absl::Seconds(10);
 
-// What tests' daemons keep ready unless they say otherwise: in each of two
-// yards four jails, one or two that are being made, and the spawner's spares.
-constexpr size_t kMostIdleJails = 2 * (4 + 2 + 2);
+// What tests' daemons keep ready unless they say otherwise: of each of a few
+// kinds four jails, one or two that are being made, and the spawner's spares.
+constexpr size_t kMostIdleJails = 4 * (4 + 2 + 2);
 
 // What no idle daemon has: processes that were not there before the test, but
-// for those of jails that wait for their runs.
+// for those of jails that wait for their runs, and zygotes, which come late or
+// anew.
 std::vector<Process> Strays(const Daemon& daemon,
                             const std::vector<Process>& before) {
   std::vector<Process> strays;
@@ -26,8 +29,9 @@ std::vector<Process> Strays(const Daemon& daemon,
     if (name == "sandglass-init" || name == "sandglass-idle") {
       idle.push_back(process);
       if (name == "sandglass-init") ++inits;
-    } else if (std::find(before.begin(), before.end(), process) ==
-               before.end()) {
+    } else if (!absl::StartsWith(CommandOf(process.pid), "sandglass-zygote") &&
+               std::find(before.begin(), before.end(), process) ==
+                   before.end()) {
       strays.push_back(process);
     }
   }

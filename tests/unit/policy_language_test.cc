@@ -307,6 +307,24 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
   EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
 }
 
+TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
+  const auto table = LoadText(R"({"name": "Python", "source_file": "m.toy",
+    "run": ["/bin/p", "${source}"], "version": ["/bin/p"],
+    "zygote": {"command": ["/bin/p"], "script": [], "kinds": [
+      {"name": "plain"},
+      {"name": "big", "preload": ["a", "b.c"], "serves": ["a"],
+       "needs": ["/usr/lib/a"], "idle_memory": "16MiB"}]}})");
+  ASSERT_TRUE(table.ok()) << table.status();
+  const std::vector<ZygoteKind>& kinds = table->Find("toy")->zygote->kinds;
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].idle_memory_bytes, uint64_t{3} << 20);
+  EXPECT_THAT(kinds[0].needs, ElementsAre());
+  EXPECT_THAT(kinds[1].preload, ElementsAre("a", "b.c"));
+  EXPECT_THAT(kinds[1].serves, ElementsAre("a"));
+  EXPECT_THAT(kinds[1].needs, ElementsAre("/usr/lib/a"));
+  EXPECT_EQ(kinds[1].idle_memory_bytes, uint64_t{16} << 20);
+}
+
 TEST(LanguageTableLoad, APreparationHasTenMinutesUnlessItSaysOtherwise) {
   const auto table = LoadText(R"({"name": "Toy", "source_file": "m.toy",
     "run": ["/bin/c", "${source}", "${prepared}"], "version": ["/bin/c", "-V"],

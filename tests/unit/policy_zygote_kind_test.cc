@@ -31,6 +31,19 @@ std::string Chosen(const std::string& code) {
   return kind == nullptr ? "none" : ZygoteName(language, *kind);
 }
 
+TEST(ZygoteKind, WhatIsTakenAwayServesNobody) {
+  absl::StatusOr<LanguageTable> table = LanguageTable::Create({Toy()});
+  ASSERT_TRUE(table.ok()) << table.status();
+  table->KeepZygoteKinds([](const Language& language, const ZygoteKind& kind) {
+    return language.id == "toy" && kind.name != "science";
+  });
+  const Language& toy = *table->Find("toy");
+  ASSERT_EQ(toy.zygote->kinds.size(), 2u);
+  EXPECT_EQ(ChooseZygoteKind(toy, "import pandas")->name, "lean");
+  table->KeepZygoteKinds([](const auto&, const auto&) { return false; });
+  EXPECT_EQ(ChooseZygoteKind(toy, "import pandas"), nullptr);
+}
+
 TEST(ZygoteKind, FollowsTheImportsOfTheCode) {
   EXPECT_EQ(Chosen("print(1)"), "toy-lean");
   EXPECT_EQ(Chosen(""), "toy-lean");
@@ -92,6 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"RelativeCommand",
               [](Language& l) { l.zygote->command = {"toy"}; },
               "/zygote/command/0: \"toy\" is no absolute path"},
+        Fault{"Needs",
+              [](Language& l) { l.zygote->kinds[1].needs = {"numpy"}; },
+              "/zygote/kinds/1/needs/0: \"numpy\" is no absolute path"},
         Fault{"NoKinds", [](Language& l) { l.zygote->kinds.clear(); },
               "/zygote/kinds: is empty"},
         Fault{"KindName",

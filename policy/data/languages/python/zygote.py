@@ -67,9 +67,17 @@ def get_ready(names):
             text = " ".join(str(error).split())
             kind = type(error).__name__
             sys.stderr.write(f"preload {name}: {kind}: {text}\n")
+    _find_blas()
     _prepare_end(ctypes)
     # Compiled here, so that no child pays for it.
     _make_rehearsal()
+    _warm_libraries_up()
+    _tell_open_files()
+    threads = len(os.listdir("/proc/self/task"))
+    if threads > 1:
+        # A fork has only the one that called it.
+        sys.stderr.write(f"the modules started {threads - 1} threads\n")
+        os._exit(1)
     sys.argv = [""]
     _modules["__main__"] = _new_main("")
     sys.path_importer_cache.clear()
@@ -80,18 +88,54 @@ def get_ready(names):
     gc.freeze()
 
 
+def _tell_open_files():
+    """Words for the log about files that a module holds open: a child has none
+    of them."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 6:
+            try:
+                path = os.readlink(f"/proc/self/fd/{name}")
+            except OSError:
+                continue  # the listing's own
+            sys.stderr.write(f"a module holds {path} open\n")
+
+
 # ---------------------------------------------------------------------------
 # Before a program is there.
 
 _rehearsal = []
 
 
-def _make_rehearsal():
+def _compile_pieces(pieces):
     # One by one, because the parser's memory isn't given back.
-    for name, text in _PIECES:
-        if name is None or name in _modules:
-            code = compile(text, "<rehearsal>", "exec", dont_inherit=True)
-            _rehearsal.append(code)
+    return [
+        compile(text, "<rehearsal>", "exec", dont_inherit=True)
+        for name, text in pieces
+        if name is None or name in _modules
+    ]
+
+
+def _make_rehearsal():
+    _rehearsal.extend(_compile_pieces(_PIECES))
+
+
+def _warm_libraries_up():
+    """Lets large libraries load, in the zygote, what they load at their first
+    use."""
+    pieces = _compile_pieces(_LIBRARY_PIECES)
+    streams = sys.stdin, sys.stdout, sys.stderr
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    for code in pieces:
+        try:
+            exec(code, vars(_new_main("")))
+        except Exception as error:
+            text = " ".join(str(error).split())
+            sys.stderr.write(f"warm-up: {type(error).__name__}: {text}\n")
+    sys.stdin, sys.stdout, sys.stderr = streams
+    if "matplotlib.font_manager" in _modules:
+        # Fonts stay open in its cache, and no file does in a child.
+        _modules["matplotlib.font_manager"]._get_font.cache_clear()
+        gc.collect()
 
 
 def rehearse(fully=True):
@@ -175,10 +219,13 @@ def prepare(argv, env):
     global _main
     _set_environment(env)
     path = _set_path_and_names(argv)
+    if _would_import_otherwise(sys.path[0]):
+        os.execve(sys.executable, [sys.executable, *argv], os.environb)
     _reopen_standard_files()
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
-    _let_shadows_fall(sys.path[0])
+    if _blas:
+        _set_blas_threads()
     # The module stays alive until `finish`, as in pyrun_simple_file().
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
@@ -276,6 +323,10 @@ def _forget_history():
         process = _modules["multiprocessing.process"]
         key = process.AuthenticationString(os.urandom(32))
         process.current_process()._config["authkey"] = key
+    if "matplotlib" in _modules:
+        # It makes them as it is imported.
+        os.makedirs(_modules["matplotlib"].get_configdir(), exist_ok=True)
+        os.makedirs(_modules["matplotlib"].get_cachedir(), exist_ok=True)
     if "threading" in _modules:
         thread = _modules["threading"]._main_thread
         thread._set_native_id()
@@ -295,25 +346,53 @@ def _remember_preloaded():
     }
 
 
-def _let_shadows_fall(directory):
-    """Where the program's directory has a module of a preloaded one's name, all
-    are imported again: `import queue` is to find the program's queue.py."""
+def _would_import_otherwise(directory):
+    """Whether the program's directory has something that acts on imports that
+    are done already: `import queue` is to find the program's queue.py."""
     try:
         entries = os.listdir(directory)
     except OSError:
-        return
+        return False
     for entry in entries:
         name, _, suffix = entry.partition(".")
         if name in _preloaded_names and (
             "." + suffix in machinery.all_suffixes()
             or os.path.exists(os.path.join(directory, entry, "__init__.py"))
         ):
-            break
-    else:
-        return
-    for name in list(_modules):
-        if name not in LOADED_BY_START and name != "__main__":
-            del _modules[name]
+            return True
+        if entry == "matplotlibrc" and "matplotlib" in _preloaded_names:
+            return True
+    return False
+
+
+_blas = []
+_BLAS_SETTERS = (
+    "openblas_set_num_threads",
+    "openblas_set_num_threads64_",
+    "scipy_openblas_set_num_threads64_",
+)
+
+
+def _find_blas():
+    """Finds how to tell OpenBLAS what its environment told it at its start."""
+    with open("/proc/self/maps") as file:
+        paths = {line.split(None, 5)[5].strip() for line in file if "blas" in line}
+    for path in sorted(paths):
+        library = ctypes.CDLL(path)
+        for name in _BLAS_SETTERS:
+            if hasattr(library, name):
+                _blas.append(getattr(library, name))
+
+
+def _set_blas_threads():
+    # The zygote has one: threads don't outlive a fork.
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
+        threads = os.environ.get(name, "")
+        if threads.isdigit() and threads != "0":
+            if threads != "1":
+                for setter in _blas:
+                    setter(int(threads))
+            return
 
 
 def _new_main(path):

@@ -59,6 +59,36 @@ if __name__ == "__main__":
     fail(3)
 '''
 
+# Of large libraries: compiled in the zygote, and run there too, so that what they
+# load at their first use is there.
+_NUMPY = r'''
+import numpy as np
+m = np.arange(12.0).reshape(3, 4)
+print(m, m @ m.T, m.mean(axis=0), np.linalg.inv(np.eye(3) * 2), m[m > 3].sum(), np.sort(m)[::-1])
+print(np.random.default_rng(1).normal(size=3), np.array([1, 2], dtype=np.int32), np.linspace(0, 1, 5))
+'''
+_PANDAS = r'''
+import pandas as pd
+frame = pd.DataFrame({"k": list("aab"), "v": [1, 2, 3], "w": [1.5, None, 2.5]})
+print(frame, frame.groupby("k").v.sum(), frame.describe(), frame[frame.v > 1].sort_values("v"))
+'''
+# Run only there: a figure takes longer than what a child would gain.
+_MATPLOTLIB = r'''
+import io
+import matplotlib.pyplot as plt
+figure, axes = plt.subplots()
+axes.plot([1, 2, 3], [3, 1, 2], label="line")
+axes.set(title="Title", xlabel="x", ylabel="y")
+axes.legend()
+figure.savefig(io.BytesIO(), format="png")
+plt.close(figure)
+'''
+_LIBRARY_PIECES = (
+    ("numpy", _NUMPY),
+    ("pandas", _PANDAS),
+    ("matplotlib.pyplot", _MATPLOTLIB),
+)
+
 # Is compiled in the zygote. Each piece is left out where its module isn't
 # loaded.
 _PIECES = (
@@ -260,15 +290,6 @@ try:
 except Odd:
     traceback.print_exc()
 '''),
-    ("numpy", r'''
-import numpy as np
-m = np.arange(12.0).reshape(3, 4)
-print(m, m @ m.T, m.mean(axis=0), np.linalg.inv(np.eye(3) * 2), m[m > 3].sum(), np.sort(m)[::-1])
-print(np.random.default_rng(1).normal(size=3), np.array([1, 2], dtype=np.int32), np.linspace(0, 1, 5))
-'''),
-    ("pandas", r'''
-import pandas as pd
-frame = pd.DataFrame({"k": list("aab"), "v": [1, 2, 3], "w": [1.5, None, 2.5]})
-print(frame, frame.groupby("k").v.sum(), frame.describe(), frame[frame.v > 1].sort_values("v"))
-'''),
+    ("numpy", _NUMPY),
+    ("pandas", _PANDAS),
 )

@@ -1,0 +1,69 @@
+#include "server/zygotes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "policy/zygote_kind.h"
+#include "server/languages.h"
+#include "server/log.h"
+#include "server/make_job.h"
+
+namespace sandglass::server {
+namespace {
+
+// Imports of whole libraries are not to hold up a daemon's start, nor to burden
+// those who never use them.
+constexpr absl::Duration kSpecialStartDelay = absl::Seconds(5);
+
+bool HasWhatItNeeds(const policy::Language& language,
+                    const policy::ZygoteKind& kind) {
+  const auto missing = std::find_if(kind.needs.begin(), kind.needs.end(),
+                                    [](const std::string& path) {
+                                      return ::access(path.c_str(), F_OK) != 0;
+                                    });
+  if (missing == kind.needs.end()) return true;
+  Log(LogLevel::kInfo, "zygote_left_out",
+      {{"kind", policy::ZygoteName(language, kind)}, {"missing", *missing}});
+  return false;
+}
+
+}  // namespace
+
+std::string ZygoteLibrary(const std::string& spawner) {
+  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
+      .string();
+}
+
+std::vector<PlannedZygote> PlanZygotes(const Config& config,
+                                       PolicySet& policy) {
+  std::vector<PlannedZygote> zygotes;
+  if (config.pool.floor == 0) return zygotes;
+  if (const std::string library = ZygoteLibrary(config.spawner);
+      ::access(library.c_str(), R_OK) != 0) {
+    Log(LogLevel::kWarning, "no_zygotes",
+        {{"missing", library}, {"so", "every run starts its interpreter"}});
+    return zygotes;
+  }
+  policy.mutable_languages().KeepZygoteKinds(
+      [](const policy::Language& language, const policy::ZygoteKind& kind) {
+        return CheckInstalled(language).ok() && HasWhatItNeeds(language, kind);
+      });
+  for (const policy::Language& language : policy.languages().languages()) {
+    if (!language.zygote) continue;
+    for (const policy::ZygoteKind& kind : language.zygote->kinds) {
+      PlannedZygote zygote = {.options = MakeZygote(language, kind),
+                              .idle_bytes = kind.idle_memory_bytes,
+                              .always = kind.serves.empty()};
+      zygote.options.spare_jails = 1;
+      zygote.options.renew_after = config.zygote_runs;
+      if (!zygote.always) zygote.options.start_delay = kSpecialStartDelay;
+      zygotes.push_back(std::move(zygote));
+    }
+  }
+  return zygotes;
+}
+
+}  // namespace sandglass::server

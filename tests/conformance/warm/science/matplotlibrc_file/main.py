@@ -1,0 +1,3 @@
+import matplotlib.pyplot as plt
+
+print(plt.rcParams["lines.linewidth"], plt.rcParams["figure.figsize"])

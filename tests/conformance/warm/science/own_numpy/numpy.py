@@ -1,0 +1,1 @@
+here = "the program's own"
