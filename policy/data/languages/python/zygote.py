@@ -68,6 +68,7 @@ def get_ready(names):
             kind = type(error).__name__
             sys.stderr.write(f"preload {name}: {kind}: {text}\n")
     _find_blas()
+    _open_empty_input()
     _prepare_end(ctypes)
     # Compiled here, so that no child pays for it.
     _make_rehearsal()
@@ -166,6 +167,8 @@ def rehearse(fully=True):
     _forget_history()
     _remember_preloaded()
     if fully:
+        _reopen_standard_files()
+        _would_import_otherwise(os.getcwd())
         _rehearse_end()
         gc.collect()
         gc.freeze()
@@ -234,17 +237,22 @@ def prepare(argv, env):
 
 def _set_environment(env):
     known = os.environ._data
-    for name in known:
-        os.unsetenv(name)
-    known.clear()
+    wanted = {}
     for entry in env:
         name, sign, value = entry.partition(b"=")
         # Of two equal names the first counts (convertenviron() in
         # Modules/posixmodule.c).
-        if sign and name not in known:
-            known[name] = value
-            if name:
-                os.putenv(name, value)
+        if sign and name not in wanted:
+            wanted[name] = value
+    if wanted == known and list(wanted) == list(known):
+        return
+    for name in known:
+        os.unsetenv(name)
+    known.clear()
+    known.update(wanted)
+    for name, value in wanted.items():
+        if name:
+            os.putenv(name, value)
     if b"TZ" in known:
         time.tzset()
     site = _modules.get("site")
@@ -273,10 +281,28 @@ def _set_path_and_names(argv):
     return path
 
 
+def _open_empty_input():
+    """Makes the sys.stdin of a run without input, which most have."""
+    global _empty_input, _null
+    pipe = os.dup(0)
+    try:
+        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(null, 0)
+        os.close(null)
+        _null = os.fstat(0).st_rdev
+        _empty_input = _open_standard(0, "<stdin>", "r")
+        os.dup2(pipe, 0)
+    finally:
+        os.close(pipe)
+
+
 def _reopen_standard_files():
     # The zygote's own are pipes, and so are these unless a run says otherwise.
     # A file object remembers what it was opened for.
-    if not stat.S_ISFIFO(os.fstat(0).st_mode):
+    state = os.fstat(0)
+    if stat.S_ISCHR(state.st_mode) and state.st_rdev == _null:
+        sys.stdin = sys.__stdin__ = _empty_input
+    elif not stat.S_ISFIFO(state.st_mode):
         sys.stdin = sys.__stdin__ = _open_standard(0, "<stdin>", "r")
     if not stat.S_ISFIFO(os.fstat(1).st_mode):
         sys.stdout = sys.__stdout__ = _open_standard(1, "<stdout>", "w")
