@@ -18,6 +18,7 @@ namespace sandglass::os {
 namespace {
 
 constexpr size_t kSmallFileBytes = 64 * 1024;
+constexpr size_t kControlFileBytes = 16 * 1024;
 constexpr size_t kWholeFileBytes = 64 * 1024 * 1024;
 
 absl::StatusOr<std::string> ReadUpTo(size_t most, int directory,
@@ -55,8 +56,20 @@ bool WriteControlFile(int directory, const char* name, absl::string_view text) {
          static_cast<ssize_t>(text.size());
 }
 
+absl::StatusOr<std::string> ReadControlFile(int directory, const char* name) {
+  const Fd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus("open ", name);
+  char buffer[kControlFileBytes];
+  ssize_t size = 0;
+  do {
+    size = ::read(fd.get(), buffer, sizeof(buffer));
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return ErrnoStatus("read ", name);
+  return std::string(buffer, static_cast<size_t>(size));
+}
+
 std::optional<uint64_t> ReadNumber(int directory, const char* name) {
-  const absl::StatusOr<std::string> text = ReadSmallFile(directory, name);
+  const absl::StatusOr<std::string> text = ReadControlFile(directory, name);
   uint64_t value = 0;
   if (!text.ok() ||
       !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &value)) {

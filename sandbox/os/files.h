@@ -16,6 +16,10 @@ namespace sandglass::os {
 // `directory` is a descriptor or AT_FDCWD.
 absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
 
+// The content of a file of a control group, with one read(2): a kernfs file
+// that is shorter than the buffer comes whole (seq_read_iter() of Linux).
+absl::StatusOr<std::string> ReadControlFile(int directory, const char* name);
+
 // An ordinary file, at most 64 MiB.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
