@@ -167,7 +167,7 @@ class Sandbox::Port {
 
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
-      absl::Time deadline, FillFor fill_for) {
+      absl::Duration timeout, FillFor fill_for) {
     internal::SpawnerRequest request;
     internal::CreateJail* create = request.mutable_create();
     create->set_template_name(template_name);
@@ -191,7 +191,14 @@ class Sandbox::Port {
     const auto answered = [this, id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return answers_.contains(id) || !broken_.ok();
     };
-    mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
+    // absl::Mutex counts by the wall clock, which may be set meanwhile.
+    const int64_t end =
+        os::MonotonicNanos() + absl::ToInt64Nanoseconds(timeout);
+    for (int64_t left = end - os::MonotonicNanos();
+         left > 0 && !mutex_.AwaitWithTimeout(absl::Condition(&answered),
+                                              absl::Nanoseconds(left));) {
+      left = end - os::MonotonicNanos();
+    }
     waiting_.erase(id);
     const auto answer = answers_.find(id);
     if (answer == answers_.end()) {
@@ -441,12 +448,12 @@ bool Sandbox::Makes(const std::string& kind) const {
 
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
     const std::string& kind, const std::string& template_name,
-    const policy::Limits& limits, absl::Time deadline, FillFor fill_for) {
+    const policy::Limits& limits, absl::Duration timeout, FillFor fill_for) {
   const auto port = ports_.find(kind);
   if (port == ports_.end()) {
     return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
   }
-  return port->second->CreateJail(template_name, limits, deadline, fill_for);
+  return port->second->CreateJail(template_name, limits, timeout, fill_for);
 }
 
 uint32_t Sandbox::live_jails() const {

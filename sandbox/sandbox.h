@@ -109,7 +109,7 @@ class Sandbox {
   // is no such kind.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
-      const policy::Limits& limits, absl::Time deadline,
+      const policy::Limits& limits, absl::Duration timeout,
       FillFor fill_for = FillFor::kStock);
 
   // Jails that the spawner has not yet reported gone.

@@ -3,7 +3,6 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::server {
@@ -29,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
   // Not ready yet: the program is on its way while init still prepares.
   absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
-      key.kind, key.profile, key.limits, absl::Now() + kCreateTimeout);
+      key.kind, key.profile, key.limits, kCreateTimeout);
   warm_ = jail.ok() && (*jail)->made_ahead();
   return jail;
 }

@@ -108,10 +108,19 @@ std::vector<std::shared_ptr<Run>> Admission::TakeOverdue() {
       queue_.pop_front();
     }
     if (!overdue.empty() || queue_.empty()) continue;
-    mutex_.AwaitWithTimeout(absl::Condition(&stopped_),
-                            std::min(kLongestNap, Until(queue_.front().until)));
+    look_again_ = false;
+    mutex_.AwaitWithTimeout(
+        absl::Condition(this, &Admission::StoppedOrLooksAgain),
+        std::min(kLongestNap, Until(queue_.front().until)));
   }
   return overdue;
+}
+
+bool Admission::StoppedOrLooksAgain() const { return stopped_ || look_again_; }
+
+void Admission::LookAgain() {
+  absl::MutexLock lock(&mutex_);
+  look_again_ = true;
 }
 
 std::vector<std::shared_ptr<Run>> Admission::Stop() {

@@ -82,6 +82,9 @@ class Admission {
 
   // Ends the waits above and hands out what is still in the queue.
   std::vector<std::shared_ptr<Run>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set, by which absl::Mutex counts its timeouts:
+  // TakeOverdue looks at what is overdue now.
+  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A guess at when there will be room: how long the queue takes at the pace
   // of late, 100 ms to 30 s.
@@ -104,6 +107,7 @@ class Admission {
   bool HeadFits() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HeadFitsOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool StoppedOrLooksAgain() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Accounts for a run that leaves the queue.
   void Forget(const Run& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
@@ -122,6 +126,7 @@ class Admission {
   // Moving average of how long a reservation is held.
   absl::Duration usual_run_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(200);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool look_again_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sandglass::server

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "server/acquire_jail.h"
 #include "server/clock.h"
 
@@ -23,7 +22,7 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(kFillTimeout);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> made = sandbox.CreateJail(
-      key.kind, key.profile, key.limits, absl::Now() + kFillTimeout, fill_for);
+      key.kind, key.profile, key.limits, kFillTimeout, fill_for);
   if (!made.ok()) return made;
   sandbox::Jail& jail = **made;
   while (!jail.is_ready()) {

@@ -65,6 +65,12 @@ class JailPool {
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // As Admission::LookAgain, for the fillers.
+  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    wake_.SignalAll();
+  }
+
   using KeyState = PoolKeyState;
   // Since the start, or since the key was learnt; ordered by key.
   std::vector<KeyState> State() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -64,6 +64,8 @@ class RunDispatcher {
 
   // From here on every Submit is answered with UNAVAILABLE.
   void StopAccepting() { accepting_ = false; }
+  // As Admission::LookAgain.
+  void LookAgain() { admission_.LookAgain(); }
   // No run is queued or running.
   bool idle() const { return registry_.live_count() == 0; }
   // Stops every run: those that have started answer OUTCOME_SHUTDOWN, those

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,6 +76,22 @@ absl::StatusOr<os::Fd> TakeSignals() {
   return fd;
 }
 
+void ArmClockWatch(const os::Fd& fd) {
+  constexpr time_t kNever = 9'000'000'000;
+  itimerspec never{};
+  never.it_value.tv_sec = kNever;
+  ::timerfd_settime(fd.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+                    &never, nullptr);
+}
+
+// Readable when the wall clock is set (timerfd_create(2),
+// TFD_TIMER_CANCEL_ON_SET).
+os::Fd WatchWallClock() {
+  os::Fd fd(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  ArmClockWatch(fd);
+  return fd;
+}
+
 // What is kept ready from the start: for the default profile and its limits
 // what every language can use, and each zygote's.
 PoolOptions PoolFor(const ServingParts& parts) {
@@ -116,6 +133,8 @@ class Serving {
  private:
   enum class Wake { kNothing, kStop, kSpawnerDied };
   Wake WaitForWake(absl::Duration timeout);
+  // What waits for a while waits by the wall clock.
+  void NoteClockSet();
   // True when no run is left; false when time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   void StopAccepting();
@@ -125,6 +144,7 @@ class Serving {
   ServingParts parts_;
   os::Fd signals_;
   os::Fd spawner_died_;
+  os::Fd clock_set_;
   bool stopping_ = false;
   std::optional<JailPool> pool_;
   std::optional<LanguageProbe> languages_;
@@ -144,6 +164,7 @@ absl::Status Serving::Start() {
   if (!spawner_died_.valid()) {
     return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
   }
+  clock_set_ = WatchWallClock();
   absl::Status reading = parts_.sandbox->StartReader(
       [fd = spawner_died_.get()](const absl::Status& status) {
         Log(LogLevel::kError, "spawner_died",
@@ -224,12 +245,14 @@ absl::Status Serving::Start() {
 
 Serving::Wake Serving::WaitForWake(absl::Duration timeout) {
   pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                  {spawner_died_.get(), POLLIN, 0}};
+                  {spawner_died_.get(), POLLIN, 0},
+                  {clock_set_.get(), POLLIN, 0}};
   const int timeout_ms =
       timeout == absl::InfiniteDuration()
           ? -1
           : static_cast<int>(absl::ToInt64Milliseconds(timeout));
-  ::poll(fds, 2, timeout_ms);
+  ::poll(fds, 3, timeout_ms);
+  if (fds[2].revents != 0) NoteClockSet();
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGHUP) {
@@ -245,6 +268,18 @@ Serving::Wake Serving::WaitForWake(absl::Duration timeout) {
     return Wake::kStop;
   }
   return (fds[1].revents & POLLIN) != 0 ? Wake::kSpawnerDied : Wake::kNothing;
+}
+
+void Serving::NoteClockSet() {
+  uint64_t expirations = 0;
+  if (::read(clock_set_.get(), &expirations, sizeof(expirations)) >= 0 ||
+      errno != ECANCELED) {
+    return;
+  }
+  Log(LogLevel::kWarning, "clock_set", {});
+  ArmClockWatch(clock_set_);
+  dispatcher_->LookAgain();
+  pool_->LookAgain();
 }
 
 bool Serving::WaitUntilIdle(absl::Duration timeout) {
