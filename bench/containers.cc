@@ -54,12 +54,12 @@ absl::Status WriteBundle(const Bundle& bundle, Json config,
       {{"process",
         {{"terminal", false},
          {"args", OneCommand(program)},
-         {"cwd", "/work"},
+         {"cwd", "/program"},
          {"env", UserEnvironment(options, program, "/home", "/tmp")}}},
        {"root", {{"path", options.root.rootfs}, {"readonly", true}}},
        {"linux", {{"cgroupsPath", cgroup}}}});
   const Json bind = {"rbind", "rw"};
-  for (const auto& [from, to] : {std::pair(bundle.work, "/work"),
+  for (const auto& [from, to] : {std::pair(bundle.work, "/program"),
                                  std::pair(options.root.home, "/home")}) {
     config["mounts"].push_back({{"destination", to},
                                 {"type", "bind"},
@@ -108,7 +108,7 @@ absl::Status MakeImage(const std::string& docker, const std::string& directory,
                        const std::string& image) {
   const std::string root = directory + "/image";
   std::error_code error;
-  for (const char* name : {"usr", "etc", "home", "work", "tmp", "proc"}) {
+  for (const char* name : {"usr", "etc", "home", "program", "tmp", "proc"}) {
     fs::create_directories(root + "/" + name, error);
   }
   for (const char* name : {"bin", "sbin", "lib", "lib64"}) {
@@ -136,8 +136,8 @@ absl::StatusOr<Sample> RunDocker(const std::string& docker,
   Command command = {
       .argv = {docker, "run", "--rm", "--network", "none", "--label", image,
                "-v", "/usr:/usr:ro", "-v", "/etc:/etc:ro", "-v",
-               options.visible + "/home:/home", "-v", work + ":/work", "-w",
-               "/work"},
+               options.visible + "/home:/home", "-v", work + ":/program", "-w",
+               "/program"},
       .env = {kToolEnvironment, "HOME=" + options.visible}};
   for (const std::string& entry :
        UserEnvironment(options, program, "/home", "/tmp")) {

@@ -74,9 +74,9 @@ std::vector<std::string> BubblewrapArguments(const std::string& program,
           "/home",
           "--bind",
           directory,
-          "/work",
+          "/program",
           "--chdir",
-          "/work"};
+          "/program"};
 }
 
 Contender Bubblewrap(const ContenderOptions& options) {

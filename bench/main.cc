@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "bench/bars.h"
 #include "bench/command.h"
-#include "bench/command.h"
 #include "bench/compare.h"
 #include "bench/daemon_client.h"
 #include "bench/daemon_groups.h"

@@ -43,7 +43,7 @@ absl::Status MakeTmpfs(const std::string& path, uint64_t bytes) {
 
 absl::Status FillRoot(const std::string& root) {
   for (const char* name :
-       {"usr", "etc", "dev", "proc", "sys", "tmp", "home", "work"}) {
+       {"usr", "etc", "dev", "proc", "sys", "tmp", "home", "program"}) {
     if (absl::Status status = MakeDirectory(absl::StrCat(root, "/", name));
         !status.ok()) {
       return status;
