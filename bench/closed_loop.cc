@@ -67,13 +67,13 @@ LoopResult RunLoop(const LoopOptions& options,
       while (os::MonotonicNanos() < end && !tally.GivesUp()) {
         absl::StatusOr<Sample> sample = run(worker);
         const int64_t now = os::MonotonicNanos();
-        tally.Add(std::move(sample), now >= counts_from && now < end);
+        tally.Add(std::move(sample), now >= counts_from);
       }
     });
   }
   for (std::thread& worker : workers) worker.join();
   LoopResult result = tally.Take();
-  result.window = options.window;
+  result.time = absl::Nanoseconds(os::MonotonicNanos() - start);
   result.client_cpu =
       (OwnCpu() - cpu) / static_cast<int64_t>(std::max<size_t>(result.runs, 1));
   return result;

@@ -15,16 +15,16 @@ struct LoopOptions {
   int in_flight = 1;
   // Runs that end before this is over don't count.
   absl::Duration warm_up;
-  absl::Duration window;  // those that end in it do
+  absl::Duration window;  // after it no run starts
 };
 
 struct LoopResult {
-  std::vector<Sample> samples;  // of runs that ended in the window
+  std::vector<Sample> samples;  // of runs that ended after the warm-up
   size_t failed = 0;            // at any time
   std::string failure;          // the first
   size_t runs = 0;              // at any time, warm-up and last ones included
-  absl::Duration window;
-  absl::Duration client_cpu;  // of this process in all, per run
+  absl::Duration time;          // from the first start to the last end
+  absl::Duration client_cpu;    // of this process in all, per run
 };
 
 // Keeps so many runs under way until the window is over, each worker starting

@@ -43,7 +43,7 @@ void RowTally::Add(const LoopResult& result) {
   row_.failed += result.failed;
   if (row_.problem.empty()) row_.problem = result.failure;
   runs_ += result.runs;
-  window_ += result.window;
+  time_ += result.time;
   client_cpu_ += result.client_cpu * static_cast<int64_t>(result.runs);
 }
 
@@ -58,10 +58,10 @@ Row RowTally::Finish() && {
   };
   if (has_own_cpu_) row_.cpu = own_cpu_ / static_cast<int64_t>(times_.size());
   if (has_daemon_cpu_ && runs_ > 0) row_.cpu = of_all(daemon_cpu_);
-  if (window_ > absl::ZeroDuration() && runs_ > 0) {
+  if (time_ > absl::ZeroDuration() && runs_ > 0) {
     row_.client_cpu = of_all(client_cpu_);
     row_.runs_per_second =
-        static_cast<double>(times_.size()) / absl::ToDoubleSeconds(window_);
+        static_cast<double>(runs_ - row_.failed) / absl::ToDoubleSeconds(time_);
   }
   if (times_.empty() && row_.problem.empty()) {
     row_.problem = "no run ended while it was measured";

@@ -35,8 +35,8 @@ class RowTally {
   std::vector<absl::Duration> times_;
   NamedSamples phases_;
   NamedSamples steps_;
-  size_t runs_ = 0;  // warm-up included
-  absl::Duration window_;
+  size_t runs_ = 0;         // warm-up included
+  absl::Duration time_;     // of runs in flight
   absl::Duration own_cpu_;  // of samples that tell it
   bool has_own_cpu_ = false;
   absl::Duration daemon_cpu_;
