@@ -4,10 +4,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +27,7 @@ namespace {
 
 constexpr absl::Duration kTimeLimit = absl::Seconds(30);
 constexpr off_t kErrorBytes = 300;
+constexpr int kInfoFd = 3;
 
 class FileActions {
  public:
@@ -33,7 +37,7 @@ class FileActions {
   FileActions& operator=(const FileActions&) = delete;
 
   // Returns 0, or an errno when there is no memory.
-  int Fill(const char* directory, int output, int error) {
+  int Fill(const char* directory, int output, int error, int info) {
     int result = posix_spawn_file_actions_addchdir_np(&actions_, directory);
     if (result == 0) {
       result = posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO,
@@ -46,6 +50,9 @@ class FileActions {
     if (result == 0) {
       result =
           posix_spawn_file_actions_adddup2(&actions_, error, STDERR_FILENO);
+    }
+    if (result == 0 && info >= 0) {
+      result = posix_spawn_file_actions_adddup2(&actions_, info, kInfoFd);
     }
     return result;
   }
@@ -84,7 +91,8 @@ bool ReadToEnd(int fd, absl::Time deadline, std::string& output) {
 
 // Ends with the child reaped in any case. Its wait status; nullopt when it had
 // to be killed.
-std::optional<int> Reap(pid_t pid, bool in_time, absl::Time deadline) {
+std::optional<int> Reap(pid_t pid, bool in_time, absl::Time deadline,
+                        absl::Duration& cpu) {
   if (in_time) {
     // A child that closed its stdout may still live on.
     const os::Fd pidfd = os::PidfdOpen(pid);
@@ -95,10 +103,28 @@ std::optional<int> Reap(pid_t pid, bool in_time, absl::Time deadline) {
   }
   if (!in_time) ::kill(pid, SIGKILL);
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
   }
+  cpu = absl::DurationFromTimeval(usage.ru_utime) +
+        absl::DurationFromTimeval(usage.ru_stime);
   if (!in_time) return std::nullopt;
   return status;
+}
+
+// The end of the process that bubblewrap names in what it wrote about itself:
+// {"child-pid": 123, …}. Its processor time, zero when there is no such.
+absl::Duration ReapNamedChild(const os::Fd& info) {
+  constexpr std::string_view kKey = "\"child-pid\":";
+  std::string text(kErrorBytes, '\0');
+  const ssize_t count = ::read(info.get(), text.data(), text.size());
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  const size_t found = text.find(kKey);
+  if (found == std::string::npos) return absl::ZeroDuration();
+  const int pid = std::atoi(text.c_str() + found + kKey.size());
+  absl::Duration cpu;
+  if (pid > 0) Reap(pid, true, absl::Now() + kTimeLimit, cpu);
+  return cpu;
 }
 
 std::string Fate(int status) {
@@ -122,6 +148,8 @@ std::string LastWords(const os::Fd& error) {
 
 }  // namespace
 
+void AdoptChildren() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
 absl::StatusOr<CommandResult> RunCommand(const Command& command) {
   const std::vector<char*> argv = Pointers(command.argv);
   const std::vector<char*> env = Pointers(command.env);
@@ -131,9 +159,16 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return os::ErrnoStatus("pipe2");
   os::Fd reader(ends[0]);
   os::Fd writer(ends[1]);
+  os::Fd info_reader;
+  os::Fd info_writer;
+  if (command.leaves_child) {
+    if (::pipe2(ends, O_CLOEXEC) != 0) return os::ErrnoStatus("pipe2");
+    info_reader = os::Fd(ends[0]);
+    info_writer = os::Fd(ends[1]);
+  }
   FileActions actions;
-  if (const int failure =
-          actions.Fill(command.directory.c_str(), writer.get(), error->get());
+  if (const int failure = actions.Fill(command.directory.c_str(), writer.get(),
+                                       error->get(), info_writer.get());
       failure != 0) {
     return absl::ErrnoToStatus(failure, "posix_spawn_file_actions");
   }
@@ -147,10 +182,12 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
     return absl::ErrnoToStatus(failure, absl::StrCat("start ", argv[0]));
   }
   writer.reset();
+  info_writer.reset();
   const absl::Time deadline = absl::Now() + kTimeLimit;
   const bool in_time = ReadToEnd(reader.get(), deadline, result.output);
-  const std::optional<int> status = Reap(pid, in_time, deadline);
+  const std::optional<int> status = Reap(pid, in_time, deadline, result.cpu);
   result.time = absl::Nanoseconds(os::MonotonicNanos() - start);
+  if (info_reader.valid()) result.cpu += ReapNamedChild(info_reader);
 
   if (!status.has_value()) {
     return absl::DeadlineExceededError(absl::StrCat(

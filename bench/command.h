@@ -13,6 +13,9 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] is an absolute path
   std::vector<std::string> env;   // "NAME=value"; nothing else is inherited
   std::string directory = "/";
+  // bubblewrap ends before what it started does, which tells its processor
+  // time: with this set it is asked for that process, which is waited for.
+  bool leaves_child = false;
 };
 
 struct CommandResult {
@@ -20,11 +23,16 @@ struct CommandResult {
   // From just before the spawn until stdout was read to its end and the
   // process was reaped.
   absl::Duration time;
+  // Processor time of it and of all that it waited for, user and system.
+  absl::Duration cpu;
 };
+
+// Lets RunCommand wait for such children.
+void AdoptChildren();
 
 // Runs the command with an empty stdin. Anything but exit 0 is an error that
 // carries the end of its stderr; so is taking longer than 30 s, and then it is
-// killed.
+// killed. Thread-safe.
 absl::StatusOr<CommandResult> RunCommand(const Command& command);
 
 }  // namespace sandglass::bench

@@ -1,162 +1,250 @@
 #include "bench/compare.h"
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <optional>
 #include <random>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "bench/contenders.h"
-#include "bench/daemon_client.h"
-#include "bench/machine.h"
+#include "bench/closed_loop.h"
 #include "bench/rounds.h"
-#include "bench/shared_root.h"
+#include "bench/tally.h"
+#include "tests/support/workloads.h"
 
 namespace sandglass::bench {
 namespace {
 
-constexpr absl::Duration kWallLimit = absl::Milliseconds(200);
+constexpr int kLeastRounds = 6;
+constexpr int kRareRounds = 4;  // what is no part of a bar runs in each fourth
+constexpr int kManyInFlight = 8;
+// In which the daemon makes the jails that take the place of those used.
+constexpr absl::Duration kRefill = absl::Milliseconds(200);
 
-// One round runs each contender once. The order within a round is drawn anew
-// each time, so that nobody always runs behind the same neighbour, whose
-// namespaces the kernel may still be tearing down.
-void RunRounds(const CompareOptions& options,
-               std::vector<Contender>& contenders, NamedSamples& phases,
-               NamedSamples& steps) {
-  std::vector<Contender*> order;
+// One of the contenders in a comparison.
+struct Entry {
+  Contender* contender;
+  RowTally tally;
+  std::optional<absl::Duration> cpu_before;
+  bool rare = false;
+
+  bool Usable() const { return tally.problem().empty(); }
+  void StartCpu() {
+    if (contender->cpu_so_far) cpu_before = contender->cpu_so_far();
+  }
+  void EndCpu() {
+    if (!cpu_before.has_value()) return;
+    if (const auto now = contender->cpu_so_far()) {
+      tally.AddDaemonCpu(*now - *cpu_before);
+    }
+  }
+};
+
+bool IsOneOfABar(const Contender& contender) {
+  return contender.name == kBare || contender.name == kSandglassWarm;
+}
+
+std::vector<Entry> MakeEntries(std::vector<Contender>& contenders,
+                               const std::string& program, int in_flight) {
+  std::vector<Entry> entries;
   for (Contender& contender : contenders) {
-    if (contender.missing.empty() && contender.failure.empty()) {
-      order.push_back(&contender);
-    }
+    entries.push_back(
+        {&contender, RowTally(contender, program, in_flight), std::nullopt});
   }
-  std::mt19937 random(1);
-  for (int round = 1 - kWarmUpRounds; round <= options.rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (Contender* contender : order) {
-      if (!contender->failure.empty()) continue;
-      absl::SleepFor(absl::Milliseconds(options.gap_ms));
-      const absl::StatusOr<absl::Duration> time = contender->run();
-      if (!time.ok()) {
-        contender->failure = std::string(time.status().message());
-      } else if (round > 0) {
-        contender->samples.push_back(*time);
-      }
-    }
-    if (round > 0) {
-      Progress("round", round, options.rounds);
-    } else {
-      phases.Clear();
-      steps.Clear();
-    }
+  return entries;
+}
+
+void AddRows(std::vector<Entry>& entries, Report& report) {
+  for (Entry& entry : entries) {
+    report.rows.push_back(std::move(entry.tally).Finish());
   }
 }
 
-Contender OursWithoutPool(DaemonClient& client) {
-  return {.name = kSandglassCold,
-          .run = [&]() -> absl::StatusOr<absl::Duration> {
-            const absl::StatusOr<RunSample> sample = client.TimePrint();
-            if (!sample.ok()) return sample.status();
-            return sample->call;
-          }};
-}
-
-Contender Ours(DaemonClient& client, NamedSamples& phases,
-               NamedSamples& steps) {
-  return {.name = kSandglassWarm,
-          .run = [&]() -> absl::StatusOr<absl::Duration> {
-            const absl::StatusOr<RunSample> sample = client.TimePrint();
-            if (!sample.ok()) return sample.status();
-            phases.Add(sample->phases);
-            steps.Add(sample->steps);
-            return sample->call;
-          }};
-}
-
-WallReport MeasureWallLimit(const CompareOptions& options,
-                            DaemonClient& client) {
-  WallReport report = {.limit = kWallLimit};
-  std::vector<absl::Duration> decided;
-  std::vector<absl::Duration> ended;
-  std::vector<absl::Duration> call;
-  for (int run = 1; run <= options.wall_runs; ++run) {
-    const absl::StatusOr<WallSample> sample = client.TimeWallLimit(kWallLimit);
-    if (!sample.ok()) {
-      report.problem = std::string(sample.status().message());
-      return report;
-    }
-    decided.push_back(sample->decided);
-    ended.push_back(sample->ended);
-    call.push_back(sample->call);
-    Progress("wall limit", run, options.wall_runs);
+// Texts of one program, never the same number twice.
+class Texts {
+ public:
+  Texts(const std::string& programs, const Program& program)
+      : programs_(programs), program_(program) {}
+  absl::StatusOr<ProgramText> Next() {
+    static std::atomic<int> number = 0;
+    return ReadProgram(programs_, program_, ++number);
   }
-  report.decided = Summarise(std::move(decided));
-  report.ended = Summarise(std::move(ended));
-  report.call = Summarise(std::move(call));
-  return report;
+
+ private:
+  const std::string& programs_;
+  const Program& program_;
+};
+
+absl::StatusOr<Sample> RunOne(const Contender& contender,
+                              const Program& program, Texts& texts,
+                              int worker) {
+  const absl::StatusOr<ProgramText> text = texts.Next();
+  if (!text.ok()) return text.status();
+  return contender.run(program, *text, worker);
 }
 
-Row MakeRow(Contender& contender) {
-  Row row = {.name = contender.name};
-  row.problem = !contender.missing.empty()
-                    ? contender.missing
-                    : (!contender.failure.empty()
-                           ? absl::StrCat("failed: ", contender.failure)
-                           : "");
-  if (row.problem.empty()) row.time = Summarise(std::move(contender.samples));
-  return row;
-}
-
-void AddRows(std::vector<Contender>& contenders, Report& report) {
-  for (Contender& contender : contenders) {
-    report.rows.push_back(MakeRow(contender));
-  }
+std::vector<Entry*> Shuffled(std::vector<Entry>& entries,
+                             std::mt19937& random) {
+  std::vector<Entry*> order;
+  for (Entry& entry : entries) order.push_back(&entry);
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
 }
 
 }  // namespace
 
-absl::StatusOr<Report> CompareJails(const CompareOptions& options) {
-  Report report;
-  // ORDER: before gRPC starts threads.
-  const absl::StatusOr<SharedRoot> root = BuildSharedRoot(options.directory);
-  if (!root.ok()) return root.status();
-  absl::StatusOr<DaemonClient> client = DaemonClient::Connect(options.address);
-  if (!client.ok()) return client.status();
-  absl::StatusOr<DaemonClient> cold =
-      DaemonClient::Connect(options.cold_address);
-  if (!cold.ok()) return cold.status();
-  const absl::StatusOr<std::vector<std::string>> env =
-      client->ProgramEnvironment();
-  if (!env.ok()) return env.status();
+void CompareRested(const Program& program, const std::string& programs,
+                   std::vector<Contender>& contenders,
+                   const RestedOptions& options, Report& report) {
+  std::vector<Entry> entries = MakeEntries(contenders, program.name, 0);
+  const bool trivial = &program == &Programs().front();
+  for (Entry& entry : entries) {
+    entry.rare = !trivial && !IsOneOfABar(*entry.contender);
+    entry.StartCpu();
+  }
+  Texts texts(programs, program);
+  std::mt19937 random(1);
+  const absl::Time end = absl::Now() + options.budget;
+  const int warm_up = trivial ? kWarmUpRounds : 1;
+  for (int round = 1 - warm_up; round <= options.rounds; ++round) {
+    if (round > kLeastRounds && absl::Now() > end) break;
+    for (Entry* entry : Shuffled(entries, random)) {
+      if (!entry->Usable() || (entry->rare && round % kRareRounds != 0)) {
+        continue;
+      }
+      absl::SleepFor(options.gap);
+      entry->tally.Add(RunOne(*entry->contender, program, texts, 0), round > 0);
+    }
+    if (round > 0) Progress(program.name, round, options.rounds);
+  }
+  absl::SleepFor(kRefill);
+  for (Entry& entry : entries) entry.EndCpu();
+  AddRows(entries, report);
+}
 
-  report.machine = DescribeMachine();
-  report.machine.insert(report.machine.end(), client->facts().begin(),
-                        client->facts().end());
-  report.machine.emplace_back("control groups", root->cgroup_layout);
-  report.machine.emplace_back("load from others", LoadFromOthers());
+void CompareLoops(const Program& program, const std::string& programs,
+                  std::vector<Contender>& contenders,
+                  const LoopRoundsOptions& options, Report& report) {
+  std::vector<Entry> entries;
+  for (const int in_flight : options.in_flight) {
+    std::vector<Entry> more = MakeEntries(contenders, program.name, in_flight);
+    entries.insert(entries.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+  }
+  Texts texts(programs, program);
+  std::mt19937 random(1);
+  for (int round = 1; round <= options.rounds; ++round) {
+    for (Entry* entry : Shuffled(entries, random)) {
+      if (!entry->Usable()) continue;
+      const int in_flight = entry->tally.in_flight();
+      const absl::Duration window =
+          options.window * (in_flight > kManyInFlight ? 2 : 1);
+      entry->StartCpu();
+      entry->tally.Add(RunLoop(
+          {.in_flight = in_flight, .warm_up = window / 4, .window = window},
+          [&](int worker) {
+            return RunOne(*entry->contender, program, texts, worker);
+          }));
+      absl::SleepFor(kRefill);
+      entry->EndCpu();
+    }
+    Progress(absl::StrCat(program.name, " in flight"), round, options.rounds);
+  }
+  AddRows(entries, report);
+}
 
-  NamedSamples phases;
-  NamedSamples steps;
-  std::vector<Contender> contenders =
-      MakeContenders({.root = *root, .env = *env, .prefix = options.prefix});
-  contenders.push_back(OursWithoutPool(*cold));
-  contenders.push_back(Ours(*client, phases, steps));
-  const CpuTicks start = ReadCpuTicks();
-  RunRounds(options, contenders, phases, steps);
-  report.wall = MeasureWallLimit(options, *client);
-  const CpuTicks end = ReadCpuTicks();
+namespace {
 
-  report.machine.emplace_back("stolen by the host during the run",
-                              StolenBetween(start, end));
-  report.machine.emplace_back(
-      "run", absl::StrFormat("%d rounds, %d ms of rest before each run",
-                             options.rounds, options.gap_ms));
-  AddRows(contenders, report);
-  report.phases = phases.Summaries();
-  report.steps = steps.Summaries();
-  return report;
+using testing::Workload;
+
+// Those that need nothing but their text, evenly spread.
+std::vector<Workload> Choose(std::vector<Workload> all, int most) {
+  std::erase_if(all, [](const Workload& workload) {
+    const v1::RunCodeRequest& request = workload.request;
+    return workload.expected_exit != 0 || request.args_size() > 0 ||
+           request.files_size() > 0;
+  });
+  if (most <= 0 || all.size() <= static_cast<size_t>(most)) return all;
+  std::vector<Workload> chosen;
+  for (size_t i = 0; i < static_cast<size_t>(most); ++i) {
+    chosen.push_back(all[i * all.size() / static_cast<size_t>(most)]);
+  }
+  return chosen;
+}
+
+// What is typed to run a program of this language: as the one of ours that has
+// another text each time.
+const Program* LikeOurs(const std::string& language) {
+  for (const Program& program : Programs()) {
+    if (program.language == language && !program.same_text) return &program;
+  }
+  return nullptr;
+}
+
+std::vector<Contender*> Pair(std::vector<Contender>& contenders) {
+  std::vector<Contender*> pair;
+  for (Contender& contender : contenders) {
+    if (IsOneOfABar(contender)) pair.push_back(&contender);
+  }
+  return pair;
+}
+
+void CompareSet(const std::string& name, const std::vector<Workload>& set,
+                std::vector<Contender*> pair, absl::Duration gap,
+                Report& report) {
+  std::vector<Entry> entries;
+  for (Contender* contender : pair) {
+    entries.push_back({contender, RowTally(*contender, name, 0), std::nullopt});
+    entries.back().StartCpu();
+  }
+  std::mt19937 random(1);
+  int done = 0;
+  for (const Workload& workload : set) {
+    const Program* program = LikeOurs(workload.request.language());
+    if (program == nullptr) continue;
+    Program plain = *program;
+    plain.makes.clear();
+    std::vector<std::pair<Entry*, absl::StatusOr<Sample>>> results;
+    for (Entry* entry : Shuffled(entries, random)) {
+      absl::SleepFor(gap);
+      results.emplace_back(
+          entry,
+          entry->contender->run(plain, {.code = workload.request.code()}, 0));
+    }
+    const bool both =
+        std::all_of(results.begin(), results.end(),
+                    [](const auto& result) { return result.second.ok(); });
+    for (auto& [entry, sample] : results) entry->tally.Add(sample, both);
+    Progress(name, ++done, static_cast<int>(set.size()));
+  }
+  absl::SleepFor(kRefill);
+  for (Entry& entry : entries) entry.EndCpu();
+  AddRows(entries, report);
+}
+
+}  // namespace
+
+void CompareWorkloads(const std::string& folder, int most,
+                      std::vector<Contender>& contenders, absl::Duration gap,
+                      Report& report) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".jsonl") {
+      names.push_back(entry.path().stem());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    // A file of another form, such as sessions, is none of programs.
+    absl::StatusOr<std::vector<Workload>> all =
+        testing::ReadWorkloads(folder, name);
+    if (!all.ok()) continue;
+    const std::vector<Workload> set = Choose(*std::move(all), most);
+    if (!set.empty()) CompareSet(name, set, Pair(contenders), gap, report);
+  }
 }
 
 }  // namespace sandglass::bench

@@ -2,43 +2,55 @@
 #define SANDGLASS_BENCH_CONTENDERS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bench/programs.h"
 #include "bench/shared_root.h"
+#include "bench/stats.h"
 
 namespace sandglass::bench {
 
-// One row of the table: a way to run print(1) in a fresh Python.
-struct Contender {
-  std::string name;
-  // Times one run; an error ends this contender's part.
-  std::function<absl::StatusOr<absl::Duration>()> run;
-  // Why it can't run at all; empty when it can.
-  std::string missing;
-  std::vector<absl::Duration> samples;
-  // The first error of `run`; empty when there was none.
-  std::string failure;
+// One run of a program.
+struct Sample {
+  absl::Duration time;
+  std::optional<absl::Duration> cpu;  // where a run's own can be told
+  // What Sandglass tells besides.
+  std::string served;
+  NamedTimes phases;
+  NamedTimes steps;
 };
 
-inline constexpr char kBare[] = "bare python3 -c";
-inline constexpr char kBareFile[] = "bare python3 main.py";
-inline constexpr char kBubblewrap[] = "bubblewrap";
-inline constexpr char kCrun[] = "crun";
-inline constexpr char kRunc[] = "runc";
+// A way to run programs.
+struct Contender {
+  std::string name;
+  // Times one run; runs of the same worker come one after another, those of
+  // several may be under way at once.
+  std::function<absl::StatusOr<Sample>(const Program& program,
+                                       const ProgramText& text, int worker)>
+      run;
+  // Of a daemon that serves all runs: its processor time since its start, or
+  // nullopt when the host can't tell. Empty where a sample has its own.
+  std::function<std::optional<absl::Duration>()> cpu_so_far;
+  // Why it can't run anything; empty when it can.
+  std::string missing;
+};
 
 struct ContenderOptions {
   SharedRoot root;
-  // Environment of every contender's Python, "NAME=value".
-  std::vector<std::string> env;
-  // Beginning of the names of containers and of their control groups.
+  // Of every contender's Python, "NAME=value", beside a user's.
+  std::vector<std::string> python_env;
+  // Beginning of the names of containers, images and control groups.
   std::string prefix;
+  // A directory that other processes on the host see, too.
+  std::string visible;
 };
 
-// All but Sandglass itself. A program that isn't installed gives a contender
-// with `missing` set to a sentence that names the Debian package.
+// All but Sandglass itself, the bare commands first. What isn't installed or
+// doesn't work has `missing` set to a sentence.
 std::vector<Contender> MakeContenders(const ContenderOptions& options);
 
 }  // namespace sandglass::bench

@@ -31,7 +31,7 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration time) {
                        absl::ToChronoMilliseconds(time));
 }
 
-v1::RunCodeRequest Program(const std::string& language,
+v1::RunCodeRequest Request(const std::string& language,
                            const std::string& code) {
   v1::RunCodeRequest request;
   request.set_language(language);
@@ -40,7 +40,7 @@ v1::RunCodeRequest Program(const std::string& language,
 }
 
 v1::RunCodeRequest Python(const std::string& code) {
-  return Program("python", code);
+  return Request("python", code);
 }
 
 NamedTimes Phases(const v1::RunCodeResponse& response, absl::Duration call) {
@@ -77,19 +77,23 @@ absl::StatusOr<DaemonClient> DaemonClient::Connect(const std::string& address) {
   return client;
 }
 
-absl::Status DaemonClient::LearnFacts() {
+absl::Status DaemonClient::GetInfo(v1::GetServerInfoResponse& info) {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
   SetDeadline(context, kConnectTime);
   const grpc::Status status =
-      stub_->GetServerInfo(&context, v1::GetServerInfoRequest(), &info_);
-  if (!status.ok()) return FromGrpc(status);
-  facts_.emplace_back("sandglass", info_.version());
+      stub_->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
+  return status.ok() ? absl::OkStatus() : FromGrpc(status);
+}
+
+absl::Status DaemonClient::LearnFacts() { return GetInfo(info_); }
+
+NamedFacts DaemonClient::Facts() const {
+  NamedFacts facts = {{"sandglass", info_.version()}};
   for (const v1::LanguageInfo& language : info_.languages()) {
-    if (language.id() != "python") continue;
-    facts_.emplace_back("python", language.available()
-                                      ? language.version()
-                                      : language.unavailable_reason());
+    facts.emplace_back(language.id(), language.available()
+                                          ? language.version()
+                                          : language.unavailable_reason());
   }
   std::vector<std::string> layers;
   for (const v1::IsolationLayer& layer : info_.isolation()) {
@@ -97,18 +101,19 @@ absl::Status DaemonClient::LearnFacts() {
       layers.push_back(layer.name());
     }
   }
-  facts_.emplace_back("layers in force", absl::StrJoin(layers, ", "));
-  return absl::OkStatus();
+  facts.emplace_back("layers in force", absl::StrJoin(layers, ", "));
+  return facts;
 }
 
-NamedFacts DaemonClient::FactsOfLanguages() const {
-  NamedFacts facts = {{"sandglass", info_.version()}};
-  for (const v1::LanguageInfo& language : info_.languages()) {
-    if (language.available()) {
-      facts.emplace_back(language.id(), language.version());
-    }
+absl::StatusOr<std::vector<PoolStock>> DaemonClient::Pool() {
+  v1::GetServerInfoResponse info;
+  if (absl::Status status = GetInfo(info); !status.ok()) return status;
+  std::vector<PoolStock> stocks;
+  for (const v1::PoolKind& kind : info.pool()) {
+    if (kind.profile() != "default") continue;
+    stocks.push_back({kind.kind(), kind.idle(), kind.target()});
   }
-  return facts;
+  return stocks;
 }
 
 std::string DaemonClient::WhyUnavailable(const std::string& language) const {
@@ -147,30 +152,33 @@ absl::StatusOr<std::vector<std::string>> DaemonClient::ProgramEnvironment() {
       absl::StrSplit(response->stdout().data(), '\0', absl::SkipEmpty()));
 }
 
-absl::StatusOr<RunSample> DaemonClient::TimeRun(const std::string& language,
-                                                const std::string& code,
-                                                const std::string& output) {
-  const v1::RunCodeRequest request = Program(language, code);
+absl::StatusOr<Sample> DaemonClient::TimeRun(const Program& program,
+                                             const ProgramText& text) {
+  v1::RunCodeRequest request = Request(program.language, text.code);
+  if (!program.makes.empty()) request.add_fetch(program.makes);
   const int64_t start = os::MonotonicNanos();
   const absl::StatusOr<v1::RunCodeResponse> response =
       Run(request, v1::OUTCOME_OK);
-  RunSample sample;
-  sample.call = absl::Nanoseconds(os::MonotonicNanos() - start);
+  Sample sample;
+  sample.time = absl::Nanoseconds(os::MonotonicNanos() - start);
   if (!response.ok()) return response.status();
-  if (response->stdout().data() != output) {
+  if (text.output.has_value() && response->stdout().data() != *text.output) {
     return absl::UnknownError(absl::StrCat("the program printed '",
                                            response->stdout().data(),
-                                           "' and not '", output, "'"));
+                                           "' and not '", *text.output, "'"));
   }
-  sample.phases = Phases(*response, sample.call);
-  for (const v1::StepTiming& step : response->timings().setup_steps()) {
+  if (!program.makes.empty() &&
+      (response->files().empty() || response->files(0).content().empty())) {
+    return absl::UnknownError(absl::StrCat("no ", program.makes, " came back"));
+  }
+  const v1::PhaseTimings& timings = response->timings();
+  sample.served =
+      absl::StrCat(timings.kind(), timings.warm() ? ", warm" : ", cold");
+  sample.phases = Phases(*response, sample.time);
+  for (const v1::StepTiming& step : timings.setup_steps()) {
     sample.steps.emplace_back(step.step(), FromProto(step.duration()));
   }
   return sample;
-}
-
-absl::StatusOr<RunSample> DaemonClient::TimePrint() {
-  return TimeRun("python", "print(1)\n", "1\n");
 }
 
 absl::StatusOr<WallSample> DaemonClient::TimeWallLimit(absl::Duration limit) {

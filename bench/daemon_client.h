@@ -3,27 +3,17 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bench/stats.h"
+#include "bench/contenders.h"
+#include "bench/programs.h"
 #include "bench/tables.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 
 namespace sandglass::bench {
-
-// One run through the daemon.
-struct RunSample {
-  absl::Duration call;  // from the call's start to its answer, at the client
-  // Phases as the daemon tells them, then what of `call` it doesn't know of:
-  // client, gRPC and socket.
-  NamedTimes phases;
-  // Steps of making the jail, in their order.
-  NamedTimes steps;
-};
 
 // One endless program, stopped at its wall limit. All three are what came on
 // top of the limit.
@@ -35,7 +25,14 @@ struct WallSample {
   absl::Duration call;
 };
 
-// Calls the daemon over one channel, one call at a time.
+// Idle jails of one kind for the default profile.
+struct PoolStock {
+  std::string kind;
+  uint32_t idle = 0;
+  uint32_t target = 0;
+};
+
+// Calls the daemon over one channel. Thread-safe.
 class DaemonClient {
  public:
   // `address` as gRPC takes it, for example "unix:/run/sandglass/x.sock". Waits
@@ -43,22 +40,18 @@ class DaemonClient {
   // may prepare languages before.
   static absl::StatusOr<DaemonClient> Connect(const std::string& address);
 
-  // Version, Python and isolation layers in force, as lines to print.
-  const NamedFacts& facts() const { return facts_; }
-
-  // The daemon's version and those of all its languages.
-  NamedFacts FactsOfLanguages() const;
+  // The daemon's version, those of all its languages, and the isolation layers
+  // in force.
+  NamedFacts Facts() const;
   // Empty for a language whose programs can run.
   std::string WhyUnavailable(const std::string& language) const;
 
   // The environment that a program gets, "NAME=value".
   absl::StatusOr<std::vector<std::string>> ProgramEnvironment();
   // Any outcome but OK, or other output, is an error.
-  absl::StatusOr<RunSample> TimeRun(const std::string& language,
-                                    const std::string& code,
-                                    const std::string& output);
-  // print(1) in Python.
-  absl::StatusOr<RunSample> TimePrint();
+  absl::StatusOr<Sample> TimeRun(const Program& program,
+                                 const ProgramText& text);
+  absl::StatusOr<std::vector<PoolStock>> Pool();
   // Any outcome but TIMEOUT is an error.
   absl::StatusOr<WallSample> TimeWallLimit(absl::Duration limit);
 
@@ -66,12 +59,12 @@ class DaemonClient {
   explicit DaemonClient(std::unique_ptr<v1::SandboxService::Stub> stub)
       : stub_(std::move(stub)) {}
   absl::Status LearnFacts();
+  absl::Status GetInfo(v1::GetServerInfoResponse& info);
   absl::StatusOr<v1::RunCodeResponse> Run(const v1::RunCodeRequest& request,
                                           v1::Outcome expected);
 
   std::unique_ptr<v1::SandboxService::Stub> stub_;
   v1::GetServerInfoResponse info_;
-  NamedFacts facts_;
 };
 
 }  // namespace sandglass::bench

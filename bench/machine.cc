@@ -79,11 +79,19 @@ std::vector<std::pair<std::string, std::string>> DescribeMachine() {
                                               " ", name.machine));
   }
   facts.emplace_back("debian", FileLine("/etc/debian_version"));
-  for (const char* package : {"python3", "bubblewrap", "crun", "runc"}) {
+  for (const char* package : {"python3", "python3-pandas", "python3-matplotlib",
+                              "bubblewrap", "crun", "runc"}) {
     facts.emplace_back(absl::StrCat("package ", package),
                        PackageVersion(package));
   }
   return facts;
+}
+
+int64_t AvailableBytes() {
+  const std::string text(
+      absl::StripSuffix(FindValue("/proc/meminfo", "MemAvailable"), " kB"));
+  int64_t kilobytes = 0;
+  return absl::SimpleAtoi(text, &kilobytes) ? kilobytes * 1024 : 0;
 }
 
 CpuTicks ReadCpuTicks() {

@@ -12,6 +12,9 @@ namespace sandglass::bench {
 // pairs of a name and a text of one line.
 std::vector<std::pair<std::string, std::string>> DescribeMachine();
 
+// What programs could use without pushing others out; 0 when unknown.
+int64_t AvailableBytes();
+
 // Processor time of all processors together since the machine's start, in
 // clock ticks (proc_stat(5)).
 struct CpuTicks {

@@ -1,20 +1,261 @@
 // What bench/run.sh starts when its daemons are there.
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bench/bars.h"
+#include "bench/command.h"
 #include "bench/compare.h"
-#include "bench/compare_languages.h"
-#include "bench/language_report.h"
+#include "bench/daemon_client.h"
+#include "bench/daemon_groups.h"
+#include "bench/machine.h"
+#include "bench/memory.h"
+#include "bench/programs.h"
 #include "bench/report.h"
+#include "bench/rounds.h"
+#include "bench/shared_root.h"
 
 namespace sandglass::bench {
 namespace {
 
 constexpr int kMissed = 1;
 constexpr int kNothingMeasured = 2;
+constexpr absl::Duration kWallLimit = absl::Milliseconds(200);
+const std::vector<int>& AllInFlight() {
+  static const std::vector<int>& all = *new std::vector<int>{1, 2, 8, 64};
+  return all;
+}
+
+// A daemon that the script started.
+struct DaemonOptions {
+  std::string address;
+  std::string state_dir;
+};
+
+struct Options {
+  DaemonOptions warm;
+  DaemonOptions cold;
+  CrowdOptions crowd;
+  std::string crowd_state_dir;
+  std::string directory;
+  std::string visible;
+  std::string prefix;
+  std::string programs_directory;
+  std::string json;
+
+  // What to measure; all of the three empty: everything but workloads.
+  std::vector<std::string> programs;
+  std::vector<int> in_flight;
+  bool memory = false;
+  std::string workloads;
+
+  std::vector<std::string> contenders;  // empty: all
+  int runs = 200;
+  int loop_rounds = 2;
+  int workload_programs = 20;
+  int wall_runs = 20;
+  int gap_ms = 10;
+  double budget_s = 6;
+  double window_s = 0.8;
+};
+
+bool ChoseRows(const Options& options) {
+  return !options.programs.empty() || !options.in_flight.empty() ||
+         options.memory || !options.workloads.empty();
+}
+
+// A daemon as a contender.
+struct Ours {
+  std::unique_ptr<DaemonClient> client;
+  std::unique_ptr<DaemonGroups> groups;
+};
+
+absl::StatusOr<Ours> OpenGroups(const DaemonOptions& options) {
+  absl::StatusOr<DaemonGroups> groups = DaemonGroups::Open(options.state_dir);
+  if (!groups.ok()) return groups.status();
+  return Ours{.groups = std::make_unique<DaemonGroups>(*std::move(groups))};
+}
+
+absl::Status Connect(const DaemonOptions& options, Ours& ours) {
+  absl::StatusOr<DaemonClient> client = DaemonClient::Connect(options.address);
+  if (!client.ok()) return client.status();
+  ours.client = std::make_unique<DaemonClient>(*std::move(client));
+  return absl::OkStatus();
+}
+
+Contender AsContender(const char* name, const Ours& ours) {
+  return {.name = name,
+          .run = [client = ours.client.get()](
+                     const Program& program, const ProgramText& text,
+                     int) { return client->TimeRun(program, text); },
+          .cpu_so_far = [groups = ours.groups.get()] { return groups->Cpu(); }};
+}
+
+WallReport MeasureWallLimit(int runs, DaemonClient& client) {
+  WallReport report = {.limit = kWallLimit};
+  std::vector<absl::Duration> decided;
+  std::vector<absl::Duration> ended;
+  std::vector<absl::Duration> call;
+  for (int run = 1; run <= runs; ++run) {
+    const absl::StatusOr<WallSample> sample = client.TimeWallLimit(kWallLimit);
+    if (!sample.ok()) {
+      report.problem = std::string(sample.status().message());
+      return report;
+    }
+    decided.push_back(sample->decided);
+    ended.push_back(sample->ended);
+    call.push_back(sample->call);
+    Progress("wall limit", run, runs);
+  }
+  report.decided = Summarise(std::move(decided));
+  report.ended = Summarise(std::move(ended));
+  report.call = Summarise(std::move(call));
+  return report;
+}
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The programs to measure; those that can't run here are told in the report.
+std::vector<const Program*> Usable(const std::vector<std::string>& names,
+                                   const DaemonClient& client, Report& report) {
+  std::vector<const Program*> usable;
+  for (const Program& program : Programs()) {
+    if (!names.empty() && !Has(names, "all") && !Has(names, program.name)) {
+      continue;
+    }
+    report.bars.emplace_back(program.name, program.bar);
+    std::string problem = client.WhyUnavailable(program.language);
+    if (problem.empty()) problem = WhyNotInstalled(program);
+    if (problem.empty()) {
+      usable.push_back(&program);
+      continue;
+    }
+    for (const char* contender : {kBare, kSandglassWarm}) {
+      report.rows.push_back({.program = program.name,
+                             .contender = contender,
+                             .problem = problem});
+    }
+  }
+  return usable;
+}
+
+void MeasurePrograms(const Options& options, const DaemonClient& client,
+                     std::vector<Contender>& contenders, Report& report) {
+  const bool all = !ChoseRows(options);
+  const std::vector<const Program*> programs =
+      Usable(all || !options.programs.empty() || options.in_flight.empty()
+                 ? options.programs
+                 : std::vector<std::string>{Programs().front().name},
+             client, report);
+  const RestedOptions rested = {.rounds = options.runs,
+                                .gap = absl::Milliseconds(options.gap_ms),
+                                .budget = absl::Seconds(options.budget_s)};
+  if (all || !options.programs.empty()) {
+    for (const Program* program : programs) {
+      RestedOptions each = rested;
+      if (program == &Programs().front()) each.budget = absl::Minutes(5);
+      CompareRested(*program, options.programs_directory, contenders, each,
+                    report);
+    }
+  }
+  if (!all && options.in_flight.empty()) return;
+  const LoopRoundsOptions loops = {
+      .in_flight = all ? AllInFlight() : options.in_flight,
+      .rounds = options.loop_rounds,
+      .window = absl::Seconds(options.window_s)};
+  for (const Program* program : programs) {
+    if (all && program != &Programs().front()) continue;
+    CompareLoops(*program, options.programs_directory, contenders, loops,
+                 report);
+  }
+}
+
+bool IsWanted(const Options& options, const Contender& contender) {
+  return options.contenders.empty() || Has(options.contenders, contender.name);
+}
+
+absl::StatusOr<Report> Measure(const Options& options) {
+  Report report;
+  // ORDER: before the root hides control groups.
+  absl::StatusOr<Ours> warm = OpenGroups(options.warm);
+  if (!warm.ok()) return warm.status();
+  absl::StatusOr<Ours> cold = OpenGroups(options.cold);
+  if (!cold.ok()) return cold.status();
+  Ours crowd;
+  if (!options.crowd_state_dir.empty()) {
+    absl::StatusOr<Ours> opened =
+        OpenGroups({.state_dir = options.crowd_state_dir});
+    if (!opened.ok()) return opened.status();
+    crowd = *std::move(opened);
+  }
+  AdoptChildren();
+  // ORDER: before gRPC starts threads.
+  const absl::StatusOr<SharedRoot> root = BuildSharedRoot(options.directory);
+  if (!root.ok()) return root.status();
+  for (const auto& [daemon, ours] :
+       {std::pair(&options.warm, &*warm), std::pair(&options.cold, &*cold)}) {
+    const absl::Status connected = Connect(*daemon, *ours);
+    if (!connected.ok()) return connected;
+  }
+  const absl::StatusOr<std::vector<std::string>> env =
+      warm->client->ProgramEnvironment();
+  if (!env.ok()) return env.status();
+
+  const bool all = !ChoseRows(options);
+  if (all || options.memory) {
+    report.memory = MeasureIdle(*warm->client, *warm->groups);
+    if (crowd.groups != nullptr) {
+      report.memory->crowd = MeasureCrowd(options.crowd, *crowd.groups);
+    }
+  }
+  report.machine = DescribeMachine();
+  const NamedFacts facts = warm->client->Facts();
+  report.machine.insert(report.machine.end(), facts.begin(), facts.end());
+  report.machine.emplace_back("control groups", root->cgroup_layout);
+  report.machine.emplace_back("load from others", LoadFromOthers());
+
+  std::vector<Contender> contenders =
+      MakeContenders({.root = *root,
+                      .python_env = *env,
+                      .prefix = options.prefix,
+                      .visible = options.visible});
+  contenders.push_back(AsContender(kSandglassCold, *cold));
+  contenders.push_back(AsContender(kSandglassWarm, *warm));
+  for (const Contender& contender : contenders) {
+    if (contender.missing.empty()) continue;
+    report.machine.emplace_back(absl::StrCat("without ", contender.name),
+                                contender.missing);
+  }
+  std::erase_if(contenders, [&options](const Contender& contender) {
+    return !contender.missing.empty() || !IsWanted(options, contender);
+  });
+  const CpuTicks start = ReadCpuTicks();
+  if (all || !options.programs.empty() || !options.in_flight.empty()) {
+    MeasurePrograms(options, *warm->client, contenders, report);
+  }
+  if (!options.workloads.empty()) {
+    CompareWorkloads(options.workloads, options.workload_programs, contenders,
+                     absl::Milliseconds(options.gap_ms), report);
+  }
+  if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
+  report.machine.emplace_back("stolen by the host during the run",
+                              StolenBetween(start, ReadCpuTicks()));
+  report.machine.emplace_back(
+      "run",
+      absl::StrFormat("%d ms of rest before each rested run", options.gap_ms));
+  return report;
+}
 
 int Fail(absl::string_view why) {
   std::cerr << "sandglass-bench: " << why << "\n";
@@ -22,9 +263,7 @@ int Fail(absl::string_view why) {
 }
 
 // Returns the exit code.
-template <typename AnyReport>
-int Tell(const absl::StatusOr<AnyReport>& report,
-         const std::string& json_file) {
+int Tell(const absl::StatusOr<Report>& report, const std::string& json_file) {
   if (!report.ok()) return Fail(report.status().message());
   std::cout << ToMarkdown(*report) << std::flush;
   if (!json_file.empty()) {
@@ -33,65 +272,89 @@ int Tell(const absl::StatusOr<AnyReport>& report,
     file.close();
     if (!file) return Fail("cannot write " + json_file);
   }
-  return MeetsBar(*report).value_or(false) ? 0 : kMissed;
+  return AreMet(Judge(*report)).value_or(false) ? 0 : kMissed;
+}
+
+std::string IsProgram(const std::string& name) {
+  if (name == "all" || FindProgram(name) != nullptr) return "";
+  return absl::StrCat(
+      "there is no program '", name, "'; there are ",
+      absl::StrJoin(Programs(), ", ",
+                    [](std::string* out, const Program& program) {
+                      absl::StrAppend(out, program.name);
+                    }));
+}
+
+// What the user chose, passed on by the script.
+void AddChoices(CLI::App& app, Options& options) {
+  const CLI::Range positive(1, 100'000);
+  app.add_option("--programs", options.programs, "One at a time, rested")
+      ->delimiter(',')
+      ->check(IsProgram);
+  app.add_option("--in-flight", options.in_flight, "Runs under way, a list")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 256));
+  app.add_flag("--memory", options.memory, "What idle jails hold");
+  app.add_option("--workloads", options.workloads, "A folder of programs")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--workload-programs", options.workload_programs,
+                 "Most of each file of it; 0: all");
+  app.add_option("--contenders", options.contenders, "A list; else all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({kBare, kBubblewrap, kCrun, kRunc, kDocker,
+                             kSandglassCold, kSandglassWarm}));
+  app.add_option("-n,--runs", options.runs, "Rounds of rested runs")
+      ->check(positive);
+  app.add_option("--loop-rounds", options.loop_rounds, "Of runs in flight")
+      ->check(positive);
+  app.add_option("--window", options.window_s, "Seconds of one of these");
+  app.add_option("--budget", options.budget_s, "Seconds of one program");
+  app.add_option("--wall-runs", options.wall_runs, "Of the wall limit")
+      ->check(positive);
+  app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
+      ->check(CLI::Range(0, 10'000));
+  app.add_option("--json", options.json, "Write the figures here too");
+}
+
+// What the script made.
+void AddPlaces(CLI::App& app, Options& options) {
+  app.add_option("--address", options.warm.address)->required();
+  app.add_option("--state-dir", options.warm.state_dir)->required();
+  app.add_option("--cold-address", options.cold.address)->required();
+  app.add_option("--cold-state-dir", options.cold.state_dir)->required();
+  app.add_option("--crowd-address", options.crowd.address);
+  app.add_option("--crowd-state-dir", options.crowd_state_dir);
+  app.add_option("--crowd-pid", options.crowd.daemon);
+  app.add_option("--crowd-jails", options.crowd.wanted);
+  app.add_option("--directory", options.directory,
+                 "An empty directory to mount things in")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--visible", options.visible,
+                 "A directory that other processes see too")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--prefix", options.prefix,
+                 "Beginning of names of containers and control groups")
+      ->required();
+  app.add_option("--programs-directory", options.programs_directory)
+      ->required()
+      ->check(CLI::ExistingDirectory);
 }
 
 }  // namespace
 }  // namespace sandglass::bench
 
 int main(int argc, char** argv) {
-  using sandglass::bench::CompareJails;
-  using sandglass::bench::CompareLanguages;
-  using sandglass::bench::Tell;
-  sandglass::bench::CompareOptions jails = {
-      .rounds = 200, .wall_runs = 50, .gap_ms = 10};
-  sandglass::bench::LanguageOptions languages = {.gap_ms = 10};
-  std::string json_file;
+  sandglass::bench::Options options;
   CLI::App app(
-      "Times small programs through the daemon and beside it. Exit code 0 when "
+      "Times programs through the daemon and beside it. Exit code 0 when "
       "Sandglass keeps what it promises of these times.",
       "sandglass-bench");
-  app.require_subcommand(1);
-  CLI::App* print = app.add_subcommand(
-      "jails", "print(1) in Python, bare and in other jails too");
-  print
-      ->add_option("--cold-address", jails.cold_address,
-                   "A daemon with a pool.floor of 0")
-      ->required();
-  print
-      ->add_option("--prefix", jails.prefix,
-                   "Beginning of names of containers and control groups")
-      ->required();
-  print->add_option("-n,--rounds", jails.rounds, "Runs of each contender")
-      ->check(CLI::Range(1, 100'000));
-  print
-      ->add_option("--wall-runs", jails.wall_runs,
-                   "Runs that measure the wall limit")
-      ->check(CLI::Range(1, 10'000));
-  CLI::App* each = app.add_subcommand(
-      "languages", "One small program in each language, bare too");
-  each->add_option("--programs", languages.programs, "Where the programs are")
-      ->required()
-      ->check(CLI::ExistingDirectory);
-  each->add_option("-n,--rounds", languages.rounds,
-                   "Runs of each interpreted language; of a compiled one half")
-      ->check(CLI::Range(2, 10'000));
-  for (CLI::App* mode : {print, each}) {
-    mode->add_option("--address", jails.address, "The daemon, as gRPC names it")
-        ->required();
-    mode->add_option("--directory", jails.directory,
-                     "An empty directory to mount things in")
-        ->required()
-        ->check(CLI::ExistingDirectory);
-    mode->add_option("--gap", jails.gap_ms,
-                     "Rest before each run, milliseconds")
-        ->check(CLI::Range(0, 10'000));
-    mode->add_option("--json", json_file, "Write the figures here too");
-  }
+  sandglass::bench::AddPlaces(app, options);
+  sandglass::bench::AddChoices(app, options);
   CLI11_PARSE(app, argc, argv);
-  if (print->parsed()) return Tell(CompareJails(jails), json_file);
-  languages.address = jails.address;
-  languages.directory = jails.directory;
-  languages.gap_ms = jails.gap_ms;
-  return Tell(CompareLanguages(languages), json_file);
+  options.crowd.programs = options.programs_directory;
+  return sandglass::bench::Tell(sandglass::bench::Measure(options),
+                                options.json);
 }

@@ -4,77 +4,142 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/contenders.h"
-#include "bench/tables.h"
+#include "absl/strings/str_join.h"
+#include "bench/bars.h"
 
 namespace sandglass::bench {
 namespace {
 
-// The row of that name if it has figures.
-const Row* FindFigures(const Report& report, std::string_view name) {
-  for (const Row& row : report.rows) {
-    if (row.name == name && row.problem.empty() && row.time.n > 0) return &row;
+constexpr int kFormat = 1;
+constexpr double kMiB = 1 << 20;
+
+std::string MiB(double bytes) { return absl::StrFormat("%.2f", bytes / kMiB); }
+
+const Row* FindBare(const Report& report, const Row& row) {
+  for (const Row& other : report.rows) {
+    if (other.contender == kBare && other.program == row.program &&
+        other.in_flight == row.in_flight && other.time.n > 0) {
+      return &other;
+    }
   }
   return nullptr;
 }
 
-std::optional<double> Ratio(const Row& row, const Row* to) {
-  if (to == nullptr || row.time.n == 0 || !row.problem.empty()) {
-    return std::nullopt;
-  }
-  return absl::FDivDuration(row.time.p50, to->time.p50);
+std::optional<double> Ratio(const Report& report, const Row& row) {
+  const Row* bare = FindBare(report, row);
+  if (bare == nullptr || row.time.n == 0) return std::nullopt;
+  return absl::FDivDuration(row.time.p50, bare->time.p50);
+}
+
+// With fewer samples it says no more than the largest.
+std::string TailText(const Summary& time) {
+  return HasTail(time) ? Ms(time.p99) : absl::StrCat("(", Ms(time.max), ")");
+}
+
+std::string CpuText(const std::optional<absl::Duration>& cpu) {
+  return cpu.has_value() ? Ms(*cpu) : "-";
+}
+
+std::string ServedText(const Row& row) {
+  return absl::StrJoin(row.served, "; ",
+                       [](std::string* out, const auto& entry) {
+                         absl::StrAppend(out, entry.second, " ", entry.first);
+                       });
+}
+
+std::string InFlightText(const Row& row) {
+  return row.in_flight == 0 ? "1, rested" : absl::StrCat(row.in_flight);
 }
 
 std::string RowsText(const Report& report) {
-  const Row* bare = FindFigures(report, kBare);
-  const Row* bubblewrap = FindFigures(report, kBubblewrap);
-  std::vector<Cells> lines = {{"print(1) in Python", "n", "p50 ms", "p90 ms",
-                               "p99 ms", "x bare", "x bubblewrap"}};
+  std::vector<Cells> lines = {{"program", "contender", "in flight", "n",
+                               "p50 ms", "p99 ms", "x bare", "runs/s", "CPU ms",
+                               "client CPU", "failed", "served by"}};
   std::string problems;
   for (const Row& row : report.rows) {
-    if (!row.problem.empty() || row.time.n == 0) {
-      lines.push_back({row.name, "0", "-", "-", "-", "-", "-"});
-      absl::StrAppend(&problems, "\n", row.name,
-                      " has no figures: ", row.problem, "\n");
-      continue;
+    if (!row.problem.empty()) {
+      absl::StrAppend(&problems, "\n", row.program, ", ", row.contender, ", ",
+                      InFlightText(row), " in flight: ", row.problem, "\n");
     }
-    lines.push_back({row.name, absl::StrCat(row.time.n), Ms(row.time.p50),
-                     Ms(row.time.p90), Ms(row.time.p99),
-                     RatioText(Ratio(row, bare)),
-                     RatioText(Ratio(row, bubblewrap))});
+    if (row.time.n == 0) continue;
+    lines.push_back({row.program, row.contender, InFlightText(row),
+                     absl::StrCat(row.time.n), Ms(row.time.p50),
+                     TailText(row.time), RatioText(Ratio(report, row)),
+                     row.runs_per_second.has_value()
+                         ? absl::StrFormat("%.1f", *row.runs_per_second)
+                         : "-",
+                     CpuText(row.cpu), CpuText(row.client_cpu),
+                     absl::StrCat(row.failed), ServedText(row)});
   }
+  if (lines.size() == 1) return problems;
   return absl::StrCat(Table(lines), problems);
 }
 
-std::string PromisesText(const Report& report) {
-  const Row* warm = FindFigures(report, kSandglassWarm);
-  const Row* cold = FindFigures(report, kSandglassCold);
-  const Row* bare = FindFigures(report, kBare);
-  const Row* bubblewrap = FindFigures(report, kBubblewrap);
-  std::string text = absl::StrFormat(
-      "Warm (p50 at most %.2f x, p99 at most %.2f x bare): %s", kWarmMedian,
-      kWarmTail, VerdictText(MeetsWarmBar(report), "PASS", "FAIL"));
-  if (warm != nullptr && bare != nullptr) {
-    absl::StrAppendFormat(&text, ", p50 %.3f x and p99 %.3f x",
-                          absl::FDivDuration(warm->time.p50, bare->time.p50),
-                          absl::FDivDuration(warm->time.p99, bare->time.p99));
+std::string BarsText(const Report& report) {
+  std::vector<Cells> lines = {{"bar", "found", "allowed", "figures", ""}};
+  for (const BarLine& line : Judge(report)) {
+    lines.push_back(
+        {line.name,
+         line.value.has_value() ? absl::StrFormat("%.3f", *line.value) : "-",
+         absl::StrFormat(
+             "%s %g",
+             line.kind == BarLine::Kind::kAtMost ? "<=" : ">=", line.limit),
+         line.numbers, VerdictText(IsMet(line), "PASS", "FAIL")});
   }
-  absl::StrAppendFormat(&text, "  \nAim (p50 at most %.2f x bare): %s",
-                        kWarmAim,
-                        VerdictText(MeetsAim(report), "met", "NOT MET"));
-  absl::StrAppend(&text, "  \nCold (no slower than bubblewrap): ",
-                  VerdictText(MeetsColdBar(report), "PASS", "FAIL"));
-  if (cold != nullptr && bubblewrap != nullptr) {
-    absl::StrAppendFormat(&text, ", p50 %s against %s ms", Ms(cold->time.p50),
-                          Ms(bubblewrap->time.p50));
-  }
-  return text + "\n";
+  return lines.size() > 1 ? absl::StrCat("\n", Table(lines)) : "";
 }
 
-std::string WallText(const Report& report) {
-  const WallReport& wall = report.wall;
+// Phases of the first row that has them, which is the trivial program's.
+std::string PhasesText(const Report& report) {
+  for (const Row& row : report.rows) {
+    if (row.phases.empty() || row.contender != kSandglassWarm) continue;
+    std::string text = absl::StrCat(
+        "\n",
+        StepsText(absl::StrCat("phase of a run, ", row.program), row.phases));
+    if (!row.steps.empty()) {
+      absl::StrAppend(&text, "\n",
+                      StepsText("step of making its jail", row.steps));
+    }
+    return text;
+  }
+  return "";
+}
+
+void AddJails(const char* where, const std::vector<IdleJails>& jails,
+              std::vector<Cells>& lines) {
+  for (const IdleJails& kind : jails) {
+    lines.push_back({absl::StrCat(kind.kind, ", ", where),
+                     absl::StrCat(kind.count), MiB(kind.pss), MiB(kind.kernel),
+                     MiB(kind.tmpfs), MiB(kind.total())});
+  }
+}
+
+std::string MemoryText(const MemoryReport& memory) {
+  std::vector<Cells> lines = {{"an idle jail, MiB in the mean", "jails", "PSS",
+                               "kernel", "tmpfs", "together"}};
+  AddJails("default pool", memory.idle, lines);
+  if (memory.crowd.has_value()) AddJails("crowd", memory.crowd->jails, lines);
+  std::string text = absl::StrCat("\n", Table(lines));
+  if (!memory.problem.empty()) {
+    absl::StrAppend(&text, "\nno figures: ", memory.problem, "\n");
+  }
+  if (!memory.crowd.has_value()) return text;
+  const Crowd& crowd = *memory.crowd;
+  absl::StrAppendFormat(
+      &text,
+      "\nThe crowd's control group held %.0f MiB; with the daemon's end the "
+      "host had %.0f MiB more.\n",
+      static_cast<double>(crowd.group_bytes) / kMiB,
+      static_cast<double>(crowd.freed_bytes) / kMiB);
+  if (!crowd.problem.empty()) {
+    absl::StrAppend(&text, "\nno crowd: ", crowd.problem, "\n");
+  }
+  return text;
+}
+
+std::string WallText(const WallReport& wall) {
   if (!wall.problem.empty() || wall.ended.n == 0) {
-    return absl::StrCat("Wall limit: no figures: ", wall.problem, "\n");
+    return absl::StrCat("\nWall limit: no figures: ", wall.problem, "\n");
   }
   std::vector<Cells> lines = {{absl::StrCat("late, ms, after a wall limit of ",
                                             absl::FormatDuration(wall.limit)),
@@ -84,93 +149,105 @@ std::string WallText(const Report& report) {
         std::pair("end of the program", &wall.ended),
         std::pair("answer at the client, making the jail included",
                   &wall.call)}) {
-    lines.push_back({name, absl::StrCat(time->n), Ms(time->p50), Ms(time->p99),
-                     Ms(time->max)});
+    lines.push_back({name, absl::StrCat(time->n), Ms(time->p50),
+                     TailText(*time), Ms(time->max)});
   }
-  return absl::StrCat(
-      Table(lines), "\nWall limit (the program ends within ",
-      absl::FormatDuration(kWallPrecision), " of it on an idle machine): ",
-      VerdictText(MeetsWallPrecision(report), "PASS", "FAIL"), "\n");
+  return absl::StrCat("\n", Table(lines));
+}
+
+nlohmann::ordered_json DurationOrNull(
+    const std::optional<absl::Duration>& duration) {
+  if (!duration.has_value()) return nullptr;
+  return Rounded(*duration);
+}
+
+nlohmann::ordered_json RowJson(const Report& report, const Row& row) {
+  nlohmann::ordered_json json = {{"program", row.program},
+                                 {"contender", row.contender},
+                                 {"in_flight", std::max(1, row.in_flight)},
+                                 {"rested", row.in_flight == 0}};
+  json.update(SummaryJson(row.time));
+  json["ratio_to_bare"] = NumberOrNull(Ratio(report, row));
+  json["runs_per_second"] = NumberOrNull(row.runs_per_second);
+  json["cpu_ms"] = DurationOrNull(row.cpu);
+  json["client_cpu_ms"] = DurationOrNull(row.client_cpu);
+  json["failed"] = row.failed;
+  json["served"] = row.served;
+  json["phases"] = StepsJson(row.phases);
+  json["setup_steps"] = StepsJson(row.steps);
+  if (!row.problem.empty()) json["problem"] = row.problem;
+  return json;
+}
+
+nlohmann::ordered_json JailsJson(const std::vector<IdleJails>& jails) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const IdleJails& kind : jails) {
+    json.push_back({{"kind", kind.kind},
+                    {"jails", kind.count},
+                    {"pss_bytes", static_cast<uint64_t>(kind.pss)},
+                    {"kernel_bytes", static_cast<uint64_t>(kind.kernel)},
+                    {"tmpfs_bytes", static_cast<uint64_t>(kind.tmpfs)}});
+  }
+  return json;
+}
+
+nlohmann::ordered_json MemoryJson(const MemoryReport& memory) {
+  nlohmann::ordered_json json = {{"default_pool", JailsJson(memory.idle)}};
+  if (!memory.problem.empty()) json["problem"] = memory.problem;
+  if (!memory.crowd.has_value()) return json;
+  const Crowd& crowd = *memory.crowd;
+  json["crowd"] = {{"wanted", crowd.wanted},
+                   {"jails", JailsJson(crowd.jails)},
+                   {"group_bytes", crowd.group_bytes},
+                   {"freed_bytes", crowd.freed_bytes},
+                   {"runs", crowd.runs},
+                   {"processes_left", crowd.left}};
+  if (!crowd.problem.empty()) json["crowd"]["problem"] = crowd.problem;
+  return json;
+}
+
+nlohmann::ordered_json WallJson(const WallReport& wall) {
+  nlohmann::ordered_json json = {{"limit_ms", Rounded(wall.limit)},
+                                 {"decided_late", SummaryJson(wall.decided)},
+                                 {"ended_late", SummaryJson(wall.ended)},
+                                 {"answered_late", SummaryJson(wall.call)}};
+  if (!wall.problem.empty()) json["problem"] = wall.problem;
+  return json;
 }
 
 }  // namespace
 
-Verdict MeetsColdBar(const Report& report) {
-  const Row* cold = FindFigures(report, kSandglassCold);
-  const Row* bubblewrap = FindFigures(report, kBubblewrap);
-  if (cold == nullptr || bubblewrap == nullptr) return std::nullopt;
-  return cold->time.p50 <= bubblewrap->time.p50;
-}
-
-Verdict MeetsWarmBar(const Report& report) {
-  const Row* warm = FindFigures(report, kSandglassWarm);
-  const Row* bare = FindFigures(report, kBare);
-  if (warm == nullptr || bare == nullptr) return std::nullopt;
-  return warm->time.p50 <= kWarmMedian * bare->time.p50 &&
-         warm->time.p99 <= kWarmTail * bare->time.p99;
-}
-
-Verdict MeetsBar(const Report& report) {
-  const Verdict cold = MeetsColdBar(report);
-  const Verdict warm = MeetsWarmBar(report);
-  if (!cold.has_value() || !warm.has_value()) return std::nullopt;
-  return *cold && *warm;
-}
-
-Verdict MeetsAim(const Report& report) {
-  const Row* warm = FindFigures(report, kSandglassWarm);
-  const Row* bare = FindFigures(report, kBare);
-  if (warm == nullptr || bare == nullptr) return std::nullopt;
-  return warm->time.p50 <= kWarmAim * bare->time.p50;
-}
-
-Verdict MeetsWallPrecision(const Report& report) {
-  if (!report.wall.problem.empty() || report.wall.ended.n == 0) {
-    return std::nullopt;
-  }
-  return report.wall.ended.max <= kWallPrecision;
-}
-
 std::string ToMarkdown(const Report& report) {
-  std::string text = absl::StrCat(MachineText(report.machine), "\n",
-                                  RowsText(report), "\n", PromisesText(report));
-  if (!report.phases.empty()) {
-    absl::StrAppend(&text, "\n", StepsText("phase of a run", report.phases));
+  std::string text =
+      absl::StrCat(MachineText(report.machine), "\n", RowsText(report));
+  if (report.memory.has_value()) {
+    absl::StrAppend(&text, MemoryText(*report.memory));
   }
-  if (!report.steps.empty()) {
-    absl::StrAppend(&text, "\n",
-                    StepsText("step of making a jail", report.steps));
-  }
-  return absl::StrCat(text, "\n", WallText(report));
+  if (report.wall.has_value()) absl::StrAppend(&text, WallText(*report.wall));
+  return absl::StrCat(text, PhasesText(report), BarsText(report));
 }
 
 nlohmann::ordered_json ToJson(const Report& report) {
-  nlohmann::ordered_json json;
-  json["machine"] = FactsJson(report.machine);
-  const Row* bare = FindFigures(report, kBare);
-  const Row* bubblewrap = FindFigures(report, kBubblewrap);
-  json["contenders"] = nlohmann::ordered_json::array();
+  nlohmann::ordered_json json = {{"format", kFormat},
+                                 {"machine", FactsJson(report.machine)},
+                                 {"rows", nlohmann::ordered_json::array()}};
   for (const Row& row : report.rows) {
-    nlohmann::ordered_json entry = {{"name", row.name}};
-    entry.update(SummaryJson(row.time));
-    entry["ratio_to_bare"] = NumberOrNull(Ratio(row, bare));
-    entry["ratio_to_bubblewrap"] = NumberOrNull(Ratio(row, bubblewrap));
-    if (!row.problem.empty()) entry["problem"] = row.problem;
-    json["contenders"].push_back(std::move(entry));
+    json["rows"].push_back(RowJson(report, row));
   }
-  json["phases"] = StepsJson(report.phases);
-  json["setup_steps"] = StepsJson(report.steps);
-  const WallReport& wall = report.wall;
-  json["wall_limit"] = {{"limit_ms", Rounded(wall.limit)},
-                        {"promise_ms", Rounded(kWallPrecision)},
-                        {"decided_late", SummaryJson(wall.decided)},
-                        {"ended_late", SummaryJson(wall.ended)},
-                        {"answered_late", SummaryJson(wall.call)}};
-  if (!wall.problem.empty()) json["wall_limit"]["problem"] = wall.problem;
-  json["meets"] = {{"warm_bar", VerdictJson(MeetsWarmBar(report))},
-                   {"cold_bar", VerdictJson(MeetsColdBar(report))},
-                   {"aim", VerdictJson(MeetsAim(report))},
-                   {"wall_precision", VerdictJson(MeetsWallPrecision(report))}};
+  if (report.memory.has_value()) json["memory"] = MemoryJson(*report.memory);
+  if (report.wall.has_value()) json["wall_limit"] = WallJson(*report.wall);
+  const std::vector<BarLine> lines = Judge(report);
+  json["bars"] = nlohmann::ordered_json::array();
+  for (const BarLine& line : lines) {
+    json["bars"].push_back(
+        {{"name", line.name},
+         {"value", NumberOrNull(line.value)},
+         {line.kind == BarLine::Kind::kAtMost ? "at_most" : "at_least",
+          line.limit},
+         {"figures", line.numbers},
+         {"met", VerdictJson(IsMet(line))}});
+  }
+  json["all_met"] = VerdictJson(AreMet(lines));
   return json;
 }
 

@@ -1,4 +1,4 @@
-// The benchmark's statistics and its judgement of the promises.
+// What the benchmark prints and writes.
 #include "bench/report.h"
 
 #include <gmock/gmock.h>
@@ -7,117 +7,102 @@
 #include <string>
 #include <vector>
 
-#include "bench/contenders.h"
-#include "bench/stats.h"
-
 namespace sandglass::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-std::vector<absl::Duration> OneTo(int last) {
-  std::vector<absl::Duration> samples;
-  for (int i = last; i >= 1; --i) samples.push_back(absl::Milliseconds(i));
-  return samples;
+Row MakeRow(const char* contender, double ms, size_t count = 100) {
+  return {.program = "python",
+          .contender = contender,
+          .time = Summarise(
+              std::vector<absl::Duration>(count, absl::Milliseconds(ms)))};
 }
 
-Row MakeRow(const char* name, double p50_ms) {
-  Row row = {.name = name};
-  row.time = Summarise({absl::Milliseconds(p50_ms)});
-  return row;
-}
-
-Report MakeReport(double cold_ms, double bubblewrap_ms, double bare_ms,
-                  double warm_ms = 1) {
+Report MakeReport() {
   Report report;
-  report.rows = {MakeRow(kBare, bare_ms), MakeRow(kBubblewrap, bubblewrap_ms),
-                 MakeRow(kSandglassCold, cold_ms),
-                 MakeRow(kSandglassWarm, warm_ms)};
-  report.wall.limit = absl::Milliseconds(200);
-  report.wall.ended = Summarise({absl::Milliseconds(20)});
+  report.machine = {{"kernel", "6.1"}};
+  report.rows = {MakeRow(kBare, 10), MakeRow(kSandglassWarm, 1)};
+  report.rows[1].in_flight = 0;
+  report.rows[1].cpu = absl::Milliseconds(3);
+  report.rows[1].served = {{"python-lean, warm", 99}, {"exec, cold", 1}};
+  report.bars = {{"python", {.median = 0.1}}};
   return report;
 }
 
-TEST(BenchStats, PercentilesAreNearestRank) {
-  const Summary summary = Summarise(OneTo(200));
-  EXPECT_EQ(summary.n, 200u);
-  EXPECT_EQ(summary.p50, absl::Milliseconds(100));
-  EXPECT_EQ(summary.p90, absl::Milliseconds(180));
-  EXPECT_EQ(summary.p99, absl::Milliseconds(198));
-  EXPECT_EQ(summary.max, absl::Milliseconds(200));
-  EXPECT_EQ(summary.mean, absl::Microseconds(100500));
+TEST(BenchReport, RowsHaveRatioCpuAndWhatServed) {
+  const std::string text = ToMarkdown(MakeReport());
+  EXPECT_THAT(text, HasSubstr("- kernel: 6.1"));
+  EXPECT_THAT(text, HasSubstr("| 1, rested | 100 |   1.00 |   1.00 |   0.10 |"
+                              "      - |   3.00 |"));
+  EXPECT_THAT(text, HasSubstr("1 exec, cold; 99 python-lean, warm |"));
+  const nlohmann::ordered_json json = ToJson(MakeReport());
+  EXPECT_EQ(json["format"], 1);
+  const nlohmann::ordered_json& row = json["rows"][1];
+  EXPECT_EQ(row["in_flight"], 1);
+  EXPECT_EQ(row["rested"], true);
+  EXPECT_EQ(row["ratio_to_bare"], 0.1);
+  EXPECT_EQ(row["cpu_ms"], 3.0);
+  EXPECT_TRUE(row["runs_per_second"].is_null());
+  EXPECT_EQ(row["served"]["python-lean, warm"], 99);
 }
 
-TEST(BenchStats, FewSamplesGiveTheLargestAsP99) {
-  const Summary summary = Summarise(OneTo(3));
-  EXPECT_EQ(summary.p50, absl::Milliseconds(2));
-  EXPECT_EQ(summary.p99, absl::Milliseconds(3));
+TEST(BenchReport, BarsAreToldWithBothFigures) {
+  EXPECT_THAT(ToMarkdown(MakeReport()),
+              HasSubstr("1.00 against 10.00 ms | PASS"));
+  const nlohmann::ordered_json json = ToJson(MakeReport());
+  EXPECT_EQ(json["bars"][0]["value"], 0.1);
+  EXPECT_EQ(json["bars"][0]["at_most"], 0.1);
+  EXPECT_EQ(json["bars"][0]["met"], true);
+  EXPECT_EQ(json["all_met"], true);
 }
 
-TEST(BenchStats, NoSamplesGiveZeros) {
-  const Summary summary = Summarise({});
-  EXPECT_EQ(summary.n, 0u);
-  EXPECT_EQ(summary.max, absl::ZeroDuration());
+TEST(BenchReport, TheTailOfFewRunsIsMarked) {
+  Report report = MakeReport();
+  report.rows[1] = MakeRow(kSandglassWarm, 1, 99);
+  EXPECT_THAT(ToMarkdown(report), HasSubstr("(1.00)"));
+  EXPECT_TRUE(ToJson(report)["rows"][1]["p99_ms"].is_null());
+  EXPECT_EQ(ToJson(report)["rows"][1]["max_ms"], 1.0);
 }
 
-TEST(BenchReport, ColdAsFastAsBubblewrapPasses) {
-  EXPECT_EQ(MeetsColdBar(MakeReport(10, 10, 8)), Verdict(true));
-  EXPECT_EQ(MeetsColdBar(MakeReport(10.001, 10, 8)), Verdict(false));
+TEST(BenchReport, RatiosAreOfTheSameNumberInFlight) {
+  Report report = MakeReport();
+  report.rows[1].in_flight = 8;
+  EXPECT_TRUE(ToJson(report)["rows"][1]["ratio_to_bare"].is_null());
 }
 
-TEST(BenchReport, WarmIsATenthOfBareAndAimsAtATwentieth) {
-  EXPECT_EQ(MeetsWarmBar(MakeReport(10, 10, 10, 1)), Verdict(true));
-  EXPECT_EQ(MeetsWarmBar(MakeReport(10, 10, 10, 1.001)), Verdict(false));
-  EXPECT_EQ(MeetsAim(MakeReport(10, 10, 10, 0.5)), Verdict(true));
-  EXPECT_EQ(MeetsAim(MakeReport(10, 10, 10, 0.501)), Verdict(false));
-}
-
-TEST(BenchReport, WarmHasATailToKeepToo) {
-  Report report = MakeReport(10, 10, 10, 0.5);
-  std::vector<absl::Duration> samples(98, absl::Microseconds(500));
-  samples.insert(samples.end(), 2, absl::Milliseconds(4));
-  report.rows[3].time = Summarise(samples);
-  EXPECT_EQ(MeetsWarmBar(report), Verdict(true));
-  samples[98] = samples[99] = absl::Microseconds(4001);
-  report.rows[3].time = Summarise(samples);
-  EXPECT_EQ(MeetsWarmBar(report), Verdict(false));
-}
-
-TEST(BenchReport, OneLateEndBreaksTheWallPromise) {
-  Report report = MakeReport(1, 1, 1);
-  EXPECT_EQ(MeetsWallPrecision(report), Verdict(true));
-  std::vector<absl::Duration> samples(999, absl::Milliseconds(1));
-  samples.push_back(absl::Milliseconds(21));
-  report.wall.ended = Summarise(samples);
-  EXPECT_EQ(MeetsWallPrecision(report), Verdict(false));
-}
-
-TEST(BenchReport, AMissingContenderIsSaidAndNothingIsJudged) {
-  Report report = MakeReport(10, 10, 8);
-  report.rows[1] = {.name = kBubblewrap, .problem = "not installed"};
-  EXPECT_EQ(MeetsColdBar(report), Verdict());
+TEST(BenchReport, ARowWithoutFiguresIsSaidAndNotJudged) {
+  Report report = MakeReport();
+  report.rows[1] = {.program = "python",
+                    .contender = kSandglassWarm,
+                    .problem = "it is not installed"};
   const std::string text = ToMarkdown(report);
-  EXPECT_THAT(text, HasSubstr("bubblewrap has no figures: not installed"));
-  EXPECT_THAT(text, HasSubstr("Cold (no slower than bubblewrap): NOT JUDGED"));
-  const nlohmann::ordered_json json = ToJson(report);
-  EXPECT_TRUE(json["meets"]["cold_bar"].is_null());
-  EXPECT_EQ(json["contenders"][1]["problem"], "not installed");
-}
-
-TEST(BenchReport, RatiosAreOfMedians) {
-  const Report report = MakeReport(12, 10, 8);
   EXPECT_THAT(
-      ToMarkdown(report),
-      HasSubstr("|  12.00 |  12.00 |  12.00 |   1.50 |         1.20 |"));
-  const nlohmann::ordered_json ours = ToJson(report)["contenders"][2];
-  EXPECT_EQ(ours["ratio_to_bare"], 1.5);
-  EXPECT_EQ(ours["ratio_to_bubblewrap"], 1.2);
-  EXPECT_EQ(ours["p50_ms"], 12.0);
+      text, HasSubstr("python, sandglass warm, 1, rested in flight: it is not "
+                      "installed"));
+  EXPECT_THAT(text, HasSubstr("NOT JUDGED"));
+  const nlohmann::ordered_json json = ToJson(report);
+  EXPECT_EQ(json["rows"][1]["problem"], "it is not installed");
+  EXPECT_TRUE(json["bars"][0]["met"].is_null());
+  EXPECT_TRUE(json["all_met"].is_null());
 }
 
-TEST(BenchReport, SaysWhichPartOfBare) {
-  EXPECT_THAT(ToMarkdown(MakeReport(9, 10, 8, 2)),
-              HasSubstr("FAIL, p50 0.250 x and p99 0.250 x"));
+TEST(BenchReport, MemoryIsInMiBForPeopleAndBytesForPrograms) {
+  Report report = MakeReport();
+  EXPECT_THAT(ToMarkdown(report), Not(HasSubstr("idle jail")));
+  const double mib = 1 << 20;
+  report.memory = {.idle = {{.kind = "python-lean",
+                             .count = 4,
+                             .pss = 2 * mib,
+                             .kernel = mib / 4}},
+                   .crowd = Crowd{.wanted = 200, .problem = "it died"}};
+  const std::string text = ToMarkdown(report);
+  EXPECT_THAT(text, HasSubstr("|     4 | 2.00 |   0.25 |  0.00 |     2.25 |"));
+  EXPECT_THAT(text, HasSubstr("no crowd: it died"));
+  const nlohmann::ordered_json json = ToJson(report)["memory"];
+  EXPECT_EQ(json["default_pool"][0]["pss_bytes"], 2 << 20);
+  EXPECT_EQ(json["crowd"]["problem"], "it died");
 }
 
 }  // namespace

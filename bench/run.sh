@@ -1,24 +1,29 @@
 #!/bin/bash
-# Times Python runs through the daemon, with the interpreter waiting in its jail
-# and without, against bare python3, bubblewrap, crun and runc, and says whether Sandglass keeps its promises of speed. By
-# hand, on an otherwise idle machine; no part of the tests.
+# Measures all that is said of Sandglass's speed and memory, side by side with
+# the bare commands, bubblewrap, crun, runc and Docker, and says whether it keeps
+# its promises. By hand, on an otherwise idle machine; no part of the tests.
 #
-#   sudo ./bench/run.sh [--languages] [-n N] [--quick] [--json FILE] [--gap MS]
-#                       [--bin DIR]
+#   sudo ./bench/run.sh [options]
 #
-#   --languages  instead: one small program in each language, against the bare
-#                commands
-#   -n N         runs of each contender (200); with --languages (60), compiled
-#                languages have half as many
-#   --quick      20 runs each, 6 with --languages: only shows that everything works
-#   --json FILE  write the figures there too
-#   --gap MS     rest before each run in milliseconds (10)
-#   --bin DIR    measure the programs in DIR instead of building build/bin
+# Everything in about five minutes, or what these choose, together:
+#   --programs LIST   these programs, one run at a time ("all": every one)
+#   --in-flight LIST  so many runs at once, of these programs, else of the first
+#   --memory          what idle jails hold
+#   --workloads DIR   a folder of programs that others wrote (in no case part of
+#                     everything)
 #
-# The table goes to stdout as Markdown, all else to stderr. Exit code: 0 when
-# Sandglass meets its bars (warm against bare, cold against bubblewrap; with
-# --languages that of each language), 1 when it isn't or a contender is missing, 2 when nothing was
-# measured.
+#   --contenders LIST       only these ("sandglass warm", bare, crun…)
+#   --workload-programs N   of each file of the folder (20; 0: all)
+#   -n N                    runs of each program one at a time (200, or what
+#                           six seconds have room for)
+#   --quick                 few runs: only shows that everything works
+#   --gap MS                rest before each of these in milliseconds (10)
+#   --json FILE             write the figures there too
+#   --bin DIR               measure the programs in DIR instead of building
+#
+# The tables go to stdout as Markdown, all else to stderr. Exit code: 0 when
+# Sandglass meets the bars of what was measured, 1 when it misses one or one
+# could not be judged, 2 when nothing was measured.
 set -euo pipefail
 source "$(dirname "$0")/../deploy/common.sh"
 
@@ -30,16 +35,20 @@ base=/tmp
 [[ -d /run && -w /run ]] && base=/run
 # Always the same: only one such daemon can run, and when this script is killed
 # the next one's daemon sweeps what was left behind.
-DAEMON_DIR=$base/sandglass-bench # and -warm, -cold
+DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -crowd
+CROWD=200                        # its idle jails of each kind
 
 state=''  # this run's private folder
 cache=''  # what the daemons prepare for languages
+visible='' # what Docker's engine sees too
 daemons=() # the pids of the daemons that this run started
 started=() # the directories of those that listen
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--languages] [-n N] [--quick] [--json FILE] [--gap MS] [--bin DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--workloads DIR]"
+  say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS]"
+  say "       [--json FILE] [--bin DIR]"
 }
 
 runs() {
@@ -90,16 +99,32 @@ sweep() {
     find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -type d -name "$PREFIX-*" 2>/dev/null)
 }
 
+# What Docker's engine was given; in most cases there is none.
+remove_containers() {
+  [[ -d $visible/image ]] || return 0
+  local container
+  while IFS= read -r container; do
+    docker rm --force "$container" >/dev/null 2>&1
+  done < <(docker ps --all --quiet --filter "label=$PREFIX" 2>/dev/null)
+  docker image rm --force "$PREFIX" >/dev/null 2>&1
+}
+
 clean_up() {
   local code=$?
   trap - EXIT INT TERM HUP
   set +e
-  [[ -n $bench ]] && stop "$bench" TERM KILL
+  if [[ -n $bench ]]; then
+    stop "$bench" TERM KILL
+    # The commands that it had started.
+    kill -KILL -- "-$bench" 2>/dev/null
+  fi
+  [[ -n $visible ]] && remove_containers
   local daemon
   for daemon in "${daemons[@]}"; do stop "$daemon" TERM TERM KILL; done
   sweep
   [[ -n $state ]] && rm -rf --one-file-system "$state"
   [[ -n $cache ]] && rm -rf --one-file-system "$cache"
+  [[ -n $visible ]] && rm -rf --one-file-system "$visible"
   give_back
   exit "$code"
 }
@@ -164,23 +189,27 @@ number() {
 }
 
 main() {
-  local bin='' mode=jails quick='' options=()
+  local bin='' quick='' chosen='' crowd='' options=()
   while (($# > 0)); do
     case $1 in
-      -n | --gap | --json | --bin)
+      -n | --gap | --json | --bin | --programs | --in-flight | --workloads | \
+        --contenders | --workload-programs)
         (($# >= 2)) || { usage >&2; exit 2; }
         case $1 in
-          -n) number "$1" "$2" 1; options+=(--rounds "$2") ;;
-          --gap) number "$1" "$2" 0; options+=(--gap "$2") ;;
+          # Asked for, so no budget cuts it.
+          -n) number "$1" "$2" 1; options+=(--runs "$2" --budget 100000) ;;
+          --gap | --workload-programs) number "$1" "$2" 0; options+=("$1" "$2") ;;
           --json)
             { : >>"$2"; } 2>/dev/null || fail "cannot write $2"
             options+=(--json "$2")
             ;;
           --bin) bin=$2 ;;
+          --contenders) options+=("$1" "$2") ;;
+          *) chosen=yes; options+=("$1" "$2") ;;
         esac
         shift
         ;;
-      --languages) mode=languages ;;
+      --memory) chosen=yes; crowd=yes; options+=("$1") ;;
       --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
@@ -188,10 +217,8 @@ main() {
     shift
   done
   if [[ -n $quick ]]; then
-    case $mode in
-      jails) options+=(--rounds 20 --wall-runs 10) ;;
-      languages) options+=(--rounds 6) ;;
-    esac
+    options+=(--runs 10 --budget 0 --loop-rounds 1 --window 0.3 --wall-runs 5
+      --workload-programs 2)
   fi
   ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"
 
@@ -216,23 +243,31 @@ main() {
   # Hundreds of MiB, which /run may not have.
   cache="$(mktemp -d /var/tmp/sandglass-bench.XXXXXX)"
   chmod 711 "$cache"
+  visible="$(mktemp -d /var/tmp/sandglass-bench.XXXXXX)"
   start_daemon "$bin" warm '{}'
-  case $mode in
-    jails)
-      start_daemon "$bin" cold '{"pool": {"floor": 0}}'
-      options+=(--cold-address "unix:$state/cold.sock" --prefix "$PREFIX")
-      ;;
-    languages) options+=(--programs "$SANDGLASS_ROOT/bench/programs") ;;
-  esac
-  # In the background and waited for, so that signals reach the traps above.
-  "$bin/sandglass-bench" "$mode" --address "unix:$state/warm.sock" \
-    --directory "$state/mounts" "${options[@]}" </dev/null &
+  start_daemon "$bin" cold '{"pool": {"floor": 0}}'
+  if [[ -n $crowd || -z $chosen ]]; then
+    start_daemon "$bin" crowd "{\"pool\": {\"floor\": $CROWD, \"ceiling\": $CROWD,
+      \"most_idle\": 1000, \"memory_budget\": \"16GiB\"}}"
+    options+=(--crowd-address "unix:$state/crowd.sock" --crowd-jails "$CROWD"
+      --crowd-state-dir "$DAEMON_DIR-crowd" --crowd-pid "${daemons[-1]}")
+  fi
+  # In the background and waited for, so that signals reach the traps above; in
+  # a process group of its own with the commands that it starts.
+  set -m
+  "$bin/sandglass-bench" --address "unix:$state/warm.sock" \
+    --state-dir "$DAEMON_DIR-warm" --cold-address "unix:$state/cold.sock" \
+    --cold-state-dir "$DAEMON_DIR-cold" --directory "$state/mounts" \
+    --visible "$visible" --prefix "$PREFIX" \
+    --programs-directory "$SANDGLASS_ROOT/bench/programs" \
+    "${options[@]}" </dev/null &
   bench=$!
+  set +m
   wait "$bench" || code=$?
   bench=''
-  local daemon
-  for daemon in "${daemons[@]}"; do
-    runs "$daemon" || tail -n 20 "$state"/*.log >&2
+  local name
+  for name in warm cold; do
+    grep -q . "$state/$name.log" && ((code == 2)) && tail -n 20 "$state/$name.log" >&2
   done
   # A signal ended it: nothing was measured.
   ((code <= 2)) || code=2

@@ -21,7 +21,9 @@ namespace sandglass::bench {
 namespace {
 
 constexpr uint64_t kRootBytes = 1 << 20;
-constexpr uint64_t kScratchBytes = 256 << 20;
+// What crun writes there, thinking that it is a tree of groups.
+constexpr uint64_t kHiddenBytes = 1 << 20;
+constexpr uint64_t kScratchBytes = 1024 << 20;
 
 absl::Status MakeDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) != 0) {
@@ -33,14 +35,15 @@ absl::Status MakeDirectory(const std::string& path) {
 absl::Status MakeTmpfs(const std::string& path, uint64_t bytes) {
   if (absl::Status status = MakeDirectory(path); !status.ok()) return status;
   if (!os::MountTmpfs(path.c_str(),
-                      {.bytes = bytes, .inodes = 4096, .mode = 0755})) {
+                      {.bytes = bytes, .inodes = 65536, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", path);
   }
   return absl::OkStatus();
 }
 
 absl::Status FillRoot(const std::string& root) {
-  for (const char* name : {"usr", "etc", "dev", "proc", "sys", "tmp"}) {
+  for (const char* name :
+       {"usr", "etc", "dev", "proc", "sys", "tmp", "home", "program"}) {
     if (absl::Status status = MakeDirectory(absl::StrCat(root, "/", name));
         !status.ok()) {
       return status;
@@ -92,7 +95,8 @@ absl::StatusOr<std::string> ArrangeCgroups() {
   if (!mounts.has_v1) return mounts.v2.empty() ? "none" : "v2";
   if (mounts.v2.empty()) return "v1";
   for (const std::string& path : mounts.v2) {
-    if (!os::MountTmpfs(path.c_str(), {.bytes = 4096, .inodes = 4})) {
+    if (!os::MountTmpfs(path.c_str(),
+                        {.bytes = kHiddenBytes, .inodes = 4096})) {
       return os::ErrnoStatus("mount tmpfs on ", path);
     }
   }
@@ -119,6 +123,10 @@ absl::StatusOr<SharedRoot> BuildSharedRoot(const std::string& directory) {
   if (absl::Status status = FillRoot(root.rootfs); !status.ok()) return status;
   if (absl::Status status = MakeTmpfs(root.scratch, kScratchBytes);
       !status.ok()) {
+    return status;
+  }
+  root.home = root.scratch + "/home";
+  if (absl::Status status = MakeDirectory(root.home); !status.ok()) {
     return status;
   }
   absl::StatusOr<std::string> layout = ArrangeCgroups();

@@ -11,6 +11,7 @@ namespace sandglass::bench {
 struct SharedRoot {
   std::string rootfs;   // /usr and /etc of the host, read-only, and little else
   std::string scratch;  // a tmpfs for whatever the contenders keep
+  std::string home;     // in there, for the caches of a user
   std::string cgroup_layout;  // "v1", "v2", or what was done about a hybrid
 };
 

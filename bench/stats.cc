@@ -6,6 +6,8 @@
 namespace sandglass::bench {
 namespace {
 
+constexpr size_t kTailSamples = 100;
+
 // `sorted` is not empty, `percent` is 1 to 100.
 absl::Duration Percentile(const std::vector<absl::Duration>& sorted,
                           size_t percent) {
@@ -30,6 +32,8 @@ Summary Summarise(std::vector<absl::Duration> samples) {
   summary.mean = sum / static_cast<int64_t>(samples.size());
   return summary;
 }
+
+bool HasTail(const Summary& summary) { return summary.n >= kTailSamples; }
 
 void NamedSamples::Add(const NamedTimes& times) {
   for (const auto& [name, time] : times) {

@@ -11,7 +11,7 @@
 namespace sandglass::bench {
 
 // What a list of samples says. Percentiles are by nearest rank: always a value
-// that was measured; with fewer than 100 samples p99 is the largest.
+// that was measured.
 struct Summary {
   size_t n = 0;
   absl::Duration p50;
@@ -24,6 +24,9 @@ struct Summary {
 // All zero for no samples.
 Summary Summarise(std::vector<absl::Duration> samples);
 
+// With fewer than 100 samples p99 is just the largest and judges nothing.
+bool HasTail(const Summary& summary);
+
 using NamedTimes = std::vector<std::pair<std::string, absl::Duration>>;
 using NamedSummaries = std::vector<std::pair<std::string, Summary>>;
 
@@ -32,7 +35,6 @@ class NamedSamples {
  public:
   void Add(const NamedTimes& times);
   NamedSummaries Summaries() const;
-  void Clear() { samples_.clear(); }
 
  private:
   std::vector<std::pair<std::string, std::vector<absl::Duration>>> samples_;

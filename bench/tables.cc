@@ -59,7 +59,7 @@ std::string MachineText(const NamedFacts& facts) {
 
 std::string VerdictText(Verdict verdict, std::string_view yes,
                         std::string_view no) {
-  if (!verdict.has_value()) return "NOT JUDGED (a figure is missing)";
+  if (!verdict.has_value()) return "NOT JUDGED";
   return std::string(*verdict ? yes : no);
 }
 
@@ -78,12 +78,14 @@ double Rounded(absl::Duration duration) {
 }
 
 nlohmann::ordered_json SummaryJson(const Summary& summary) {
-  return {{"n", summary.n},
-          {"p50_ms", Rounded(summary.p50)},
-          {"p90_ms", Rounded(summary.p90)},
-          {"p99_ms", Rounded(summary.p99)},
-          {"max_ms", Rounded(summary.max)},
-          {"mean_ms", Rounded(summary.mean)}};
+  return {
+      {"n", summary.n},
+      {"p50_ms", Rounded(summary.p50)},
+      {"p90_ms", Rounded(summary.p90)},
+      {"p99_ms", HasTail(summary) ? nlohmann::ordered_json(Rounded(summary.p99))
+                                  : nlohmann::ordered_json(nullptr)},
+      {"max_ms", Rounded(summary.max)},
+      {"mean_ms", Rounded(summary.mean)}};
 }
 
 nlohmann::ordered_json StepsJson(const NamedSummaries& steps) {

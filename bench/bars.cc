@@ -1,0 +1,189 @@
+#include "bench/bars.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace sandglass::bench {
+namespace {
+
+constexpr char kTrivial[] = "python";
+constexpr double kMiB = 1 << 20;
+constexpr char kLean[] = "python-lean";
+
+// The row if it was asked for, with figures or without.
+const Row* FindRow(const Report& report, const std::string& program,
+                   const std::string& contender, int in_flight) {
+  for (const Row& row : report.rows) {
+    if (row.program == program && row.contender == contender &&
+        row.in_flight == in_flight) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+bool HasFigures(const Row* row) { return row != nullptr && row->time.n > 0; }
+
+// The part that `ours` is of `of`, less what comes on top.
+void FillRatio(absl::Duration ours, absl::Duration of, absl::Duration extra,
+               BarLine& line) {
+  line.value = absl::FDivDuration(ours - extra, of);
+  line.numbers = absl::StrCat(Ms(ours), " against ", Ms(of), " ms");
+}
+
+void JudgeProgram(const Report& report, const std::string& program,
+                  const Bar& bar, std::vector<BarLine>& lines) {
+  const Row* bare = FindRow(report, program, kBare, 0);
+  const Row* ours = FindRow(report, program, kSandglassWarm, 0);
+  if (ours == nullptr) return;
+  const bool both = HasFigures(bare) && HasFigures(ours);
+  if (bar.median.has_value()) {
+    BarLine& line = lines.emplace_back();
+    line.name = absl::StrCat(program, ": p50 by bare's");
+    if (bar.extra > absl::ZeroDuration()) {
+      absl::StrAppendFormat(&line.name, ", less %g ms",
+                            Milliseconds(bar.extra));
+    }
+    line.limit = *bar.median;
+    if (both) FillRatio(ours->time.p50, bare->time.p50, bar.extra, line);
+  }
+  if (bar.tail.has_value()) {
+    BarLine& line = lines.emplace_back();
+    line.name = absl::StrCat(program, ": p99 by bare's");
+    line.limit = *bar.tail;
+    if (both && HasTail(ours->time) && HasTail(bare->time)) {
+      FillRatio(ours->time.p99, bare->time.p99, absl::ZeroDuration(), line);
+    }
+  }
+}
+
+void JudgeCold(const Report& report, std::vector<BarLine>& lines) {
+  const Row* cold = FindRow(report, kTrivial, kSandglassCold, 0);
+  const Row* bubblewrap = FindRow(report, kTrivial, kBubblewrap, 0);
+  if (cold == nullptr || bubblewrap == nullptr) return;
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(kTrivial, ": cold p50 by bubblewrap's");
+  line.limit = 1;
+  if (HasFigures(cold) && HasFigures(bubblewrap)) {
+    FillRatio(cold->time.p50, bubblewrap->time.p50, absl::ZeroDuration(), line);
+  }
+}
+
+void JudgeLoad(const Report& report, std::vector<BarLine>& lines) {
+  const Row* bare = FindRow(report, kTrivial, kBare, 2);
+  const Row* eight = FindRow(report, kTrivial, kSandglassWarm, 8);
+  const Row* most = FindRow(report, kTrivial, kSandglassWarm, 64);
+  const bool has_rate = HasFigures(eight) && eight->runs_per_second > 0;
+  if (bare != nullptr && eight != nullptr) {
+    BarLine& line = lines.emplace_back();
+    line.name = absl::StrCat(
+        kTrivial, ": runs/s, 8 in flight, by those of 2 bare workers");
+    line.kind = BarLine::Kind::kAtLeast;
+    line.limit = kRate;
+    if (has_rate && bare->runs_per_second > 0) {
+      line.value = *eight->runs_per_second / *bare->runs_per_second;
+      line.numbers = absl::StrFormat(
+          "%.0f against %.0f", *eight->runs_per_second, *bare->runs_per_second);
+    }
+  }
+  if (eight == nullptr || most == nullptr) return;
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(
+      kTrivial, ": p99, 64 in flight, by 64 / (runs/s at 8 in flight)");
+  line.limit = kQueueTail;
+  if (has_rate && HasFigures(most) && HasTail(most->time)) {
+    FillRatio(most->time.p99, absl::Seconds(64 / *eight->runs_per_second),
+              absl::ZeroDuration(), line);
+  }
+  BarLine& refused = lines.emplace_back();
+  refused.name = absl::StrCat(kTrivial, ": failed runs, 64 in flight");
+  if (HasFigures(most)) {
+    refused.value = static_cast<double>(most->failed);
+    refused.numbers =
+        absl::StrFormat("%d of %d", most->failed, most->time.n + most->failed);
+  }
+}
+
+const IdleJails* FindLean(const std::vector<IdleJails>& jails) {
+  const auto found =
+      std::find_if(jails.begin(), jails.end(),
+                   [](const IdleJails& kind) { return kind.kind == kLean; });
+  return found == jails.end() ? nullptr : &*found;
+}
+
+void JudgeMemory(const MemoryReport& memory, std::vector<BarLine>& lines) {
+  BarLine& line = lines.emplace_back();
+  line.name = "an idle jail with Python, MiB";
+  line.limit = kIdleMiB;
+  if (const IdleJails* lean = FindLean(memory.idle)) {
+    line.value = lean->total() / kMiB;
+    line.numbers = absl::StrFormat(
+        "%.2f PSS + %.2f kernel + %.2f tmpfs, of %d jails", lean->pss / kMiB,
+        lean->kernel / kMiB, lean->tmpfs / kMiB, lean->count);
+  }
+  if (!memory.crowd.has_value()) return;
+  const Crowd& crowd = *memory.crowd;
+  BarLine& many = lines.emplace_back();
+  many.name = "idle jails with Python at once";
+  many.kind = BarLine::Kind::kAtLeast;
+  many.limit = kIdleJails;
+  BarLine& left = lines.emplace_back();
+  left.name = "processes of these after the daemon's end";
+  const IdleJails* lean = FindLean(crowd.jails);
+  if (!crowd.problem.empty() || lean == nullptr) return;
+  // A crowd in which nothing can run is none.
+  lines[lines.size() - 2].value =
+      crowd.runs ? static_cast<double>(lean->count) : 0;
+  lines[lines.size() - 2].numbers = absl::StrFormat(
+      "%d, %.0f MiB in all; a program %s meanwhile", lean->count,
+      static_cast<double>(crowd.group_bytes) / kMiB,
+      crowd.runs ? "ran" : "did not run");
+  left.value = static_cast<double>(crowd.left);
+  left.numbers = absl::StrCat(crowd.left);
+}
+
+void JudgeWall(const WallReport& wall, std::vector<BarLine>& lines) {
+  BarLine& line = lines.emplace_back();
+  line.name = "ends of programs after their wall limit, ms, the latest";
+  line.limit = Milliseconds(kWallPrecision);
+  if (wall.problem.empty() && wall.ended.n > 0) {
+    line.value = Milliseconds(wall.ended.max);
+    line.numbers = absl::StrFormat("%s ms", Ms(wall.ended.max));
+  }
+}
+
+}  // namespace
+
+Verdict IsMet(const BarLine& line) {
+  if (!line.value.has_value()) return std::nullopt;
+  return line.kind == BarLine::Kind::kAtMost ? *line.value <= line.limit
+                                             : *line.value >= line.limit;
+}
+
+Verdict AreMet(const std::vector<BarLine>& lines) {
+  if (lines.empty()) return std::nullopt;
+  bool all_judged = true;
+  for (const BarLine& line : lines) {
+    const Verdict verdict = IsMet(line);
+    if (verdict == Verdict(false)) return false;
+    all_judged = all_judged && verdict.has_value();
+  }
+  if (!all_judged) return std::nullopt;
+  return true;
+}
+
+std::vector<BarLine> Judge(const Report& report) {
+  std::vector<BarLine> lines;
+  for (const auto& [program, bar] : report.bars) {
+    JudgeProgram(report, program, bar, lines);
+  }
+  JudgeCold(report, lines);
+  JudgeLoad(report, lines);
+  if (report.memory.has_value()) JudgeMemory(*report.memory, lines);
+  if (report.wall.has_value()) JudgeWall(*report.wall, lines);
+  return lines;
+}
+
+}  // namespace sandglass::bench

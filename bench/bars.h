@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_BENCH_BARS_H_
+#define SANDGLASS_BENCH_BARS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bench/report.h"
+
+namespace sandglass::bench {
+
+// Runs a second at 8 in flight, by those of two workers of the bare command.
+inline constexpr double kRate = 1.5;
+// p99 at 64 in flight, by 64 / (runs a second at 8 in flight).
+inline constexpr double kQueueTail = 3;
+inline constexpr double kIdleMiB = 3;
+inline constexpr size_t kIdleJails = 200;
+inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
+
+// One promise and what was found of it: it is kept when `value` is at most
+// `limit`, or at least that.
+struct BarLine {
+  std::string name;
+  enum class Kind { kAtMost, kAtLeast } kind = Kind::kAtMost;
+  double limit = 0;
+  std::optional<double> value;  // absent: a figure is missing
+  std::string numbers;          // both figures, for people
+};
+
+// nullopt when a figure is missing.
+Verdict IsMet(const BarLine& line);
+// All together. One that is missed decides; else one that could not be judged
+// leaves this open, as having none does.
+Verdict AreMet(const std::vector<BarLine>& lines);
+
+// Every promise about what the report was asked for.
+std::vector<BarLine> Judge(const Report& report);
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_BARS_H_

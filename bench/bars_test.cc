@@ -1,0 +1,181 @@
+// The benchmark's judgement of what is promised.
+#include "bench/bars.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace sandglass::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<absl::Duration> Many(double ms) {
+  return std::vector<absl::Duration>(100, absl::Milliseconds(ms));
+}
+
+Row MakeRow(const char* program, const char* contender, double ms,
+            int in_flight = 0) {
+  return {.program = program,
+          .contender = contender,
+          .in_flight = in_flight,
+          .time = Summarise(Many(ms))};
+}
+
+Row MakeLoop(const char* contender, int in_flight, double rate, double ms) {
+  Row row = MakeRow("python", contender, ms, in_flight);
+  row.runs_per_second = rate;
+  return row;
+}
+
+Verdict Only(const Report& report) {
+  const std::vector<BarLine> lines = Judge(report);
+  EXPECT_EQ(lines.size(), 1u);
+  return lines.empty() ? std::nullopt : IsMet(lines[0]);
+}
+
+Report Program(Bar bar, double bare_ms, double ours_ms) {
+  Report report;
+  report.rows = {MakeRow("a", kBare, bare_ms),
+                 MakeRow("a", kSandglassWarm, ours_ms)};
+  report.bars = {{"a", bar}};
+  return report;
+}
+
+TEST(BenchBars, MedianIsAPartOfBares) {
+  EXPECT_EQ(Only(Program({.median = 0.1}, 10, 1)), Verdict(true));
+  EXPECT_EQ(Only(Program({.median = 0.1}, 10, 1.001)), Verdict(false));
+}
+
+TEST(BenchBars, SomeMillisecondsMayComeOnTop) {
+  const Bar bar = {.median = 1.05, .extra = absl::Milliseconds(4)};
+  EXPECT_EQ(Only(Program(bar, 1000, 1054)), Verdict(true));
+  EXPECT_EQ(Only(Program(bar, 1000, 1054.1)), Verdict(false));
+}
+
+TEST(BenchBars, TailIsAPartOfBaresTail) {
+  EXPECT_EQ(Only(Program({.tail = 0.4}, 10, 4)), Verdict(true));
+  EXPECT_EQ(Only(Program({.tail = 0.4}, 10, 4.001)), Verdict(false));
+}
+
+TEST(BenchBars, ATailOfFewRunsIsNotJudged) {
+  Report report = Program({.median = 0.5, .tail = 0.4}, 10, 1);
+  report.rows[0].time =
+      Summarise(std::vector<absl::Duration>(99, absl::Milliseconds(10)));
+  const std::vector<BarLine> lines = Judge(report);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(IsMet(lines[0]), Verdict(true));
+  EXPECT_EQ(IsMet(lines[1]), Verdict());
+  EXPECT_EQ(AreMet(lines), Verdict());
+}
+
+TEST(BenchBars, AProgramWithoutFiguresIsNotJudged) {
+  Report report = Program({.median = 1}, 10, 1);
+  report.rows[0].time = {};
+  EXPECT_EQ(Only(report), Verdict());
+}
+
+TEST(BenchBars, WhatWasNotAskedForHasNoLine) {
+  Report report = Program({.median = 1}, 10, 1);
+  report.bars.emplace_back("b", Bar{.median = 1});
+  EXPECT_EQ(Judge(report).size(), 1u);
+  EXPECT_EQ(Judge({}).size(), 0u);
+  EXPECT_EQ(AreMet({}), Verdict());
+}
+
+TEST(BenchBars, ColdIsNoSlowerThanBubblewrap) {
+  Report report;
+  report.rows = {MakeRow("python", kBubblewrap, 10),
+                 MakeRow("python", kSandglassCold, 10)};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.rows[1] = MakeRow("python", kSandglassCold, 10.01);
+  EXPECT_EQ(Only(report), Verdict(false));
+}
+
+TEST(BenchBars, RateIsThatOfTwoBareWorkers) {
+  Report report;
+  report.rows = {MakeLoop(kBare, 2, 100, 1),
+                 MakeLoop(kSandglassWarm, 8, 150, 1)};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.rows[1].runs_per_second = 149;
+  EXPECT_EQ(Only(report), Verdict(false));
+}
+
+TEST(BenchBars, ManyInFlightWaitNoLongerThanTheRateSays) {
+  Report report;
+  // 3 x 64 / 64 s
+  report.rows = {MakeLoop(kSandglassWarm, 8, 64, 1),
+                 MakeLoop(kSandglassWarm, 64, 64, 3000)};
+  std::vector<BarLine> lines = Judge(report);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(AreMet(lines), Verdict(true));
+  report.rows[1].time = Summarise(Many(3001));
+  lines = Judge(report);
+  EXPECT_EQ(IsMet(lines[0]), Verdict(false));
+  report.rows[1].failed = 1;
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
+}
+
+TEST(BenchBars, AnIdleJailIsAllThatItHolds) {
+  Report report;
+  const double mib = 1 << 20;
+  report.memory = {.idle = {{.kind = "other", .count = 1, .pss = 90 * mib},
+                            {.kind = "python-lean",
+                             .count = 4,
+                             .pss = 2 * mib,
+                             .kernel = 0.5 * mib,
+                             .tmpfs = 0.5 * mib}}};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.memory->idle[1].tmpfs += 1;
+  EXPECT_EQ(Only(report), Verdict(false));
+  report.memory->idle.pop_back();
+  EXPECT_EQ(Only(report), Verdict());
+}
+
+TEST(BenchBars, ACrowdIsManyThatWorkAndAllGo) {
+  Report report;
+  report.memory = {.crowd =
+                       Crowd{.jails = {{.kind = "python-lean", .count = 200}},
+                             .runs = true}};
+  std::vector<BarLine> lines = Judge(report);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(IsMet(lines[1]), Verdict(true));
+  EXPECT_EQ(IsMet(lines[2]), Verdict(true));
+  report.memory->crowd->left = 1;
+  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict(false));
+  report.memory->crowd->runs = false;
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
+  report.memory->crowd->runs = true;
+  report.memory->crowd->jails[0].count = 199;
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
+  report.memory->crowd->problem = "it died";
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict());
+  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict());
+}
+
+TEST(BenchBars, OneLateEndBreaksTheWallPromise) {
+  Report report;
+  report.wall = {.limit = absl::Milliseconds(200)};
+  EXPECT_EQ(Only(report), Verdict());
+  std::vector<absl::Duration> samples(999, absl::Milliseconds(1));
+  samples.push_back(absl::Milliseconds(20));
+  report.wall->ended = Summarise(samples);
+  EXPECT_EQ(Only(report), Verdict(true));
+  samples.back() = absl::Milliseconds(21);
+  report.wall->ended = Summarise(samples);
+  EXPECT_EQ(Only(report), Verdict(false));
+}
+
+TEST(BenchBars, AMissDecidesEvenBesideAFigureThatIsMissing) {
+  Report report = Program({.median = 0.1}, 10, 5);
+  report.bars.emplace_back("b", Bar{.median = 1});
+  report.rows.push_back(
+      {.program = "b", .contender = kSandglassWarm, .problem = "missing"});
+  EXPECT_EQ(AreMet(Judge(report)), Verdict(false));
+  EXPECT_THAT(Judge(report)[0].numbers, HasSubstr("5.00 against 10.00 ms"));
+}
+
+}  // namespace
+}  // namespace sandglass::bench

@@ -1,0 +1,150 @@
+#include "bench/programs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace sandglass::bench {
+namespace {
+
+constexpr char kOutput[] = "run 0";
+constexpr absl::Duration kFour = absl::Milliseconds(4);
+
+std::vector<Program> MakePrograms() {
+  const std::vector<std::string> gxx = {
+      "/usr/bin/g++", "-std=c++20", "-O2", "-o", "main", "main.cpp"};
+  const std::vector<std::string> go_build = {"/usr/bin/go", "build", "-o",
+                                             "main", "main.go"};
+  const auto python = [](const char* name, const char* source, Bar bar) {
+    return Program{.name = name,
+                   .language = "python",
+                   .source = source,
+                   .file = "main.py",
+                   .commands = {{"/usr/bin/python3", "main.py"}},
+                   .bar = bar};
+  };
+  std::vector<Program> programs = {
+      python("python", "main.py", {.median = 0.10, .tail = 0.4}),
+      python("python-stdlib", "stdlib.py", {}),
+      python("python-frame", "frame.py", {.median = 0.02}),
+      python("python-plot", "plot.py", {}),
+      {.name = "node",
+       .language = "javascript",
+       .source = "main.js",
+       .file = "main.js",
+       .commands = {{"/usr/bin/node", "main.js"}},
+       .bar = {.median = 0.15}},
+      {.name = "ruby",
+       .language = "ruby",
+       .source = "main.rb",
+       .file = "main.rb",
+       .commands = {{"/usr/bin/ruby", "main.rb"}},
+       .bar = {.median = 0.06}},
+      {.name = "bash",
+       .language = "bash",
+       .source = "main.sh",
+       .file = "main.sh",
+       .commands = {{"/usr/bin/bash", "main.sh"}},
+       .bar = {.median = 1, .extra = kFour}},
+      {.name = "perl",
+       .language = "perl",
+       .source = "main.pl",
+       .file = "main.pl",
+       .commands = {{"/usr/bin/perl", "main.pl"}},
+       .bar = {.median = 1, .extra = kFour}},
+      {.name = "java",
+       .language = "java",
+       .source = "Main.java",
+       .file = "Main.java",
+       .commands = {{"/usr/bin/java", "Main.java"}},
+       .bar = {.median = 0.15}},
+      {.name = "cpp",
+       .language = "cpp",
+       .source = "main.cpp",
+       .file = "main.cpp",
+       .commands = {gxx, {"./main"}},
+       .same_text = true,
+       .bar = {.median = 0.05}},
+      {.name = "go",
+       .language = "go",
+       .source = "main.go",
+       .file = "main.go",
+       .commands = {{"/usr/bin/go", "run", "main.go"}},
+       .same_text = true,
+       .bar = {.median = 0.05}},
+      {.name = "cpp-new",
+       .language = "cpp",
+       .source = "main.cpp",
+       .file = "main.cpp",
+       .commands = {gxx, {"./main"}},
+       .bar = {.median = 1.05, .extra = kFour}},
+      {.name = "cpp-everything-new",
+       .language = "cpp",
+       .source = "everything.cpp",
+       .file = "main.cpp",
+       .commands = {gxx, {"./main"}},
+       // The daemon has the header compiled already.
+       .bar = {.median = 0.35}},
+      {.name = "go-new",
+       .language = "go",
+       .source = "main.go",
+       .file = "main.go",
+       .commands = {go_build, {"./main"}},
+       .bar = {.median = 1, .extra = kFour}},
+  };
+  for (Program& program : programs) {
+    if (program.name == "python-plot") program.makes = "plot.png";
+  }
+  return programs;
+}
+
+}  // namespace
+
+const std::vector<Program>& Programs() {
+  static const std::vector<Program>& programs =
+      *new std::vector<Program>(MakePrograms());
+  return programs;
+}
+
+const Program* FindProgram(const std::string& name) {
+  const std::vector<Program>& all = Programs();
+  const auto found = std::find_if(
+      all.begin(), all.end(),
+      [&name](const Program& program) { return program.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+absl::StatusOr<ProgramText> ReadProgram(const std::string& directory,
+                                        const Program& program, int number) {
+  const std::string path = absl::StrCat(directory, "/", program.source);
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || !absl::StrContains(text.str(), kOutput)) {
+    return absl::NotFoundError(
+        absl::StrCat(path, " is no program that prints '", kOutput, "'"));
+  }
+  const std::string output =
+      absl::StrCat("run ", program.same_text ? 0 : number);
+  return ProgramText{
+      .code = absl::StrReplaceAll(text.str(), {{kOutput, output}}),
+      .output = output + "\n"};
+}
+
+std::string WhyNotInstalled(const Program& program) {
+  for (const std::vector<std::string>& command : program.commands) {
+    const std::string& path = command.front();
+    if (absl::StartsWith(path, "/") && ::access(path.c_str(), X_OK) != 0) {
+      return absl::StrCat(path, " is not installed");
+    }
+  }
+  return "";
+}
+
+}  // namespace sandglass::bench

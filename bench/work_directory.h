@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_BENCH_WORK_DIRECTORY_H_
+#define SANDGLASS_BENCH_WORK_DIRECTORY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bench/command.h"
+#include "bench/contenders.h"
+
+namespace sandglass::bench {
+
+// Makes the directory `path` anew with the program in it and nothing else.
+absl::Status MakeWorkDirectory(const std::string& path, const Program& program,
+                               const ProgramText& text);
+
+// What a program finds as a user's environment, `home` and `tmp` being its
+// directories: caches are below HOME and stay warm.
+std::vector<std::string> UserEnvironment(const ContenderOptions& options,
+                                         const Program& program,
+                                         const std::string& home,
+                                         const std::string& tmp);
+
+// The program's commands as one.
+std::vector<std::string> OneCommand(const Program& program);
+
+// Runs them one after the other; their times and processor times together.
+// Other output than the text says is an error.
+absl::StatusOr<Sample> RunCommands(const std::vector<Command>& commands,
+                                   const ProgramText& text);
+
+// Debian's programs only, in /usr/bin and /usr/sbin: versions and figures are
+// those of its packages. Empty: not there.
+std::string FindDebianProgram(const std::string& name);
+
+// crun or runc.
+Contender OciRuntime(const char* name, const ContenderOptions& options);
+// An engine that answers, by its command line; the processor time that it takes
+// can't be told apart from others'.
+Contender Docker(const ContenderOptions& options);
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_WORK_DIRECTORY_H_
