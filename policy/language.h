@@ -53,6 +53,11 @@ struct ZygoteKind {
 };
 struct ZygoteRecipe {
   Command command;     // the interpreter; script and modules follow
+  // Its native half: the name of a file beside the spawner.
+  std::string library;
+  // The dynamic linker loads that, and the interpreter is started as for a
+  // program; otherwise the script, which is the program then, loads it.
+  bool inject = false;
   std::string script;  // the content of its files, one after another
   std::vector<ZygoteKind> kinds;
 };

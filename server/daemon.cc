@@ -85,8 +85,9 @@ struct Settings {
 };
 
 // Beside the spawner, where both are built and where both are installed.
-std::string ZygoteLibrary(const std::string& spawner) {
-  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
+std::string ZygoteLibrary(const std::string& spawner,
+                          const policy::ZygoteRecipe& recipe) {
+  return (std::filesystem::path(spawner).parent_path() / recipe.library)
       .string();
 }
 
@@ -95,16 +96,20 @@ std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
                                                 const PolicySet& policy) {
   std::vector<sandbox::ZygoteOptions> zygotes;
   if (config.pool.floor == 0) return zygotes;
-  if (const std::string library = ZygoteLibrary(config.spawner);
-      ::access(library.c_str(), R_OK) != 0) {
-    Log(LogLevel::kWarning, "no_zygotes",
-        {{"missing", library}, {"so", "every run starts its interpreter"}});
-    return zygotes;
-  }
   for (const policy::Language& language : policy.languages().languages()) {
     if (!language.zygote || !CheckInstalled(language).ok()) continue;
+    const std::string library =
+        ZygoteLibrary(config.spawner, *language.zygote);
+    if (::access(library.c_str(), R_OK) != 0) {
+      Log(LogLevel::kWarning, "no_zygotes",
+          {{"language", language.id},
+           {"missing", library},
+           {"so", "every run starts its interpreter"}});
+      continue;
+    }
     for (const policy::ZygoteKind& kind : language.zygote->kinds) {
       sandbox::ZygoteOptions zygote = MakeZygote(language, kind);
+      zygote.library_path = library;
       zygote.spare_jails = 1;
       zygote.renew_after = config.zygote_runs;
       zygotes.push_back(std::move(zygote));
@@ -253,8 +258,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .templates = settings->policy.templates(),
-           .zygotes = settings->zygotes,
-           .zygote_library_path = ZygoteLibrary(config.spawner)},
+           .zygotes = settings->zygotes},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 

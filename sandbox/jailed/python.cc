@@ -1,5 +1,5 @@
-// sandglass-zygote.so: what a zygote of CPython loads with ctypes.PyDLL. Needs
-// no header of Python's: it declares the public functions of the C interface
+// sandglass-zygote-python.so: what a zygote of CPython loads with ctypes.PyDLL.
+// Needs no header of Python's: it declares the public functions of the C interface
 // (https://docs.python.org/3/c-api/) that it calls and the interpreter exports.
 // Tried with 3.11, which Debian 12 has.
 #include <unistd.h>

@@ -71,6 +71,17 @@ bool ChangeSignalMask(int how, const sigset_t& mask) {
   return ::sigprocmask(how, &mask, nullptr) == 0;
 }
 
+void ResetSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ChangeSignalMask(SIG_SETMASK, none);
+}
+
 bool CloseRange(int first, int last) {
   return last < first || ::syscall(SYS_close_range, first, last, 0) == 0;
 }

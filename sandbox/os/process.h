@@ -53,6 +53,11 @@ bool PidfdSendSignal(const Fd& pidfd, int signal);
 // Preconditions: single-threaded.
 bool ChangeSignalMask(int how, const sigset_t& mask);
 
+// Every signal has its default action and none is blocked: what exec leaves as
+// it was.
+// Preconditions: single-threaded.
+void ResetSignals();
+
 // close_range(2), both ends included; an empty range is fine.
 bool CloseRange(int first, int last);
 // The same for everything from `first` up.
