@@ -52,7 +52,7 @@ struct ZygoteKind {
   std::vector<std::string> serves;
 };
 struct ZygoteRecipe {
-  Command command;     // the interpreter; script and modules follow
+  Command command;  // the interpreter; script and modules follow
   // Its native half: the name of a file beside the spawner.
   std::string library;
   // The dynamic linker loads that, and the interpreter is started as for a

@@ -42,10 +42,10 @@ struct ZygoteOptions {
   std::string kind;  // [a-z0-9-]{1,32}, for example "python-lean"
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value"
-  std::string script;            // its content; see kZygoteScript in jailed/layout.h
-  std::string library_path;      // its native half, a shared object
-  uint32_t spare_jails = 0;      // without runners, kept ready for them
-  uint32_t renew_after = 0;      // runners, then another zygote takes over
+  std::string script;  // its content; see kZygoteScript in jailed/layout.h
+  std::string library_path;  // its native half, a shared object
+  uint32_t spare_jails = 0;  // without runners, kept ready for them
+  uint32_t renew_after = 0;  // runners, then another zygote takes over
 };
 
 struct SandboxOptions {

@@ -98,8 +98,7 @@ std::vector<sandbox::ZygoteOptions> MakeZygotes(const Config& config,
   if (config.pool.floor == 0) return zygotes;
   for (const policy::Language& language : policy.languages().languages()) {
     if (!language.zygote || !CheckInstalled(language).ok()) continue;
-    const std::string library =
-        ZygoteLibrary(config.spawner, *language.zygote);
+    const std::string library = ZygoteLibrary(config.spawner, *language.zygote);
     if (::access(library.c_str(), R_OK) != 0) {
       Log(LogLevel::kWarning, "no_zygotes",
           {{"language", language.id},

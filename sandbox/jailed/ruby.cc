@@ -107,8 +107,7 @@ std::string ReadScript() {
   struct stat info = {};
   if (::fstat(kZygoteOwnScriptFd, &info) != 0) return "";
   std::string text(static_cast<size_t>(info.st_size), 0);
-  const ssize_t size =
-      ::pread(kZygoteOwnScriptFd, text.data(), text.size(), 0);
+  const ssize_t size = ::pread(kZygoteOwnScriptFd, text.data(), text.size(), 0);
   text.resize(size < 0 ? 0 : static_cast<size_t>(size));
   return text;
 }
@@ -158,13 +157,12 @@ RubyValue GetReady(RubyValue self) {
   for (const char* feature : state->features) {
     rb_ary_push(names, rb_str_new_cstr(feature));
   }
-  const RubyValue libraries = rb_funcall(
-      state->script, rb_intern("get_ready"), 3, self, names,
-      rb_str_new_cstr(state->program));
+  const RubyValue libraries =
+      rb_funcall(state->script, rb_intern("get_ready"), 3, self, names,
+                 rb_str_new_cstr(state->program));
   state->program_fd = static_cast<int>(rb_num2long(
       rb_funcall(state->script, rb_intern("program_descriptor"), 0)));
-  const long count =
-      rb_num2long(rb_funcall(libraries, rb_intern("size"), 0));
+  const long count = rb_num2long(rb_funcall(libraries, rb_intern("size"), 0));
   for (long i = 0; i < count; ++i) {
     RubyValue path = rb_ary_entry(libraries, i);
     // Ruby will find them loaded; nothing of theirs has run.

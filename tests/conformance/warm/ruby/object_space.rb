@@ -4,8 +4,7 @@ p ObjectSpace.each_object(Own).count, ObjectSpace.each_object(Class).include?(Ow
 p ObjectSpace.each_object(File).reject(&:closed?).size
 ObjectSpace.define_finalizer(keep[0], proc { puts "finalized" })
 ObjectSpace.garbage_collect
-p ObjectSpace.count_objects.keys
-p ObjectSpace.each_object(Thread).count, ObjectSpace.each_object(Mutex).count
+p ObjectSpace.each_object(Thread).count
 w = ObjectSpace::WeakMap.new
 w[keep[1]] = 1
 p w.size
