@@ -23,6 +23,7 @@
 #include "sandbox/jailed/zygote.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/mount.h"
+#include "sandbox/os/process.h"
 
 extern "C" {
 using RubyValue = uintptr_t;  // VALUE of ruby.h
@@ -50,6 +51,9 @@ RubyValue rb_ary_entry(RubyValue array, long at);
 char* rb_string_value_cstr(volatile RubyValue* string);
 long rb_num2long(RubyValue number);
 void ruby_set_argv(int count, char** arguments);
+int rb_objspace_each_objects(int (*function)(void* from, void* to, size_t size,
+                                             void* data),
+                             void* data);
 void rb_gc_register_address(RubyValue* object);
 void rb_gc_unregister_address(RubyValue* object);
 }
@@ -173,8 +177,16 @@ RubyValue GetReady(RubyValue self) {
   return self;
 }
 
+int OwnObjects(void* from, void* to, size_t /*size*/, void* /*data*/) {
+  os::OwnPages(from, to);
+  return 0;
+}
+
+// At its end Ruby writes to most of the pages that have objects.
 RubyValue Rehearse(RubyValue script) {
-  return rb_funcall(script, rb_intern("rehearse"), 0);
+  const RubyValue result = rb_funcall(script, rb_intern("rehearse"), 0);
+  rb_objspace_each_objects(OwnObjects, nullptr);
+  return result;
 }
 
 // Whether Ruby has to start anew for this program, for its first line.

@@ -83,6 +83,11 @@ bool SignalOnParentDeath(int signal);
 // process. False with errno.
 bool UseTitle(const char* title, size_t size);
 
+// Makes the pages that hold any of these bytes the caller's own now, as writing
+// to each would (madvise(2), MADV_POPULATE_WRITE, Linux 5.14). Where that
+// fails they become so later, one by one.
+void OwnPages(void* from, void* to);
+
 // The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
 // errno.
 bool SetProcessName(const char* name);

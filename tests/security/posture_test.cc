@@ -47,40 +47,24 @@ const Table kProgramStatus = {
     {"Seccomp", "2"},          {"Groups", ""},
     {"TracerPid", "0"},
 };
-const Table kInitStatus = {
-    {"CapInh", kNoCapability},
-    {"CapPrm", kInitCapabilities},
-    {"CapEff", kInitCapabilities},
-    {"CapAmb", kNoCapability},
-    {"CapBnd", kNoCapability},
-    {"NoNewPrivs", "1"},
-    {"Groups", ""},
-    {"TracerPid", "0"},
-};
+// Of one of ours that holds these capabilities and no way to others.
+Table StatusWith(const std::string& capabilities) {
+  return {{"CapInh", kNoCapability},
+          {"CapPrm", capabilities},
+          {"CapEff", capabilities},
+          {"CapAmb", kNoCapability},
+          {"CapBnd", kNoCapability},
+          {"NoNewPrivs", "1"},
+          {"Groups", ""},
+          {"TracerPid", "0"}};
+}
+const Table kInitStatus = StatusWith(kInitCapabilities);
+const Table kServerStatus = StatusWith(kNoCapability);
 // CAP_SYS_ADMIN (21) too, of its own user namespace.
 constexpr char kWaitingInitCapabilities[] = "00000000002000e0";
+const Table kWaitingInitStatus = StatusWith(kWaitingInitCapabilities);
 // Two for programs that start their interpreter, one per zygote.
 constexpr size_t kWaitingJails = 4;
-const Table kWaitingInitStatus = {
-    {"CapInh", kNoCapability},
-    {"CapPrm", kWaitingInitCapabilities},
-    {"CapEff", kWaitingInitCapabilities},
-    {"CapAmb", kNoCapability},
-    {"CapBnd", kNoCapability},
-    {"NoNewPrivs", "1"},
-    {"Groups", ""},
-    {"TracerPid", "0"},
-};
-const Table kServerStatus = {
-    {"CapInh", kNoCapability},
-    {"CapPrm", kNoCapability},
-    {"CapEff", kNoCapability},
-    {"CapBnd", kNoCapability},
-    {"CapAmb", kNoCapability},
-    {"NoNewPrivs", "1"},
-    {"Groups", ""},
-    {"TracerPid", "0"},
-};
 
 // Soft and hard rlimits of a program under default limits.
 const std::map<std::string, std::string> kProgramRlimits = {
