@@ -95,6 +95,8 @@ std::optional<ZygoteRecipe> ReadZygote(const std::string& directory,
   if (!object) return std::nullopt;
   ZygoteRecipe recipe;
   recipe.command = object->Strings("command");
+  recipe.library = object->String("library");
+  recipe.inject = object->Bool("inject", false);
   for (const std::string& path : object->Strings("script")) {
     recipe.script += ReadCompanion(directory, "script", path, *object);
   }

@@ -57,7 +57,12 @@ struct ZygoteKind {
   uint64_t idle_memory_bytes = uint64_t{3} << 20;
 };
 struct ZygoteRecipe {
-  Command command;     // the interpreter; script and modules follow
+  Command command;  // the interpreter; script and modules follow
+  // Its native half: the name of a file beside the spawner.
+  std::string library;
+  // The dynamic linker loads that, and the interpreter is started as for a
+  // program; otherwise the script, which is the program then, loads it.
+  bool inject = false;
   std::string script;  // the content of its files, one after another
   std::vector<ZygoteKind> kinds;
 };

@@ -165,6 +165,9 @@ class Checker {
           "with \"${source}\" behind it this has to be \"run\": both ways of "
           "starting a program have to be the same to it");
     }
+    if (!IsFileName(zygote.library)) {
+      Add("/zygote/library", "takes the name of a file beside the spawner");
+    }
     if (zygote.kinds.empty()) Add("/zygote/kinds", "is empty");
     if (language_.compile) {
       Add("/zygote", "serves interpreters; this language has \"compile\"");

@@ -399,13 +399,11 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     return absl::OkStatus();
   };
   if (status = start(kExecKind, "yard"); !status.ok()) return status;
-  if (!options.zygotes.empty()) {
+  for (const ZygoteOptions& zygote : options.zygotes) {
     absl::StatusOr<std::string> library =
-        os::ReadWholeFile(options.zygote_library_path);
+        os::ReadWholeFile(zygote.library_path);
     if (!library.ok()) return library.status();
     yard.zygote_library = *std::move(library);
-  }
-  for (const ZygoteOptions& zygote : options.zygotes) {
     yard.zygote_script = zygote.script;
     yard.config.set_spare_jails(
         std::min(zygote.spare_jails, options.max_jails));

@@ -42,17 +42,14 @@ struct ZygoteOptions {
   std::string kind;  // [a-z0-9-]{1,32}, for example "python-lean"
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value"
-  std::string script;            // its content; argv names it as kZygoteScript
-  uint32_t spare_jails = 0;      // without runners, kept ready for them
-  uint32_t renew_after = 0;      // runners, then another zygote takes over
+  std::string script;  // its content; see kZygoteScript in jailed/layout.h
+  std::string library_path;  // its native half, a shared object
+  uint32_t spare_jails = 0;  // without runners, kept ready for them
+  uint32_t renew_after = 0;  // runners, then another zygote takes over
   // Its first start comes so long after the yard's, or with the first wish for
   // one of its jails.
   absl::Duration start_delay;
 };
-
-// Where a zygote finds its script and what it has to load.
-inline constexpr char kZygoteScript[] = "/proc/self/fd/5";
-inline constexpr char kZygoteLibrary[] = "/proc/self/fd/4";
 
 struct SandboxOptions {
   std::string spawner_path;   // the sandglass-spawner executable
@@ -69,7 +66,6 @@ struct SandboxOptions {
   std::string prepared_dir;
   std::vector<JailTemplate> templates;
   std::vector<ZygoteOptions> zygotes;
-  std::string zygote_library_path;  // sandglass-zygote.so; only with zygotes
 };
 
 // How many yards, and so how many times UidsFor(max_jails) ids, these options

@@ -227,8 +227,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .templates = settings->policy.templates(),
-           .zygotes = std::move(zygotes),
-           .zygote_library_path = ZygoteLibrary(config.spawner)},
+           .zygotes = std::move(zygotes)},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "policy/placeholders.h"
 #include "policy/zygote_kind.h"
+#include "sandbox/jailed/layout.h"
 #include "server/run.h"
 
 namespace sandglass::server {
@@ -145,16 +146,22 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
                                   const policy::ZygoteKind& kind) {
   sandbox::ZygoteOptions zygote;
   zygote.kind = policy::ZygoteName(language, kind);
-  zygote.argv = language.zygote->command;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.limits.cpu_millis = 1000;
+  zygote.argv = language.zygote->inject
+                    ? policy::ExpandCommand(language.run, values)
+                    : language.zygote->command;
   zygote.argv.emplace_back(sandbox::kZygoteScript);
   zygote.argv.insert(zygote.argv.end(), kind.preload.begin(),
                      kind.preload.end());
   // What acts at an interpreter's start, as every run would set it; nothing
   // secret, since each runner can read it.
-  policy::PlaceholderValues values;
-  values.limits.cpu_millis = 1000;
   StringPairs env = BaseEnvironment();
   Overlay(Expanded(language.env, values), env);
+  if (language.zygote->inject) {
+    env.emplace_back("LD_PRELOAD", sandbox::kZygoteLibrary);
+  }
   for (const auto& [name, value] : env) {
     zygote.env.push_back(absl::StrCat(name, "=", value));
   }

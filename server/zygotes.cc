@@ -30,33 +30,44 @@ bool HasWhatItNeeds(const policy::Language& language,
   return false;
 }
 
-}  // namespace
-
-std::string ZygoteLibrary(const std::string& spawner) {
-  return (std::filesystem::path(spawner).parent_path() / "sandglass-zygote.so")
+// Beside the spawner, where both are built and where both are installed.
+std::string LibraryOf(const std::string& spawner,
+                      const policy::Language& language) {
+  return (std::filesystem::path(spawner).parent_path() /
+          language.zygote->library)
       .string();
 }
+
+bool HasLibrary(const std::string& spawner, const policy::Language& language) {
+  const std::string library = LibraryOf(spawner, language);
+  if (::access(library.c_str(), R_OK) == 0) return true;
+  Log(LogLevel::kWarning, "no_zygotes",
+      {{"language", language.id},
+       {"missing", library},
+       {"so", "every run starts its interpreter"}});
+  return false;
+}
+
+}  // namespace
 
 std::vector<PlannedZygote> PlanZygotes(const Config& config,
                                        PolicySet& policy) {
   std::vector<PlannedZygote> zygotes;
   if (config.pool.floor == 0) return zygotes;
-  if (const std::string library = ZygoteLibrary(config.spawner);
-      ::access(library.c_str(), R_OK) != 0) {
-    Log(LogLevel::kWarning, "no_zygotes",
-        {{"missing", library}, {"so", "every run starts its interpreter"}});
-    return zygotes;
-  }
   policy.mutable_languages().KeepZygoteKinds(
       [](const policy::Language& language, const policy::ZygoteKind& kind) {
         return CheckInstalled(language).ok() && HasWhatItNeeds(language, kind);
       });
   for (const policy::Language& language : policy.languages().languages()) {
-    if (!language.zygote) continue;
+    if (!language.zygote || language.zygote->kinds.empty() ||
+        !HasLibrary(config.spawner, language)) {
+      continue;
+    }
     for (const policy::ZygoteKind& kind : language.zygote->kinds) {
       PlannedZygote zygote = {.options = MakeZygote(language, kind),
                               .idle_bytes = kind.idle_memory_bytes,
                               .always = kind.serves.empty()};
+      zygote.options.library_path = LibraryOf(config.spawner, language);
       zygote.options.spare_jails = 1;
       zygote.options.renew_after = config.zygote_runs;
       if (!zygote.always) zygote.options.start_delay = kSpecialStartDelay;

@@ -18,10 +18,6 @@ struct PlannedZygote {
   bool always;
 };
 
-// The library that a zygote loads: beside the spawner, where both are built and
-// where both are installed.
-std::string ZygoteLibrary(const std::string& spawner);
-
 // One for each kind of the languages that are installed; none without a pool.
 // Kinds that lack what they need are taken out of `policy`, so that programs go
 // to those that are left, and the log says so.

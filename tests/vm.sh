@@ -66,7 +66,7 @@ copy_product() {
   ln -s /dev/null "$work/tree/etc/tmpfiles.d/tmp.conf"
   cp "$SANDGLASS_ROOT"/build/bin/sandglass_{e2e_test,probe,stuck_client} "$place/build/bin/"
   # For the ordinary user, who starts it from the clone.
-  cp "$SANDGLASS_ROOT"/build/bin/{sandglassd,sandglass-spawner,sandglass-zygote.so,sandglass} "$place/build/bin/"
+  cp "$SANDGLASS_ROOT"/build/bin/{sandglassd,sandglass-spawner,sandglass-zygote-{python,ruby}.so,sandglass} "$place/build/bin/"
   cp -r "$SANDGLASS_ROOT"/{policy,tests,deploy} "$place/"
 }
 

@@ -18,6 +18,10 @@ inline constexpr char kYardImage[] = "/images/default";
 inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
 inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
 
+// Where a zygote finds its script and its library: descriptors of its own.
+inline constexpr char kZygoteScript[] = "/proc/self/fd/202";
+inline constexpr char kZygoteLibrary[] = "/proc/self/fd/201";
+
 }  // namespace sandglass::sandbox
 
 #endif  // SANDGLASS_SANDBOX_JAILED_LAYOUT_H_

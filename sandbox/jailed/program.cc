@@ -1,7 +1,6 @@
 #include "sandbox/jailed/program.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,18 +28,6 @@ bool SetStdio(const JailFds& fds, bool with_stdin) {
          ::chdir(kWorkspace) == 0;
 }
 
-void ResetSignals() {
-  // Handlers are reset by exec; ignored signals and the mask are not.
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) {
-    ::sigaction(signal, &action, nullptr);
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  os::ChangeSignalMask(SIG_SETMASK, none);
-}
-
 // Runs in the child; returns only when a step failed, with errno.
 void BecomeProgram(const JailPlan& plan, const JailFds& fds,
                    absl::Span<const sock_filter> filter,
@@ -66,7 +53,7 @@ void BecomeProgram(const JailPlan& plan, const JailFds& fds,
   }
   report.clock.Begin(SetupStep::kCloseProgramFds);
   if (!os::CloseFrom(3)) return;
-  ResetSignals();
+  os::ResetSignals();
   report.clock.Begin(SetupStep::kSeccomp);
   if (!os::InstallSeccompFilter(filter)) return;
   report.clock.Begin(SetupStep::kExec);

@@ -1,7 +1,7 @@
-// sandglass-zygote.so: what a zygote of CPython loads with ctypes.PyDLL. Needs
-// no header of Python's: it declares the public functions of the C interface
-// (https://docs.python.org/3/c-api/) that it calls and the interpreter exports.
-// Tried with 3.11, which Debian 12 has.
+// sandglass-zygote-python.so: what a zygote of CPython loads with ctypes.PyDLL.
+// Needs no header of Python's: it declares the public functions of the C
+// interface (https://docs.python.org/3/c-api/) that it calls and the
+// interpreter exports. Tried with 3.11, which Debian 12 has.
 #include <unistd.h>
 
 #include "sandbox/jailed/zygote.h"

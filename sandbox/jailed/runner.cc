@@ -81,6 +81,11 @@ void ShowTitle(const std::vector<const char*>& words) {
   title[size] = 0;
 }
 
+absl::Span<char> Title() {
+  return title == nullptr ? absl::Span<char>()
+                          : absl::MakeSpan(title, kTitleBytes);
+}
+
 Runner::Runner(Jail jail, StepClock clock)
     : jail_(std::move(jail)), clock_(clock) {}
 

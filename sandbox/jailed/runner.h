@@ -25,6 +25,8 @@ struct RunnerProgram {
 absl::Span<char> MakeTitle();
 // Puts words into it, with spaces between them, as many as fit.
 void ShowTitle(const std::vector<const char*>& words);
+// That room; empty when MakeTitle had none.
+absl::Span<char> Title();
 
 // A zygote's child: joins its jail, gives up every right, waits for a job,
 // says how it went. Linked into an interpreter, so it allocates little and
@@ -57,9 +59,10 @@ class Runner {
   // Ends the process. Only the runner itself reports its exit code, not a child
   // that the user's program forked.
   [[noreturn]] void Finish(int exit_code);
+  // The step that was begun last failed, with errno.
+  [[noreturn]] void Fail();
 
  private:
-  [[noreturn]] void Fail();
   void Tell(const RunnerEvent& event) const;
   bool StageFiles(const char* paths, const char* end, uint32_t count);
 

@@ -10,11 +10,12 @@
 
 namespace sandglass::sandbox {
 
-// Descriptors that the spawner leaves open for a zygote, by number.
-inline constexpr int kZygoteChannelFd = 3;  // to the spawner
-inline constexpr int kZygoteOwnLibraryFd = 4;
-inline constexpr int kZygoteOwnScriptFd = 5;
-inline constexpr int kZygoteFiltersFd = 6;
+// Descriptors that the spawner leaves open for a zygote, by number. High, so
+// that an interpreter's own have the numbers that they always have.
+inline constexpr int kZygoteChannelFd = 200;     // to the spawner
+inline constexpr int kZygoteOwnLibraryFd = 201;  // see kZygoteLibrary
+inline constexpr int kZygoteOwnScriptFd = 202;   // see kZygoteScript
+inline constexpr int kZygoteFiltersFd = 203;
 
 // The native half of a zygote: an interpreter that has its imports done and
 // does nothing else but fork runners into jails. It has every right over the

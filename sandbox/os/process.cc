@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -71,6 +72,17 @@ bool ChangeSignalMask(int how, const sigset_t& mask) {
   return ::sigprocmask(how, &mask, nullptr) == 0;
 }
 
+void ResetSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ChangeSignalMask(SIG_SETMASK, none);
+}
+
 bool CloseRange(int first, int last) {
   return last < first || ::syscall(SYS_close_range, first, last, 0) == 0;
 }
@@ -132,6 +144,13 @@ bool UseTitle(const char* title, size_t size) {
   map.env_start = map.env_end = map.arg_end;
   map.exe_fd = UINT32_MAX;
   return ::prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+}
+
+void OwnPages(void* from, void* to) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~(page - 1);
+  const uintptr_t size = reinterpret_cast<uintptr_t>(to) - first;
+  (void)::madvise(reinterpret_cast<void*>(first), size, MADV_POPULATE_WRITE);
 }
 
 bool GetProcessName(char (&name)[16]) {

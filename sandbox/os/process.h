@@ -53,6 +53,11 @@ bool PidfdSendSignal(const Fd& pidfd, int signal);
 // Preconditions: single-threaded.
 bool ChangeSignalMask(int how, const sigset_t& mask);
 
+// Every signal has its default action and none is blocked: what exec leaves as
+// it was.
+// Preconditions: single-threaded.
+void ResetSignals();
+
 // close_range(2), both ends included; an empty range is fine.
 bool CloseRange(int first, int last);
 // The same for everything from `first` up.
@@ -77,6 +82,11 @@ bool SignalOnParentDeath(int signal);
 // kernel with CONFIG_CHECKPOINT_RESTORE). `title` must live as long as the
 // process. False with errno.
 bool UseTitle(const char* title, size_t size);
+
+// Makes the pages that hold any of these bytes the caller's own now, as writing
+// to each would (madvise(2), MADV_POPULATE_WRITE, Linux 5.14). Where that
+// fails they become so later, one by one.
+void OwnPages(void* from, void* to);
 
 // The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
 // errno.

@@ -12,7 +12,7 @@ inline constexpr int kCgroupMemoryFd = 6;
 inline constexpr int kCgroupPidsFd = 7;
 inline constexpr int kCgroupCpuFd = 8;
 // Only for a yard with a zygote, and what the zygote gets as its own.
-inline constexpr int kZygoteLibraryFd = 9;  // memfd with sandglass-zygote.so
+inline constexpr int kZygoteLibraryFd = 9;  // memfd with its library
 inline constexpr int kZygoteScriptFd = 10;  // memfd with what it executes
 
 }  // namespace sandglass::sandbox

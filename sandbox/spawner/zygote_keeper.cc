@@ -38,7 +38,7 @@ constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
 constexpr uint64_t kScratchFiles = 4096;
 // Above all numbers that a zygote gets, so that none is overwritten before it
 // is moved.
-constexpr int kSafeFd = 64;
+constexpr int kSafeFd = kZygoteFiltersFd + 1;
 
 os::Fd MakeFilterTable(const internal::SpawnerConfig& config) {
   const auto count = static_cast<uint32_t>(config.templates_size());
@@ -117,10 +117,10 @@ void ZygoteKeeper::Become(int channel, int input, int output) const {
   }
   // A memfd's offset is common to all who have it.
   ::lseek(kZygoteOwnScriptFd, 0, SEEK_SET);
-  if (!os::CloseFrom(kZygoteFiltersFd + 1)) return;
-  sigset_t none;
-  ::sigemptyset(&none);
-  os::ChangeSignalMask(SIG_SETMASK, none);
+  if (!os::CloseRange(3, kZygoteChannelFd - 1) || !os::CloseFrom(kSafeFd)) {
+    return;
+  }
+  os::ResetSignals();
   const std::vector<char*> argv = Pointers(config_.argv());
   const std::vector<char*> envp = Pointers(config_.env());
   ::execve(argv[0], argv.data(), envp.data());

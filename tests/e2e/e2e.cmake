@@ -48,6 +48,7 @@ add_executable(sandglass_e2e_test
   e2e/response_test.cc
   e2e/service_test.cc
   e2e/stream_test.cc
+  e2e/warm_languages.cc
   e2e/warm_science_test.cc
   e2e/warm_test.cc
   e2e/workloads_test.cc

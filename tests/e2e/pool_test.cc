@@ -31,10 +31,12 @@ class Pool : public OwnDaemonTest {
     return inits;
   }
 
-  // Each of two yards has `floor` jails; their spawners have two spares for
-  // programs, and one for runners.
+  // Each yard, one for programs and one for each language with a zygote, has
+  // `floor` jails; their spawners have two spares for programs, and one for
+  // runners.
+  static constexpr size_t kZygotes = 2;
   static size_t JailsFor(size_t floor) {
-    return floor == 0 ? 0 : 2 * floor + 2 + 1;
+    return floor == 0 ? 0 : (1 + kZygotes) * floor + 2 + kZygotes;
   }
 
   ::testing::AssertionResult Waiting(size_t floor) {

@@ -1,6 +1,7 @@
 #include "tests/support/warm.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 
 #include "gtest/gtest.h"
@@ -19,11 +20,6 @@ std::string Steady(const std::string& text) {
 
 }  // namespace
 
-v1::RunCodeRequest Fresh(v1::RunCodeRequest request) {
-  (*request.mutable_env())["MKL_NUM_THREADS"] = "1";
-  return request;
-}
-
 bool HadRunner(const RunResult& result) {
   const auto& steps = result.response.timings().setup_steps();
   return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
@@ -32,25 +28,28 @@ bool HadRunner(const RunResult& result) {
 }
 
 std::vector<ConformanceProgram> ConformancePrograms(
-    const std::string& directory) {
+    const std::string& directory, const std::string& language,
+    const std::string& extension) {
   const fs::path root =
       fs::path(SANDGLASS_SOURCE_DIR) / "tests/conformance/warm" / directory;
+  const std::string main_file = "main" + extension;
   std::vector<ConformanceProgram> programs;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     ConformanceProgram each;
     each.name = entry.path().stem().string();
+    each.request.set_language(language);
     if (entry.is_directory()) {
-      each.request = Python(ReadFile((entry.path() / "main.py").string()));
+      each.request.set_code(ReadFile((entry.path() / main_file).string()));
       for (const auto& file : fs::recursive_directory_iterator(entry)) {
         const std::string path =
             fs::relative(file.path(), entry.path()).string();
-        if (!file.is_regular_file() || path == "main.py") continue;
+        if (!file.is_regular_file() || path == main_file) continue;
         v1::InputFile* input = each.request.add_files();
         input->set_path(path);
         input->set_content(ReadFile(file.path().string()));
       }
-    } else if (entry.path().extension() == ".py") {
-      each.request = Python(ReadFile(entry.path().string()));
+    } else if (entry.path().extension() == extension) {
+      each.request.set_code(ReadFile(entry.path().string()));
       const fs::path input = fs::path(entry.path()).replace_extension("stdin");
       if (fs::exists(input)) {
         each.request.set_stdin(ReadFile(input.string()));

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_TESTS_SUPPORT_WARM_H_
 #define SANDGLASS_TESTS_SUPPORT_WARM_H_
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,10 +8,6 @@
 
 // What tests of warm runs have in common.
 namespace sandglass::testing {
-
-// The same run in a fresh interpreter: the name acts at an interpreter's start,
-// the value is what it has anyway.
-v1::RunCodeRequest Fresh(v1::RunCodeRequest request);
 
 // Whether the program ran in a zygote's child: those of a fork made for it
 // count as well.
@@ -25,7 +20,8 @@ struct ConformanceProgram {
 
 // Those of tests/conformance/warm/`directory`; its README tells their form.
 std::vector<ConformanceProgram> ConformancePrograms(
-    const std::string& directory);
+    const std::string& directory, const std::string& language,
+    const std::string& extension);
 
 // That the two runs of one program look the same to whoever sent it.
 void ExpectSame(const RunResult& fresh, const RunResult& warm);

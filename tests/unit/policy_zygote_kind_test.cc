@@ -18,6 +18,7 @@ Language Toy() {
   language.version = {"/usr/bin/toy", "--version"};
   language.zygote = ZygoteRecipe{
       .command = {"/usr/bin/toy"},
+      .library = "zygote-toy.so",
       .script = "serve",
       .kinds = {{.name = "science", .serves = {"numpy", "pandas"}},
                 {.name = "lean"},
@@ -108,6 +109,11 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"Needs",
               [](Language& l) { l.zygote->kinds[1].needs = {"numpy"}; },
               "/zygote/kinds/1/needs/0: \"numpy\" is no absolute path"},
+        Fault{"NoLibrary", [](Language& l) { l.zygote->library.clear(); },
+              "/zygote/library: takes the name of a file"},
+        Fault{"LibraryElsewhere",
+              [](Language& l) { l.zygote->library = "../toy.so"; },
+              "/zygote/library: takes the name of a file"},
         Fault{"NoKinds", [](Language& l) { l.zygote->kinds.clear(); },
               "/zygote/kinds: is empty"},
         Fault{"KindName",

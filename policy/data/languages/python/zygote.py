@@ -1,11 +1,11 @@
 """The Python half of a zygote: an interpreter that has started already.
 
-    /usr/bin/python3 /proc/self/fd/5 MODULE...
+    /usr/bin/python3 /proc/self/fd/202 MODULE...
 
 imports the modules and then waits, in a native library, to be forked. Each
 child runs one program, as `python3 PROGRAM` would have run it, and is gone.
-Descriptor 5 has the text of zygote_end.py, zygote_rehearsal.py and this file,
-one after the other. Descriptor 4 is the library, which has all that concerns
+Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py and this file,
+one after the other. Descriptor 201 is the library, which has all that concerns
 the kernel. In a child it calls, with no Python frame beneath,
 
     rehearse(fully)               before there is a program
@@ -48,7 +48,7 @@ _preloaded_names = set()
 
 
 def main():
-    library = ctypes.PyDLL("/proc/self/fd/4")
+    library = ctypes.PyDLL("/proc/self/fd/201")
     get_ready(sys.argv[1:])
     library.sandglass_serve(
         ctypes.py_object(rehearse),

@@ -1,0 +1,376 @@
+// sandglass-zygote-ruby.so: what makes /usr/bin/ruby a zygote when the dynamic
+// linker loads it before libruby (ld.so(8), LD_PRELOAD). Needs no header of
+// Ruby's: it declares the public functions of the C interface (doc/extension)
+// that it calls and libruby exports. Tried with 3.1, which Debian 12 has.
+//
+// Ruby starts as for any program: `ruby main.rb`. Before it parses the file it
+// does what options ask, and one was added here: to require a name that
+// nothing but this library has. While that is "required" the zygote serves. In
+// a runner it returns, main.rb is by then the user's, and all that follows is
+// Ruby's own doing.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "sandbox/jailed/layout.h"
+#include "sandbox/jailed/zygote.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/process.h"
+
+extern "C" {
+using RubyValue = uintptr_t;  // VALUE of ruby.h
+using RubyId = uintptr_t;     // ID
+
+extern RubyValue rb_cModule;
+extern RubyValue rb_mProcess;
+RubyId rb_intern(const char* name);
+RubyValue rb_funcall(RubyValue self, RubyId method, int count, ...);
+RubyValue rb_call_super(int count, const RubyValue* arguments);
+RubyValue rb_eval_string_protect(const char* code, int* failed);
+RubyValue rb_protect(RubyValue (*function)(RubyValue), RubyValue argument,
+                     int* failed);
+RubyValue rb_errinfo(void);
+void rb_set_errinfo(RubyValue error);
+void rb_define_singleton_method(RubyValue self, const char* name,
+                                RubyValue (*function)(int, RubyValue*,
+                                                      RubyValue),
+                                int count);
+RubyValue rb_str_new(const char* text, long size);
+RubyValue rb_str_new_cstr(const char* text);
+RubyValue rb_ary_new(void);
+RubyValue rb_ary_push(RubyValue array, RubyValue element);
+RubyValue rb_ary_entry(RubyValue array, long at);
+char* rb_string_value_cstr(volatile RubyValue* string);
+long rb_num2long(RubyValue number);
+void ruby_set_argv(int count, char** arguments);
+int rb_objspace_each_objects(int (*function)(void* from, void* to, size_t size,
+                                             void* data),
+                             void* data);
+void rb_gc_register_address(RubyValue* object);
+void rb_gc_unregister_address(RubyValue* object);
+}
+
+#define SANDGLASS_INTERPOSED extern "C" __attribute__((visibility("default")))
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr char kHook[] = "sandglass zygote";
+// What Ruby opens for a program of which it knows nothing yet.
+constexpr char kPlaceholder[] = "nil\n";
+// Ruby's own descriptors have small numbers.
+constexpr int kOwnFds = 32;
+
+template <typename Function>
+Function* Next(Function* /*ours*/, const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+// The one of this process. Ruby unwinds the stack with longjmp, so nothing with
+// a destructor may be on it where Ruby is called.
+struct State {
+  std::string interpreter;
+  std::vector<char*> argv;            // as Ruby is told
+  const char* program = nullptr;      // main.rb
+  std::vector<const char*> features;  // whose code is kept ready
+  // Until a program comes, what the garbage collector must leave: the name to
+  // be required and the script's module.
+  RubyValue hook = 0;
+  RubyValue script = 0;
+  Zygote zygote;
+  bool ordered = false;  // the next fork is for the spawner
+  std::vector<int> event_fds;
+  int program_fd = -1;
+  Runner* runner = nullptr;
+  pid_t runner_pid = -1;
+};
+State* state = nullptr;
+
+[[noreturn]] void Die(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  ::_exit(1);
+}
+
+// The last error's words go to the zygote's log; then there is no error.
+void LogError() {
+  RubyValue text = rb_funcall(rb_errinfo(), rb_intern("full_message"), 0);
+  std::fprintf(stderr, "%s\n", rb_string_value_cstr(&text));
+  int failed = 0;
+  rb_set_errinfo(rb_eval_string_protect("nil", &failed));
+}
+
+std::string ReadScript() {
+  struct stat info = {};
+  if (::fstat(kZygoteOwnScriptFd, &info) != 0) return "";
+  std::string text(static_cast<size_t>(info.st_size), 0);
+  const ssize_t size = ::pread(kZygoteOwnScriptFd, text.data(), text.size(), 0);
+  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return text;
+}
+
+// With these Ruby wakes itself; a runner must not share them with its zygote.
+void FindEventFds() {
+  for (int fd = 3; fd < kOwnFds; ++fd) {
+    char link[32];
+    char target[64] = {};
+    std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (::readlink(link, target, sizeof(target) - 1) > 0 &&
+        std::strcmp(target, "anon_inode:[eventfd]") == 0) {
+      state->event_fds.push_back(fd);
+    }
+  }
+}
+
+// Under the numbers that Ruby remembers. It may find by the process number that
+// it was forked and make others, or not: runner and zygote can have the same
+// number, each in its namespace.
+void RemakeEventFds() {
+  for (const int fd : state->event_fds) {
+    os::Fd made(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (!made.valid()) state->runner->Fail();
+    if (made.get() == fd) {
+      (void)made.release();
+    } else if (::dup3(made.get(), fd, O_CLOEXEC) < 0) {
+      state->runner->Fail();
+    }
+  }
+}
+
+void AtExit(int code, void* /*unused*/) {
+  // What the program forked ends as Ruby has it.
+  if (::getpid() == state->runner_pid) state->runner->Finish(code);
+}
+
+RubyValue GetReady(RubyValue self) {
+  const std::string* text = new std::string(ReadScript());
+  const RubyValue space = rb_funcall(rb_cModule, rb_intern("new"), 0);
+  state->script =
+      rb_funcall(space, rb_intern("module_eval"), 2,
+                 rb_str_new(text->data(), static_cast<long>(text->size())),
+                 rb_str_new_cstr("zygote.rb"));
+  delete text;
+  const RubyValue names = rb_ary_new();
+  for (const char* feature : state->features) {
+    rb_ary_push(names, rb_str_new_cstr(feature));
+  }
+  const RubyValue libraries =
+      rb_funcall(state->script, rb_intern("get_ready"), 3, self, names,
+                 rb_str_new_cstr(state->program));
+  state->program_fd = static_cast<int>(rb_num2long(
+      rb_funcall(state->script, rb_intern("program_descriptor"), 0)));
+  const long count = rb_num2long(rb_funcall(libraries, rb_intern("size"), 0));
+  for (long i = 0; i < count; ++i) {
+    RubyValue path = rb_ary_entry(libraries, i);
+    // Ruby will find them loaded; nothing of theirs has run.
+    if (::dlopen(rb_string_value_cstr(&path), RTLD_LAZY) == nullptr) {
+      std::fprintf(stderr, "%s\n", ::dlerror());
+    }
+  }
+  return self;
+}
+
+int OwnObjects(void* from, void* to, size_t /*size*/, void* /*data*/) {
+  os::OwnPages(from, to);
+  return 0;
+}
+
+// At its end Ruby writes to most of the pages that have objects.
+RubyValue Rehearse(RubyValue script) {
+  const RubyValue result = rb_funcall(script, rb_intern("rehearse"), 0);
+  rb_objspace_each_objects(OwnObjects, nullptr);
+  return result;
+}
+
+// Whether Ruby has to start anew for this program, for its first line.
+RubyValue Begin(RubyValue script) {
+  return rb_funcall(script, rb_intern("begin_program"), 0);
+}
+
+RubyValue Fork(RubyValue self) {
+  return rb_funcall(self, rb_intern("fork"), 0);
+}
+
+// As the program would have been started without a zygote.
+[[noreturn]] void StartAnew(const RunnerProgram& program) {
+  std::vector<char*> argv = {state->interpreter.data()};
+  for (const char* argument : program.arguments) {
+    argv.push_back(const_cast<char*>(argument));
+  }
+  argv.push_back(nullptr);
+  ::execve(argv[0], argv.data(), environ);
+  state->runner->Fail();
+}
+
+void SetEnvironment(const RunnerProgram& program) {
+  ::clearenv();  // NOLINT(concurrency-mt-unsafe): one thread
+  for (const char* entry : program.environment) {
+    // The runner keeps the text.
+    ::putenv(const_cast<char*>(entry));  // NOLINT(concurrency-mt-unsafe)
+  }
+}
+
+// Ruby will write what a program assigns to $0 over its arguments, and takes
+// for these what it finds here.
+void OfferTitle() {
+  const absl::Span<char> title = Title();
+  if (title.empty()) return;
+  char* rest = title.data() + std::strlen(title.data()) + 1;
+  char* end = title.data() + title.size() - 2;
+  if (rest >= end) return;
+  std::memset(rest, ' ', static_cast<size_t>(end - rest));
+  *end = 0;
+  state->argv[0] = title.data();
+  state->argv[1] = rest;
+}
+
+// Returns when Ruby can go on with the program's file.
+void BecomeRunner() {
+  Runner& runner = *state->runner;
+  state->runner_pid = ::getpid();
+  runner.Begin(SetupStep::kRehearse);
+  int failed = 0;
+  if (!runner.in_haste()) {
+    rb_protect(Rehearse, state->script, &failed);
+    if (failed != 0) LogError();
+  }
+  runner.AnnounceReady();
+
+  const RunnerProgram* program = new RunnerProgram(runner.TakeJob());
+  runner.AnnounceStart();
+  SetEnvironment(*program);
+  // Ruby holds the placeholder's number, which was closed.
+  os::Fd file(::open(state->program, O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) StartAnew(*program);
+  if (file.get() == state->program_fd) {
+    (void)file.release();
+  } else if (::dup3(file.get(), state->program_fd, O_CLOEXEC) < 0) {
+    runner.Fail();
+  }
+  file.reset();
+  const RubyValue anew = rb_protect(Begin, state->script, &failed);
+  if (failed != 0 || rb_num2long(anew) != 0) StartAnew(*program);
+  ruby_set_argv(static_cast<int>(program->arguments.size()) - 1,
+                const_cast<char**>(program->arguments.data()) + 1);
+  OfferTitle();
+  delete program;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  if (::on_exit(AtExit, nullptr) != 0) runner.Fail();
+}
+
+// Ends only in runners.
+void Serve(RubyValue self) {
+  int failed = 0;
+  rb_protect(GetReady, self, &failed);
+  if (failed != 0) {
+    LogError();
+    Die("not ready");
+  }
+  FindEventFds();
+  if (!state->zygote.Prepare()) Die("the filters are malformed");
+  while (state->zygote.Next()) {
+    state->ordered = true;
+    rb_protect(Fork, rb_mProcess, &failed);
+    state->ordered = false;
+    if (failed != 0) {
+      LogError();
+      Die("Process.fork failed");
+    }
+    if (state->runner != nullptr) {
+      BecomeRunner();
+      rb_gc_unregister_address(&state->script);
+      rb_gc_unregister_address(&state->hook);
+      return;
+    }
+  }
+  ::_exit(0);
+}
+
+// Is main.require until the hook comes, for Ruby requires some itself.
+RubyValue Require(int count, RubyValue* arguments, RubyValue self) {
+  const RubyValue difference =
+      count == 1 ? rb_funcall(state->hook, rb_intern("<=>"), 1, arguments[0])
+                 : self;
+  if (difference != 1) {  // the Integer 0
+    return rb_call_super(count, arguments);
+  }
+  Serve(self);
+  return self;
+}
+
+// An empty directory of its own, with a program in it: Ruby opens that before
+// it comes here.
+bool MakePlaceholder(const char* name) {
+  if (!os::MountTmpfs(kWorkspace, {.bytes = 65536, .inodes = 8}) ||
+      ::chdir(kWorkspace) != 0) {
+    return false;
+  }
+  const os::Fd file(::open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  return file.valid() && os::WriteAll(file.get(), kPlaceholder);
+}
+
+// Parts `ruby main.rb SCRIPT FEATURE...`; false when it isn't that.
+bool ParseArguments(int argc, char** argv) {
+  int script = 1;
+  while (script < argc && std::strcmp(argv[script], kZygoteScript) != 0) {
+    ++script;
+  }
+  if (script < 2 || script >= argc) return false;
+  state->interpreter = argv[0];
+  state->program = argv[script - 1];
+  static char option[] = "-r";
+  static char hook[sizeof(kHook)];
+  std::memcpy(hook, kHook, sizeof(kHook));
+  state->argv.assign(argv, argv + script);
+  state->argv.insert(state->argv.begin() + 1, {option, hook});
+  state->argv.push_back(nullptr);
+  state->features.assign(argv + script + 1, argv + argc);
+  return true;
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
+
+// What ruby's main() calls, once the language is there but nothing of its
+// library in Ruby.
+SANDGLASS_INTERPOSED void* ruby_options(int argc, char** argv) {
+  using namespace sandglass::sandbox;  // NOLINT(google-build-using-namespace)
+  const auto next = Next(&ruby_options, "ruby_options");
+  ::unsetenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): one thread
+  state = new State();
+  if (!ParseArguments(argc, argv)) Die("arguments without a script");
+  if (!MakePlaceholder(state->program)) Die("no room for a program");
+  int failed = 0;
+  const RubyValue main = rb_eval_string_protect("self", &failed);
+  if (failed != 0) Die("no main object");
+  state->hook = rb_str_new_cstr(kHook);
+  rb_gc_register_address(&state->hook);
+  rb_gc_register_address(&state->script);
+  rb_define_singleton_method(main, "require", Require, -1);
+  return next(static_cast<int>(state->argv.size()) - 1, state->argv.data());
+}
+
+// Ruby does around this what a fork of its needs.
+SANDGLASS_INTERPOSED pid_t fork(void) {
+  using namespace sandglass::sandbox;  // NOLINT(google-build-using-namespace)
+  if (state == nullptr || !state->ordered) {
+    static const auto next = Next(&fork, "fork");
+    return next();
+  }
+  state->ordered = false;
+  std::optional<Runner> runner = state->zygote.Fork();
+  // Ruby asks for no more than that this isn't the child.
+  if (!runner.has_value()) return ::getpid();
+  state->runner = new Runner(*std::move(runner));
+  state->runner->EnterJail();
+  state->runner->Begin(SetupStep::kForkHooks);
+  RemakeEventFds();
+  return 0;
+}

@@ -1,0 +1,2 @@
+print "to stdout"
+abort "to stderr"

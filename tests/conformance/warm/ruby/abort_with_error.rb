@@ -1,0 +1,5 @@
+begin
+  raise "original"
+rescue
+  abort
+end

@@ -1,0 +1,3 @@
+at_exit { abort "words of abort" }
+at_exit { p $!.class, $!.status, $!.success? }
+exit true

@@ -1,0 +1,1 @@
+﻿p __ENCODING__, "ü".size

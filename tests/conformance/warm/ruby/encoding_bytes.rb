@@ -1,0 +1,3 @@
+# encoding: us-ascii
+p "plain".encoding
+p "ü"

@@ -1,0 +1,6 @@
+begin
+  raise "lost"
+ensure
+  puts "ensure"
+  exit 2
+end

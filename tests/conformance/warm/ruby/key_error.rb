@@ -1,0 +1,1 @@
+{ apple: 1, pear: 2 }.fetch(:aple)

@@ -1,0 +1,4 @@
+puts "a"
+x = "b
+c"
+p x, __LINE__

@@ -1,0 +1,3 @@
+cuonter = 1
+counter = 2
+puts conter

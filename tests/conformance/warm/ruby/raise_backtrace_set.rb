@@ -1,0 +1,3 @@
+e = RuntimeError.new("placed")
+e.set_backtrace(["here:1:in `a'", "there:2"])
+raise e

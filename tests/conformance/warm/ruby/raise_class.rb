@@ -1,0 +1,4 @@
+class Odd < StandardError
+  def initialize(msg = "an odd default") = super
+end
+raise Odd

@@ -1,0 +1,4 @@
+class Bad < StandardError
+  def message = raise("no words")
+end
+raise Bad

@@ -1,0 +1,3 @@
+raise "first line
+second line
+third"

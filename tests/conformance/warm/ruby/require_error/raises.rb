@@ -1,0 +1,4 @@
+module Inner
+  def self.go = raise(ArgumentError, "in another file")
+end
+Inner.go

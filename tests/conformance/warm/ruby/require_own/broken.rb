@@ -1,0 +1,3 @@
+def fine
+  1 +
+end

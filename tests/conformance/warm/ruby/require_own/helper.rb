@@ -1,0 +1,1 @@
+HELPER = [__FILE__, __dir__, __LINE__, caller.first]

@@ -1,0 +1,1 @@
+DEEP = [__FILE__, __method__.inspect]

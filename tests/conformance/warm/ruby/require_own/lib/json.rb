@@ -1,0 +1,1 @@
+JSON = "the program's own"

@@ -1,0 +1,2 @@
+#!/usr/bin/ruby
+p 1

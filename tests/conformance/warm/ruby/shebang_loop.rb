@@ -1,0 +1,2 @@
+#!/usr/bin/ruby -n
+puts $_.upcase, $.

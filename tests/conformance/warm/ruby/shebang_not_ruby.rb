@@ -1,0 +1,4 @@
+#!/bin/sh
+exit 3
+#!/usr/bin/ruby -s
+p __LINE__

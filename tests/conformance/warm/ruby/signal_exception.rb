@@ -1,0 +1,1 @@
+raise SignalException, "SIGHUP"

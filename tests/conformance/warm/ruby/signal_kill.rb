@@ -1,0 +1,4 @@
+at_exit { puts "never" }
+print "unflushed"
+Process.kill(:KILL, $$)
+sleep 5

@@ -1,0 +1,4 @@
+trap("EXIT") { puts "never" }
+$stderr.reopen(File::NULL)
+Process.kill(:SEGV, $$)
+sleep 5

@@ -1,0 +1,3 @@
+at_exit { puts "at exit" }
+Process.kill(:TERM, $$)
+sleep 5

@@ -1,0 +1,2 @@
+Process.kill(:USR1, $$)
+sleep 5

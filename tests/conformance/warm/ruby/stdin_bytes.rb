@@ -1,0 +1,3 @@
+s = STDIN.gets
+p s.valid_encoding?, s.encoding, s.bytes
+p STDIN.binmode.read.encoding

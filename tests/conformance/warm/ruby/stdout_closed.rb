@@ -1,0 +1,6 @@
+$stdout.close
+begin
+  puts "x"
+rescue IOError => e
+  warn e.message
+end

@@ -1,0 +1,4 @@
+puts "never"
+def broken(
+  1 +
+end

@@ -1,0 +1,4 @@
+class A
+  def b
+    1
+end

@@ -1,0 +1,8 @@
+# Two that never sleep have to take turns.
+stop = false
+counts = [0, 0]
+ts = counts.each_index.map { |i| Thread.new { counts[i] += 1 until stop } }
+sleep 0.3
+stop = true
+ts.each(&:join)
+p counts.all?(&:positive?)

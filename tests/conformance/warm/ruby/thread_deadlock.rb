@@ -1,0 +1,6 @@
+begin
+  Thread.stop
+rescue Exception => e
+  p e.class
+  puts e.message.lines.first
+end

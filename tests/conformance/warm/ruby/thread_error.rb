@@ -1,0 +1,9 @@
+t = Thread.new { raise "in a thread" }
+begin
+  t.join
+rescue => e
+  p e.message, t.status
+end
+t = Thread.new { Thread.current.report_on_exception = false; raise "silent" }
+sleep 0.05
+p t.status
