@@ -232,6 +232,27 @@ INSTANTIATE_TEST_SUITE_P(
                                 .out_of_memory = {"oom"}};
                  },
                  "/compile/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"CacheReadsElsewhere",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.reads = {"/usr/x", "/opt/x"}}}};
+                 },
+                 "/compile/cache/reads/1: expected a path below /usr"},
+        RuleCase{"CacheEmptyText",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_text = {"x", ""}}}};
+                 },
+                 "/compile/cache/not_with_text/1: is empty"},
+        RuleCase{"CacheEmptyEnding",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_files = {""}}}};
+                 },
+                 "/compile/cache/not_with_files/0: is empty"},
         RuleCase{"ShortWords",
                  [](Language& l) { l.out_of_memory = {"memory"}; },
                  "/out_of_memory/0: takes at least 8 characters"},
@@ -305,6 +326,28 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
   EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
   EXPECT_EQ(toy->package, "toy-lang");
   EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
+}
+
+TEST(LanguageTableLoad, NothingIsKeptUnlessTheFileSaysSo) {
+  const auto load = [](const std::string& cache) {
+    const auto table = LoadText(R"({"name": "Toy", "source_file": "m.toy",
+      "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"])" +
+                                cache + R"(},
+      "run": ["/workspace/a"], "version": ["/bin/c"]})");
+    EXPECT_TRUE(table.ok()) << table.status();
+    return table->Find("toy")->compile->cache;
+  };
+  EXPECT_EQ(load(""), std::nullopt);
+  EXPECT_EQ(load(R"(, "cache": {})"), CompileCacheRules());
+  EXPECT_EQ(load(R"(, "cache": {"reads": ["/usr/local/x/**"],
+                                "not_with_text": ["t"],
+                                "not_with_files": [".f"]})"),
+            (CompileCacheRules{{"/usr/local/x/**"}, {"t"}, {".f"}}));
+  EXPECT_FALSE(LoadText(R"({"name": "Toy", "source_file": "m.toy",
+      "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"],
+                  "cache": {"raeds": []}},
+      "run": ["/workspace/a"], "version": ["/bin/c"]})")
+                   .ok());
 }
 
 TEST(LanguageTableLoad, APreparationHasTenMinutesUnlessItSaysOtherwise) {
