@@ -66,7 +66,8 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   for (const Job::File& file : job.files) {
     program.files.push_back({file.path,
                              {file.bytes().data(), file.bytes().size()},
-                             file.executable ? 0755u : 0644u});
+                             file.executable ? 0755u : 0644u,
+                             file.sealed ? file.sealed->get() : -1});
   }
   program.with_stdin = !job.stdin_data.empty();
   program.open_files = job.limits.open_files;

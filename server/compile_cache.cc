@@ -74,6 +74,7 @@ std::shared_ptr<const Compiled> CompileCache::Find(const std::string& key) {
   if (bytes.ok()) {
     absl::StatusOr<Compiled> compiled = DecodeCompiled(key, *bytes);
     if (compiled.ok()) {
+      compiled->Seal();
       auto result = std::make_shared<const Compiled>(*std::move(compiled));
       absl::MutexLock lock(&mutex_);
       disk_.Put(key, bytes->size());

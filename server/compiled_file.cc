@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "policy/paths.h"
+#include "sandbox/os/files.h"
 #include "server/digest.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -12,6 +14,8 @@ constexpr std::string_view kMark = "sandglass compiled 1\n";
 constexpr size_t kKeyBytes = 64;
 constexpr size_t kNumberBytes = 8;
 constexpr size_t kDigestBytes = 32;
+// A descriptor each; of less, a copy is no loss.
+constexpr size_t kSealFrom = size_t{256} << 10;
 constexpr size_t kHeaderBytes = kMark.size() + kKeyBytes + kNumberBytes;
 
 void PutNumber(uint64_t number, std::string& bytes) {
@@ -77,11 +81,25 @@ class Reader {
 
 }  // namespace
 
+void Compiled::Seal() {
+  for (const FileResult& file : files) {
+    std::shared_ptr<const os::Fd>& fd = sealed.emplace_back();
+    if (file.content.size() < kSealFrom) continue;
+    // Without one it is copied as ever.
+    absl::StatusOr<os::Fd> made =
+        os::MakeSealedMemfd("compiled", AbslView(file.content));
+    if (made.ok()) fd = std::make_shared<const os::Fd>(*std::move(made));
+  }
+}
+
 uint64_t Compiled::bytes() const {
   uint64_t bytes =
       sizeof(Compiled) + stdout_result.data.size() + stderr_result.data.size();
   for (const FileResult& file : files) {
     bytes += sizeof(FileResult) + file.path.size() + file.content.size();
+  }
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    if (sealed[i] != nullptr) bytes += files[i].content.size();
   }
   return bytes;
 }

@@ -2,11 +2,13 @@
 #define SANDGLASS_SERVER_COMPILED_FILE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
 #include "server/job.h"
 
 namespace sandglass::server {
@@ -17,6 +19,12 @@ struct Compiled {
   StreamResult stdout_result;
   StreamResult stderr_result;
 
+  // For each file a sealed one with its content, which jails copy without our
+  // writing it for them first; null for small ones. Empty before Seal.
+  std::vector<std::shared_ptr<const os::Fd>> sealed;
+
+  // Call once, when the files are there.
+  void Seal();
   // What it takes in memory, about.
   uint64_t bytes() const;
 };

@@ -14,6 +14,7 @@
 #include "policy/language.h"
 #include "policy/limits.h"
 #include "policy/verdict.h"
+#include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
 class Jail;
@@ -69,6 +70,7 @@ struct Job {
     bool executable = false;
     // Instead of content: what the compile cache and others use as well.
     std::shared_ptr<const std::string> shared;
+    std::shared_ptr<const os::Fd> sealed;  // with the same, or null
     std::string_view bytes() const { return shared ? *shared : content; }
   };
   std::vector<File> files;

@@ -102,6 +102,7 @@ absl::StatusOr<CompileEnd> Compile(const RunFunction& run, const Job& job,
   result->files.clear();
   compiled->stdout_result = result->stdout_result;
   compiled->stderr_result = result->stderr_result;
+  if (result->verdict.outcome == policy::Outcome::kOk) compiled->Seal();
   return CompileEnd{*std::move(result), std::move(compiled)};
 }
 
@@ -164,10 +165,14 @@ absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
 
 // Hands what was compiled to the run.
 void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
-  for (const FileResult& artifact : compiled->files) {
+  for (size_t i = 0; i < compiled->files.size(); ++i) {
+    const FileResult& artifact = compiled->files[i];
     job.files.push_back({.path = artifact.path,
                          .executable = (artifact.mode & 0111) != 0,
-                         .shared = {compiled, &artifact.content}});
+                         .shared = {compiled, &artifact.content},
+                         .sealed = i < compiled->sealed.size()
+                                       ? compiled->sealed[i]
+                                       : nullptr});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kWarns[] =
     "#include <cstdio>\n#warning look here\n"
@@ -251,20 +251,22 @@ TEST_F(CompileCache, ProfilesShareWhenTheySaySo) {
   EXPECT_EQ(State().not_cacheable(), 2u);
   v1::GetServerInfoResponse info;
   ASSERT_THAT(client().Info(&info), IsOk());
+  std::map<std::string, std::string> sharing;
   for (const v1::ProfileInfo& profile : info.profiles()) {
-    if (profile.name() == "default" || profile.name() == "mine") {
-      EXPECT_EQ(profile.compile_cache(), "own");
-    }
-    if (profile.name() == "two") EXPECT_EQ(profile.compile_cache(), "shared");
-    if (profile.name() == "none") EXPECT_EQ(profile.compile_cache(), "off");
+    sharing[profile.name()] = profile.compile_cache();
   }
+  EXPECT_EQ(sharing["default"], "own");
+  EXPECT_EQ(sharing["mine"], "own");
+  EXPECT_EQ(sharing["two"], "shared");
+  EXPECT_EQ(sharing["none"], "off");
 }
 
 // The program owns its jail's copy, and nothing but that.
 TEST_F(CompileCache, AProgramThatChangesItselfChangesNothingElse) {
   const v1::RunCodeRequest request =
       Program("cpp",
-              "#include <cstdio>\n#include <fstream>\n#include <unistd.h>\n"
+              "#include <cstdio>\n#include <fstream>\n#include "
+              "<sys/stat.h>\n#include <unistd.h>\n"
               "int main() {\n"
               "  std::puts(\"original\");\n"
               "  unlink(\"/workspace/main\");\n"
@@ -273,8 +275,7 @@ TEST_F(CompileCache, AProgramThatChangesItselfChangesNothingElse) {
               "  std::ofstream(\"/workspace/main.cpp\") << \"poisoned\";\n"
               "  chmod(\"/workspace/main\", 0755);\n"
               "  std::ifstream check(\"/workspace/main\"); std::string line;\n"
-              "  std::getline(check, line); std::puts(line.c_str());\n}\n"
-              "#include <sys/stat.h>\n");
+              "  std::getline(check, line); std::puts(line.c_str());\n}\n");
   v1::RunCodeRequest fetching = request;
   fetching.add_fetch("main");
   for (int i = 0; i < 4; ++i) {

@@ -1,6 +1,7 @@
 #include "server/compile_cache.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,6 +108,30 @@ TEST_F(CompileCacheTest, GivesBackWhatItGot) {
     EXPECT_EQ(cache_->State().entries, 1u);
     EXPECT_EQ(cache_->State().memory_entries, 0u);
   }
+}
+
+// Jails are handed the very file, so none of them may change it.
+TEST_F(CompileCacheTest, LargeFilesAreSealedForJails) {
+  const std::string program(300'000, 'p');
+  KeepOnDisk('a', program);
+  const auto found = cache_->Find(Key('a'));
+  ASSERT_NE(found, nullptr);
+  ASSERT_EQ(found->sealed.size(), 1u);
+  ASSERT_NE(found->sealed[0], nullptr);
+  const int fd = found->sealed[0]->get();
+  EXPECT_LT(::pwrite(fd, "x", 1, 0), 0);
+  EXPECT_NE(::ftruncate(fd, 1), 0);
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+            MAP_FAILED);
+  std::string content(program.size() + 1, '\0');
+  EXPECT_EQ(::pread(fd, content.data(), content.size(), 0),
+            static_cast<ssize_t>(program.size()));
+  content.pop_back();
+  EXPECT_EQ(content, program);
+  // It takes memory twice.
+  EXPECT_GE(cache_->State().memory_bytes, 2 * program.size());
+  KeepOnDisk('b', "small");
+  EXPECT_EQ(cache_->Find(Key('b'))->sealed[0], nullptr);
 }
 
 TEST_F(CompileCacheTest, FilesAreTheServersAlone) {

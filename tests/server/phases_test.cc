@@ -379,6 +379,24 @@ TEST_F(CachedPhases, AnObserverHearsOfTheHit) {
   EXPECT_THAT(observer.cached, ElementsAre(false, true));
 }
 
+// Large artifacts are sealed once and handed to each jail.
+TEST_F(CachedPhases, JailsShareALargeArtifact) {
+  compiler_ = [](const Job& job) {
+    JobResult result = Compiled(job);
+    result.files[0].content += std::string(300'000, 'x');
+    return result;
+  };
+  Job first = KeptJob();
+  Job second = KeptJob();
+  ASSERT_TRUE(Run(first).ok());
+  ASSERT_TRUE(Run(second).ok());
+  ASSERT_NE(first.files.back().sealed, nullptr);
+  EXPECT_EQ(second.files.back().sealed, first.files.back().sealed);
+  EXPECT_EQ(second.files.back().bytes().size(), 300'008u);
+  // What the request brought is never shared.
+  EXPECT_EQ(first.files.front().sealed, nullptr);
+}
+
 // Time that is enough for the program is enough.
 TEST_F(CachedPhases, AHitNeedsNoTimeForACompiler) {
   Job first = KeptJob();
