@@ -95,6 +95,24 @@ std::string PoolText(const v1::GetServerInfoResponse& info) {
   return TextTable(rows, "  ");
 }
 
+std::string CompileCacheText(const v1::CompileCache& cache) {
+  std::string text = absl::StrCat(
+      "compile cache: ", cache.entries(), " programs in ",
+      FormatByteSize(cache.bytes()), " of ", FormatByteSize(cache.max_bytes()),
+      "; ", cache.hits(), " hits, ", cache.misses(), " misses, ",
+      cache.not_cacheable(), " not to be kept");
+  if (cache.evicted() > 0) {
+    absl::StrAppend(&text, ", ", cache.evicted(), " gone for lack of room");
+  }
+  if (cache.dropped() > 0) {
+    absl::StrAppend(&text, ", ", cache.dropped(), " damaged and dropped");
+  }
+  if (cache.write_failures() > 0) {
+    absl::StrAppend(&text, ", ", cache.write_failures(), " not written");
+  }
+  return absl::StrCat(text, "\n");
+}
+
 // Fetches the daemon's info and prints it in one of two ways.
 int ShowInfo(const std::string& address, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
@@ -124,12 +142,14 @@ std::string LanguagesText(const v1::GetServerInfoResponse& info) {
 }
 
 std::string InfoText(const v1::GetServerInfoResponse& info) {
-  std::string text =
-      absl::StrCat("sandglassd ", VisibleText(info.version()), ", kernel ",
-                   VisibleText(info.kernel()), ", up ",
-                   absl::FormatDuration(
-                       absl::Trunc(FromProto(info.uptime()), absl::Seconds(1))),
-                   "\n", AdmissionText(info.admission()));
+  std::string text = absl::StrCat(
+      "sandglassd ", VisibleText(info.version()), ", kernel ",
+      VisibleText(info.kernel()), ", up ",
+      absl::FormatDuration(
+          absl::Trunc(FromProto(info.uptime()), absl::Seconds(1))),
+      "\n", AdmissionText(info.admission()),
+      info.has_compile_cache() ? CompileCacheText(info.compile_cache())
+                               : "compile cache: off\n");
 
   absl::StrAppend(&text, "\nLanguages\n");
   Rows languages;
@@ -149,9 +169,13 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
         {"", absl::StrCat("limits: ", LimitsText(profile.limits()))});
     profiles.push_back(
         {"", absl::StrCat("at most: ", LimitsText(profile.maximum_limits()))});
-    profiles.push_back(
-        {"", absl::StrCat("network: ", profile.network(), "; languages: ",
-                          absl::StrJoin(profile.languages(), ", "))});
+    std::string rest =
+        absl::StrCat("network: ", profile.network(),
+                     "; languages: ", absl::StrJoin(profile.languages(), ", "));
+    if (!profile.compile_cache().empty()) {
+      absl::StrAppend(&rest, "; compile cache: ", profile.compile_cache());
+    }
+    profiles.push_back({"", std::move(rest)});
   }
   absl::StrAppend(&text, TextTable(profiles, "  "), "\nIsolation\n");
 

@@ -87,7 +87,9 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
       response.outcome() != v1::OUTCOME_COMPILE_ERROR) {
     absl::StrAppend(&line, " after ",
                     FormatTimeSpan(FromProto(response.usage().wall_time())));
-    if (response.has_compile()) {
+    if (response.compile().cached()) {
+      absl::StrAppend(&line, " (compiled before)");
+    } else if (response.has_compile()) {
       absl::StrAppend(
           &line, " (compiled in ",
           FormatTimeSpan(FromProto(response.compile().usage().wall_time())),

@@ -30,6 +30,12 @@ std::optional<CompilePhase> ReadCompile(JsonObject& root) {
     compile.limits = ReadLimitFloors(*limits);
   }
   compile.out_of_memory = object->Strings("out_of_memory", kNone);
+  if (auto cache = object->OptionalObject("cache")) {
+    compile.cache = CompileCacheRules{
+        .reads = cache->Strings("reads", kNone),
+        .not_with_text = cache->Strings("not_with_text", kNone),
+        .not_with_files = cache->Strings("not_with_files", kNone)};
+  }
   return compile;
 }
 

@@ -18,6 +18,22 @@ namespace sandglass::policy {
 using Command = std::vector<std::string>;
 using StringPairs = std::vector<std::pair<std::string, std::string>>;
 
+// When what a compiler made may be kept for the next run of the same program:
+// what its result depends on beside what it was given. All lists may be empty.
+struct CompileCacheRules {
+  // Files and directories outside the packages that it may read. A directory
+  // stands for itself and what is directly in it, with "/**" at its end for all
+  // below.
+  std::vector<std::string> reads;
+  // A program with one of these texts in any of its files is never kept.
+  std::vector<std::string> not_with_text;
+  // Nor is one with a file whose name ends so.
+  std::vector<std::string> not_with_files;
+
+  friend bool operator==(const CompileCacheRules&,
+                         const CompileCacheRules&) = default;
+};
+
 // A phase before the run, in a jail of its own.
 struct CompilePhase {
   Command command;
@@ -27,6 +43,8 @@ struct CompilePhase {
   LimitFloors limits;
   // As in Language, of the compiler.
   std::vector<std::string> out_of_memory;
+  // Absent: never kept.
+  std::optional<CompileCacheRules> cache;
 };
 
 // What is made once per image, in jails that no user's code ever enters, and is

@@ -142,6 +142,31 @@ class Checker {
     CheckArtifacts("/compile/artifacts", compile.artifacts);
     CheckEnv("/compile/env", compile.env, PlaceholderUse::kWithSource);
     CheckWords("/compile/out_of_memory", compile.out_of_memory);
+    if (compile.cache) CheckCache(*compile.cache);
+  }
+
+  void CheckCache(const CompileCacheRules& rules) {
+    for (size_t i = 0; i < rules.reads.size(); ++i) {
+      const std::string& path = rules.reads[i];
+      const std::string place = At("/compile/cache/reads", i);
+      if (!absl::StartsWith(path, "/usr/")) {
+        Add(place,
+            "expected a path below /usr; of the rest jails have nothing that "
+            "changes while the server runs");
+      } else if (path.find('\0') != std::string::npos) {
+        Add(place, "has a NUL character");
+      }
+    }
+    // An empty one would be in everything.
+    CheckNotEmpty("/compile/cache/not_with_text", rules.not_with_text);
+    CheckNotEmpty("/compile/cache/not_with_files", rules.not_with_files);
+  }
+
+  void CheckNotEmpty(absl::string_view pointer,
+                     const std::vector<std::string>& texts) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (texts[i].empty()) Add(At(pointer, i), "is empty");
+    }
   }
 
   void CheckPrepare(const Preparation& prepare) {

@@ -124,6 +124,16 @@ std::vector<FieldViolation> CheckPair(const Profile& profile) {
   return problems;
 }
 
+CompileSharing ReadSharing(JsonObject& root) {
+  const std::string text = root.String("compile_cache", "own");
+  for (const CompileSharing sharing :
+       {CompileSharing::kOff, CompileSharing::kOwn, CompileSharing::kShared}) {
+    if (text == CompileSharingName(sharing)) return sharing;
+  }
+  root.AddError("compile_cache", "expected \"own\", \"shared\" or \"off\"");
+  return CompileSharing::kOff;
+}
+
 absl::StatusOr<Profile> LoadProfile(const std::string& name,
                                     const std::string& path) {
   absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(path);
@@ -156,6 +166,7 @@ absl::StatusOr<Profile> LoadProfile(const std::string& name,
     root.AddError("seccomp",
                   "expected a system call policy's name, [a-z][a-z0-9-]*");
   }
+  profile.compile_cache = ReadSharing(root);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
   for (const FieldViolation& problem : CheckPair(profile)) {
@@ -204,6 +215,18 @@ void ShrinkDisks(const LimitRequest& request, Limits& limits) {
 }
 
 }  // namespace
+
+std::string_view CompileSharingName(CompileSharing sharing) {
+  switch (sharing) {
+    case CompileSharing::kOff:
+      return "off";
+    case CompileSharing::kOwn:
+      return "own";
+    case CompileSharing::kShared:
+      return "shared";
+  }
+  return "";
+}
 
 absl::StatusOr<std::vector<Profile>> LoadProfiles(
     const std::string& directory) {

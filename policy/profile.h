@@ -13,6 +13,16 @@
 
 namespace sandglass::policy {
 
+// Who gets what the compilers of a profile's runs made.
+enum class CompileSharing {
+  kOff,     // nobody: each run is compiled
+  kOwn,     // runs of the same profile
+  kShared,  // runs of all profiles that share
+};
+
+// "off", "own" or "shared".
+std::string_view CompileSharingName(CompileSharing sharing);
+
 // A named set of rules that a request runs under; one JSON file (with
 // comments) under policy/data/profiles/.
 struct Profile {
@@ -23,6 +33,7 @@ struct Profile {
   std::vector<std::string> languages;  // empty: all
   std::vector<std::pair<std::string, std::string>> env;
   std::string seccomp = "default";  // name of a syscall policy
+  CompileSharing compile_cache = CompileSharing::kOwn;
 };
 
 // The limits that a request may name; absent means the profile's default.

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kHostEtcDirectory[] = "/etc";
 constexpr uint64_t kYardBytes = 1 << 20;
 constexpr uint64_t kSkeletonBytes = 64 << 20;
 constexpr uint64_t kDevBytes = 1 << 20;
@@ -110,10 +112,9 @@ absl::Status CopyTreeTimes(const fs::path& source, const fs::path& target) {
   return absl::OkStatus();
 }
 
-absl::Status CopyHostEtc(const std::string& etc, const std::string& name) {
-  const fs::path source = fs::path("/etc") / name;
+absl::Status CopyHostEtc(const std::string& etc, const fs::path& source) {
+  const fs::path name = source.lexically_relative(kHostEtcDirectory);
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(source, error))) return absl::OkStatus();
   const fs::path target = fs::path(etc) / name;
   fs::create_directories(target.parent_path(), error);
   if (!error) {
@@ -135,20 +136,9 @@ absl::Status FillEtc(const std::string& etc) {
     file << text.content;
     if (!file.flush()) return os::ErrnoStatus("write ", etc, "/", text.path);
   }
-  for (const char* name : kHostEtc) {
-    if (absl::Status status = CopyHostEtc(etc, name); !status.ok()) {
+  for (const std::string& source : ImageSources()) {
+    if (absl::Status status = CopyHostEtc(etc, source); !status.ok()) {
       return status;
-    }
-  }
-  std::error_code error;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator("/etc", error)) {
-    const std::string name = entry.path().filename().string();
-    for (const char* prefix : kHostEtcPrefixes) {
-      if (!absl::StartsWith(name, prefix)) continue;
-      if (absl::Status status = CopyHostEtc(etc, name); !status.ok()) {
-        return status;
-      }
     }
   }
   return absl::OkStatus();
@@ -259,6 +249,27 @@ absl::Status FillImage(const std::string& image, const std::string& prepared) {
 }
 
 }  // namespace
+
+std::vector<std::string> ImageSources() {
+  std::vector<std::string> sources;
+  const fs::path etc = kHostEtcDirectory;
+  std::error_code error;
+  for (const char* name : kHostEtc) {
+    if (fs::exists(fs::symlink_status(etc / name, error))) {
+      sources.push_back((etc / name).string());
+    }
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(etc, error)) {
+    const std::string name = entry.path().filename().string();
+    for (const char* prefix : kHostEtcPrefixes) {
+      if (absl::StartsWith(name, prefix)) {
+        sources.push_back(entry.path().string());
+      }
+    }
+  }
+  std::sort(sources.begin(), sources.end());
+  return sources;
+}
 
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared) {

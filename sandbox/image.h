@@ -2,10 +2,14 @@
 #define SANDGLASS_SANDBOX_IMAGE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
 namespace sandglass::sandbox {
+
+// What of the host's /etc is copied into images, by paths that are there now.
+std::vector<std::string> ImageSources();
 
 // Builds a yard's root at `directory` (which must exist): a small tmpfs with
 // `/images/default`, the read-only root that every jail gets a copy of, and the

@@ -94,12 +94,16 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   for (const std::string& entry : program.env) start->add_env(entry);
   absl::StatusOr<os::Fd> content = os::MakeMemfd("content", "");
   if (!content.ok()) return content.status();
+  std::vector<int> fds = {content->get()};
   for (const ProgramSpec::File& file : program.files) {
     internal::StagedFile* staged = start->add_files();
     staged->set_path(std::string(file.path));
     staged->set_size(file.content.size());
     staged->set_mode(file.mode);
-    if (!os::WriteAll(content->get(), file.content)) {
+    if (file.sealed >= 0 && fds.size() < os::kMaxPacketFds) {
+      staged->set_shared(true);
+      fds.push_back(file.sealed);
+    } else if (!os::WriteAll(content->get(), file.content)) {
       return os::ErrnoStatus("write contents for the jail");
     }
   }
@@ -110,8 +114,8 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);
   start->set_cpu_seconds(CeilSeconds(program.cpu_time));
-  return os::SendPacket(parts_.control.get(), request.SerializeAsString(),
-                        {content->get()}, os::Wait::kNo);
+  return os::SendPacket(parts_.control.get(), request.SerializeAsString(), fds,
+                        os::Wait::kNo);
 }
 
 absl::Status Jail::StartInRunner(const ProgramSpec& program) {

@@ -69,6 +69,9 @@ struct ProgramSpec {
     absl::string_view path;  // relative to /workspace, validated
     absl::string_view content;
     uint32_t mode;
+    // A sealed file with just this content, if there is one: it need not be
+    // written then. -1: none.
+    int sealed = -1;
   };
   std::vector<File> files;
   bool with_stdin = false;

@@ -63,8 +63,10 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
     program.files.push_back({job.source_file, job.code, 0644});
   }
   for (const Job::File& file : job.files) {
-    program.files.push_back(
-        {file.path, file.content, file.executable ? 0755u : 0644u});
+    program.files.push_back({file.path,
+                             {file.bytes().data(), file.bytes().size()},
+                             file.executable ? 0755u : 0644u,
+                             file.sealed ? file.sealed->get() : -1});
   }
   program.with_stdin = !job.stdin_data.empty();
   program.open_files = job.limits.open_files;

@@ -183,6 +183,16 @@ void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
   options.max_bytes = object->ByteSize("max_bytes", {}, options.max_bytes);
 }
 
+void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
+  std::optional<policy::JsonObject> object =
+      root.OptionalObject("compile_cache");
+  if (!object.has_value()) return;
+  options.max_bytes = object->ByteSize("max_bytes", {.max = uint64_t{1} << 40},
+                                       options.max_bytes);
+  options.max_memory_bytes = object->ByteSize(
+      "max_memory_bytes", {.max = uint64_t{1} << 40}, options.max_memory_bytes);
+}
+
 void ReadLog(policy::JsonObject& root, Config& config) {
   std::optional<policy::JsonObject> object = root.OptionalObject("log");
   if (!object.has_value()) return;
@@ -226,6 +236,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadAdmission(root, config.admission);
   ReadPool(root, config);
   ReadRetention(root, config.retention);
+  ReadCompileCache(root, config.compile_cache);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
   config.max_message_bytes = root.ByteSize(
@@ -319,6 +330,9 @@ std::string ConfigToJson(const Config& config) {
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},
         {"max_bytes", config.retention.max_bytes}}},
+      {"compile_cache",
+       {{"max_bytes", config.compile_cache.max_bytes},
+        {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"max_message_bytes", config.max_message_bytes},
       {"log",

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/admission.h"
+#include "server/compile_cache.h"
 #include "server/listen_address.h"
 #include "server/log.h"
 #include "server/pool_targets.h"
@@ -49,6 +50,7 @@ struct Config {
   // after so many.
   uint32_t zygote_runs = 1000;
   RetentionOptions retention;
+  CompileCacheOptions compile_cache;
   absl::Duration drain_timeout = absl::Seconds(30);
   uint64_t max_message_bytes = uint64_t{16} << 20;
   LogLevel log_level = LogLevel::kInfo;

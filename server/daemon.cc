@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/host_probe.h"
+#include "sandbox/image.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
@@ -28,6 +29,7 @@
 #include "server/serving.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
+#include "server/toolchain.h"
 #include "server/unix_socket.h"
 #include "server/zygotes.h"
 
@@ -153,6 +155,29 @@ std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
   return std::nullopt;
 }
 
+// Without one, every run is compiled.
+std::optional<CompileStore> OpenCompileStore(const Settings& settings) {
+  if (settings.config.compile_cache.max_bytes == 0) return std::nullopt;
+  absl::StatusOr<CompileStore> store =
+      CompileStore::Open(absl::StrCat(settings.config.cache_dir, "/compiled"),
+                         settings.identity.uid, settings.identity.gid);
+  if (store.ok()) return *std::move(store);
+  Log(LogLevel::kWarning, "no_compile_cache",
+      {{"error", std::string(store.status().message())}});
+  return std::nullopt;
+}
+
+// What the image is made of beside /usr. Before it is made: a change that comes
+// in between is then taken for a new image, not overlooked.
+std::string ImageState() {
+  std::vector<std::string> sources;
+  for (const std::string& path : sandbox::ImageSources()) {
+    sources.push_back(absl::StrCat(path, "/**"));
+  }
+  constexpr size_t kMostFiles = 100'000;
+  return StateOf(sources, kMostFiles).value_or("");
+}
+
 void NamePreparedDirs(PolicySet& policy) {
   policy::LanguageTable& table = policy.mutable_languages();
   for (const policy::Language& language : table.languages()) {
@@ -203,6 +228,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
 
   std::optional<PreparedStore> prepared = OpenPreparedStore(*settings);
   NamePreparedDirs(settings->policy);
+  std::optional<CompileStore> compiled = OpenCompileStore(*settings);
+  std::string image_state = compiled ? ImageState() : "";
+  if (compiled && image_state.empty()) {
+    Log(LogLevel::kWarning, "no_compile_cache",
+        {{"error", "the state of the image can't be told"}});
+    compiled.reset();
+  }
 
   // ORDER: the spawner comes before any thread and any gRPC object, since it is
   // forked; the socket before the rights go, since its place needs them; the
@@ -259,6 +291,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .sandbox = *std::move(sandbox),
                 .zygotes = std::move(settings->zygotes),
                 .prepared = std::move(prepared),
+                .compiled = std::move(compiled),
+                .image_state = std::move(image_state),
                 .unix_listener = std::move(listener)});
 }
 

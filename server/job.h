@@ -5,13 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "policy/language.h"
 #include "policy/limits.h"
 #include "policy/verdict.h"
+#include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
 class Jail;
@@ -28,6 +31,15 @@ inline constexpr uint32_t kMaxCollectedFiles = 256;
 // Begins the path, inside a jail, of what was staged or compiled.
 inline constexpr char kWorkspacePrefix[] = "/workspace/";
 
+// How the result of a compile may be kept for later runs.
+struct CompileCaching {
+  std::string language;  // id
+  // Only jobs of the same scope get it.
+  std::string scope;
+  std::vector<std::string> executables;  // that the compiler consists of
+  policy::CompileCacheRules rules;
+};
+
 // The compile phase of a job; what differs from its run.
 struct CompileJob {
   std::vector<std::string> argv;
@@ -35,6 +47,7 @@ struct CompileJob {
   std::vector<std::string> artifacts;  // paths and globs for the run's jail
   policy::Limits limits;
   std::vector<std::string> out_of_memory;
+  std::optional<CompileCaching> caching;  // absent: never kept
 };
 
 // A validated run, all defaults resolved. A plain value.
@@ -55,6 +68,10 @@ struct Job {
     std::string path;  // relative to /workspace, already validated
     std::string content;
     bool executable = false;
+    // Instead of content: what the compile cache and others use as well.
+    std::shared_ptr<const std::string> shared;
+    std::shared_ptr<const os::Fd> sealed;  // with the same, or null
+    std::string_view bytes() const { return shared ? *shared : content; }
   };
   std::vector<File> files;
   std::string stdin_data;
@@ -148,6 +165,9 @@ struct JobResult {
   StreamResult stderr_result;
   std::vector<FileResult> files;
   bool files_left_out = false;  // more matched the patterns than are in `files`
+  // Of a compile phase that was taken from the cache: nothing was run, so there
+  // are no facts, usage and limits, only a verdict, output and files.
+  bool cached = false;
   Timings timings;
   // Of the compile phase, for a job that has one. When that failed, this
   // result's verdict and facts are the compile phase's, and nothing was run.

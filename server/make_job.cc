@@ -76,6 +76,24 @@ CompileJob MakeCompileJob(const policy::Language& language,
   return compile;
 }
 
+// Absent when language or profile don't want it.
+std::optional<CompileCaching> MakeCaching(const policy::Language& language,
+                                          const policy::Profile& profile) {
+  if (!language.compile->cache ||
+      profile.compile_cache == policy::CompileSharing::kOff) {
+    return std::nullopt;
+  }
+  CompileCaching caching;
+  caching.language = language.id;
+  caching.scope = profile.compile_cache == policy::CompileSharing::kShared
+                      ? "shared"
+                      : absl::StrCat("profile ", profile.name);
+  caching.executables = language.needs;
+  caching.executables.push_back(language.compile->command.front());
+  caching.rules = *language.compile->cache;
+  return caching;
+}
+
 // What acts as an interpreter starts can't act in one that has started.
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
@@ -108,6 +126,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   job.out_of_memory = language.out_of_memory;
   if (language.compile) {
     job.compile = MakeCompileJob(language, limits.compile, values);
+    job.compile->caching = MakeCaching(language, profile);
   }
   job.env = BaseEnvironment();
   Overlay(Expanded(language.env, values), job.env);

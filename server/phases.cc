@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/errors.h"
+#include "server/log.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -66,8 +67,9 @@ bool CanBeExecuted(const FileResult& file) {
 
 // A compiler that says that all is well and leaves nothing, too much, or no
 // program: Go makes a library of a package that isn't main.
-void CheckArtifacts(const Job& job, JobResult& result) {
-  for (const FileResult& file : result.files) {
+void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
+                    JobResult& result) {
+  for (const FileResult& file : files) {
     if (file.error != FileError::kNone) {
       RefuseArtifact(file.path, "is not there, or too large", result);
     } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
@@ -80,23 +82,97 @@ void CheckArtifacts(const Job& job, JobResult& result) {
   }
 }
 
-absl::StatusOr<JobResult> Compile(const RunFunction& run, const Job& job,
-                                  CancelToken& cancel) {
+// The end of a compile phase, whether a compiler ran or not.
+struct CompileEnd {
+  JobResult result;  // without files
+  std::shared_ptr<const Compiled> compiled;
+};
+
+absl::StatusOr<CompileEnd> Compile(const RunFunction& run, const Job& job,
+                                   CancelToken& cancel) {
   absl::StatusOr<JobResult> result = run(ToCompileJob(job), cancel, nullptr);
-  if (!result.ok()) return result;
+  if (!result.ok()) return result.status();
   if (result->verdict.outcome == policy::Outcome::kOk) {
-    CheckArtifacts(job, *result);
+    CheckArtifacts(job, result->files, *result);
   }
   // Its memory goes to the run's jail.
   result->jail.reset();
-  return result;
+  auto compiled = std::make_shared<Compiled>();
+  compiled->files = std::move(result->files);
+  result->files.clear();
+  compiled->stdout_result = result->stdout_result;
+  compiled->stderr_result = result->stderr_result;
+  if (result->verdict.outcome == policy::Outcome::kOk) compiled->Seal();
+  return CompileEnd{*std::move(result), std::move(compiled)};
+}
+
+// A compile phase that need not be.
+CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
+  CompileEnd end;
+  JobResult& result = end.result;
+  result.cached = true;
+  result.facts.phase = policy::Phase::kCompile;
+  result.facts.wait_status = 0;
+  result.verdict = policy::Decide(result.facts, job.compile->limits);
+  // That of another run.
+  result.facts.wait_status.reset();
+  result.verdict.explanation =
+      "No compiler ran: an earlier compile of the same program was kept.";
+  result.stdout_result = compiled->stdout_result;
+  result.stderr_result = compiled->stderr_result;
+  CheckArtifacts(job, compiled->files, result);
+  end.compiled = std::move(compiled);
+  return end;
+}
+
+bool IsWorthKeeping(const JobResult& result) {
+  return result.verdict.outcome == policy::Outcome::kOk &&
+         result.verdict.exit_code == 0 &&
+         result.facts.leftover_processes == 0 && !result.files_left_out;
+}
+
+// The compile phase, or what an earlier one made.
+absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
+                                         std::optional<MonotonicTime> deadline,
+                                         CancelToken& cancel,
+                                         CompileCache* cache) {
+  std::optional<std::string> key;
+  if (cache != nullptr) {
+    key = cache->KeyOf(job);
+    if (!key) cache->CountNotCacheable();
+  }
+  if (key) {
+    std::shared_ptr<const Compiled> found = cache->Find(*key);
+    Log(LogLevel::kDebug, "compile_cache_asked",
+        {{"run_id", job.run_id},
+         {"key", key->substr(0, 12)},
+         {"hit", found != nullptr}});
+    if (found != nullptr) return FromCache(job, std::move(found));
+  }
+  if (absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
+      !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<CompileEnd> end = Compile(run, job, cancel);
+  // The toolchain may have changed while it was at work: whatever it made, it
+  // is not what this key, or the new one, stands for.
+  if (key && end.ok() && IsWorthKeeping(end->result) &&
+      cache->KeyOf(job) == key) {
+    cache->Keep(*key, end->compiled);
+  }
+  return end;
 }
 
 // Hands what was compiled to the run.
-void AddArtifacts(std::vector<FileResult>&& artifacts, Job& job) {
-  for (FileResult& artifact : artifacts) {
-    job.files.push_back({std::move(artifact.path), std::move(artifact.content),
-                         (artifact.mode & 0111) != 0});
+void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
+  for (size_t i = 0; i < compiled->files.size(); ++i) {
+    const FileResult& artifact = compiled->files[i];
+    job.files.push_back({.path = artifact.path,
+                         .executable = (artifact.mode & 0111) != 0,
+                         .shared = {compiled, &artifact.content},
+                         .sealed = i < compiled->sealed.size()
+                                       ? compiled->sealed[i]
+                                       : nullptr});
   }
 }
 
@@ -127,27 +203,22 @@ absl::Duration DeadlineMargin(absl::Duration left) {
 
 absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
                                     std::optional<MonotonicTime> deadline,
-                                    CancelToken& cancel,
-                                    JobObserver* observer) {
+                                    CancelToken& cancel, JobObserver* observer,
+                                    CompileCache* cache) {
   std::shared_ptr<JobResult> compile;
   const MonotonicTime began = Monotonic::now();
   if (job.compile) {
-    if (absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
-        !enough.ok()) {
-      return enough;
-    }
-    absl::StatusOr<JobResult> compiled = Compile(run, job, cancel);
-    if (!compiled.ok()) return compiled.status();
-    std::vector<FileResult> artifacts = std::move(compiled->files);
-    compiled->files.clear();
-    compile = std::make_shared<JobResult>(*std::move(compiled));
+    absl::StatusOr<CompileEnd> end =
+        CompileOrFind(run, job, deadline, cancel, cache);
+    if (!end.ok()) return end.status();
+    compile = std::make_shared<JobResult>(std::move(end->result));
     if (observer != nullptr) observer->OnCompiled(*compile);
     if (compile->verdict.outcome != policy::Outcome::kOk) {
       JobResult result = NotRun(job, compile);
       result.timings.compile = Since(began);
       return result;
     }
-    AddArtifacts(std::move(artifacts), job);
+    AddArtifacts(end->compiled, job);
   }
   const absl::Duration compile_time =
       compile == nullptr ? absl::ZeroDuration() : Since(began);

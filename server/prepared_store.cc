@@ -1,7 +1,6 @@
 #include "server/prepared_store.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -17,11 +16,11 @@
 #include <memory>
 #include <system_error>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "policy/paths.h"
 #include "sandbox/os/open_beneath.h"
+#include "server/digest.h"
 #include "server/state_dir.h"
 #include "server/text.h"
 
@@ -34,47 +33,13 @@ constexpr char kComplete[] = ".complete";
 constexpr char kUnfinished[] = ".unfinished";
 constexpr auto kUnusedFor = std::chrono::hours(24 * 30);
 constexpr absl::Duration kLockPoll = absl::Milliseconds(50);
-constexpr size_t kDigestBytes = 8;
+constexpr size_t kDigestDigits = 16;
 constexpr char kInstalledPackages[] = "/var/lib/dpkg/status";
 
 absl::Status Failure(absl::string_view what, absl::string_view path) {
   return absl::InternalError(
       absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
 }
-
-// SHA-256 over texts, each with its length, so that no two lists look alike.
-class Digest {
- public:
-  Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
-  void Add(std::string_view text) {
-    const std::string size = absl::StrCat(text.size(), ":");
-    EVP_DigestUpdate(context_.get(), size.data(), size.size());
-    EVP_DigestUpdate(context_.get(), text.data(), text.size());
-  }
-  void AddAll(const std::vector<std::string>& texts) {
-    Add(absl::StrCat(texts.size()));
-    for (const std::string& text : texts) Add(text);
-  }
-  void AddPairs(const policy::StringPairs& pairs) {
-    Add(absl::StrCat(pairs.size()));
-    for (const auto& [name, value] : pairs) {
-      Add(name);
-      Add(value);
-    }
-  }
-  std::string Hex() {
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned int size = 0;
-    EVP_DigestFinal_ex(context_.get(), bytes, &size);
-    return absl::BytesToHexString(
-        {reinterpret_cast<const char*>(bytes), kDigestBytes});
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
-};
 
 // Which file a name stands for now, and its state.
 std::string Identity(const std::string& path) {
@@ -242,7 +207,7 @@ std::string PreparedName(const policy::Language& language) {
   }
   for (const std::string& path : language.needs) digest.Add(Identity(path));
   digest.Add(ReadWhole(kInstalledPackages));
-  return absl::StrCat(language.id, "-", digest.Hex());
+  return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));
 }
 
 }  // namespace sandglass::server

@@ -40,8 +40,10 @@ void FillFiles(std::vector<FileResult>&& files, v1::RunCodeResponse& proto) {
   }
 }
 
+enum class Ran { kYes, kNot };
+
 void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
-                  v1::Evidence& proto) {
+                  Ran how, v1::Evidence& proto) {
   proto.set_rule(verdict.rule);
   proto.set_explanation(verdict.explanation);
   if (verdict.limit.has_value()) {
@@ -50,6 +52,8 @@ void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
   for (const policy::LimitReading& reading : verdict.limits_touched) {
     *proto.add_limits_touched() = Reading(reading);
   }
+  proto.set_phase(static_cast<v1::Phase>(facts.phase));
+  if (how == Ran::kNot) return;
   v1::KernelCounters& counters = *proto.mutable_counters();
   counters.set_oom_kills(facts.counters.oom_kills);
   counters.set_memory_limit_hits(facts.counters.memory_limit_hits);
@@ -65,7 +69,6 @@ void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
     proto.set_wait_status(*facts.wait_status);
   }
   proto.set_leftover_processes(facts.leftover_processes);
-  proto.set_phase(static_cast<v1::Phase>(facts.phase));
   if (verdict.rule == "runtime-memory") {
     proto.set_runtime_words(facts.runtime_words);
   }
@@ -164,7 +167,10 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile) {
   }
   FillOutput(compile.stdout_result, *phase.mutable_stdout());
   FillOutput(compile.stderr_result, *phase.mutable_stderr());
-  FillEvidence(verdict, compile.facts, *phase.mutable_evidence());
+  phase.set_cached(compile.cached);
+  FillEvidence(verdict, compile.facts, compile.cached ? Ran::kNot : Ran::kYes,
+               *phase.mutable_evidence());
+  if (compile.cached) return phase;
   FillUsage(compile, *phase.mutable_usage());
   *phase.mutable_limits() = ToProto(compile.limits);
   return phase;
@@ -189,7 +195,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     response.mutable_signal()->set_number(*verdict.signal);
     response.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
   }
-  FillEvidence(verdict, result.facts, *response.mutable_evidence());
+  FillEvidence(verdict, result.facts, Ran::kYes, *response.mutable_evidence());
   FillUsage(result, *response.mutable_usage());
   FillTimings(result.timings, queued, total, *response.mutable_timings());
   response.set_language(run.origin().language);

@@ -145,7 +145,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   }
   absl::StatusOr<JobResult> result =
       RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
-                run.cancel(), &run);
+                run.cancel(), &run, options_.compile_cache);
   // The slot comes free before the answer goes out, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }

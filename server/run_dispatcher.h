@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/admission.h"
+#include "server/compile_cache.h"
 #include "server/policy_set.h"
 #include "server/run.h"
 #include "server/run_function.h"
@@ -25,6 +26,7 @@ struct DispatcherOptions {
   AdmissionOptions admission;
   RetentionOptions retention;
   RunFunction run;
+  CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
   // Whether a language can be used now; an error goes to the caller as it is.
   std::function<absl::Status(const policy::Language&)> available;
   uint64_t max_response_bytes = uint64_t{16} << 20;

@@ -47,6 +47,8 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   }
   // Jails have loopback and nothing else.
   info.set_network("none");
+  info.set_compile_cache(
+      std::string(policy::CompileSharingName(profile.compile_cache)));
 }
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
@@ -62,6 +64,22 @@ void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
   kind.set_died_idle(state.died_idle);
   *kind.mutable_last_fill() = ToProto(state.last_fill);
   *kind.mutable_mean_fill() = ToProto(state.mean_fill);
+}
+
+void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info) {
+  info.set_entries(state.entries);
+  info.set_bytes(state.bytes);
+  info.set_max_bytes(state.options.max_bytes);
+  info.set_memory_entries(state.memory_entries);
+  info.set_memory_bytes(state.memory_bytes);
+  info.set_max_memory_bytes(state.options.max_memory_bytes);
+  info.set_hits(state.hits);
+  info.set_misses(state.misses);
+  info.set_not_cacheable(state.not_cacheable);
+  info.set_stored(state.stored);
+  info.set_evicted(state.evicted);
+  info.set_dropped(state.dropped);
+  info.set_write_failures(state.write_failures);
 }
 
 }  // namespace
@@ -98,6 +116,10 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
     for (const PoolKeyState& state : sources.pool()) {
       FillPoolKind(state, *response.add_pool());
     }
+  }
+  if (sources.compile_cache != nullptr) {
+    FillCompileCache(sources.compile_cache->State(),
+                     *response.mutable_compile_cache());
   }
   return response;
 }

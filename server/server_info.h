@@ -8,6 +8,7 @@
 #include "sandglass/v1/server_info.pb.h"
 #include "server/admission.h"
 #include "server/clock.h"
+#include "server/compile_cache.h"
 #include "server/languages.h"
 #include "server/policy_set.h"
 #include "server/pool_targets.h"
@@ -22,6 +23,7 @@ struct ServerInfoSources {
   sandbox::HostReport host;
   MonotonicTime started;
   std::function<std::vector<PoolKeyState>()> pool;
+  const CompileCache* compile_cache = nullptr;  // may be null
 };
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);

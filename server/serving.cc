@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/acceptor.h"
 #include "server/clock.h"
+#include "server/compile_cache.h"
 #include "server/fill_jail.h"
 #include "server/grpc_server.h"
 #include "server/jail_pool.h"
@@ -148,6 +149,7 @@ class Serving {
   bool stopping_ = false;
   std::optional<JailPool> pool_;
   std::optional<LanguageProbe> languages_;
+  std::optional<CompileCache> compile_cache_;
   std::optional<RunDispatcher> dispatcher_;
   ServerInfoSources info_;
   PeerTable peers_;
@@ -189,11 +191,17 @@ absl::Status Serving::Start() {
   };
   languages_.emplace(parts_.policy, std::move(parts_.prepared), run);
   languages_->Start();
+  if (parts_.compiled) {
+    compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_state,
+                           config.compile_cache);
+    compile_cache_->Start();
+  }
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
+      .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
       .available =
           [languages = &*languages_](const policy::Language& language) {
             return languages->Available(language);
@@ -205,7 +213,8 @@ absl::Status Serving::Start() {
            .admission = &dispatcher_->admission(),
            .host = parts_.host,
            .started = Monotonic::now(),
-           .pool = [pool = &*pool_] { return pool->State(); }};
+           .pool = [pool = &*pool_] { return pool->State(); },
+           .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr};
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(

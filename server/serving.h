@@ -8,6 +8,7 @@
 #include "sandbox/host_probe.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/sandbox.h"
+#include "server/compile_store.h"
 #include "server/config.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
@@ -23,7 +24,9 @@ struct ServingParts {
   std::unique_ptr<sandbox::Sandbox> sandbox;
   std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
-  os::Fd unix_listener;  // empty for TCP
+  std::optional<CompileStore> compiled;  // absent: nothing is kept
+  std::string image_state;               // for Toolchain
+  os::Fd unix_listener;                  // empty for TCP
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the

@@ -155,8 +155,9 @@ class Init {
     }
     switch (request.request_case()) {
       case internal::InitRequest::kStart:
-        if (packet->fds.size() != 1) ::_exit(kExitProtocol);
-        Start(request.start(), packet->fds[0]);
+        if (packet->fds.empty()) ::_exit(kExitProtocol);
+        Start(request.start(), packet->fds[0],
+              absl::MakeConstSpan(packet->fds).subspan(1));
         return;
       case internal::InitRequest::kCollect:
         Collect(request.collect());
@@ -167,10 +168,11 @@ class Init {
     ::_exit(kExitProtocol);
   }
 
-  void Start(const internal::StartProgram& request, const os::Fd& content) {
+  void Start(const internal::StartProgram& request, const os::Fd& content,
+             absl::Span<const os::Fd> shared) {
     StartReport& report = *new (report_) StartReport;
     report.clock.Begin(SetupStep::kStageFiles);
-    if (!StageFiles(request, content)) {
+    if (!StageFiles(request, content, shared)) {
       SendFailure(SetupStep::kStageFiles, errno);
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,23 @@ bool CopyBytes(const os::Fd& from, const os::Fd& to, uint64_t size) {
       return false;
     }
     size -= static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+// From the start, without moving the offset, which others share.
+bool CopyWhole(const os::Fd& from, const os::Fd& to, uint64_t size) {
+  off_t offset = 0;
+  while (static_cast<uint64_t>(offset) < size) {
+    const ssize_t sent =
+        ::sendfile(to.get(), from.get(), &offset,
+                   static_cast<size_t>(size - static_cast<uint64_t>(offset)));
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    if (sent == 0) {
+      errno = ENODATA;
+      return false;
+    }
   }
   return true;
 }
@@ -161,16 +179,25 @@ class Finder {
 
 }  // namespace
 
-bool StageFiles(const internal::StartProgram& request, const os::Fd& content) {
+bool StageFiles(const internal::StartProgram& request, const os::Fd& content,
+                absl::Span<const os::Fd> shared) {
   const CodeRights rights;
   const os::Fd workspace = OpenWorkspace();
   if (!workspace.valid()) return false;
   for (const internal::StagedFile& file : request.files()) {
     const os::Fd target =
         CreateStaged(workspace, file.path().c_str(), file.mode());
-    if (!target.valid() || !CopyBytes(content, target, file.size())) {
+    if (!target.valid()) return false;
+    if (!file.shared()) {
+      if (!CopyBytes(content, target, file.size())) return false;
+      continue;
+    }
+    if (shared.empty()) {
+      errno = EBADMSG;
       return false;
     }
+    if (!CopyWhole(shared.front(), target, file.size())) return false;
+    shared.remove_prefix(1);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/types/span.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/setup_step.h"
@@ -14,7 +15,10 @@ namespace sandglass::sandbox {
 // after another from `content`. With the code's rights; never through a
 // symbolic link. False with errno on failure (ENOSPC: the file system is full,
 // ENODATA: `content` is too short).
-bool StageFiles(const internal::StartProgram& request, const os::Fd& content);
+// A file that is `shared` is read whole from its own among `shared`, wherever
+// that stands (EBADMSG: there are too few).
+bool StageFiles(const internal::StartProgram& request, const os::Fd& content,
+                absl::Span<const os::Fd> shared);
 
 // Called for each file; `file` is open for reading when `problem` is kNone.
 using FileSink = std::function<void(const std::string& path,

@@ -98,6 +98,17 @@ absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data) {
   return fd;
 }
 
+absl::StatusOr<Fd> MakeSealedMemfd(const char* name, absl::string_view data) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return ErrnoStatus("memfd_create");
+  if (!WriteAll(fd.get(), data)) return ErrnoStatus("write to a memfd");
+  if (::fcntl(fd.get(), F_ADD_SEALS,
+              F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
+    return ErrnoStatus("seal a memfd");
+  }
+  return fd;
+}
+
 bool IsTmpfs(int fd) {
   struct statfs info = {};
   return ::fstatfs(fd, &info) == 0 && info.f_type == TMPFS_MAGIC;

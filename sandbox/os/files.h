@@ -36,6 +36,9 @@ std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
 // A sealed-size anonymous file (memfd_create(2)) with `data`, offset 0.
 absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data);
 
+// The same, sealed: nobody can change it any more, whoever gets it.
+absl::StatusOr<Fd> MakeSealedMemfd(const char* name, absl::string_view data);
+
 // True when `fd` is of a tmpfs; false also when the kernel doesn't say.
 bool IsTmpfs(int fd);
 

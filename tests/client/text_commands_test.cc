@@ -34,6 +34,29 @@ TEST(InfoTextTest, ShowsVersionRoomProfilesAndLayers) {
               HasSubstr("  seccomp  in force  required  231 calls allowed\n"));
 }
 
+TEST(InfoTextTest, ShowsTheCompileCache) {
+  v1::GetServerInfoResponse info = FakeInfo();
+  EXPECT_THAT(InfoText(info), HasSubstr("compile cache: off\n"));
+  v1::CompileCache& cache = *info.mutable_compile_cache();
+  cache.set_entries(12);
+  cache.set_bytes(3 << 20);
+  cache.set_max_bytes(256 << 20);
+  cache.set_hits(10);
+  cache.set_misses(5);
+  cache.set_not_cacheable(1);
+  info.mutable_profiles(0)->set_compile_cache("own");
+  const std::string text = InfoText(info);
+  EXPECT_THAT(text, HasSubstr("compile cache: 12 programs in 3 MiB of 256 MiB; "
+                              "10 hits, 5 misses, 1 not to be kept\n"));
+  EXPECT_THAT(text, HasSubstr("languages: python; compile cache: own\n"));
+  cache.set_evicted(3);
+  cache.set_dropped(2);
+  cache.set_write_failures(1);
+  EXPECT_THAT(InfoText(info),
+              HasSubstr("kept, 3 gone for lack of room, 2 damaged and dropped, "
+                        "1 not written\n"));
+}
+
 TEST(LanguagesTextTest, ShowsAliasesFilesAndVersions) {
   EXPECT_EQ(LanguagesText(FakeInfo()),
             "ID      NAME    ALIASES  FILES  VERSION\n"

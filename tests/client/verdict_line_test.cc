@@ -21,6 +21,18 @@ TEST(VerdictLineTest, SaysThatAllWentWell) {
             "sandglass: OK after 12.3 ms, peak memory 12 MiB (run r-1)");
 }
 
+TEST(VerdictLineTest, SaysWhatTheCompilerTook) {
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  response.mutable_compile()->mutable_usage()->mutable_wall_time()->set_seconds(
+      2);
+  EXPECT_EQ(VerdictLine(response, Colour::kOff),
+            "sandglass: OK after 12.3 ms (compiled in 2.00 s) (run r-1)");
+  response.mutable_compile()->clear_usage();
+  response.mutable_compile()->set_cached(true);
+  EXPECT_EQ(VerdictLine(response, Colour::kOff),
+            "sandglass: OK after 12.3 ms (compiled before) (run r-1)");
+}
+
 TEST(VerdictLineTest, GivesTheEvidenceAndTheKiller) {
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_TIMEOUT);
   response.mutable_usage()->mutable_wall_time()->set_seconds(5);

@@ -113,6 +113,23 @@ TEST_F(ConfigTest, WhatCheckPrintsIsAConfigFile) {
   EXPECT_EQ(ConfigToJson(*again), ConfigToJson(*defaults));
 }
 
+TEST_F(ConfigTest, TheCompileCacheHasBounds) {
+  const auto config = Load(
+      R"({"compile_cache": {"max_bytes": "1GiB", "max_memory_bytes": 0}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->compile_cache.max_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(config->compile_cache.max_memory_bytes, 0u);
+  EXPECT_EQ(
+      Load(R"({"compile_cache": {"max_bytes": 0}})")->compile_cache.max_bytes,
+      0u);
+  for (const char* bad : {R"({"compile_cache": {"max_bytes": "2TiB"}})",
+                          R"({"compile_cache": {"max_bytes": -1}})",
+                          R"({"compile_cache": {"max_byte": 1}})",
+                          R"({"compile_cache": true})"}) {
+    EXPECT_FALSE(Load(bad).ok()) << bad;
+  }
+}
+
 TEST(ListenAddress, TakesUnixPathsAndLoopbackOnly) {
   for (const char* good :
        {"unix:/run/x.sock", "127.0.0.1:80", "127.9.9.9:0", "[::1]:65535"}) {

@@ -1,7 +1,13 @@
 #include "server/phases.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/compile_cache.h"
+#include "server/response.h"
 #include "tests/server/support.h"
 
 namespace sandglass::server {
@@ -53,13 +59,14 @@ class Phases : public ::testing::Test {
                                            ? compiler_(ran)
                                            : OkResult(ran, "out"));
     };
-    return RunPhases(run, job, deadline, cancel_, nullptr);
+    return RunPhases(run, job, deadline, cancel_, nullptr, cache_.get());
   }
 
   std::function<JobResult(const Job&)> compiler_ = Compiled;
   std::vector<Job> ran_;
   std::vector<JobObserver*> observers_;
   CancelToken cancel_;
+  std::unique_ptr<CompileCache> cache_;
 };
 
 TEST_F(Phases, AJobWithoutACompilerJustRuns) {
@@ -94,7 +101,7 @@ TEST_F(Phases, TheProgramGetsWhatWasCompiled) {
   EXPECT_EQ(ran_[1].limits.wall_time, absl::Seconds(3));
   ASSERT_EQ(ran_[1].files.size(), 2u);
   EXPECT_EQ(ran_[1].files[1].path, "main");
-  EXPECT_EQ(ran_[1].files[1].content, "#!binary");
+  EXPECT_EQ(ran_[1].files[1].bytes(), "#!binary");
   EXPECT_TRUE(ran_[1].files[1].executable);
 }
 
@@ -164,6 +171,241 @@ TEST_F(Phases, TheCallsDeadlineHoldsForBoth) {
     EXPECT_GT(ran.limits.wall_time, absl::Milliseconds(1000));
   }
   Job late = CompiledJob();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      Run(late, Monotonic::now() + std::chrono::milliseconds(50)).status()));
+}
+
+// With a cache, and a toolchain made of files that a test may change.
+class CachedPhases : public Phases {
+ protected:
+  CachedPhases() {
+    testing::WriteFile(dir_.Path("status"), "Package: toyc\n");
+    testing::WriteFile(dir_.Path("toyc"), "compiler");
+    absl::StatusOr<CompileStore> store =
+        CompileStore::Open(dir_.Path("compiled"), ::getuid(), ::getgid());
+    EXPECT_TRUE(store.ok()) << store.status();
+    cache_ = std::make_unique<CompileCache>(
+        *std::move(store), "image", CompileCacheOptions(),
+        PackageDatabase{.status = dir_.Path("status"),
+                        .journal = dir_.Path("updates")});
+    cache_->Start();
+  }
+  // Before its directory goes.
+  ~CachedPhases() override { cache_.reset(); }
+  Job KeptJob() const {
+    Job job = CompiledJob();
+    job.compile->caching =
+        CompileCaching{.language = "toy",
+                       .scope = "shared",
+                       .executables = {dir_.Path("toyc")},
+                       .rules = {.not_with_text = {"__TIME__"}}};
+    return job;
+  }
+  // Runs the job once more; how many compilers that took.
+  int CompilersFor(Job job) {
+    ran_.clear();
+    EXPECT_TRUE(Run(job).ok());
+    return static_cast<int>(std::count_if(
+        ran_.begin(), ran_.end(),
+        [](const Job& ran) { return ran.phase == policy::Phase::kCompile; }));
+  }
+  const testing::TempDir dir_;
+};
+
+TEST_F(CachedPhases, ASecondRunTakesWhatTheFirstCompiled) {
+  compiler_ = [](const Job& job) {
+    JobResult result = Compiled(job);
+    result.stderr_result = {.data = "warning", .total_bytes = 7};
+    result.cpu_user = absl::Seconds(1);
+    result.facts.counters.memory_limit_hits = 9;
+    return result;
+  };
+  Job first = KeptJob();
+  const auto miss = Run(first);
+  ASSERT_TRUE(miss.ok());
+  EXPECT_FALSE(miss->compile->cached);
+  Job second = KeptJob();
+  ran_.clear();
+  const auto hit = Run(second);
+  ASSERT_TRUE(hit.ok());
+  ASSERT_EQ(ran_.size(), 1u);
+  EXPECT_EQ(ran_[0].phase, policy::Phase::kRun);
+  ASSERT_EQ(ran_[0].files.size(), 2u);
+  EXPECT_EQ(ran_[0].files[1].path, "main");
+  EXPECT_EQ(ran_[0].files[1].bytes(), "#!binary");
+  EXPECT_TRUE(ran_[0].files[1].executable);
+  EXPECT_TRUE(hit->compile->cached);
+
+  v1::PhaseResult was = MakePhaseResult(*miss->compile);
+  const v1::PhaseResult is = MakePhaseResult(*hit->compile);
+  EXPECT_EQ(is.outcome(), was.outcome());
+  EXPECT_EQ(is.exit_code(), was.exit_code());
+  EXPECT_EQ(is.stderr().data(), "warning");
+  EXPECT_EQ(is.stderr().SerializeAsString(), was.stderr().SerializeAsString());
+  EXPECT_EQ(is.evidence().rule(), was.evidence().rule());
+  // Nothing of the earlier run is passed off as this one's.
+  EXPECT_TRUE(is.cached());
+  EXPECT_FALSE(was.cached());
+  EXPECT_TRUE(was.has_usage());
+  EXPECT_FALSE(is.has_usage());
+  EXPECT_FALSE(is.has_limits());
+  EXPECT_FALSE(is.evidence().has_counters());
+  EXPECT_FALSE(is.evidence().has_wait_status());
+  EXPECT_EQ(cache_->State().hits, 1u);
+  EXPECT_EQ(cache_->State().misses, 1u);
+}
+
+TEST_F(CachedPhases, OnlyWhatWentWellIsKept) {
+  const std::vector<std::function<void(JobResult&)>> flaws = {
+      [](JobResult& result) { result = Refused(CompiledJob()); },
+      [](JobResult& result) {
+        result.verdict.outcome = policy::Outcome::kTimeout;
+      },
+      [](JobResult& result) {
+        result.verdict.outcome = policy::Outcome::kCancelled;
+      },
+      [](JobResult& result) { result.verdict.exit_code.reset(); },
+      [](JobResult& result) { result.facts.leftover_processes = 1; },
+      [](JobResult& result) { result.files_left_out = true; },
+      [](JobResult& result) { result.files[0].error = FileError::kTooLarge; },
+      [](JobResult& result) { result.files[0].content = "no program"; },
+  };
+  for (const auto& flaw : flaws) {
+    compiler_ = [&flaw](const Job& job) {
+      JobResult result = Compiled(job);
+      flaw(result);
+      return result;
+    };
+    EXPECT_EQ(CompilersFor(KeptJob()), 1) << (&flaw - &flaws[0]);
+    EXPECT_EQ(CompilersFor(KeptJob()), 1) << (&flaw - &flaws[0]);
+  }
+  EXPECT_TRUE(cache_->Flush(absl::Seconds(10)));
+  EXPECT_EQ(cache_->State().entries, 0u);
+  EXPECT_EQ(cache_->State().memory_entries, 0u);
+}
+
+TEST_F(CachedPhases, AnErrorOfOursIsNotKept) {
+  const RunFunction failing = [](const Job&, CancelToken&, JobObserver*) {
+    return absl::StatusOr<JobResult>(absl::CancelledError("gone"));
+  };
+  Job job = KeptJob();
+  EXPECT_FALSE(
+      RunPhases(failing, job, std::nullopt, cancel_, nullptr, cache_.get())
+          .ok());
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+  EXPECT_EQ(CompilersFor(KeptJob()), 0);
+}
+
+TEST_F(CachedPhases, WhatMayNotBeKeptIsCompiledEachTime) {
+  Job timed = KeptJob();
+  timed.files[0].content = "__TIME__";
+  Job off = KeptJob();
+  off.compile->caching.reset();
+  for (const Job& job : {timed, off}) {
+    EXPECT_EQ(CompilersFor(job), 1);
+    EXPECT_EQ(CompilersFor(job), 1);
+  }
+  EXPECT_EQ(cache_->State().not_cacheable, 4u);
+  EXPECT_EQ(cache_->State().misses, 0u);
+  EXPECT_EQ(cache_->State().memory_entries, 0u);
+}
+
+TEST_F(CachedPhases, AnotherToolchainCompilesAnew) {
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+  EXPECT_EQ(CompilersFor(KeptJob()), 0);
+  testing::WriteFile(dir_.Path("status"), "Package: toyc 2\n");
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+  EXPECT_EQ(CompilersFor(KeptJob()), 0);
+  testing::WriteFile(dir_.Path("toyc"), "compiler 2");
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+}
+
+// An upgrade in the middle of a compile: nobody knows which half made it.
+TEST_F(CachedPhases, AToolchainThatChangesMeanwhileKeepsNothing) {
+  compiler_ = [this](const Job& job) {
+    std::filesystem::create_directories(dir_.Path("updates"));
+    testing::WriteFile(dir_.Path("updates/0001"), "unpacking");
+    return Compiled(job);
+  };
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+  EXPECT_EQ(cache_->State().memory_entries, 0u);
+  EXPECT_TRUE(cache_->Flush(absl::Seconds(10)));
+  EXPECT_EQ(cache_->State().entries, 0u);
+}
+
+// The program's own jail sees the artifact before it can be changed there.
+TEST_F(CachedPhases, WhatTheRunDoesIsNotKept) {
+  Job job = KeptJob();
+  const RunFunction run = [](const Job& ran, CancelToken&, JobObserver*) {
+    if (ran.phase == policy::Phase::kCompile) {
+      return absl::StatusOr<JobResult>(Compiled(ran));
+    }
+    JobResult result = OkResult(ran, "out");
+    result.files.push_back(
+        {.path = "main", .content = "#!changed", .mode = 0755});
+    return absl::StatusOr<JobResult>(result);
+  };
+  ASSERT_TRUE(
+      RunPhases(run, job, std::nullopt, cancel_, nullptr, cache_.get()).ok());
+  Job again = KeptJob();
+  ran_.clear();
+  ASSERT_TRUE(Run(again).ok());
+  ASSERT_EQ(ran_.size(), 1u);
+  EXPECT_EQ(ran_[0].files.back().bytes(), "#!binary");
+}
+
+TEST_F(CachedPhases, AnObserverHearsOfTheHit) {
+  class Observer : public JobObserver {
+   public:
+    void OnCompiled(const JobResult& compile) override {
+      cached.push_back(compile.cached);
+    }
+    void OnStarted() override {}
+    void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {
+    }
+    std::vector<bool> cached;
+  } observer;
+  for (int i = 0; i < 2; ++i) {
+    Job job = KeptJob();
+    const RunFunction run = [](const Job& ran, CancelToken&, JobObserver*) {
+      return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
+                                           ? Compiled(ran)
+                                           : OkResult(ran, ""));
+    };
+    ASSERT_TRUE(
+        RunPhases(run, job, std::nullopt, cancel_, &observer, cache_.get())
+            .ok());
+  }
+  EXPECT_THAT(observer.cached, ElementsAre(false, true));
+}
+
+// Large artifacts are sealed once and handed to each jail.
+TEST_F(CachedPhases, JailsShareALargeArtifact) {
+  compiler_ = [](const Job& job) {
+    JobResult result = Compiled(job);
+    result.files[0].content += std::string(300'000, 'x');
+    return result;
+  };
+  Job first = KeptJob();
+  Job second = KeptJob();
+  ASSERT_TRUE(Run(first).ok());
+  ASSERT_TRUE(Run(second).ok());
+  ASSERT_NE(first.files.back().sealed, nullptr);
+  EXPECT_EQ(second.files.back().sealed, first.files.back().sealed);
+  EXPECT_EQ(second.files.back().bytes().size(), 300'008u);
+  // What the request brought is never shared.
+  EXPECT_EQ(first.files.front().sealed, nullptr);
+}
+
+// Time that is enough for the program is enough.
+TEST_F(CachedPhases, AHitNeedsNoTimeForACompiler) {
+  Job first = KeptJob();
+  ASSERT_TRUE(Run(first).ok());
+  Job second = KeptJob();
+  const auto hit = Run(second, Monotonic::now() + std::chrono::seconds(2));
+  ASSERT_TRUE(hit.ok());
+  EXPECT_TRUE(hit->compile->cached);
+  Job late = KeptJob();
   EXPECT_TRUE(absl::IsDeadlineExceeded(
       Run(late, Monotonic::now() + std::chrono::milliseconds(50)).status()));
 }

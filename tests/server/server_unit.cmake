@@ -1,6 +1,8 @@
 # The server without a sandbox: runs unprivileged with scripted runs.
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc

@@ -92,6 +92,19 @@ std::string MakeTestDirectory() {
   return path;
 }
 
+std::string MakeCacheDirectory() {
+  namespace fs = std::filesystem;
+  // Beside the other, for hard links: what is prepared is large.
+  std::string path = TEST_CACHE_DIR "-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return "";
+  chmod(path.c_str(), 0755);
+  std::error_code error;
+  fs::copy(TEST_CACHE_DIR "/prepared", path + "/prepared",
+           fs::copy_options::recursive | fs::copy_options::create_hard_links,
+           error);
+  return path;
+}
+
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
     const DaemonOptions& options) {
   if (geteuid() != 0) {
@@ -131,11 +144,14 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
                                         "--state-dir",
                                         absl::StrCat(directory_, "/state"),
                                         "--cache-dir",
-                                        TEST_CACHE_DIR};
+                                        options.cache_directory.empty()
+                                            ? TEST_CACHE_DIR
+                                            : options.cache_directory};
   // Unless a test says otherwise, jails for limits that a test had are soon
-  // gone, so that what is there after it is known.
-  const std::string config =
-      options.config.value_or(R"({"pool": {"idle_age": "1s"}})");
+  // gone, so that what is there after it is known; and every run is compiled,
+  // whatever ran before.
+  const std::string config = options.config.value_or(
+      R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);

@@ -23,6 +23,8 @@ struct DaemonOptions {
   std::vector<std::string> extra_arguments;  // for example "--supervise"
   // Limits of time are Slowdown() times the shipped ones.
   bool slow_policy = false;
+  // Of its own, from MakeCacheDirectory; empty: the one that all share.
+  std::string cache_directory;
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
@@ -108,6 +110,10 @@ class Daemon {
 // A new, empty directory below /tmp that others may enter: the daemon gives up
 // its rights after its start.
 std::string MakeTestDirectory();
+
+// A new cache directory with all that is prepared already, for a daemon whose
+// compile cache nobody else uses. The caller removes it.
+std::string MakeCacheDirectory();
 
 // The processes of a daemon's jails that belong to the run whose command line
 // has `marker`; waits up to 10 s for the first to show up.

@@ -232,6 +232,27 @@ INSTANTIATE_TEST_SUITE_P(
                                 .out_of_memory = {"oom"}};
                  },
                  "/compile/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"CacheReadsElsewhere",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.reads = {"/usr/x", "/opt/x"}}}};
+                 },
+                 "/compile/cache/reads/1: expected a path below /usr"},
+        RuleCase{"CacheEmptyText",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_text = {"x", ""}}}};
+                 },
+                 "/compile/cache/not_with_text/1: is empty"},
+        RuleCase{"CacheEmptyEnding",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_files = {""}}}};
+                 },
+                 "/compile/cache/not_with_files/0: is empty"},
         RuleCase{"ShortWords",
                  [](Language& l) { l.out_of_memory = {"memory"}; },
                  "/out_of_memory/0: takes at least 8 characters"},
@@ -310,7 +331,7 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
 TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
   const auto table = LoadText(R"({"name": "Python", "source_file": "m.toy",
     "run": ["/bin/p", "${source}"], "version": ["/bin/p"],
-    "zygote": {"command": ["/bin/p"], "script": [], "kinds": [
+    "zygote": {"command": ["/bin/p"], "library": "p.so", "script": [], "kinds": [
       {"name": "plain"},
       {"name": "big", "preload": ["a", "b.c"], "serves": ["a"],
        "needs": ["/usr/lib/a"], "idle_memory": "16MiB"}]}})");
@@ -323,6 +344,28 @@ TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
   EXPECT_THAT(kinds[1].serves, ElementsAre("a"));
   EXPECT_THAT(kinds[1].needs, ElementsAre("/usr/lib/a"));
   EXPECT_EQ(kinds[1].idle_memory_bytes, uint64_t{16} << 20);
+}
+
+TEST(LanguageTableLoad, NothingIsKeptUnlessTheFileSaysSo) {
+  const auto load = [](const std::string& cache) {
+    const auto table = LoadText(R"({"name": "Toy", "source_file": "m.toy",
+      "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"])" +
+                                cache + R"(},
+      "run": ["/workspace/a"], "version": ["/bin/c"]})");
+    EXPECT_TRUE(table.ok()) << table.status();
+    return table->Find("toy")->compile->cache;
+  };
+  EXPECT_EQ(load(""), std::nullopt);
+  EXPECT_EQ(load(R"(, "cache": {})"), CompileCacheRules());
+  EXPECT_EQ(load(R"(, "cache": {"reads": ["/usr/local/x/**"],
+                                "not_with_text": ["t"],
+                                "not_with_files": [".f"]})"),
+            (CompileCacheRules{{"/usr/local/x/**"}, {"t"}, {".f"}}));
+  EXPECT_FALSE(LoadText(R"({"name": "Toy", "source_file": "m.toy",
+      "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"],
+                  "cache": {"raeds": []}},
+      "run": ["/workspace/a"], "version": ["/bin/c"]})")
+                   .ok());
 }
 
 TEST(LanguageTableLoad, APreparationHasTenMinutesUnlessItSaysOtherwise) {

@@ -55,6 +55,7 @@ TEST(ShippedProfiles, DefaultHasTheProductsLimits) {
       << "the file says what the code defaults to";
   EXPECT_EQ(found->maximum, found->limits) << "requests may only tighten";
   EXPECT_EQ(found->seccomp, "default");
+  EXPECT_EQ(found->compile_cache, CompileSharing::kOwn);
   EXPECT_THAT(found->languages, IsEmpty());
 }
 
@@ -75,6 +76,7 @@ TEST(LoadProfiles, EmptyKeysMeanTheBuiltInLimits) {
   EXPECT_EQ(profile.limits, Limits());
   EXPECT_EQ(profile.maximum, Limits());
   EXPECT_EQ(profile.seccomp, "default");
+  EXPECT_EQ(profile.compile_cache, CompileSharing::kOwn);
 }
 
 TEST(LoadProfiles, MaximumFollowsTheLimitsWhereItIsSilent) {
@@ -92,7 +94,8 @@ TEST(LoadProfiles, ReadsEveryKey) {
       "max_processes": 3, "cpu_millis": 500, "tmp_bytes": "1MiB",
       "workspace_bytes": "2MiB", "max_files": 100, "output_bytes": 1000,
       "output_total_bytes": 2000, "open_files": 99, "file_size_bytes": 8192},
-    "languages": ["python"], "env": {"A": "b"}, "seccomp": "strict-1"})");
+    "languages": ["python"], "env": {"A": "b"}, "seccomp": "strict-1",
+    "compile_cache": "shared"})");
   EXPECT_EQ(profile.limits, (Limits{.wall_time = absl::Seconds(1),
                                     .cpu_time = absl::Seconds(2),
                                     .memory_bytes = 64 * kMiB,
@@ -108,6 +111,10 @@ TEST(LoadProfiles, ReadsEveryKey) {
   EXPECT_THAT(profile.languages, ElementsAre("python"));
   EXPECT_THAT(profile.env, ElementsAre(Pair("A", "b")));
   EXPECT_EQ(profile.seccomp, "strict-1");
+  EXPECT_EQ(profile.compile_cache, CompileSharing::kShared);
+  EXPECT_EQ(
+      MustLoad(R"({"description": "d", "compile_cache": "off"})").compile_cache,
+      CompileSharing::kOff);
 }
 
 struct RefusalCase {
@@ -191,7 +198,13 @@ INSTANTIATE_TEST_SUITE_P(
                     R"({"description": "d", "env": {"A": "b\u0000"}})",
                     "/env/A: the value has a NUL"},
         RefusalCase{"SeccompPath", R"({"description": "d", "seccomp": "../x"})",
-                    "/seccomp: expected a system call policy's name"}),
+                    "/seccomp: expected a system call policy's name"},
+        RefusalCase{"CompileCacheWord",
+                    R"({"description": "d", "compile_cache": "all"})",
+                    "/compile_cache: expected \"own\", \"shared\" or"},
+        RefusalCase{"CompileCacheType",
+                    R"({"description": "d", "compile_cache": true})",
+                    "/compile_cache: "}),
     [](const auto& test) { return test.param.name; });
 
 TEST(LoadProfiles, FileNameThatIsNoProfileNameIsRefused) {

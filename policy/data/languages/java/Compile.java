@@ -87,7 +87,10 @@ final class Compile {
             files.getJavaFileObjectsFromStrings(sources).forEach(inputs::add);
             inputs.set(0, new AnyName(inputs.get(0)));
             String classPath = String.join(":", libraries);
-            List<String> options = List.of("-proc:none", "-encoding", "UTF-8", "-cp", classPath);
+            // Without a path of their own, plugins that start themselves would be looked for, and
+            // run, among the program's classes, with or without -proc:none.
+            List<String> options = List.of("-proc:none", "-processorpath", "", "-encoding", "UTF-8",
+                    "-cp", classPath);
             JavacTask task = (JavacTask) compiler.getTask(
                     new PrintWriter(System.err, true), new Output(files), null, options, null, inputs);
             task.addTaskListener(new TaskListener() {
