@@ -60,6 +60,9 @@ class JailPool {
   std::unique_ptr<sandbox::Jail> Take(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Keeps this key from now on as if it had been in `always`.
+  void Keep(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Makes a jail on the caller's thread. The fillers hold back meanwhile
   // (PoolOptions::longest_hold): a run waits for this one.
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
@@ -81,7 +84,7 @@ class JailPool {
 
     uint64_t serial;  // tells a key that was forgotten and learnt anew apart
     bool always;
-    uint64_t idle_bytes;
+    KindOptions kind;
     TakeMeter meter;
     std::optional<MonotonicTime> last_use;
     std::deque<Idle> idle;  // oldest first
@@ -104,6 +107,7 @@ class JailPool {
     JailKey key;
     uint64_t serial = 0;
     uint64_t bytes = 0;  // of the one or the others
+    bool slow = false;
   };
   // What a fill came to, for the log.
   enum class FillNews { kNone, kFails, kWorksAgain };
@@ -173,6 +177,9 @@ class JailPool {
   std::optional<MonotonicTime> last_take_ ABSL_GUARDED_BY(mutex_);
   // Fillers that sleep only until it is calm: Take need not wake another.
   uint32_t watching_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A filler makes a jail of a slow kind, or did so last.
+  bool filling_slow_ ABSL_GUARDED_BY(mutex_) = false;
+  MonotonicTime last_slow_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

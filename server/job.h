@@ -35,6 +35,9 @@ struct CompileJob {
   std::vector<std::string> artifacts;  // paths and globs for the run's jail
   policy::Limits limits;
   std::vector<std::string> out_of_memory;
+  // As in Job.
+  std::string prestart;
+  std::vector<std::string> prestart_argv;
 };
 
 // A validated run, all defaults resolved. A plain value.
@@ -50,6 +53,10 @@ struct Job {
   std::string zygote;
   std::vector<std::string>
       runner_argv;  // for it: the program and its arguments
+  // The kind of jail in which an interpreter waits that can run it as well;
+  // empty: there is none.
+  std::string prestart;
+  std::vector<std::string> prestart_argv;  // what that one is told
   std::vector<std::pair<std::string, std::string>> env;
   struct File {
     std::string path;  // relative to /workspace, already validated

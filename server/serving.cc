@@ -23,6 +23,7 @@
 #include "server/languages.h"
 #include "server/notify.h"
 #include "server/peers.h"
+#include "server/prestart_kinds.h"
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
@@ -77,11 +78,15 @@ absl::StatusOr<os::Fd> TakeSignals() {
 
 // What is kept ready from the start: for the default profile and its limits
 // what every language can use, and each zygote's.
-PoolOptions PoolFor(const ServingParts& parts) {
+PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
   PoolOptions options = parts.config.pool;
-  options.idle_bytes = [](const std::string& kind) {
-    return kind == sandbox::kExecKind ? kEmptyJailBytes : kRunnerJailBytes;
+  options.kinds = [&prestart](const std::string& kind) {
+    return prestart.OptionsOf(kind).value_or(
+        KindOptions{.idle_bytes = kind == sandbox::kExecKind
+                                      ? kEmptyJailBytes
+                                      : kRunnerJailBytes});
   };
+  options.once_used = prestart.OnceUsed();
   const policy::Profile& profile = *parts.policy.FindProfile("");
   options.always.push_back({sandbox::kExecKind, profile.name, profile.limits});
   for (const std::string& kind : parts.zygotes) {
@@ -100,7 +105,8 @@ int Fail(const absl::Status& status) {
 // the reverse one.
 class Serving {
  public:
-  explicit Serving(ServingParts parts) : parts_(std::move(parts)) {}
+  explicit Serving(ServingParts parts)
+      : parts_(std::move(parts)), prestart_(parts_.policy) {}
 
   absl::Status Start();
   // Until a signal or the spawner's death.
@@ -116,6 +122,7 @@ class Serving {
   int EndWithoutSpawner();
 
   ServingParts parts_;
+  const PrestartKinds prestart_;
   os::Fd signals_;
   os::Fd spawner_died_;
   bool stopping_ = false;
@@ -147,10 +154,9 @@ absl::Status Serving::Start() {
 
   const Config& config = parts_.config;
   pool_.emplace(
-      PoolFor(parts_),
-      [sandbox = parts_.sandbox.get()](const JailKey& key,
-                                       sandbox::FillFor fill_for) {
-        return FillJail(*sandbox, key, fill_for);
+      PoolFor(parts_, prestart_),
+      [this](const JailKey& key, sandbox::FillFor fill_for) {
+        return FillJail(*parts_.sandbox, prestart_, key, fill_for);
       },
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
@@ -159,7 +165,14 @@ absl::Status Serving::Start() {
                               JobObserver* observer) {
     return RunJob(*sandbox, *pool, job, cancel, observer);
   };
-  languages_.emplace(parts_.policy, std::move(parts_.prepared), run);
+  // Interpreters may need what is prepared for them.
+  languages_.emplace(parts_.policy, std::move(parts_.prepared), run,
+                     [this](const policy::Language& language) {
+                       for (const JailKey& key :
+                            prestart_.FromStart(language)) {
+                         pool_->Keep(key);
+                       }
+                     });
   languages_->Start();
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,

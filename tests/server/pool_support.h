@@ -103,7 +103,8 @@ inline PoolOptions Options() {
           .ceiling = 8,
           .most_idle = 64,
           .memory_budget_bytes = 1000 * kMiB,
-          .idle_bytes = [](const std::string&) { return kMiB; },
+          .kinds =
+              [](const std::string&) { return KindOptions{.idle_bytes = kMiB}; },
           .idle_age = absl::Seconds(60),
           .fillers = 2,
           .always = {Key("exec")}};
