@@ -30,9 +30,8 @@ std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
   recipe.idle_bytes = object->ByteSize("idle_memory", {.min = 1});
   recipe.floor = static_cast<uint32_t>(
       object->Unsigned("floor", {.min = 1, .max = kMostPrestarted}, 1));
-  recipe.ceiling = static_cast<uint32_t>(
-      object->Unsigned("ceiling", {.min = recipe.floor, .max = kMostPrestarted},
-                       recipe.floor));
+  recipe.ceiling = static_cast<uint32_t>(object->Unsigned(
+      "ceiling", {.min = recipe.floor, .max = kMostPrestarted}, recipe.floor));
   recipe.from_start = object->Bool("from_start", false);
   return recipe;
 }

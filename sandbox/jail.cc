@@ -315,12 +315,10 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
 }
 
 bool Jail::WaitsQuietly() const {
-  struct pollfd fds[] = {{parts_.init_pidfd.get(), POLLIN, 0},
-                         {parts_.control.get(), POLLIN, 0},
-                         {parts_.runner.get(), POLLIN, 0},
-                         {report_.get(), POLLIN, 0},
-                         {stdout_.get(), POLLIN, 0},
-                         {stderr_.get(), POLLIN, 0}};
+  struct pollfd fds[] = {
+      {parts_.init_pidfd.get(), POLLIN, 0}, {parts_.control.get(), POLLIN, 0},
+      {parts_.runner.get(), POLLIN, 0},     {report_.get(), POLLIN, 0},
+      {stdout_.get(), POLLIN, 0},           {stderr_.get(), POLLIN, 0}};
   return ::poll(fds, std::size(fds), 0) == 0;
 }
 

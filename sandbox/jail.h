@@ -59,11 +59,9 @@ struct CollectDoneEvent {
 struct GoneEvent {};
 // An interpreter was started in the jail and says that it waits.
 struct WaitsEvent {};
-using JailEvent =
-    std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent, DoneEvent,
-                 ExitedEvent, FileEvent, CollectDoneEvent, GoneEvent,
-                 WaitsEvent>;
-
+using JailEvent = std::variant<RaisedEvent, ReadyEvent, FailedEvent,
+                               StartedEvent, DoneEvent, ExitedEvent, FileEvent,
+                               CollectDoneEvent, GoneEvent, WaitsEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {
@@ -219,10 +217,10 @@ class Jail {
   os::Fd report_;  // pipe from the runner, once it is ready
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
-  bool waits_ = false;     // the interpreter has said so
-  bool has_job_ = false;   // the program was sent
-  bool started_ = false;   // and has started
-  std::string said_;       // by the interpreter, up to then
+  bool waits_ = false;    // the interpreter has said so
+  bool has_job_ = false;  // the program was sent
+  bool started_ = false;  // and has started
+  std::string said_;      // by the interpreter, up to then
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // the runner's words are the program's from now on

@@ -44,8 +44,8 @@ class JailSource {
 // files of the request don't fit, else INTERNAL.
 absl::Status SetupError(const sandbox::FailedEvent& failed);
 
-// What `jail` is to start, or what its interpreter is to run. Its views are into
-// the job.
+// What `jail` is to start, or what its interpreter is to run. Its views are
+// into the job.
 sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
 
 }  // namespace sandglass::server

@@ -28,8 +28,8 @@ absl::Status Await(sandbox::Jail& jail, MonotonicTime end,
                              {jail.runner_fd(), POLLIN, 0}};
       const absl::Duration left = Until(end);
       if (left <= absl::ZeroDuration()) {
-        return absl::InternalError(absl::StrCat(
-            what, " within ", absl::FormatDuration(kFillTimeout)));
+        return absl::InternalError(
+            absl::StrCat(what, " within ", absl::FormatDuration(kFillTimeout)));
       }
       ::poll(fds, 2, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
       continue;
@@ -52,13 +52,13 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(kFillTimeout);
   const bool waits = prestart.Has(key.kind);
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> made = sandbox.CreateJail(
-      waits ? sandbox::kExecKind : key.kind, key.profile, key.limits,
-      absl::Now() + kFillTimeout, fill_for);
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =
+      sandbox.CreateJail(waits ? sandbox::kExecKind : key.kind, key.profile,
+                         key.limits, absl::Now() + kFillTimeout, fill_for);
   if (!made.ok()) return made;
   sandbox::Jail& jail = **made;
-  if (absl::Status ready = Await<sandbox::ReadyEvent>(
-          jail, end, "the jail was not ready");
+  if (absl::Status ready =
+          Await<sandbox::ReadyEvent>(jail, end, "the jail was not ready");
       !ready.ok()) {
     return ready;
   }
@@ -67,8 +67,8 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
       !started.ok()) {
     return started;
   }
-  if (absl::Status waiting = Await<sandbox::WaitsEvent>(
-          jail, end, "the interpreter did not wait");
+  if (absl::Status waiting =
+          Await<sandbox::WaitsEvent>(jail, end, "the interpreter did not wait");
       !waiting.ok()) {
     return waiting;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/fill_news.h"
 #include "server/log.h"
 
 namespace sandglass::server {
@@ -171,7 +172,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
     }
     if (callers_filling_ == 0) WakeIfWanted(now);
   }
-  LogFill(key, jail.status(), news);
+  LogFillNews(key, jail.status(), news);
   return jail;
 }
 
@@ -197,20 +198,6 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
   return jail;
 }
 
-void JailPool::LogFill(const JailKey& key, const absl::Status& status,
-                       FillNews news) {
-  if (news == FillNews::kFails) {
-    Log(LogLevel::kWarning, "pool_fill_failed",
-        {{"kind", key.kind},
-         {"profile", key.profile},
-         {"code", absl::StatusCodeToString(status.code())},
-         {"error", std::string(status.message())}});
-  } else if (news == FillNews::kWorksAgain) {
-    Log(LogLevel::kInfo, "pool_fill_works_again",
-        {{"kind", key.kind}, {"profile", key.profile}});
-  }
-}
-
 JailPool::Entry& JailPool::Learn(const JailKey& key) {
   if (const auto it = entries_.find(key); it != entries_.end()) {
     return it->second;
@@ -230,9 +217,9 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
     entries_.erase(oldest);
     wake_.Signal();
   }
-  const bool always = std::find(options_.once_used.begin(),
-                                options_.once_used.end(),
-                                key) != options_.once_used.end();
+  const bool always =
+      std::find(options_.once_used.begin(), options_.once_used.end(), key) !=
+      options_.once_used.end();
   return entries_.try_emplace(key, options_, key, next_serial_++, always)
       .first->second;
 }
@@ -240,8 +227,8 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
 void JailPool::Keep(const JailKey& key) {
   if (options_.floor == 0) return;
   absl::MutexLock lock(&mutex_);
-  const auto [it, added] = entries_.try_emplace(key, options_, key,
-                                                next_serial_, /*always=*/true);
+  const auto [it, added] =
+      entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
   if (added) ++next_serial_;
   it->second.always = true;
   const MonotonicTime now = Monotonic::now();
@@ -395,8 +382,8 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
   }
 }
 
-JailPool::FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
-                                      MonotonicTime began, MonotonicTime now) {
+FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
+                            MonotonicTime began, MonotonicTime now) {
   KeyState& counts = entry.counts;
   if (status.ok()) {
     counts.last_fill = absl::FromChrono(now - began);
@@ -414,12 +401,7 @@ JailPool::FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
       entry.retry_at = After(now, entry.backoff);
     }
   }
-  const bool was_ok = entry.last_status.ok();
-  const bool changed = status != entry.last_status;
-  entry.last_status = status;
-  if (!changed) return FillNews::kNone;
-  if (!status.ok()) return FillNews::kFails;
-  return was_ok ? FillNews::kNone : FillNews::kWorksAgain;
+  return NewsOf(std::exchange(entry.last_status, status), status);
 }
 
 void JailPool::FillerLoop() {
@@ -506,7 +488,7 @@ void JailPool::FillOne(const Work& work) {
       bytes_ -= work.bytes;
     }
   }
-  LogFill(work.key, status, news);
+  LogFillNews(work.key, status, news);
 }
 
 }  // namespace sandglass::server

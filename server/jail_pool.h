@@ -19,6 +19,7 @@
 #include "sandbox/jail.h"
 #include "sandbox/sandbox.h"
 #include "server/clock.h"
+#include "server/fill_news.h"
 #include "server/pool_targets.h"
 
 namespace sandglass::server {
@@ -109,13 +110,9 @@ class JailPool {
     uint64_t bytes = 0;  // of the one or the others
     bool slow = false;
   };
-  // What a fill came to, for the log.
-  enum class FillNews { kNone, kFails, kWorksAgain };
 
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(
       const JailKey& key, sandbox::FillFor fill_for);
-  static void LogFill(const JailKey& key, const absl::Status& status,
-                      FillNews news);
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sleeps until there is something to do; nullopt after Stop().
   std::optional<Work> NextWork() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -64,8 +64,8 @@ struct PoolOptions {
   // A key that nobody used for this long shrinks to its floor if it is in
   // `always`, and is forgotten if not.
   absl::Duration idle_age = absl::Seconds(60);
-  uint32_t fillers = 2;         // threads, 1 or more
-  std::vector<JailKey> always;  // filled from the start
+  uint32_t fillers = 2;            // threads, 1 or more
+  std::vector<JailKey> always;     // filled from the start
   std::vector<JailKey> once_used;  // as if in `always` after the first Take
 
   // For so long after a Take no jail is made ahead of a key that has at least

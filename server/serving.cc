@@ -81,10 +81,9 @@ absl::StatusOr<os::Fd> TakeSignals() {
 PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
   PoolOptions options = parts.config.pool;
   options.kinds = [&prestart](const std::string& kind) {
-    return prestart.OptionsOf(kind).value_or(
-        KindOptions{.idle_bytes = kind == sandbox::kExecKind
-                                      ? kEmptyJailBytes
-                                      : kRunnerJailBytes});
+    return prestart.OptionsOf(kind).value_or(KindOptions{
+        .idle_bytes =
+            kind == sandbox::kExecKind ? kEmptyJailBytes : kRunnerJailBytes});
   };
   options.once_used = prestart.OnceUsed();
   const policy::Profile& profile = *parts.policy.FindProfile("");
@@ -166,13 +165,13 @@ absl::Status Serving::Start() {
     return RunJob(*sandbox, *pool, job, cancel, observer);
   };
   // Interpreters may need what is prepared for them.
-  languages_.emplace(parts_.policy, std::move(parts_.prepared), run,
-                     [this](const policy::Language& language) {
-                       for (const JailKey& key :
-                            prestart_.FromStart(language)) {
-                         pool_->Keep(key);
-                       }
-                     });
+  languages_.emplace(
+      parts_.policy, std::move(parts_.prepared), run,
+      [this](const policy::Language& language) {
+        for (const JailKey& key : prestart_.FromStart(language)) {
+          pool_->Keep(key);
+        }
+      });
   languages_->Start();
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,

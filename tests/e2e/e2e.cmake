@@ -44,6 +44,7 @@ add_executable(sandglass_e2e_test
   e2e/limits_test.cc
   e2e/load_test.cc
   e2e/pool_test.cc
+  e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc
   e2e/stream_test.cc

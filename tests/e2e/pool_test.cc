@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,9 @@ class Pool : public OwnDaemonTest {
   }
 
   // Each of two yards has `floor` jails; their spawners have two spares for
-  // programs, and one for runners.
+  // programs, and one for runners. In up to two more node waits.
   static size_t JailsFor(size_t floor) {
-    return floor == 0 ? 0 : 2 * floor + 2 + 1;
+    return floor == 0 ? 0 : 2 * floor + 2 + 1 + std::min<size_t>(floor, 2);
   }
 
   ::testing::AssertionResult Waiting(size_t floor) {

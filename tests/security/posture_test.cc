@@ -131,7 +131,8 @@ int64_t OnlyId(pid_t pid, const std::string& key) {
   return id;
 }
 
-// Of a program in a fresh interpreter, or in a zygote's child.
+// Of a program in a fresh interpreter, in a zygote's child, or in an
+// interpreter that was started ahead.
 class Posture : public DaemonTest,
                 public ::testing::WithParamInterface<std::string> {
  protected:
@@ -146,6 +147,14 @@ class Posture : public DaemonTest,
     const std::string marker = MakeMarker();
     v1::RunCodeRequest request =
         Python("import time\nprint('ready', flush=True)\ntime.sleep(40)");
+    if (GetParam() == "prestarted") {
+      EXPECT_TRUE(
+          WaitUntil([] { return IdleOf(client(), "javascript-run") > 0; },
+                    absl::Seconds(60)));
+      request = Program("javascript",
+                        "process.title = process.argv[2];\n"
+                        "console.log('ready');\nsetTimeout(() => {}, 40000);");
+    }
     request.add_args(marker);
     // Acts as the interpreter starts, so it takes a fresh one.
     if (GetParam() == "fresh") (*request.mutable_env())["PYTHONHASHSEED"] = "0";
@@ -365,6 +374,20 @@ TEST_P(Posture, TheProgramHoldsNoDescriptorOfOurs) {
   }
   EXPECT_FALSE(error) << error.message();
   std::set<std::string> expected = {"0", "1", "2"};
+  if (GetParam() == "prestarted") {
+    // Node has descriptors of its own, pipes with both ends in it among them.
+    std::map<std::string, int> ends;
+    for (const std::string& fd : fds) {
+      const std::string target =
+          std::filesystem::read_symlink(
+              absl::StrCat("/proc/", jail.program.pid, "/fd/", fd), error)
+              .string();
+      EXPECT_EQ(target.find("socket:"), std::string::npos) << target;
+      if (target.starts_with("pipe:") && !expected.contains(fd)) ++ends[target];
+    }
+    for (const auto& [pipe, count] : ends) EXPECT_EQ(count, 2) << pipe;
+    return;
+  }
   if (GetParam() == "warm") {
     // Through which it can say that it is over, and nothing else.
     const std::string report = "254";
@@ -383,7 +406,7 @@ TEST_P(Posture, TheProgramsEnvironmentIsNotOurs) {
   const std::string environment = ReadProc(jail.program.pid, "environ");
   // A runner's is set as it runs, so the kernel shows none.
   EXPECT_EQ(environment.find("PATH=") != std::string::npos,
-            GetParam() == "fresh");
+            GetParam() != "warm");
   EXPECT_EQ(environment.find("SANDGLASS"), std::string::npos);
   EXPECT_EQ(environment.find("do-not-leak-me"), std::string::npos);
 }
@@ -471,7 +494,8 @@ TEST_P(Posture, TheSpawnerLivesInAYardOfItsOwnWithOneThread) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Posture, ::testing::Values("fresh", "warm"),
+INSTANTIATE_TEST_SUITE_P(Programs, Posture,
+                         ::testing::Values("fresh", "warm", "prestarted"),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -68,6 +68,7 @@ final class Launch {
     }
 
     /** The program's main method, of a class that is initialized. */
+    @Hidden
     private static MethodHandle program() throws Throwable {
         String name;
         try (JarFile jar = new JarFile(JAR)) {

@@ -31,7 +31,10 @@ for (const name of ['stdout', 'stderr']) writeAtOnce(name);
 process.nextTick(Module.runMain, program);
 
 function awaitJob() {
-  require('./rehearse.cjs')();
+  // Not by require(), whose caches the program can see.
+  const rehearsal = new Module(path.join(__dirname, 'rehearse.cjs'));
+  rehearsal._compile(fs.readFileSync(rehearsal.id, 'utf8'), rehearsal.id);
+  rehearsal.exports();
   fs.writeSync(1, 'sandglass: waiting\n');
   const words = readFromInput(readFromInput(4).readUInt32BE()).toString().split('\0');
   const [first, last] = [1, 1 + Number(words[0])];

@@ -1,0 +1,10 @@
+import java.util.Arrays;
+
+public class Main {
+    public static void main(String[] args) throws Exception {
+        Thread.setDefaultUncaughtExceptionHandler((thread, error) ->
+                System.out.println(thread.getName() + ": " + error + " " + Arrays.toString(error.getStackTrace())));
+        new Thread(() -> { throw new RuntimeException("first"); }, "other").start();
+        throw new Exception("second");
+    }
+}
