@@ -131,8 +131,7 @@ int64_t OnlyId(pid_t pid, const std::string& key) {
   return id;
 }
 
-// Of a program in a fresh interpreter, in a zygote's child, or in an
-// interpreter that was started ahead.
+// Of a program in a fresh interpreter, a zygote's child, or a started node.
 class Posture : public DaemonTest,
                 public ::testing::WithParamInterface<std::string> {
  protected:
@@ -375,15 +374,14 @@ TEST_P(Posture, TheProgramHoldsNoDescriptorOfOurs) {
   EXPECT_FALSE(error) << error.message();
   std::set<std::string> expected = {"0", "1", "2"};
   if (GetParam() == "prestarted") {
-    // Node has descriptors of its own, pipes with both ends in it among them.
-    std::map<std::string, int> ends;
+    std::map<std::string, int> ends;  // of pipes: both ends are node's own
+    const std::string place = absl::StrCat("/proc/", jail.program.pid, "/fd/");
     for (const std::string& fd : fds) {
-      const std::string target =
-          std::filesystem::read_symlink(
-              absl::StrCat("/proc/", jail.program.pid, "/fd/", fd), error)
-              .string();
-      EXPECT_EQ(target.find("socket:"), std::string::npos) << target;
-      if (target.starts_with("pipe:") && !expected.contains(fd)) ++ends[target];
+      const auto target = std::filesystem::read_symlink(place + fd, error);
+      EXPECT_FALSE(target.string().starts_with("socket:")) << target;
+      if (target.string().starts_with("pipe:") && !expected.contains(fd)) {
+        ++ends[target.string()];
+      }
     }
     for (const auto& [pipe, count] : ends) EXPECT_EQ(count, 2) << pipe;
     return;

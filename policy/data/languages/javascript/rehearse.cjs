@@ -63,6 +63,8 @@ function writeNothing() {
     const socket = new net.Socket({ fd, readable: false, writable: true });
     socket._handle?.setBlocking?.(true);
     socket.write('');
+    // It is closed when the event loop runs, and counted as active until then.
+    socket.unref();
     socket.destroy();
   } catch {
     // Standard output is no pipe, then it is another's loss.

@@ -4,7 +4,9 @@ public class Main {
     public static void main(String[] args) throws Exception {
         Thread.setDefaultUncaughtExceptionHandler((thread, error) ->
                 System.out.println(thread.getName() + ": " + error + " " + Arrays.toString(error.getStackTrace())));
-        new Thread(() -> { throw new RuntimeException("first"); }, "other").start();
+        Thread other = new Thread(() -> { throw new RuntimeException("first"); }, "other");
+        other.start();
+        other.join();
         throw new Exception("second");
     }
 }
