@@ -4,6 +4,7 @@ add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
   support/daemon_fixture.cc
+  support/idle_jails.cc
   support/matchers.cc
   support/process.cc
   support/programs.cc

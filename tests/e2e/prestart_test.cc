@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/idle_jails.h"
 #include "tests/support/programs.h"
 #include "tests/support/wait.h"
 

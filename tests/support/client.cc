@@ -272,16 +272,6 @@ v1::RunCodeRequest WithWall(v1::RunCodeRequest request, absl::Duration wall) {
   return request;
 }
 
-uint32_t IdleOf(Client& client, const std::string& kind) {
-  v1::GetServerInfoResponse info;
-  if (!client.Info(&info).ok()) return 0;
-  uint32_t idle = 0;
-  for (const v1::PoolKind& each : info.pool()) {
-    if (each.kind() == kind) idle += each.idle();
-  }
-  return idle;
-}
-
 void SetDuration(google::protobuf::Duration* target, absl::Duration value) {
   absl::Duration rest;
   target->set_seconds(absl::IDivDuration(value, absl::Seconds(1), &rest));

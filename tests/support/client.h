@@ -137,9 +137,6 @@ inline v1::RunCodeRequest Bash(std::string_view code) {
 // The same with a wall time limit.
 v1::RunCodeRequest WithWall(v1::RunCodeRequest request, absl::Duration wall);
 
-// Jails of one kind that wait now.
-uint32_t IdleOf(Client& client, const std::string& kind);
-
 void SetDuration(google::protobuf::Duration* target, absl::Duration value);
 absl::Duration ToAbsl(const google::protobuf::Duration& value);
 
