@@ -18,6 +18,23 @@ namespace {
 
 const std::vector<std::string> kNone;
 constexpr absl::Duration kPreparingTime = absl::Minutes(10);
+constexpr uint64_t kMostPrestarted = 1000;
+
+std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
+  std::optional<JsonObject> object = phase.OptionalObject("prestart");
+  if (!object) return std::nullopt;
+  PrestartRecipe recipe;
+  recipe.command = object->Strings("command");
+  recipe.arguments = object->Strings("arguments", kNone);
+  recipe.fixed_env = object->Bool("fixed_env", false);
+  recipe.idle_bytes = object->ByteSize("idle_memory", {.min = 1});
+  recipe.floor = static_cast<uint32_t>(
+      object->Unsigned("floor", {.min = 1, .max = kMostPrestarted}, 1));
+  recipe.ceiling = static_cast<uint32_t>(object->Unsigned(
+      "ceiling", {.min = recipe.floor, .max = kMostPrestarted}, recipe.floor));
+  recipe.from_start = object->Bool("from_start", false);
+  return recipe;
+}
 
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("compile");
@@ -36,6 +53,7 @@ std::optional<CompilePhase> ReadCompile(JsonObject& root) {
         .not_with_text = cache->Strings("not_with_text", kNone),
         .not_with_files = cache->Strings("not_with_files", kNone)};
   }
+  compile.prestart = ReadPrestart(*object);
   return compile;
 }
 
@@ -145,6 +163,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.needs = root.Strings("needs", kNone);
   language.prepare = ReadPrepare(directory, root);
   language.zygote = ReadZygote(directory, root);
+  language.prestart = ReadPrestart(root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);
   if (absl::Status status = document->Finish(); !status.ok()) return status;

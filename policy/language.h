@@ -34,6 +34,25 @@ struct CompileCacheRules {
                          const CompileCacheRules&) = default;
 };
 
+// How the interpreter or compiler of a phase is started ahead of its program:
+// it then waits in a jail. For what can't be forked (see ZygoteRecipe).
+struct PrestartRecipe {
+  // Ends up waiting, see sandbox/job_frame.h. Begins with the executable of the
+  // phase's command.
+  Command command;
+  // What it is told to do; for a run the request's args follow.
+  std::vector<std::string> arguments;
+  // It can't take another environment than it was started with, so a run with
+  // variables of its own has to be started fresh.
+  bool fixed_env = false;
+  uint64_t idle_bytes = 0;  // what one that waits holds
+  uint32_t floor = 1;       // jails kept, at least, while it is in use
+  uint32_t ceiling = 1;     // and at most
+  // Kept from the daemon's start on, else from the first use on; for the
+  // default profile and limits.
+  bool from_start = false;
+};
+
 // A phase before the run, in a jail of its own.
 struct CompilePhase {
   Command command;
@@ -45,6 +64,7 @@ struct CompilePhase {
   std::vector<std::string> out_of_memory;
   // Absent: never kept.
   std::optional<CompileCacheRules> cache;
+  std::optional<PrestartRecipe> prestart;
 };
 
 // What is made once per image, in jails that no user's code ever enters, and is
@@ -106,6 +126,7 @@ struct Language {
   std::vector<std::string> needs;  // executables beside the commands' own
   std::optional<Preparation> prepare;
   std::optional<ZygoteRecipe> zygote;
+  std::optional<PrestartRecipe> prestart;  // of the run
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which

@@ -56,6 +56,16 @@ class Checker {
     if (language_.compile) CheckCompile(*language_.compile);
     if (language_.prepare) CheckPrepare(*language_.prepare);
     if (language_.zygote) CheckZygote(*language_.zygote);
+    if (language_.prestart) {
+      CheckPrestart("/prestart", *language_.prestart, language_.run);
+      if (language_.zygote) {
+        Add("/prestart", "a language has either this or \"zygote\"");
+      }
+    }
+    if (language_.compile && language_.compile->prestart) {
+      CheckPrestart("/compile/prestart", *language_.compile->prestart,
+                    language_.compile->command);
+    }
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
@@ -216,6 +226,21 @@ class Checker {
         Add(absl::StrCat(place, "/serves"),
             "only one kind can be for programs that name no module");
       }
+    }
+  }
+
+  void CheckPrestart(const std::string& pointer, const PrestartRecipe& recipe,
+                     const Command& phase) {
+    CheckCommand(absl::StrCat(pointer, "/command"), recipe.command,
+                 PlaceholderUse::kWithoutCode);
+    if (!recipe.command.empty() && !phase.empty() &&
+        recipe.command.front() != phase.front()) {
+      Add(absl::StrCat(pointer, "/command/0"),
+          "has to be the executable that runs when none waits");
+    }
+    for (size_t i = 0; i < recipe.arguments.size(); ++i) {
+      CheckText(At(absl::StrCat(pointer, "/arguments"), i), recipe.arguments[i],
+                PlaceholderUse::kCommand);
     }
   }
 

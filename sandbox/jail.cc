@@ -7,10 +7,14 @@
 
 #include <cerrno>
 #include <cmath>
+#include <iterator>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/runner_protocol.h"
+#include "sandbox/job_frame.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
@@ -113,8 +117,23 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   start->set_with_stdin(program.with_stdin);
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);
-  start->set_cpu_seconds(CeilSeconds(program.cpu_time));
+  if (prestarted_) {
+    has_job_ = true;
+    ReadCpuTime(spent_user_, spent_system_);
+  }
+  start->set_cpu_seconds(
+      CeilSeconds(program.cpu_time + spent_user_ + spent_system_));
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(), fds,
+                        os::Wait::kNo);
+}
+
+absl::Status Jail::Prestart(const ProgramSpec& interpreter) {
+  internal::InitRequest request;
+  internal::Prestart* start = request.mutable_prestart();
+  for (const std::string& word : interpreter.argv) start->add_argv(word);
+  for (const std::string& entry : interpreter.env) start->add_env(entry);
+  prestarted_ = true;
+  return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
                         os::Wait::kNo);
 }
 
@@ -177,7 +196,29 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
     absl::StatusOr<std::optional<JailEvent>> event = NextRunnerEvent();
     if (!event.ok() || event->has_value()) return event;
   }
+  if (prestarted_ && !waits_) {
+    absl::StatusOr<std::optional<JailEvent>> event = NextWord();
+    if (!event.ok() || event->has_value()) return event;
+  }
   return NextControlEvent();
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextWord() {
+  char text[256];
+  const ssize_t size = ::read(stdout_.get(), text, sizeof(text));
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  // Init tells how it ended.
+  if (size <= 0) return std::nullopt;
+  said_.append(text, static_cast<size_t>(size));
+  const std::string word = absl::StrCat(kWaitingWord, "\n");
+  if (said_ == word) {
+    waits_ = true;
+    return WaitsEvent{};
+  }
+  if (absl::StartsWith(word, said_)) return std::nullopt;
+  return absl::InternalError(
+      absl::StrCat("the interpreter was to wait and said \"",
+                   absl::CHexEscape(said_.substr(0, 200)), "\""));
 }
 
 absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
@@ -209,8 +250,12 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
                          event.failed().error()};
     case internal::InitEvent::kStarted:
       if (!AddSteps(event.started().steps(), parts_.steps)) return Broken();
+      // The interpreter's own start.
+      if (prestarted_ && !has_job_) return std::nullopt;
+      started_ = true;
       return StartedEvent{event.started().monotonic_ns()};
     case internal::InitEvent::kExited:
+      if (prestarted_ && !started_) return GoneEvent{};
       return ExitedEvent{event.exited().wait_status(),
                          event.exited().monotonic_ns()};
     case internal::InitEvent::kFile: {
@@ -282,11 +327,11 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
 }
 
 bool Jail::WaitsQuietly() const {
-  struct pollfd fds[] = {{parts_.init_pidfd.get(), POLLIN, 0},
-                         {parts_.control.get(), POLLIN, 0},
-                         {parts_.runner.get(), POLLIN, 0},
-                         {report_.get(), POLLIN, 0}};
-  return ::poll(fds, 4, 0) == 0;
+  struct pollfd fds[] = {
+      {parts_.init_pidfd.get(), POLLIN, 0}, {parts_.control.get(), POLLIN, 0},
+      {parts_.runner.get(), POLLIN, 0},     {report_.get(), POLLIN, 0},
+      {stdout_.get(), POLLIN, 0},           {stderr_.get(), POLLIN, 0}};
+  return ::poll(fds, std::size(fds), 0) == 0;
 }
 
 absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }

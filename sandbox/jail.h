@@ -57,9 +57,11 @@ struct CollectDoneEvent {
 };
 // Init is dead; nothing follows.
 struct GoneEvent {};
-using JailEvent =
-    std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent, DoneEvent,
-                 ExitedEvent, FileEvent, CollectDoneEvent, GoneEvent>;
+// An interpreter was started in the jail and says that it waits.
+struct WaitsEvent {};
+using JailEvent = std::variant<RaisedEvent, ReadyEvent, FailedEvent,
+                               StartedEvent, DoneEvent, ExitedEvent, FileEvent,
+                               CollectDoneEvent, GoneEvent, WaitsEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {
@@ -81,7 +83,7 @@ struct ProgramSpec {
 };
 
 // Usage and counters as the kernel has them, since the jail was made; processor
-// time since it was ready.
+// time since the program came, where something waited for it.
 struct JailCounters {
   policy::Counters counters;
   absl::Duration cpu_user;
@@ -130,10 +132,19 @@ class Jail {
   bool is_ready() const { return tmp_fs_.valid() && stdout_.valid(); }
   // True when a zygote's child waits in it for the program.
   bool has_runner() const { return has_runner_; }
+  // True when an interpreter was started in it ahead of its program.
+  bool prestarted() const { return prestarted_; }
+
+  // Starts an interpreter that waits for the program; of `interpreter` only
+  // `argv` and `env` count. WaitsEvent follows; whatever else it writes before
+  // is an error of NextEvent. Precondition: is_ready, no runner, nothing was
+  // started. Never blocks.
+  absl::Status Prestart(const ProgramSpec& interpreter);
 
   // Asks init, or the runner, to write the files and start the program. May be
   // called before the jail is ready: it is taken up when it is. Never blocks.
-  // A runner takes `argv` without the interpreter's own part.
+  // A runner takes `argv` without the interpreter's own part. An interpreter
+  // that waits is left waiting: when StartedEvent comes it wants its JobFrame.
   absl::Status StartProgram(const ProgramSpec& program);
   // Asks init for the regular files that match; answers are FileEvents, then
   // CollectDoneEvent. Call only when the program's processes are dead.
@@ -163,9 +174,10 @@ class Jail {
   std::vector<policy::FilesystemFill> FilesystemFills() const;
 
   // For poll(2): POLLIN; NextEvent reads both. The second is -1 where there is
-  // no runner or it has said its last.
+  // no runner or it has said its last, and no interpreter is about to wait.
   int control_fd() const { return parts_.control.get(); }
   int runner_fd() const {
+    if (prestarted_ && !waits_) return stdout_.get();
     return report_.valid() ? report_.get() : parts_.runner.get();
   }
   // For poll(2): POLLPRI on v2 (a change of cgroup.events).
@@ -176,8 +188,8 @@ class Jail {
   // Re-arms oom_fd after it fired.
   void AcknowledgeOom() const;
 
-  // False when init or the runner is dead, or has something to say that a jail
-  // which waits for its run has not. Does not block.
+  // False when init, the runner or the interpreter is dead, or has something to
+  // say that a jail which waits for its run has not. Does not block.
   bool WaitsQuietly() const;
 
   // The daemon's ends of the program's streams; valid after ReadyEvent, all
@@ -194,6 +206,7 @@ class Jail {
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
   absl::StatusOr<std::optional<JailEvent>> NextReport();
+  absl::StatusOr<std::optional<JailEvent>> NextWord();
   void ReadCpuTime(absl::Duration& user, absl::Duration& system) const;
   int MemoryDir() const;
   int PidsDir() const;
@@ -206,7 +219,12 @@ class Jail {
   os::Fd stdin_, stdout_, stderr_;
   os::Fd report_;  // pipe from the runner, once it is ready
   os::Fd tmp_fs_, workspace_fs_;
-  // Processor time of the runner before the program came.
+  bool prestarted_ = false;
+  bool waits_ = false;    // the interpreter has said so
+  bool has_job_ = false;  // the program was sent
+  bool started_ = false;  // and has started
+  std::string said_;      // by the interpreter, up to then
+  // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // the runner's words are the program's from now on
 };

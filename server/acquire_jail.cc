@@ -17,25 +17,38 @@ constexpr int kZygoteTries = 2;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
+  // To start one and wait until it waits takes longer than to start the program
+  // itself.
+  if (!job_.prestart.empty()) {
+    if (std::unique_ptr<Jail> jail =
+            TakeIdle({job_.prestart, job_.template_name, job_.limits})) {
+      return jail;
+    }
+  }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = {job_.zygote, job_.template_name, job_.limits};
     if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
     absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
-    if (jail.ok()) return jail;
+    if (jail.ok()) {
+      kind_ = key.kind;
+      return jail;
+    }
     zygote_tries_ = kZygoteTries;
   }
   const JailKey key = {sandbox::kExecKind, job_.template_name, job_.limits};
   if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
   // Not ready yet: the program is on its way while init still prepares.
-  absl::StatusOr<std::unique_ptr<Jail>> jail = sandbox_.CreateJail(
-      key.kind, key.profile, key.limits, kCreateTimeout);
+  absl::StatusOr<std::unique_ptr<Jail>> jail =
+      sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout);
   warm_ = jail.ok() && (*jail)->made_ahead();
+  kind_ = key.kind;
   return jail;
 }
 
 std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
   std::unique_ptr<Jail> jail = pool_.Take(key);
   warm_ = jail != nullptr;
+  kind_ = key.kind;
   return jail;
 }
 
@@ -55,7 +68,9 @@ absl::Status SetupError(const sandbox::FailedEvent& failed) {
 
 sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   sandbox::ProgramSpec program;
-  program.argv = jail.has_runner() ? job.runner_argv : job.argv;
+  program.argv = jail.has_runner()   ? job.runner_argv
+                 : jail.prestarted() ? job.prestart_argv
+                                     : job.argv;
   for (const auto& [name, value] : job.env) {
     program.env.push_back(absl::StrCat(name, "=", value));
   }

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_ACQUIRE_JAIL_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "sandbox/sandbox.h"
@@ -10,9 +11,9 @@
 
 namespace sandglass::server {
 
-// Where one job gets its jail from, best first: an idle one with a runner, a
-// new one with a runner, an idle one without, a new one. All arguments outlive
-// it.
+// Where one job gets its jail from, best first: an idle one in which an
+// interpreter waits, be it a runner or one that was started ahead; a new one
+// with a runner; an idle one without; a new one. All arguments outlive it.
 class JailSource {
  public:
   JailSource(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job)
@@ -25,6 +26,8 @@ class JailSource {
 
   // Whether the latest stood before it was asked for.
   bool warm() const { return warm_; }
+  // Of the latest.
+  const std::string& kind() const { return kind_; }
 
  private:
   std::unique_ptr<sandbox::Jail> TakeIdle(const JailKey& key);
@@ -34,13 +37,15 @@ class JailSource {
   const Job& job_;
   int zygote_tries_ = 0;
   bool warm_ = false;
+  std::string kind_;
 };
 
 // What a run's caller is told of a step that failed: INVALID_ARGUMENT when the
 // files of the request don't fit, else INTERNAL.
 absl::Status SetupError(const sandbox::FailedEvent& failed);
 
-// What `jail` is to start. Its views are into the job.
+// What `jail` is to start, or what its interpreter is to run. Its views are
+// into the job.
 sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
 
 }  // namespace sandglass::server

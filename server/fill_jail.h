@@ -6,14 +6,17 @@
 #include "absl/status/statusor.h"
 #include "sandbox/sandbox.h"
 #include "server/pool_targets.h"
+#include "server/prestart_kinds.h"
 
 namespace sandglass::server {
 
 // Makes a jail of this key and waits until it is ready for its run, at most 15
-// seconds. INTERNAL: a step failed; UNAVAILABLE: it died on the way, or the
-// spawner is gone; RESOURCE_EXHAUSTED: no slot is free.
+// seconds; for a prestart kind, until its interpreter waits. INTERNAL: a step
+// failed; UNAVAILABLE: it died on the way, or the spawner is gone;
+// RESOURCE_EXHAUSTED: no slot is free.
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
-    sandbox::Sandbox& sandbox, const JailKey& key, sandbox::FillFor fill_for);
+    sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
+    const JailKey& key, sandbox::FillFor fill_for);
 
 }  // namespace sandglass::server
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/fill_news.h"
 #include "server/log.h"
 
 namespace sandglass::server {
@@ -10,12 +11,9 @@ namespace {
 
 using sandbox::Jail;
 
-constexpr uint64_t kUsualIdleBytes = uint64_t{2} << 20;
 // Targets move with every use of any key; a jail is dropped only when its key
 // has had too many for so long.
 constexpr absl::Duration kSettle = absl::Seconds(1);
-// A key that was used so short a while ago may be again before a jail is whole.
-constexpr absl::Duration kPressure = absl::Milliseconds(50);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
 // Far from where arithmetic on time points overflows.
@@ -27,8 +25,8 @@ MonotonicTime After(MonotonicTime from, absl::Duration duration) {
 
 PoolOptions Complete(PoolOptions options) {
   options.fillers = std::max(options.fillers, 1u);
-  if (!options.idle_bytes) {
-    options.idle_bytes = [](const std::string&) { return kUsualIdleBytes; };
+  if (!options.kinds) {
+    options.kinds = [](const std::string&) { return KindOptions{}; };
   }
   return options;
 }
@@ -39,7 +37,7 @@ JailPool::Entry::Entry(const PoolOptions& options, const JailKey& key,
                        uint64_t number, bool always_kept)
     : serial(number),
       always(always_kept),
-      idle_bytes(options.idle_bytes(key.kind)),
+      kind(options.kinds(key.kind)),
       meter(options.idle_age, options.ceiling) {
   counts.key = key;
 }
@@ -117,9 +115,9 @@ std::unique_ptr<Jail> JailPool::Take(const JailKey& key) {
     ++it->second.counts.died_idle;
     // Its end takes system calls: a filler does it.
     condemned_.push_back(std::move(jail));
-    condemned_bytes_ += it->second.idle_bytes;
+    condemned_bytes_ += it->second.kind.idle_bytes;
     ++jails_;
-    bytes_ += it->second.idle_bytes;
+    bytes_ += it->second.kind.idle_bytes;
     wake_.Signal();
   }
 }
@@ -148,7 +146,7 @@ std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
     jail = std::move(entry.idle.back().jail);
     entry.idle.pop_back();
     --jails_;
-    bytes_ -= entry.idle_bytes;
+    bytes_ -= entry.kind.idle_bytes;
     ++entry.counts.hits;
   }
   Retarget(now);
@@ -174,7 +172,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
     }
     if (callers_filling_ == 0) WakeIfWanted(now);
   }
-  LogFill(key, jail.status(), news);
+  LogFillNews(key, jail.status(), news);
   return jail;
 }
 
@@ -200,22 +198,6 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
   return jail;
 }
 
-void JailPool::LogFill(const JailKey& key, const absl::Status& status,
-                       FillNews news) {
-  if (news == FillNews::kFails) {
-    // Unavailable: the zygote is on its way up; the spawner tells of its ends.
-    Log(absl::IsUnavailable(status) ? LogLevel::kInfo : LogLevel::kWarning,
-        "pool_fill_failed",
-        {{"kind", key.kind},
-         {"profile", key.profile},
-         {"code", absl::StatusCodeToString(status.code())},
-         {"error", std::string(status.message())}});
-  } else if (news == FillNews::kWorksAgain) {
-    Log(LogLevel::kInfo, "pool_fill_works_again",
-        {{"kind", key.kind}, {"profile", key.profile}});
-  }
-}
-
 JailPool::Entry& JailPool::Learn(const JailKey& key) {
   if (const auto it = entries_.find(key); it != entries_.end()) {
     return it->second;
@@ -235,9 +217,23 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
     entries_.erase(oldest);
     wake_.Signal();
   }
-  return entries_
-      .try_emplace(key, options_, key, next_serial_++, /*always=*/false)
+  const bool always =
+      std::find(options_.once_used.begin(), options_.once_used.end(), key) !=
+      options_.once_used.end();
+  return entries_.try_emplace(key, options_, key, next_serial_++, always)
       .first->second;
+}
+
+void JailPool::Keep(const JailKey& key) {
+  if (options_.floor == 0) return;
+  absl::MutexLock lock(&mutex_);
+  const auto [it, added] =
+      entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
+  if (added) ++next_serial_;
+  it->second.always = true;
+  const MonotonicTime now = Monotonic::now();
+  Retarget(now);
+  WakeIfWanted(now);
 }
 
 void JailPool::Condemn(Entry& entry, size_t first, size_t count) {
@@ -246,7 +242,7 @@ void JailPool::Condemn(Entry& entry, size_t first, size_t count) {
   for (auto it = begin; it != end; ++it) {
     condemned_.push_back(std::move(it->jail));
   }
-  condemned_bytes_ += count * entry.idle_bytes;
+  condemned_bytes_ += count * entry.kind.idle_bytes;
   entry.idle.erase(begin, end);
 }
 
@@ -257,7 +253,9 @@ std::vector<uint32_t> JailPool::Targets(MonotonicTime now) const {
     demands.push_back({.always = entry.always,
                        .peak = entry.meter.Peak(now),
                        .unused_for = entry.UnusedFor(now),
-                       .idle_bytes = entry.idle_bytes});
+                       .idle_bytes = entry.kind.idle_bytes,
+                       .floor = entry.kind.floor,
+                       .ceiling = entry.kind.ceiling});
   }
   return ShareTargets(demands, options_);
 }
@@ -310,8 +308,8 @@ void JailPool::CheckHealth(Entry& entry, MonotonicTime now) {
 
 bool JailPool::Wants(const Entry& entry) const {
   return entry.idle.size() + entry.coming < entry.target &&
-         jails_ < options_.most_idle &&
-         bytes_ + entry.idle_bytes <= options_.memory_budget_bytes;
+         !(entry.kind.slow && filling_slow_) && jails_ < options_.most_idle &&
+         bytes_ + entry.kind.idle_bytes <= options_.memory_budget_bytes;
 }
 
 MonotonicTime JailPool::CalmUntil() const {
@@ -323,15 +321,15 @@ MonotonicTime JailPool::FillableAt(const Entry& entry) const {
   if (callers_filling_ > 0) {
     at = std::max(at, After(held_since_, options_.longest_hold));
   }
-  if (2 * entry.idle.size() >= entry.target) {
+  if (entry.kind.slow) {
+    if (last_take_) {
+      at = std::max(at, std::min(After(*last_take_, options_.slow_calm),
+                                 After(last_slow_, options_.longest_hold)));
+    }
+  } else if (2 * entry.idle.size() >= entry.target) {
     at = std::max(at, CalmUntil());
   }
   return at;
-}
-
-bool JailPool::Pressed(const Entry& entry, MonotonicTime now) {
-  return 2 * entry.idle.size() < entry.target &&
-         entry.UnusedFor(now) < kPressure;
 }
 
 JailPool::Entries::iterator JailPool::PickFill(MonotonicTime now) {
@@ -384,8 +382,8 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
   }
 }
 
-JailPool::FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
-                                      MonotonicTime began, MonotonicTime now) {
+FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
+                            MonotonicTime began, MonotonicTime now) {
   KeyState& counts = entry.counts;
   if (status.ok()) {
     counts.last_fill = absl::FromChrono(now - began);
@@ -403,12 +401,7 @@ JailPool::FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
       entry.retry_at = After(now, entry.backoff);
     }
   }
-  const bool was_ok = entry.last_status.ok();
-  const bool changed = status != entry.last_status;
-  entry.last_status = status;
-  if (!changed) return FillNews::kNone;
-  if (!status.ok()) return FillNews::kFails;
-  return was_ok ? FillNews::kNone : FillNews::kWorksAgain;
+  return NewsOf(std::exchange(entry.last_status, status), status);
 }
 
 void JailPool::FillerLoop() {
@@ -436,11 +429,13 @@ std::optional<JailPool::Work> JailPool::NextWork() {
       Entry& entry = it->second;
       work.key = it->first;
       work.serial = entry.serial;
-      work.bytes = entry.idle_bytes;
+      work.bytes = entry.kind.idle_bytes;
+      work.slow = entry.kind.slow;
+      filling_slow_ = filling_slow_ || work.slow;
       if (Pressed(entry, now)) work.fill_for = sandbox::FillFor::kRun;
       ++entry.coming;
       ++jails_;
-      bytes_ += entry.idle_bytes;
+      bytes_ += entry.kind.idle_bytes;
       // One fill was let through; the callers hold back the next again.
       held_since_ = now;
       // There may be work for another filler, too.
@@ -474,6 +469,10 @@ void JailPool::FillOne(const Work& work) {
   {
     absl::MutexLock lock(&mutex_);
     const MonotonicTime now = Monotonic::now();
+    if (work.slow) {
+      filling_slow_ = false;
+      last_slow_ = now;
+    }
     const auto it = entries_.find(work.key);
     // The key may have been forgotten, and even learnt anew, meanwhile.
     const bool known = it != entries_.end() && it->second.serial == work.serial;
@@ -490,7 +489,7 @@ void JailPool::FillOne(const Work& work) {
       bytes_ -= work.bytes;
     }
   }
-  LogFill(work.key, status, news);
+  LogFillNews(work.key, status, news);
 }
 
 }  // namespace sandglass::server

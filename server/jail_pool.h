@@ -19,6 +19,7 @@
 #include "sandbox/jail.h"
 #include "sandbox/sandbox.h"
 #include "server/clock.h"
+#include "server/fill_news.h"
 #include "server/pool_targets.h"
 
 namespace sandglass::server {
@@ -60,6 +61,9 @@ class JailPool {
   std::unique_ptr<sandbox::Jail> Take(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Keeps this key from now on as if it had been in `always`.
+  void Keep(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Makes a jail on the caller's thread. The fillers hold back meanwhile
   // (PoolOptions::longest_hold): a run waits for this one.
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
@@ -87,7 +91,7 @@ class JailPool {
 
     uint64_t serial;  // tells a key that was forgotten and learnt anew apart
     bool always;
-    uint64_t idle_bytes;
+    KindOptions kind;
     TakeMeter meter;
     std::optional<MonotonicTime> last_use;
     std::deque<Idle> idle;  // oldest first
@@ -111,14 +115,11 @@ class JailPool {
     uint64_t serial = 0;
     uint64_t bytes = 0;  // of the one or the others
     sandbox::FillFor fill_for = sandbox::FillFor::kStock;
+    bool slow = false;
   };
-  // What a fill came to, for the log.
-  enum class FillNews { kNone, kFails, kWorksAgain };
 
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(
       const JailKey& key, sandbox::FillFor fill_for);
-  static void LogFill(const JailKey& key, const absl::Status& status,
-                      FillNews news);
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sleeps until there is something to do; nullopt after Stop().
   std::optional<Work> NextWork() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -148,7 +149,11 @@ class JailPool {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Whether jails go faster than they are made whole: then it's better to have
   // one sooner than to have it rehearsed.
-  static bool Pressed(const Entry& entry, MonotonicTime now);
+  static bool Pressed(const Entry& entry, MonotonicTime now) {
+    constexpr absl::Duration kJustNow = absl::Milliseconds(50);
+    return 2 * entry.idle.size() < entry.target &&
+           entry.UnusedFor(now) < kJustNow;
+  }
   // The emptiest of the keys that may be filled now.
   Entries::iterator PickFill(MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -183,6 +188,9 @@ class JailPool {
   std::optional<MonotonicTime> last_take_ ABSL_GUARDED_BY(mutex_);
   // Fillers that sleep only until it is calm: Take need not wake another.
   uint32_t watching_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A filler makes a jail of a slow kind, or did so last.
+  bool filling_slow_ ABSL_GUARDED_BY(mutex_) = false;
+  MonotonicTime last_slow_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -48,6 +48,9 @@ struct CompileJob {
   policy::Limits limits;
   std::vector<std::string> out_of_memory;
   std::optional<CompileCaching> caching;  // absent: never kept
+  // As in Job.
+  std::string prestart;
+  std::vector<std::string> prestart_argv;
 };
 
 // A validated run, all defaults resolved. A plain value.
@@ -63,6 +66,10 @@ struct Job {
   std::string zygote;
   std::vector<std::string>
       runner_argv;  // for it: the program and its arguments
+  // The kind of jail in which an interpreter waits that can run it as well;
+  // empty: there is none.
+  std::string prestart;
+  std::vector<std::string> prestart_argv;  // what that one is told
   std::vector<std::pair<std::string, std::string>> env;
   struct File {
     std::string path;  // relative to /workspace, already validated

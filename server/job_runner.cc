@@ -12,11 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "sandbox/job_frame.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
 #include "server/acquire_jail.h"
 #include "server/collect_files.h"
 #include "server/output_buffer.h"
+#include "server/program_input.h"
 
 namespace sandglass::server {
 namespace {
@@ -226,7 +228,7 @@ class Run {
         {jail_->control_fd(), POLLIN, 0},
         {stdout_.fd.get(), POLLIN, 0},
         {stderr_.fd.get(), POLLIN, 0},
-        {stdin_.get(), POLLOUT, 0},
+        {input_.fd(), POLLOUT, 0},
         {ending_ ? -1 : cancel_.fd(), POLLIN, 0},
         {oom_after_.has_value() ? -1 : jail_->oom_fd(),
          jail_->oom_poll_events(), 0},
@@ -241,7 +243,7 @@ class Run {
     }
     if (fds[1].revents != 0) ReadOutput(stdout_);
     if (fds[2].revents != 0) ReadOutput(stderr_);
-    if (fds[3].revents != 0) WriteStdin();
+    if (fds[3].revents != 0) input_.Write();
     return absl::OkStatus();
   }
 
@@ -291,6 +293,7 @@ class Run {
       return SetupError(*failed);
     } else if (const auto* started =
                    std::get_if<sandbox::StartedEvent>(&event)) {
+      input_.Write();
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
       if (done_) return absl::OkStatus();
@@ -315,9 +318,10 @@ class Run {
     ready_ = Now();
     stdout_.fd = std::move(jail_->stdout_fd());
     stderr_.fd = std::move(jail_->stderr_fd());
-    // Without input the daemon's end is closed at once.
-    if (!job_.stdin_data.empty()) stdin_ = std::move(jail_->stdin_fd());
-    jail_->stdin_fd().reset();
+    // Without anything to write the daemon's end is closed at once.
+    input_.Open(std::move(jail_->stdin_fd()),
+                jail_->prestarted() ? JobFrame(ToProgram(job_, *jail_)) : "",
+                job_.stdin_data);
   }
 
   void MarkStarted(Instant when) {
@@ -348,16 +352,6 @@ class Run {
     }
     pipe.buffer.Append(data);
     return true;
-  }
-
-  void WriteStdin() {
-    const std::string_view rest =
-        std::string_view(job_.stdin_data).substr(stdin_written_);
-    const ssize_t size = ::write(stdin_.get(), rest.data(), rest.size());
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    // EPIPE: the program doesn't want more; that is its right.
-    if (size > 0) stdin_written_ += static_cast<size_t>(size);
-    if (size < 0 || stdin_written_ == job_.stdin_data.size()) stdin_.reset();
   }
 
   void Sample() {
@@ -434,7 +428,7 @@ class Run {
     result_.start_time = start_time_;
     Timings& timings = result_.timings;
     timings.warm = source_.warm();
-    timings.kind = jail_->has_runner() ? job_.zygote : sandbox::kExecKind;
+    timings.kind = source_.kind();
     timings.acquire = Between(began_, ready_);
     timings.stage_in = Between(ready_, start_);
     timings.run = Between(start_, end_);
@@ -457,8 +451,7 @@ class Run {
   std::unique_ptr<Jail> jail_;
   OutputPipe stdout_;
   OutputPipe stderr_;
-  os::Fd stdin_;
-  size_t stdin_written_ = 0;
+  ProgramInput input_;
 
   Instant began_ = 0;
   Instant ready_ = 0;

@@ -116,8 +116,11 @@ absl::Status CheckInstalled(const policy::Language& language) {
 
 LanguageProbe::LanguageProbe(const PolicySet& policy,
                              std::optional<PreparedStore> store,
-                             RunFunction run)
-    : policy_(policy), store_(std::move(store)), run_(std::move(run)) {}
+                             RunFunction run, ReadyFunction ready)
+    : policy_(policy),
+      store_(std::move(store)),
+      run_(std::move(run)),
+      ready_(std::move(ready)) {}
 
 LanguageProbe::~LanguageProbe() {
   cancel_.Cancel(policy::KillReason::kShutdown);
@@ -207,9 +210,11 @@ void LanguageProbe::AskVersions() {
 void LanguageProbe::PrepareAll(bool optional) {
   for (const policy::Language& language : policy_.languages().languages()) {
     if (cancel_.reason().has_value()) return;
-    if (language.prepare && language.prepare->optional == optional &&
-        CheckInstalled(language).ok()) {
+    if (!CheckInstalled(language).ok()) continue;
+    if (language.prepare && language.prepare->optional == optional) {
       Prepare(language);
+    } else if (!language.prepare && !optional && ready_) {
+      ready_(language);
     }
   }
 }
@@ -222,8 +227,12 @@ void LanguageProbe::Prepare(const policy::Language& language) {
     status = LanguageUnavailable(absl::StrCat(
         language.name, " could not be prepared: ", status.message()));
   }
-  absl::MutexLock lock(&mutex_);
-  prepared_[language.id] = std::move(status);
+  const bool usable = status.ok();
+  {
+    absl::MutexLock lock(&mutex_);
+    prepared_[language.id] = std::move(status);
+  }
+  if (usable && ready_) ready_(language);
 }
 
 absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {

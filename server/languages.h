@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_LANGUAGES_H_
 #define SANDGLASS_SERVER_LANGUAGES_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,9 +28,12 @@ absl::Status CheckInstalled(const policy::Language& language);
 // other, in a thread of its own. Thread-safe.
 class LanguageProbe {
  public:
-  // `policy` outlives the probe. Without a store nothing is prepared.
+  using ReadyFunction = std::function<void(const policy::Language&)>;
+  // `policy` outlives the probe. Without a store nothing is prepared. `ready`
+  // is called on the probe's thread for each language that is installed and
+  // whose preparation, if it has one, went well.
   LanguageProbe(const PolicySet& policy, std::optional<PreparedStore> store,
-                RunFunction run);
+                RunFunction run, ReadyFunction ready = nullptr);
   // Cancels what is still running and waits for it.
   ~LanguageProbe();
   LanguageProbe(const LanguageProbe&) = delete;
@@ -72,6 +76,7 @@ class LanguageProbe {
   const PolicySet& policy_;
   const std::optional<PreparedStore> store_;
   const RunFunction run_;
+  const ReadyFunction ready_;
   CancelToken cancel_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);

@@ -73,6 +73,11 @@ CompileJob MakeCompileJob(const policy::Language& language,
   compile.artifacts = phase.artifacts;
   compile.limits = limits;
   compile.out_of_memory = phase.out_of_memory;
+  if (phase.prestart) {
+    compile.prestart = PrestartKindName(language, policy::Phase::kCompile);
+    compile.prestart_argv =
+        policy::ExpandCommand(phase.prestart->arguments, values);
+  }
   return compile;
 }
 
@@ -145,6 +150,14 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
     job.runner_argv.insert(job.runner_argv.end(), request.args().begin(),
                            request.args().end());
   }
+  if (language.prestart && !NeedsFreshInterpreter(language, profile, request) &&
+      !(language.prestart->fixed_env && !request.env().empty())) {
+    job.prestart = PrestartKindName(language, policy::Phase::kRun);
+    job.prestart_argv =
+        policy::ExpandCommand(language.prestart->arguments, values);
+    job.prestart_argv.insert(job.prestart_argv.end(), request.args().begin(),
+                             request.args().end());
+  }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
@@ -186,6 +199,35 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
   }
   zygote.script = language.zygote->script;
   return zygote;
+}
+
+std::string PrestartKindName(const policy::Language& language,
+                             policy::Phase phase) {
+  return absl::StrCat(language.id,
+                      phase == policy::Phase::kRun ? "-run" : "-compile");
+}
+
+sandbox::ProgramSpec MakePrestart(const policy::Language& language,
+                                  policy::Phase phase,
+                                  const policy::Profile& profile,
+                                  const policy::Limits& limits) {
+  const bool run = phase == policy::Phase::kRun;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.prepared = language.prepared_dir;
+  values.limits = limits;
+  values.heap_percent = language.heap_percent;
+  // As every run would set it.
+  StringPairs env = BaseEnvironment();
+  Overlay(Expanded(run ? language.env : language.compile->env, values), env);
+  if (run) Overlay(profile.env, env);
+  sandbox::ProgramSpec program;
+  program.argv = policy::ExpandCommand(
+      (run ? language.prestart : language.compile->prestart)->command, values);
+  for (const auto& [name, value] : env) {
+    program.env.push_back(absl::StrCat(name, "=", value));
+  }
+  return program;
 }
 
 Job MakeToolJob(const policy::Language& language,

@@ -24,6 +24,17 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
 sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
                                   const policy::ZygoteKind& kind);
 
+// The kind of jail in which a phase's interpreter waits: "java-compile".
+std::string PrestartKindName(const policy::Language& language,
+                             policy::Phase phase);
+
+// The interpreter that waits for a phase, as all runs under these limits start
+// it. Precondition: the phase has a `prestart`.
+sandbox::ProgramSpec MakePrestart(const policy::Language& language,
+                                  policy::Phase phase,
+                                  const policy::Profile& profile,
+                                  const policy::Limits& limits);
+
 // A job that runs one of a language's own commands, its version or a
 // preparation, with no user's code. `floors` raise the profile's limits.
 Job MakeToolJob(const policy::Language& language,

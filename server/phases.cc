@@ -45,6 +45,8 @@ Job ToCompileJob(const Job& job) {
   compile.fetch = job.compile->artifacts;
   compile.limits = job.compile->limits;
   compile.out_of_memory = job.compile->out_of_memory;
+  compile.prestart = job.compile->prestart;
+  compile.prestart_argv = job.compile->prestart_argv;
   // They pass through the daemon's memory.
   compile.max_collected_bytes =
       std::min(compile.limits.workspace_bytes, kMaxArtifactBytes);

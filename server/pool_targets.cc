@@ -17,15 +17,20 @@ uint32_t Fits(uint64_t bytes, uint64_t budget) {
                     : static_cast<uint32_t>(std::min(kMost, budget / bytes));
 }
 
+uint32_t FloorOf(const Demand& demand, const PoolOptions& options) {
+  return std::min(options.floor, demand.floor.value_or(options.floor));
+}
+
 }  // namespace
 
 uint32_t TargetFor(const Demand& demand, const PoolOptions& options) {
   if (options.floor == 0) return 0;
   const bool used = demand.unused_for < options.idle_age;
   if (!used && !demand.always) return 0;
-  const uint32_t wanted =
-      used ? std::max(options.floor, demand.peak) : options.floor;
-  return std::min({wanted, options.ceiling, options.most_idle,
+  const uint32_t floor = FloorOf(demand, options);
+  const uint32_t wanted = used ? std::max(floor, demand.peak) : floor;
+  return std::min({wanted, options.ceiling,
+                   demand.ceiling.value_or(options.ceiling), options.most_idle,
                    Fits(demand.idle_bytes, options.memory_budget_bytes)});
 }
 
@@ -45,29 +50,45 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
   std::vector<uint32_t> targets(demands.size(), 0);
   uint32_t jails_left = options.most_idle;
   uint64_t bytes_left = options.memory_budget_bytes;
+  const auto has_room = [&](size_t i, uint32_t up_to) {
+    return jails_left > 0 && targets[i] < std::min(wanted[i], up_to) &&
+           demands[i].idle_bytes <= bytes_left;
+  };
+  const auto give = [&](size_t i) {
+    ++targets[i];
+    --jails_left;
+    bytes_left -= demands[i].idle_bytes;
+  };
   // One jail each in turn rather than all to the first: two keys that are used
   // by turns would otherwise take the whole budget from each other each time.
-  const auto share = [&](bool always_only, uint32_t up_to) {
+  const auto share_floors = [&](bool always_only) {
     for (bool gave = true; gave;) {
       gave = false;
       for (const size_t i : order) {
-        const Demand& demand = demands[i];
-        if ((always_only && !demand.always) || jails_left == 0 ||
-            targets[i] >= std::min(wanted[i], up_to) ||
-            demand.idle_bytes > bytes_left) {
+        if ((always_only && !demands[i].always) ||
+            !has_room(i, FloorOf(demands[i], options))) {
           continue;
         }
-        ++targets[i];
-        --jails_left;
-        bytes_left -= demand.idle_bytes;
+        give(i);
         gave = true;
       }
     }
   };
-  share(true, options.floor);
-  share(false, options.floor);
-  share(false, options.ceiling);
-  return targets;
+  share_floors(true);
+  share_floors(false);
+  while (true) {
+    std::optional<size_t> next;
+    const auto held = [&](size_t i) {
+      return (targets[i] + uint64_t{1}) * demands[i].idle_bytes;
+    };
+    for (const size_t i : order) {
+      if (has_room(i, options.ceiling) && (!next || held(i) < held(*next))) {
+        next = i;
+      }
+    }
+    if (!next) return targets;
+    give(*next);
+  }
 }
 
 TakeMeter::TakeMeter(absl::Duration memory, uint32_t most)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,6 +40,17 @@ struct JailKey {
   }
 };
 
+// How jails of one kind are kept.
+struct KindOptions {
+  uint64_t idle_bytes = uint64_t{2} << 20;  // what one that waits holds
+  // Where set and lower than the pool's own.
+  std::optional<uint32_t> floor;
+  std::optional<uint32_t> ceiling;
+  // Filling one keeps a processor busy for long: one at a time, of all such
+  // kinds together, and not while runs come (PoolOptions::slow_calm).
+  bool slow = false;
+};
+
 struct PoolOptions {
   // Idle jails of each key that is always kept, or was used of late. 0: the
   // pool is off.
@@ -46,18 +58,22 @@ struct PoolOptions {
   uint32_t ceiling = 16;    // most idle jails of one key; above `floor` it wins
   uint32_t most_idle = 64;  // of all keys together
   // What idle jails may use together, each of them counted with idle_bytes of
-  // its kind. Empty function: 2 MiB each.
+  // its kind. Empty function: KindOptions as they are by default.
   uint64_t memory_budget_bytes = uint64_t{256} << 20;
-  std::function<uint64_t(const std::string& kind)> idle_bytes;
+  std::function<KindOptions(const std::string& kind)> kinds;
   // A key that nobody used for this long shrinks to its floor if it is in
   // `always`, and is forgotten if not.
   absl::Duration idle_age = absl::Seconds(60);
-  uint32_t fillers = 2;         // threads, 1 or more
-  std::vector<JailKey> always;  // filled from the start
+  uint32_t fillers = 2;            // threads, 1 or more
+  std::vector<JailKey> always;     // filled from the start
+  std::vector<JailKey> once_used;  // as if in `always` after the first Take
 
   // For so long after a Take no jail is made ahead of a key that has at least
   // half of its target.
   absl::Duration calm = absl::Milliseconds(2);
+  // The same for kinds that are slow, whatever they have; but one is filled
+  // longest_hold after the one before it even if there was no calm.
+  absl::Duration slow_calm = absl::Milliseconds(20);
   // Callers that make jails themselves hold the fillers back for no longer than
   // this at a time, so that one fill that hangs doesn't starve all keys.
   absl::Duration longest_hold = absl::Seconds(1);
@@ -85,6 +101,9 @@ struct Demand {
   uint32_t peak = 0;  // jails that a burst like those of late would take
   absl::Duration unused_for = absl::InfiniteDuration();  // since the last use
   uint64_t idle_bytes = 0;                               // of one jail
+  // Of its kind, see KindOptions.
+  std::optional<uint32_t> floor;
+  std::optional<uint32_t> ceiling;
 };
 
 // Idle jails that this key should have when it is alone: the peak, at least the
@@ -94,8 +113,10 @@ uint32_t TargetFor(const Demand& demand, const PoolOptions& options);
 
 // The targets of all keys together, in the order of `demands`: they share
 // most_idle and the memory budget. First come the floors of the keys that are
-// always kept, then those of the others, then what each wants above; within
-// each of the three one jail per key in turn, the most recently used key first.
+// always kept, then those of the others, one jail per key in turn, the most
+// recently used key first; then what each wants above, the next jail always
+// being that of the key whose jails hold the least memory with it: a kind of
+// large jails doesn't take what many small ones could have.
 std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
                                    const PoolOptions& options);
 

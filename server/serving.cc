@@ -26,6 +26,7 @@
 #include "server/languages.h"
 #include "server/notify.h"
 #include "server/peers.h"
+#include "server/prestart_kinds.h"
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
@@ -95,16 +96,20 @@ os::Fd WatchWallClock() {
 
 // What is kept ready from the start: for the default profile and its limits
 // what every language can use, and each zygote's.
-PoolOptions PoolFor(const ServingParts& parts) {
+PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
   PoolOptions options = parts.config.pool;
   std::map<std::string, uint64_t> idle_bytes = {
       {sandbox::kExecKind, kEmptyJailBytes}};
   for (const PlannedZygote& zygote : parts.zygotes) {
     idle_bytes[zygote.options.kind] = zygote.idle_bytes;
   }
-  options.idle_bytes = [idle_bytes](const std::string& kind) {
-    return idle_bytes.at(kind);
+  options.kinds = [&prestart, idle_bytes](const std::string& kind) {
+    if (const auto known = idle_bytes.find(kind); known != idle_bytes.end()) {
+      return KindOptions{.idle_bytes = known->second};
+    }
+    return prestart.OptionsOf(kind).value();
   };
+  options.once_used = prestart.OnceUsed();
   const policy::Profile& profile = *parts.policy.FindProfile("");
   options.always.push_back({sandbox::kExecKind, profile.name, profile.limits});
   for (const PlannedZygote& zygote : parts.zygotes) {
@@ -125,7 +130,8 @@ int Fail(const absl::Status& status) {
 // the reverse one.
 class Serving {
  public:
-  explicit Serving(ServingParts parts) : parts_(std::move(parts)) {}
+  explicit Serving(ServingParts parts)
+      : parts_(std::move(parts)), prestart_(parts_.policy) {}
 
   absl::Status Start();
   // Until a signal or the spawner's death.
@@ -143,6 +149,7 @@ class Serving {
   int EndWithoutSpawner();
 
   ServingParts parts_;
+  const PrestartKinds prestart_;
   os::Fd signals_;
   os::Fd spawner_died_;
   os::Fd clock_set_;
@@ -177,10 +184,9 @@ absl::Status Serving::Start() {
 
   const Config& config = parts_.config;
   pool_.emplace(
-      PoolFor(parts_),
-      [sandbox = parts_.sandbox.get()](const JailKey& key,
-                                       sandbox::FillFor fill_for) {
-        return FillJail(*sandbox, key, fill_for);
+      PoolFor(parts_, prestart_),
+      [this](const JailKey& key, sandbox::FillFor fill_for) {
+        return FillJail(*parts_.sandbox, prestart_, key, fill_for);
       },
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
@@ -189,7 +195,14 @@ absl::Status Serving::Start() {
                               JobObserver* observer) {
     return RunJob(*sandbox, *pool, job, cancel, observer);
   };
-  languages_.emplace(parts_.policy, std::move(parts_.prepared), run);
+  // Interpreters may need what is prepared for them.
+  languages_.emplace(
+      parts_.policy, std::move(parts_.prepared), run,
+      [this](const policy::Language& language) {
+        for (const JailKey& key : prestart_.FromStart(language)) {
+          pool_->Keep(key);
+        }
+      });
   languages_->Start();
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_state,

@@ -15,6 +15,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/enter_jail.h"
 #include "sandbox/jailed/program.h"
+#include "sandbox/jailed/program_rights.h"
 #include "sandbox/jailed/workspace.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
@@ -23,6 +24,7 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr int kExitProtocol = 3;
+constexpr uint64_t kNoLimit = ~uint64_t{0};
 
 void AddSteps(absl::Span<const StepClock::Entry> entries,
               google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
@@ -159,6 +161,9 @@ class Init {
         Start(request.start(), packet->fds[0],
               absl::MakeConstSpan(packet->fds).subspan(1));
         return;
+      case internal::InitRequest::kPrestart:
+        Prestart(request.prestart());
+        return;
       case internal::InitRequest::kCollect:
         Collect(request.collect());
         return;
@@ -176,6 +181,45 @@ class Init {
       SendFailure(SetupStep::kStageFiles, errno);
       return;
     }
+    if (prestarted_) {
+      AdaptWaiting(request, report);
+    } else {
+      Launch(request, report);
+    }
+  }
+
+  // The interpreter waits for what the daemon writes to its standard input; no
+  // user's code is in the jail before.
+  void AdaptWaiting(const internal::StartProgram& request,
+                    StartReport& report) {
+    // Its end was told when it was reaped.
+    if (program_ < 0) return;
+    report.clock.Begin(SetupStep::kSetRlimits);
+    if (!LimitProcess(program_,
+                      {request.open_files(), request.file_size_bytes(),
+                       request.cpu_seconds()})) {
+      SendFailure(SetupStep::kSetRlimits, errno);
+      return;
+    }
+    report.exec_monotonic_ns = os::MonotonicNanos();
+    SendStarted(report);
+  }
+
+  void Prestart(const internal::Prestart& request) {
+    if (prestarted_ || program_ >= 0) ::_exit(kExitProtocol);
+    prestarted_ = true;
+    // Limits can only sink, and those of the program aren't known.
+    internal::StartProgram waiting;
+    *waiting.mutable_argv() = request.argv();
+    *waiting.mutable_env() = request.env();
+    waiting.set_with_stdin(true);
+    waiting.set_open_files(kNoLimit);
+    waiting.set_file_size_bytes(kNoLimit);
+    waiting.set_cpu_seconds(kNoLimit);
+    Launch(waiting, *new (report_) StartReport);
+  }
+
+  void Launch(const internal::StartProgram& request, StartReport& report) {
     program_ = StartProgramProcess(plan_, fds_, filter_, request, report);
     // Only the program may hold its ends from here on.
     fds_.streams.in.program.reset();
@@ -185,6 +229,10 @@ class Init {
       SendFailure(report.clock.current(), report.error);
       return;
     }
+    SendStarted(report);
+  }
+
+  void SendStarted(StartReport& report) {
     report.clock.End();
     internal::InitEvent event;
     event.mutable_started()->set_monotonic_ns(report.exec_monotonic_ns);
@@ -236,6 +284,7 @@ class Init {
   void* report_ = nullptr;  // a StartReport, shared with the program's process
   os::Fd children_;
   pid_t program_ = -1;
+  bool prestarted_ = false;  // program_ is, or was, an interpreter that waits
 };
 
 }  // namespace

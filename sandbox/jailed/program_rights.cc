@@ -13,34 +13,68 @@
 namespace sandglass::sandbox {
 namespace {
 
-bool Lower(int resource, uint64_t value) {
+using Resource = __rlimit_resource;
+
+bool Lower(pid_t pid, Resource which, rlim_t soft, rlim_t hard) {
   struct rlimit limit = {};
-  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) {
-    return false;
-  }
+  if (::prlimit(pid, which, nullptr, &limit) != 0) return false;
   // Raising the hard limit would need CAP_SYS_RESOURCE on the host.
-  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, value);
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) == 0;
+  limit.rlim_max = std::min(limit.rlim_max, hard);
+  limit.rlim_cur = std::min(limit.rlim_max, soft);
+  return ::prlimit(pid, which, &limit, nullptr) == 0;
 }
+
+bool Lower(pid_t pid, Resource which, uint64_t value) {
+  return Lower(pid, which, value, value);
+}
+
+// Those that differ from run to run. `pid` 0 is the caller.
+bool SetRunLimits(pid_t pid, const ProgramLimits& limits) {
+  // SIGXCPU at the soft limit, SIGKILL a second later; the daemon's own check
+  // comes first, this stands in should it be late.
+  const rlim_t cpu = std::min<uint64_t>(limits.cpu_seconds, RLIM_INFINITY - 2);
+  return Lower(pid, RLIMIT_CPU, cpu + 1, cpu + 2) &&
+         Lower(pid, RLIMIT_NOFILE, limits.open_files) &&
+         Lower(pid, RLIMIT_FSIZE, limits.file_size_bytes);
+}
+
+// While it lives, init has the code's real ids, which prlimit(2) asks for; the
+// effective ones, and with them init's rights, stay.
+class RealCodeIds {
+ public:
+  RealCodeIds()
+      : taken_(::setresgid(kCodeUid, -1, -1) == 0 &&
+               ::setresuid(kCodeUid, -1, -1) == 0) {}
+  ~RealCodeIds() { (void)GiveBack(); }
+  RealCodeIds(const RealCodeIds&) = delete;
+  RealCodeIds& operator=(const RealCodeIds&) = delete;
+
+  bool taken() const { return taken_; }
+  bool GiveBack() {
+    return ::setresuid(kInitUid, -1, -1) == 0 &&
+           ::setresgid(kInitUid, -1, -1) == 0;
+  }
+
+ private:
+  const bool taken_;
+};
 
 }  // namespace
 
 bool SetProgramLimits(const ProgramLimits& limits) {
-  struct rlimit cpu = {};
-  // SIGXCPU at the soft limit, SIGKILL a second later; the daemon's own check
-  // comes first, this stands in should it be late.
-  cpu.rlim_cur = limits.cpu_seconds + 1;
-  cpu.rlim_max = limits.cpu_seconds + 2;
   constexpr uint64_t kStack = 8u << 20;
-  return ::setrlimit(RLIMIT_CPU, &cpu) == 0 && Lower(RLIMIT_CORE, 0) &&
-         Lower(RLIMIT_NOFILE, limits.open_files) &&
-         Lower(RLIMIT_FSIZE, limits.file_size_bytes) &&
+  return SetRunLimits(0, limits) && Lower(0, RLIMIT_CORE, 0) &&
          // Pinned memory, queued signals and message queues are charged to the
          // uid, not to the group.
-         Lower(RLIMIT_MEMLOCK, 64u << 10) && Lower(RLIMIT_SIGPENDING, 1024) &&
-         Lower(RLIMIT_MSGQUEUE, 819200) && Lower(RLIMIT_STACK, kStack) &&
-         Lower(RLIMIT_NICE, 0) && Lower(RLIMIT_RTPRIO, 0);
+         Lower(0, RLIMIT_MEMLOCK, 64u << 10) &&
+         Lower(0, RLIMIT_SIGPENDING, 1024) &&
+         Lower(0, RLIMIT_MSGQUEUE, 819200) && Lower(0, RLIMIT_STACK, kStack) &&
+         Lower(0, RLIMIT_NICE, 0) && Lower(0, RLIMIT_RTPRIO, 0);
+}
+
+bool LimitProcess(pid_t pid, const ProgramLimits& limits) {
+  RealCodeIds ids;
+  return ids.taken() && SetRunLimits(pid, limits) && ids.GiveBack();
 }
 
 bool DropProgramRights() {

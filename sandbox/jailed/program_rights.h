@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_SANDBOX_JAILED_PROGRAM_RIGHTS_H_
 #define SANDGLASS_SANDBOX_JAILED_PROGRAM_RIGHTS_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "sandbox/os/fd.h"
@@ -17,6 +19,10 @@ struct ProgramLimits {
 // Resource limits of the calling process (setrlimit(2)); they can only sink.
 // False with errno.
 bool SetProgramLimits(const ProgramLimits& limits);
+
+// The same for those limits that `limits` names, of a process of the code's
+// uid. For init, while no user's code is in the jail. False with errno.
+bool LimitProcess(pid_t pid, const ProgramLimits& limits);
 
 // Becomes the code's uid, with no group, no capability and no way to any.
 // False with errno: the caller must then end.

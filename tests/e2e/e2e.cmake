@@ -4,6 +4,7 @@ add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
   support/daemon_fixture.cc
+  support/idle_jails.cc
   support/matchers.cc
   support/process.cc
   support/programs.cc
@@ -46,6 +47,7 @@ add_executable(sandglass_e2e_test
   e2e/limits_test.cc
   e2e/load_test.cc
   e2e/pool_test.cc
+  e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc
   e2e/stream_test.cc

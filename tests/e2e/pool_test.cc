@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,14 @@ class Pool : public OwnDaemonTest {
 
   // Each yard, one for programs and one for each language with a zygote, has
   // `floor` jails; their spawners have two spares for programs, and one for
-  // runners.
+  // runners; that of large libraries has its spare alone. In up to two more
+  // node waits.
   static constexpr size_t kZygotes = 2;
+  static constexpr size_t kSpecialZygotes = 1;
   static size_t JailsFor(size_t floor) {
-    return floor == 0 ? 0 : (1 + kZygotes) * floor + 2 + kZygotes;
+    return floor == 0 ? 0
+                      : (1 + kZygotes) * floor + 2 + kZygotes +
+                            kSpecialZygotes + std::min<size_t>(floor, 2);
   }
 
   ::testing::AssertionResult Waiting(size_t floor) {

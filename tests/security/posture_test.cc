@@ -21,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/idle_jails.h"
 #include "tests/support/text.h"
 #include "tests/support/wait.h"
 
@@ -118,8 +119,8 @@ int64_t OnlyId(pid_t pid, const std::string& key) {
   return id;
 }
 
-// Of a program in a fresh interpreter, or in the child of a zygote of some
-// language.
+// Of a program in a fresh interpreter, in the child of a zygote of some
+// language, or in a node that was started ahead.
 class Posture : public DaemonTest,
                 public ::testing::WithParamInterface<std::string> {
  protected:
@@ -137,6 +138,13 @@ class Posture : public DaemonTest,
     if (GetParam() == "warm_ruby") {
       request.set_language("ruby");
       request.set_code("puts 'ready'; $stdout.flush; sleep 40");
+    }
+    if (GetParam() == "prestarted") {
+      const auto waits = [] { return IdleOf(client(), "javascript-run") > 0; };
+      EXPECT_TRUE(WaitUntil(waits, absl::Seconds(60)));
+      request = Program("javascript",
+                        "process.title = process.argv[2];\n"
+                        "console.log('ready');\nsetTimeout(() => {}, 40000);");
     }
     request.add_args(marker);
     // Acts as the interpreter starts, so it takes a fresh one.
@@ -357,6 +365,19 @@ TEST_P(Posture, TheProgramHoldsNoDescriptorOfOurs) {
   }
   EXPECT_FALSE(error) << error.message();
   std::set<std::string> expected = {"0", "1", "2"};
+  if (GetParam() == "prestarted") {
+    std::map<std::string, int> ends;  // of pipes: both ends are node's own
+    const std::string place = absl::StrCat("/proc/", jail.program.pid, "/fd/");
+    for (const std::string& fd : fds) {
+      const auto target = std::filesystem::read_symlink(place + fd, error);
+      EXPECT_FALSE(target.string().starts_with("socket:")) << target;
+      if (!expected.contains(fd)) ++ends[target.string()];
+    }
+    for (const auto& [pipe, count] : ends) {
+      if (pipe.starts_with("pipe:")) EXPECT_EQ(count, 2) << pipe;
+    }
+    return;
+  }
   if (GetParam() == "warm_ruby") {
     // With which Ruby wakes itself; not its zygote's, see below.
     expected.insert({"3", "4"});
@@ -404,7 +425,7 @@ TEST_P(Posture, TheProgramsEnvironmentIsNotOurs) {
   const std::string environment = ReadProc(jail.program.pid, "environ");
   // A runner's is set as it runs, so the kernel shows none.
   EXPECT_EQ(environment.find("PATH=") != std::string::npos,
-            GetParam() == "fresh");
+            GetParam() != "warm");
   EXPECT_EQ(environment.find("SANDGLASS"), std::string::npos);
   EXPECT_EQ(environment.find("do-not-leak-me"), std::string::npos);
 }
@@ -493,7 +514,8 @@ TEST_P(Posture, TheSpawnerLivesInAYardOfItsOwnWithOneThread) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Posture,
-                         ::testing::Values("fresh", "warm", "warm_ruby"),
+                         ::testing::Values("fresh", "warm", "warm_ruby",
+                                           "prestarted"),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -1,4 +1,8 @@
 // How many jails wait, of which keys.
+#include <algorithm>
+#include <atomic>
+
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pool_support.h"
@@ -199,6 +203,83 @@ TEST(JailPoolStock, ACallerWhoVariesLimitsFillsNoMoreThanABoundedStock) {
   EXPECT_TRUE(Eventually([&] {
     return jails.made() - jails.dropped() == 2 * (JailPool::kMostLearnt + 1);
   }));
+}
+
+TEST(JailPoolStock, AKeyIsKeptFromWhenItIsSaid) {
+  PoolOptions options = Options();
+  options.always = {};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_TRUE(pool.State().empty());
+  pool.Keep(Key("node"));
+  EXPECT_TRUE(BecomesIdle(pool, Key("node"), 2));
+}
+
+TEST(JailPoolStock, AKeyMayBeKeptFromItsFirstUseOn) {
+  PoolOptions options = Options();
+  options.idle_age = absl::Milliseconds(100);
+  options.once_used = {Key("java")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  EXPECT_EQ(StateOf(pool, Key("java")).idle, 0u);
+  EXPECT_EQ(pool.Take(Key("java")), nullptr);
+  EXPECT_EQ(pool.Take(Key("java", kMiB)), nullptr);
+  EXPECT_TRUE(BecomesIdle(pool, Key("java"), 2));
+  EXPECT_TRUE(
+      Eventually([&] { return pool.State().size() == 2; }));  // not the other
+  EXPECT_EQ(StateOf(pool, Key("java")).idle, 2u);
+}
+
+TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
+  PoolOptions options = Options();
+  options.kinds = [](const std::string& kind) {
+    return KindOptions{.idle_bytes = kMiB, .floor = 1, .slow = kind != "exec"};
+  };
+  options.always = {Key("node"), Key("java")};
+  absl::Notification go;
+  std::atomic<int> slow_now = 0;
+  std::atomic<int> most = 0;
+  Jails jails;
+  JailPool pool(
+      options,
+      [&](const JailKey& key, sandbox::FillFor) {
+        if (key.kind != "exec") {
+          most = std::max<int>(most, ++slow_now);
+          go.WaitForNotification();
+          --slow_now;
+        }
+        return jails.Make(key);
+      },
+      jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(Eventually([&] { return slow_now == 1; }));
+  pool.Keep(Key("exec"));
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 1));
+  EXPECT_EQ(most, 1);
+  go.Notify();
+  EXPECT_TRUE(BecomesIdle(pool, Key("node"), 1));
+  EXPECT_TRUE(BecomesIdle(pool, Key("java"), 1));
+  EXPECT_EQ(most, 1);
+}
+
+TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
+  PoolOptions options = Options();
+  options.kinds = [](const std::string& kind) {
+    return KindOptions{.idle_bytes = kMiB, .floor = 1, .slow = kind != "exec"};
+  };
+  options.slow_calm = absl::Milliseconds(200);
+  options.longest_hold = absl::Seconds(30);
+  options.once_used = {Key("node")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_EQ(pool.Take(Key("node")), nullptr);
+  const MonotonicTime taken = Monotonic::now();
+  ASSERT_TRUE(BecomesIdle(pool, Key("node"), 1));
+  EXPECT_GE(Since(taken), absl::Milliseconds(199));
 }
 
 }  // namespace

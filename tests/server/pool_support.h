@@ -112,14 +112,16 @@ class Jails {
 };
 
 inline PoolOptions Options() {
-  return {.floor = 2,
-          .ceiling = 8,
-          .most_idle = 64,
-          .memory_budget_bytes = 1000 * kMiB,
-          .idle_bytes = [](const std::string&) { return kMiB; },
-          .idle_age = absl::Seconds(60),
-          .fillers = 2,
-          .always = {Key("exec")}};
+  return {
+      .floor = 2,
+      .ceiling = 8,
+      .most_idle = 64,
+      .memory_budget_bytes = 1000 * kMiB,
+      .kinds =
+          [](const std::string&) { return KindOptions{.idle_bytes = kMiB}; },
+      .idle_age = absl::Seconds(60),
+      .fillers = 2,
+      .always = {Key("exec")}};
 }
 
 inline JailPool::KeyState StateOf(const JailPool& pool, const JailKey& key) {

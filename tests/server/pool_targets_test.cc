@@ -117,6 +117,32 @@ TEST(ShareTargets, FloorsComeBeforeGrowthAndTheMostRecentlyUsedFirst) {
               ElementsAre(2, 3, 3));
 }
 
+TEST(TargetFor, AKindMayHaveBoundsOfItsOwnWithinThePools) {
+  Demand demand = Used(50);
+  demand.floor = 1;
+  demand.ceiling = 3;
+  EXPECT_EQ(TargetFor(demand, Options()), 3u);
+  demand.peak = 0;
+  EXPECT_EQ(TargetFor(demand, Options()), 1u);
+  demand.floor = 5;
+  demand.ceiling = 50;
+  EXPECT_EQ(TargetFor(demand, Options()), 2u);
+  demand.peak = 50;
+  EXPECT_EQ(TargetFor(demand, Options()), 8u);
+}
+
+TEST(ShareTargets, LargeJailsDontTakeWhatSmallOnesGrowBy) {
+  Demand large = Used(8);
+  large.idle_bytes = 30 * kMiB;
+  large.floor = 1;
+  EXPECT_THAT(ShareTargets({large, Used(8, absl::Seconds(1))}, Options()),
+              ElementsAre(3, 8));
+  PoolOptions options = Options();
+  options.memory_budget_bytes = 63 * kMiB;
+  EXPECT_THAT(ShareTargets({large, Used(8, absl::Seconds(1))}, options),
+              ElementsAre(1, 8));
+}
+
 TEST(ShareTargets, AJailThatIsTooLargeLeavesTheRestToSmallerOnes) {
   PoolOptions options = Options();
   options.memory_budget_bytes = 10 * kMiB;

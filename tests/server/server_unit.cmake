@@ -10,6 +10,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/prestart_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/languages_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc

@@ -1,5 +1,6 @@
 // Starts the program named by the first argument as if node had been given it,
-// except for two things.
+// except for two things. With --wait instead it says that it waits, and takes
+// program, arguments and environment from standard input (sandbox/job_frame.h).
 //
 // Node 18 takes main.js for CommonJS whatever it holds. Here, as in node 20.19
 // and later, a program that does not compile as CommonJS because of `import`,
@@ -11,7 +12,10 @@ const path = require('path');
 const Module = require('module');
 
 takeCompiledBuiltins();
-process.argv.splice(1, 1);
+if (process.argv[2] === '--wait')
+  awaitJob();
+else
+  process.argv.splice(1, 1);
 const program = process.argv[1] = path.resolve(process.argv[1]);
 delete require.cache[__filename];
 
@@ -25,6 +29,39 @@ for (const name of ['stdout', 'stderr']) writeAtOnce(name);
 
 // Called from here, this file would be in the program's stack traces.
 process.nextTick(Module.runMain, program);
+
+function awaitJob() {
+  // Not by require(), whose caches the program can see.
+  const rehearsal = new Module(path.join(__dirname, 'rehearse.cjs'));
+  rehearsal._compile(fs.readFileSync(rehearsal.id, 'utf8'), rehearsal.id);
+  rehearsal.exports();
+  fs.writeSync(1, 'sandglass: waiting\n');
+  const words = readFromInput(readFromInput(4).readUInt32BE()).toString().split('\0');
+  const [first, last] = [1, 1 + Number(words[0])];
+  process.argv.splice(1, Infinity, ...words.slice(first, last));
+  const names = new Set();
+  for (const entry of words.slice(last, -1)) {
+    const end = entry.indexOf('=');
+    const [name, value] = [entry.slice(0, end), entry.slice(end + 1)];
+    names.add(name);
+    // Some names act when they are set, whatever was there.
+    if (process.env[name] !== value) process.env[name] = value;
+  }
+  for (const name of Object.keys(process.env))
+    if (!names.has(name)) delete process.env[name];
+}
+
+// What follows is the program's.
+function readFromInput(size) {
+  const bytes = Buffer.alloc(size);
+  for (let have = 0; have < size;) {
+    const got = fs.readSync(0, bytes, have, size - have, null);
+    // The jail is nobody's any more.
+    if (got === 0) process.exit(0);
+    have += got;
+  }
+  return bytes;
+}
 
 // Into a pipe node writes when there is room, and process.exit() drops the rest.
 // Here output is written before the call returns, as it is to a file; and child

@@ -1,0 +1,31 @@
+#include "server/fill_news.h"
+
+#include <string>
+
+#include "server/log.h"
+
+namespace sandglass::server {
+
+FillNews NewsOf(const absl::Status& last, const absl::Status& now) {
+  if (now == last) return FillNews::kNone;
+  if (!now.ok()) return FillNews::kFails;
+  return last.ok() ? FillNews::kNone : FillNews::kWorksAgain;
+}
+
+void LogFillNews(const JailKey& key, const absl::Status& status,
+                 FillNews news) {
+  if (news == FillNews::kFails) {
+    // Unavailable: a zygote is on its way up; the spawner tells of its ends.
+    Log(absl::IsUnavailable(status) ? LogLevel::kInfo : LogLevel::kWarning,
+        "pool_fill_failed",
+        {{"kind", key.kind},
+         {"profile", key.profile},
+         {"code", absl::StatusCodeToString(status.code())},
+         {"error", std::string(status.message())}});
+  } else if (news == FillNews::kWorksAgain) {
+    Log(LogLevel::kInfo, "pool_fill_works_again",
+        {{"kind", key.kind}, {"profile", key.profile}});
+  }
+}
+
+}  // namespace sandglass::server

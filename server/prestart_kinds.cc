@@ -1,0 +1,68 @@
+#include "server/prestart_kinds.h"
+
+#include "server/make_job.h"
+
+namespace sandglass::server {
+
+PrestartKinds::PrestartKinds(const PolicySet& policy) : policy_(policy) {
+  const auto add = [this](const policy::Language& language, policy::Phase phase,
+                          const std::optional<policy::PrestartRecipe>& recipe) {
+    if (!recipe) return;
+    kinds_[PrestartKindName(language, phase)] = {&language, phase, &*recipe};
+  };
+  for (const policy::Language& language : policy.languages().languages()) {
+    add(language, policy::Phase::kRun, language.prestart);
+    if (!language.compile) continue;
+    add(language, policy::Phase::kCompile, language.compile->prestart);
+  }
+}
+
+sandbox::ProgramSpec PrestartKinds::InterpreterOf(const JailKey& key) const {
+  const Kind& kind = kinds_.at(key.kind);
+  return MakePrestart(*kind.language, kind.phase,
+                      *policy_.FindProfile(key.profile), key.limits);
+}
+
+std::optional<KindOptions> PrestartKinds::OptionsOf(
+    const std::string& kind) const {
+  const auto it = kinds_.find(kind);
+  if (it == kinds_.end()) return std::nullopt;
+  const policy::PrestartRecipe& recipe = *it->second.recipe;
+  return KindOptions{.idle_bytes = recipe.idle_bytes,
+                     .floor = recipe.floor,
+                     .ceiling = recipe.ceiling,
+                     .slow = true};
+}
+
+std::vector<JailKey> PrestartKinds::FromStart(
+    const policy::Language& language) const {
+  std::vector<JailKey> keys;
+  for (const auto& [name, kind] : kinds_) {
+    if (kind.language->id == language.id && kind.recipe->from_start) {
+      keys.push_back(DefaultKey(name, kind));
+    }
+  }
+  return keys;
+}
+
+std::vector<JailKey> PrestartKinds::OnceUsed() const {
+  std::vector<JailKey> keys;
+  for (const auto& [name, kind] : kinds_) {
+    if (!kind.recipe->from_start) keys.push_back(DefaultKey(name, kind));
+  }
+  return keys;
+}
+
+JailKey PrestartKinds::DefaultKey(const std::string& name,
+                                  const Kind& kind) const {
+  const policy::Profile& profile = *policy_.FindProfile("");
+  JailKey key = {name, profile.name, profile.limits};
+  // As for a request that names none.
+  policy::RaiseTo(kind.phase == policy::Phase::kRun
+                      ? kind.language->limits
+                      : kind.language->compile->limits,
+                  key.limits);
+  return key;
+}
+
+}  // namespace sandglass::server

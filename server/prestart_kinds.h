@@ -1,0 +1,48 @@
+#ifndef SANDGLASS_SERVER_PRESTART_KINDS_H_
+#define SANDGLASS_SERVER_PRESTART_KINDS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/language.h"
+#include "policy/verdict.h"
+#include "sandbox/sandbox.h"
+#include "server/policy_set.h"
+#include "server/pool_targets.h"
+
+namespace sandglass::server {
+
+// The kinds of jails in which an interpreter waits that was started ahead of
+// its program, one per phase of a language that has such. A plain value.
+class PrestartKinds {
+ public:
+  // `policy` outlives it.
+  explicit PrestartKinds(const PolicySet& policy);
+
+  bool Has(const std::string& kind) const { return kinds_.contains(kind); }
+  // What is started in a jail of this key. Precondition: Has(key.kind).
+  sandbox::ProgramSpec InterpreterOf(const JailKey& key) const;
+  // How the pool keeps them; nullopt for other kinds.
+  std::optional<KindOptions> OptionsOf(const std::string& kind) const;
+  // Under the default profile and limits: of one language those to keep once it
+  // is usable, and of all languages those to keep once they were used.
+  std::vector<JailKey> FromStart(const policy::Language& language) const;
+  std::vector<JailKey> OnceUsed() const;
+
+ private:
+  struct Kind {
+    const policy::Language* language;
+    policy::Phase phase;
+    const policy::PrestartRecipe* recipe;
+  };
+  JailKey DefaultKey(const std::string& name, const Kind& kind) const;
+
+  const PolicySet& policy_;
+  std::map<std::string, Kind> kinds_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_PRESTART_KINDS_H_

@@ -1,0 +1,6 @@
+package util;
+public class Text {
+    public static String shout(String text) {
+        return text.toUpperCase() + "!";
+    }
+}

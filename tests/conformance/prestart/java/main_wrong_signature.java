@@ -1,0 +1,5 @@
+public class Main {
+    public static int main(String[] args) {
+        return 0;
+    }
+}

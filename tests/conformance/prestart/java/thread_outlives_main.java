@@ -1,0 +1,9 @@
+public class Main {
+    public static void main(String[] args) throws Exception {
+        new Thread(() -> {
+            try { Thread.sleep(50); } catch (InterruptedException error) { }
+            System.out.println("thread ends last");
+        }).start();
+        System.out.println("main ends");
+    }
+}

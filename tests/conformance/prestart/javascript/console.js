@@ -1,0 +1,11 @@
+console.log('%s is %d and %i, %f %j %o %O %c %%', 'a', 1.5, 2.7, 3, { a: 1 }, [1], { b: 2 }, 'css');
+console.info('info'); console.debug('debug'); console.warn('warn'); console.error('error');
+console.table([{ a: 1, b: 'x' }, { a: 2 }]);
+console.group('group'); console.log('indented'); console.groupEnd();
+console.count(); console.count(); console.countReset(); console.count('named');
+console.assert(false, 'assertion'); console.dir({ deep: { deeper: { deepest: {} } } }, { depth: 0 });
+console.log(new Map([[{ a: 1 }, new Set([1])]]), Symbol('s'), 10n, -0, [, 1], new Date(0), /x/g);
+console.log(class A {}, class B extends Array {}, () => {}, async function* named() {}, new Proxy({}, {}));
+console.log(Object.create(null), [1.0, 'two', null, undefined], new Uint8Array(3), Promise.resolve(1));
+console.log(Object.keys(console).join(' '), console.log.name);
+const circular = {}; circular.self = circular; console.log(circular);

@@ -1,0 +1,3 @@
+const a = require('./main');
+exports.saw = { ...a };
+exports.again = () => ({ ...a });

@@ -1,0 +1,2 @@
+console.log(new Buffer('text').toString('hex'));
+console.log(require('util').isArray([]));

@@ -1,0 +1,1 @@
+module.exports = { old: __filename, parent: module.parent?.id };

@@ -1,0 +1,5 @@
+import 'node:path';
+function thrower() {
+  throw new Error('in a module');
+}
+thrower();

@@ -1,0 +1,3 @@
+console.log('leaving');
+process.exit(3);
+console.log('not reached');

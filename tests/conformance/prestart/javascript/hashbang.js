@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+console.log(new Error("line").stack.split("\n")[1]);

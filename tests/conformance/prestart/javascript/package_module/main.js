@@ -1,0 +1,2 @@
+import { x } from './x.js';
+console.log(x, typeof require);

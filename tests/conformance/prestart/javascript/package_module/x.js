@@ -1,0 +1,1 @@
+export const x = import.meta.url;

@@ -1,0 +1,2 @@
+undeclared = 1;
+console.log(globalThis.undeclared, (function () { return this === globalThis; })());

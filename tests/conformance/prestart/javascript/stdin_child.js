@@ -1,0 +1,2 @@
+require('child_process').spawnSync('/bin/cat', { stdio: 'inherit' });
+console.log('end');

@@ -1,0 +1,2 @@
+const text = require('fs').readFileSync('/dev/stdin', 'utf8');
+console.log(JSON.stringify(text));

@@ -1,0 +1,3 @@
+'use strict';
+console.log((function () { return this; })());
+undeclared = 1;

@@ -1,0 +1,7 @@
+function inner() {
+  throw new TypeError('boom');
+}
+function outer() {
+  inner();
+}
+outer();

@@ -1,0 +1,4 @@
+setTimeout(function later() {
+  throw new RangeError('late');
+}, 1);
+setImmediate(() => console.log('immediate'));

@@ -1,0 +1,1 @@
+process.nextTick(function tick() { throw new Error('tick'); });

@@ -1,0 +1,1 @@
+throw { some: 'value', nested: [1, 2] };

@@ -1,0 +1,392 @@
+// Programs in interpreters that were started ahead of them: they can't tell,
+// limits hold, and nothing of one is in another.
+
+#include <signal.h>
+
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/idle_jails.h"
+#include "tests/support/programs.h"
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kSettle = absl::Seconds(60);
+constexpr char kNode[] = "javascript-run";
+constexpr char kJava[] = "java-run";
+constexpr char kJavac[] = "java-compile";
+
+v1::RunCodeRequest Node(std::string_view code) {
+  return Program("javascript", code);
+}
+v1::RunCodeRequest Java(std::string_view code) { return Program("java", code); }
+
+// The same run in a fresh interpreter: the name acts at an interpreter's start,
+// the value is what it has anyway.
+v1::RunCodeRequest Fresh(v1::RunCodeRequest request) {
+  const bool node = request.language() == "javascript";
+  (*request.mutable_env())[node ? "UV_USE_IO_URING" : "NLSPATH"] =
+      node ? "0" : "";
+  return request;
+}
+
+std::string KindOf(const RunResult& result) {
+  return result.response.timings().kind();
+}
+
+bool AwaitIdle(Client& client, const std::string& kind) {
+  return WaitUntil([&] { return IdleOf(client, kind) > 0; }, kSettle);
+}
+
+// Of the default limits; Java is kept from its first use on.
+void WarmUp(Client& client) {
+  ASSERT_THAT(client.Run(Java("class A { public static void main(String[] a) "
+                              "{ System.out.println(1); } }")),
+              OutcomeIs(v1::OUTCOME_OK));
+  for (const char* kind : {kNode, kJava, kJavac}) {
+    ASSERT_TRUE(AwaitIdle(client, kind)) << kind;
+  }
+}
+
+// In an interpreter that waited; those of other limits than the default are
+// kept once they were asked for.
+RunResult RunPrestarted(Client& client, const v1::RunCodeRequest& request) {
+  const std::string kind = request.language() == "java" ? kJava : kNode;
+  RunResult result;
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        AwaitIdle(client, kind);
+        result = client.Run(request);
+        return !result.status.ok() || KindOf(result) == kind ||
+               result.response.outcome() == v1::OUTCOME_COMPILE_ERROR;
+      },
+      kSettle))
+      << kind << " never waits: " << Describe(result);
+  if (result.response.outcome() != v1::OUTCOME_COMPILE_ERROR) {
+    EXPECT_TRUE(result.response.timings().warm());
+  }
+  return result;
+}
+
+class Prestart : public DaemonTest {
+ protected:
+  void SetUp() override {
+    DaemonTest::SetUp();
+    ASSERT_NO_FATAL_FAILURE(WarmUp(client()));
+  }
+};
+
+// ---- the program can't tell ----
+
+// Without what differs between two runs of the same interpreter: identity
+// hashes, process ids in warnings.
+std::string Steady(const std::string& text) {
+  static const std::regex varying("@[0-9a-f]{5,8}\\b|\\(node:[0-9]+\\)");
+  return std::regex_replace(text, varying, "@");
+}
+
+class PrestartConformance : public Prestart,
+                            public ::testing::WithParamInterface<std::string> {
+};
+
+TEST_P(PrestartConformance, ProgramsDoAsInAFreshInterpreter) {
+  const ProgramFolder folder(absl::StrCat("prestart/", GetParam()), GetParam());
+  ASSERT_GE(folder.cases().size(), GetParam() == "java" ? 40U : 65U);
+  for (const std::string& name : folder.cases()) {
+    SCOPED_TRACE(name);
+    v1::RunCodeRequest request = folder.Request(name);
+    request.add_args("argument");
+    request.set_stdin("line one\nzweite Zeile ü\n42\n");
+    const RunResult fresh = Run(Fresh(request));
+    ASSERT_THAT(fresh, IsOk());
+    EXPECT_EQ(
+        KindOf(fresh),
+        fresh.response.outcome() == v1::OUTCOME_COMPILE_ERROR ? "" : "exec");
+    const RunResult waited = RunPrestarted(client(), request);
+    ASSERT_THAT(waited, IsOk());
+    EXPECT_EQ(waited.response.outcome(), fresh.response.outcome());
+    EXPECT_EQ(waited.response.exit_code(), fresh.response.exit_code());
+    EXPECT_EQ(waited.response.signal().number(),
+              fresh.response.signal().number());
+    EXPECT_EQ(waited.response.evidence().rule(),
+              fresh.response.evidence().rule());
+    EXPECT_EQ(Steady(waited.response.stdout().data()),
+              Steady(fresh.response.stdout().data()));
+    EXPECT_EQ(Steady(waited.response.stderr().data()),
+              Steady(fresh.response.stderr().data()));
+    EXPECT_EQ(waited.response.compile().stderr().data(),
+              fresh.response.compile().stderr().data());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Languages, PrestartConformance,
+                         ::testing::Values("javascript", "java"),
+                         [](const auto& each) { return each.param; });
+
+TEST_F(Prestart, ArgumentsEnvironmentFilesAndInputArrive) {
+  v1::RunCodeRequest request = Node(
+      "const fs = require('fs');\n"
+      "console.log(process.env.GREETING, process.argv.slice(2), "
+      "process.env.LATE);\n"
+      "console.log(fs.readFileSync('data/in.txt').length, "
+      "fs.readFileSync(0).length);\n"
+      "console.log(`${require('child_process').execFileSync('./tool')}`);\n"
+      "fs.writeFileSync('out.txt', 'made');\n");
+  (*request.mutable_env())["GREETING"] = "hello=you ü";
+  for (const char* arg : {"", "a b", "--wait"}) request.add_args(arg);
+  // More than a pipe holds, behind a job that is more than that, too.
+  request.add_args(std::string(100'000, 'y'));
+  request.set_stdin(std::string(1'000'000, 'x'));
+  v1::InputFile* data = request.add_files();
+  data->set_path("data/in.txt");
+  data->set_content(std::string(300'000, 'x'));
+  v1::InputFile* tool = request.add_files();
+  tool->set_path("tool");
+  tool->set_content("#!/bin/sh\necho $GREETING\n");
+  tool->set_executable(true);
+  request.add_fetch("out.txt");
+  const RunResult result = RunPrestarted(client(), request);
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(KindOf(result), kNode);
+  EXPECT_THAT(result.response.stdout().data(),
+              HasSubstr("hello=you ü [\n  '',\n  'a b',\n  '--wait',\n  'yyy"));
+  EXPECT_THAT(result.response.stdout().data(),
+              HasSubstr("undefined\n300000 1000000\nhello=you ü\n"));
+  ASSERT_EQ(result.response.files_size(), 1);
+  EXPECT_EQ(result.response.files(0).content(), "made");
+}
+
+TEST_F(Prestart, WithoutInputThereIsItsEnd) {
+  EXPECT_EQ(
+      RunPrestarted(client(),
+                    Node("console.log(require('fs').readFileSync(0).length)"))
+          .response.stdout()
+          .data(),
+      "0\n");
+  EXPECT_EQ(RunPrestarted(client(),
+                          Java("class A { public static void main(String[] a) "
+                               "throws Exception { "
+                               "System.out.println(System.in.read()); } }"))
+                .response.stdout()
+                .data(),
+            "-1\n");
+}
+
+TEST_F(Prestart, WhatActsAtAStartGetsAFreshInterpreter) {
+  v1::RunCodeRequest request = Node("console.log(process.execArgv.length)");
+  (*request.mutable_env())["NODE_OPTIONS"] = "--no-warnings";
+  EXPECT_EQ(KindOf(Run(request)), "exec");
+  // A JVM reads its environment once.
+  request = Java(
+      "class A { public static void main(String[] a) { "
+      "System.out.println(System.getenv(\"GREETING\")); } }");
+  (*request.mutable_env())["GREETING"] = "hello";
+  const RunResult result = Run(request);
+  EXPECT_EQ(KindOf(result), "exec");
+  EXPECT_EQ(result.response.stdout().data(), "hello\n");
+}
+
+// ---- limits hold ----
+
+TEST_F(Prestart, LimitsHoldAndSayWhy) {
+  const auto run = [](v1::RunCodeRequest request, auto set) {
+    set(*request.mutable_limits());
+    return RunPrestarted(client(), request).response;
+  };
+  const auto nothing = [](v1::Limits&) {};
+  const auto a_second = [](v1::Limits& limits) {
+    limits.mutable_wall_time()->set_seconds(1);
+  };
+  const auto a_cpu_second = [](v1::Limits& limits) {
+    limits.mutable_cpu_time()->set_seconds(1);
+  };
+  EXPECT_EQ(run(Node("for (;;) {}"), a_second).outcome(), v1::OUTCOME_TIMEOUT);
+  EXPECT_EQ(run(Node("setInterval(() => {}, 1000)"), a_second).outcome(),
+            v1::OUTCOME_TIMEOUT);
+  EXPECT_EQ(run(Node("for (;;) {}"), a_cpu_second).outcome(),
+            v1::OUTCOME_CPU_LIMIT);
+  EXPECT_EQ(
+      run(Node("for (;;) console.log('x'.repeat(65536))"), nothing).outcome(),
+      v1::OUTCOME_OUTPUT_LIMIT);
+  EXPECT_EQ(run(Node("const { spawn } = require('child_process');\n"
+                     "for (let i = 0; i < 500; i++)\n"
+                     "  spawn('/bin/sleep', ['9']).on('error', () => {});\n"
+                     "process.exitCode = 1; setTimeout(process.exit, 500);"),
+                nothing)
+                .outcome(),
+            v1::OUTCOME_PIDS_LIMIT);
+  v1::RunCodeResponse memory =
+      run(Node("const all = []; for (;;) all.push({ a: [1, 2, 3] })"), nothing);
+  EXPECT_EQ(memory.outcome(), v1::OUTCOME_MEMORY_LIMIT);
+  EXPECT_EQ(memory.evidence().rule(), "runtime-memory");
+  memory =
+      run(Node("const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))"),
+          nothing);
+  EXPECT_EQ(memory.outcome(), v1::OUTCOME_MEMORY_LIMIT);
+  const auto main = [](const std::string& body) {
+    return Java(absl::StrCat(
+        "import java.util.*; public class Main { public static void "
+        "main(String[] a) throws Exception { ",
+        body, " } }"));
+  };
+  EXPECT_EQ(run(main("while (true);"), a_second).outcome(),
+            v1::OUTCOME_TIMEOUT);
+  EXPECT_EQ(run(main("while (true);"), a_cpu_second).outcome(),
+            v1::OUTCOME_CPU_LIMIT);
+  memory = run(main("List<int[]> all = new ArrayList<>(); "
+                    "while (true) all.add(new int[1000000]);"),
+               nothing);
+  EXPECT_EQ(memory.outcome(), v1::OUTCOME_MEMORY_LIMIT);
+  EXPECT_EQ(memory.evidence().rule(), "runtime-memory");
+}
+
+TEST_F(Prestart, ResourceLimitsAreTheProgramsOwn) {
+  v1::RunCodeRequest request = Node(
+      "process.stdout.write(require('fs').readFileSync('/proc/self/limits'))");
+  request.mutable_limits()->set_open_files(200);
+  request.mutable_limits()->set_file_size_bytes(12345);
+  const RunResult result = RunPrestarted(client(), request);
+  const std::string limits = result.response.stdout().data();
+  EXPECT_TRUE(
+      std::regex_search(limits, std::regex("Max open files +200 +200 ")))
+      << limits;
+  EXPECT_TRUE(
+      std::regex_search(limits, std::regex("Max file size +12345 +12345 ")))
+      << limits;
+  EXPECT_TRUE(std::regex_search(
+      limits, std::regex("Max cpu time +[0-9]+ +[0-9]+ +seconds")))
+      << limits;
+}
+
+TEST_F(Prestart, UsageLeavesOutWhatCameBeforeTheProgram) {
+  // A node that starts takes more.
+  const v1::Usage fresh = Run(Fresh(Node("1"))).response.usage();
+  const v1::Usage usage = RunPrestarted(client(), Node("1")).response.usage();
+  EXPECT_LT(
+      ToAbsl(usage.cpu_user_time()) + ToAbsl(usage.cpu_system_time()),
+      (ToAbsl(fresh.cpu_user_time()) + ToAbsl(fresh.cpu_system_time())) * 0.7);
+}
+
+// ---- nothing is shared, nothing is ours ----
+
+TEST_F(Prestart, NothingOfARunIsInAnother) {
+  const std::string code =
+      "const fs = require('fs');\n"
+      "const places = ['/workspace', '/tmp', '/dev/shm', process.env.HOME];\n"
+      "console.log(places.flatMap((place) => fs.readdirSync(place)),\n"
+      "  fs.readdirSync('/proc').filter((name) => name > 0).length,\n"
+      "  globalThis.mark, process.env.MARK, Array.prototype.mark);\n"
+      "console.error(Math.random(), require('crypto').randomUUID());\n"
+      "globalThis.mark = process.env.MARK = Array.prototype.mark = 1;\n"
+      "for (const place of places) fs.writeFileSync(place + '/mark', '1');\n"
+      "require('child_process').spawn('/bin/sleep', ['99'],\n"
+      "  { detached: true, stdio: 'ignore' }).unref();\n";
+  std::set<std::string> outputs;
+  std::set<std::string> numbers;
+  constexpr size_t kRuns = 20;
+  for (size_t i = 0; i < kRuns; ++i) {
+    const RunResult result = RunPrestarted(client(), Node(code));
+    ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    outputs.insert(result.response.stdout().data());
+    for (const absl::string_view word :
+         absl::StrSplit(result.response.stderr().data(), ' ')) {
+      numbers.insert(std::string(word));
+    }
+  }
+  EXPECT_EQ(outputs, std::set<std::string>(
+                         {"[ 'main.js' ] 1 undefined undefined undefined\n"}));
+  EXPECT_EQ(numbers.size(), 2 * kRuns);
+}
+
+TEST_F(Prestart, AProgramThatSaysTheWordGainsNothing) {
+  const RunResult result = RunPrestarted(
+      client(), Node("require('fs').writeSync(1, 'sandglass: waiting\\n');\n"
+                     "console.log(require('fs').readFileSync(0).length);"));
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(result.response.stdout().data(), "sandglass: waiting\n0\n");
+}
+
+// ---- faults ----
+
+class PrestartFaults : public OwnDaemonTest {
+ protected:
+  std::vector<Process> Waiting() {
+    std::vector<Process> found;
+    for (const Process& process : daemon().Processes()) {
+      const std::string command = CommandOf(process.pid);
+      if (absl::StrContains(command, "--wait") ||
+          absl::StrContains(command, "sandglass.Launch")) {
+        found.push_back(process);
+      }
+    }
+    return found;
+  }
+};
+
+TEST_F(PrestartFaults, AnInterpreterThatDiedWaitingIsReplacedAndNoRunFails) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({}));
+  ASSERT_NO_FATAL_FAILURE(WarmUp(client()));
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    const std::vector<Process> waiting = Waiting();
+    EXPECT_GE(waiting.size(), 3U) << Describe(waiting);
+    for (const Process& process : waiting) (void)Kill(process, signal);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THAT(client().Run(Node("console.log(1)")),
+                  OutcomeIs(v1::OUTCOME_OK));
+    }
+    EXPECT_THAT(client().Run(Java("class A { public static void "
+                                  "main(String[] a) { } }")),
+                OutcomeIs(v1::OUTCOME_OK));
+    for (const char* kind : {kNode, kJava, kJavac}) {
+      EXPECT_TRUE(AwaitIdle(client(), kind)) << kind;
+    }
+    EXPECT_EQ(KindOf(RunPrestarted(client(), Node("1"))), kNode);
+  }
+  StopDaemon();
+}
+
+TEST_F(PrestartFaults, ABurstIsServedByFreshInterpreters) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({}));
+  ASSERT_TRUE(AwaitIdle(client(), kNode));
+  const std::vector<v1::RunCodeRequest> requests(30, Node("console.log('ok')"));
+  std::set<std::string> kinds;
+  for (const RunResult& result : client().RunAll(requests, 8)) {
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    EXPECT_EQ(result.response.stdout().data(), "ok\n");
+    kinds.insert(KindOf(result));
+  }
+  EXPECT_EQ(kinds, (std::set<std::string>{"exec", kNode}));
+  StopDaemon();
+}
+
+TEST_F(PrestartFaults, APoolFloorOfZeroStartsNothingAhead) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = R"({"pool": {"floor": 0}})"}));
+  const RunResult result = client().Run(Node("console.log('ok')"));
+  EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(KindOf(result), "exec");
+  EXPECT_TRUE(Waiting().empty());
+  StopDaemon();
+}
+
+TEST_F(PrestartFaults, ADaemonThatStopsWhileOneStartsLeavesNothing) {
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_NO_FATAL_FAILURE(StartDaemon({}));
+    (void)client().Run(
+        Java("class A { public static void main(String[] a) "
+             "{ } }"));
+    StopDaemon();
+  }
+}
+
+}  // namespace
+}  // namespace sandglass::testing
