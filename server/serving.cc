@@ -42,7 +42,7 @@ constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostConnections = 1024;
 // What a jail that waits holds; docs/performance.md has the figures.
 constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
-constexpr uint64_t kRunnerJailBytes = uint64_t{3} << 20;
+constexpr uint64_t kRunnerJailBytes = uint64_t{4} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
