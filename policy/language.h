@@ -92,7 +92,7 @@ struct ZygoteKind {
   // Absolute paths; where the image lacks one there is no such kind.
   std::vector<std::string> needs;
   // What an idle jail of this kind holds, of the pool's budget.
-  uint64_t idle_memory_bytes = uint64_t{3} << 20;
+  uint64_t idle_memory_bytes = uint64_t{4} << 20;
 };
 struct ZygoteRecipe {
   Command command;  // the interpreter; script and modules follow

@@ -338,7 +338,7 @@ TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
   ASSERT_TRUE(table.ok()) << table.status();
   const std::vector<ZygoteKind>& kinds = table->Find("toy")->zygote->kinds;
   ASSERT_EQ(kinds.size(), 2u);
-  EXPECT_EQ(kinds[0].idle_memory_bytes, uint64_t{3} << 20);
+  EXPECT_EQ(kinds[0].idle_memory_bytes, uint64_t{4} << 20);
   EXPECT_THAT(kinds[0].needs, ElementsAre());
   EXPECT_THAT(kinds[1].preload, ElementsAre("a", "b.c"));
   EXPECT_THAT(kinds[1].serves, ElementsAre("a"));
@@ -528,8 +528,8 @@ TEST(Prestart, WhatCantBeIsRefused) {
 TEST(Prestart, AFileWithMistakesIsRefused) {
   const sandglass::testing::TempDir directory;
   const auto error = [&](const std::string& prestart) {
-    directory.Write(
-        "toy.json",
+    sandglass::testing::WriteFile(
+        directory.Path("toy.json"),
         R"({"name": "Toy", "source_file": "m", "run": ["/t", "${source}"],
                         "version": ["/t"], "prestart": )" +
             prestart + "}");

@@ -1,5 +1,5 @@
 t = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-p sleep(0.05), Fiber.scheduler, IO.select(nil, nil, nil, 0.02)
+p sleep(0.05).class, Fiber.scheduler, IO.select(nil, nil, nil, 0.02)
 p Process.clock_gettime(Process::CLOCK_MONOTONIC) - t > 0.06
 r, w = IO.pipe
 Thread.new { sleep 0.02; w.puts "late"; w.close }
