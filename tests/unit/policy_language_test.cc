@@ -467,8 +467,8 @@ TEST(Prestart, WhatCantBeIsRefused) {
 TEST(Prestart, AFileWithMistakesIsRefused) {
   const sandglass::testing::TempDir directory;
   const auto error = [&](const std::string& prestart) {
-    directory.Write(
-        "toy.json",
+    sandglass::testing::WriteFile(
+        directory.Path("toy.json"),
         R"({"name": "Toy", "source_file": "m", "run": ["/t", "${source}"],
                         "version": ["/t"], "prestart": )" +
             prestart + "}");
