@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 #include <string>
@@ -340,6 +341,14 @@ TEST_F(PrestartFaults, AnInterpreterThatDiedWaitingIsReplacedAndNoRunFails) {
     const std::vector<Process> waiting = Waiting();
     EXPECT_GE(waiting.size(), 3U) << Describe(waiting);
     for (const Process& process : waiting) (void)Kill(process, signal);
+    // One that is still ending can't be told from one that waits.
+    EXPECT_TRUE(WaitUntil(
+        [&] {
+          const std::vector<Process> now = Waiting();
+          return std::find_first_of(now.begin(), now.end(), waiting.begin(),
+                                    waiting.end()) == now.end();
+        },
+        kSettle));
     for (int i = 0; i < 3; ++i) {
       EXPECT_THAT(client().Run(Node("console.log(1)")),
                   OutcomeIs(v1::OUTCOME_OK));

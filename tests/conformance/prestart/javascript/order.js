@@ -1,5 +1,7 @@
-setTimeout(() => console.log('timeout'), 0);
-setImmediate(() => setImmediate(() => console.log('immediate')));
+setTimeout(() => {
+  console.log('timeout');
+  setImmediate(() => console.log('immediate'));
+}, 0);
 process.nextTick(() => console.log('tick'));
 Promise.resolve().then(() => console.log('promise'));
 queueMicrotask(() => console.log('microtask'));

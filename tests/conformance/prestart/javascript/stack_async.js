@@ -8,5 +8,5 @@ async function middle() {
 middle().catch((error) => {
   console.log(error.stack);
   console.trace('trace');
+  setImmediate(() => console.log(new Error('immediate').stack));
 });
-setImmediate(() => console.log(new Error('immediate').stack));

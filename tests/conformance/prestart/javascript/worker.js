@@ -4,6 +4,5 @@ if (isMainThread) {
   worker.on('message', (message) => console.log(message));
   worker.on('exit', (code) => console.log('worker ended', code, threadId));
 } else {
-  console.log('from the worker', process.argv);
-  parentPort.postMessage(workerData + 1);
+  parentPort.postMessage([workerData + 1, process.argv]);
 }
