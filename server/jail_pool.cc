@@ -129,6 +129,9 @@ std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
   Entry& entry = Learn(key);
   const uint32_t target = entry.target;
   if (first) {
+    if (!last_take_ || now >= After(*last_take_, options_.slow_calm)) {
+      busy_since_ = now;
+    }
     last_take_ = now;
     entry.last_use = now;
     entry.meter.Note(now, BurstWindow(entry.counts.mean_fill));
@@ -324,7 +327,7 @@ MonotonicTime JailPool::FillableAt(const Entry& entry) const {
   if (entry.kind.slow) {
     if (last_take_) {
       at = std::max(at, std::min(After(*last_take_, options_.slow_calm),
-                                 After(last_slow_, options_.longest_hold)));
+                                 After(busy_since_, options_.longest_hold)));
     }
   } else if (2 * entry.idle.size() >= entry.target) {
     at = std::max(at, CalmUntil());
@@ -471,7 +474,7 @@ void JailPool::FillOne(const Work& work) {
     const MonotonicTime now = Monotonic::now();
     if (work.slow) {
       filling_slow_ = false;
-      last_slow_ = now;
+      busy_since_ = now;
     }
     const auto it = entries_.find(work.key);
     // The key may have been forgotten, and even learnt anew, meanwhile.

@@ -188,9 +188,10 @@ class JailPool {
   std::optional<MonotonicTime> last_take_ ABSL_GUARDED_BY(mutex_);
   // Fillers that sleep only until it is calm: Take need not wake another.
   uint32_t watching_ ABSL_GUARDED_BY(mutex_) = 0;
-  // A filler makes a jail of a slow kind, or did so last.
+  // A filler makes a jail of a slow kind. Since when none was made and runs
+  // came without a calm moment.
   bool filling_slow_ ABSL_GUARDED_BY(mutex_) = false;
-  MonotonicTime last_slow_ ABSL_GUARDED_BY(mutex_);
+  MonotonicTime busy_since_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -30,8 +30,8 @@ TEST(JobFrame, IsALengthAndStrings) {
   sandbox::ProgramSpec program;
   program.argv = {"main.js", "", "a b"};
   program.env = {"A=1", "B="};
-  const std::string words("3\0main.js\0\0a b\0A=1\0B=\0", 23);
-  EXPECT_EQ(sandbox::JobFrame(program), std::string("\0\0\0\x17", 4) + words);
+  const std::string words("3\0main.js\0\0a b\0A=1\0B=\0", 22);
+  EXPECT_EQ(sandbox::JobFrame(program), std::string("\0\0\0\x16", 4) + words);
   EXPECT_EQ(sandbox::JobFrame({}), std::string("\0\0\0\x02\x30\0", 6));
   program.argv = {std::string(70'000, 'x')};
   program.env.clear();
