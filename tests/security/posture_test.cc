@@ -374,7 +374,9 @@ TEST_P(Posture, TheProgramHoldsNoDescriptorOfOurs) {
       if (!expected.contains(fd)) ++ends[target.string()];
     }
     for (const auto& [pipe, count] : ends) {
-      if (pipe.starts_with("pipe:")) EXPECT_EQ(count, 2) << pipe;
+      if (pipe.starts_with("pipe:")) {
+        EXPECT_EQ(count, 2) << pipe;
+      }
     }
     return;
   }
