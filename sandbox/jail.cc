@@ -236,12 +236,13 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
       tmp_fs_ = std::move(fds[3]);
       workspace_fs_ = std::move(fds[4]);
       if (!AddSteps(event.ready().steps(), parts_.steps)) return Broken();
-      // A runner brings streams of its own and is ready last.
-      if (has_runner() || stdout_.valid()) return RaisedEvent{};
-      stdin_ = std::move(fds[0]);
-      stdout_ = std::move(fds[1]);
-      stderr_ = std::move(fds[2]);
-      return ReadyEvent{};
+      // A runner brings streams of its own.
+      if (!has_runner()) {
+        stdin_ = std::move(fds[0]);
+        stdout_ = std::move(fds[1]);
+        stderr_ = std::move(fds[2]);
+      }
+      return MaybeReady();
     case internal::InitEvent::kRaised:
       if (!AddSteps(event.raised().steps(), parts_.steps)) return Broken();
       return RaisedEvent{};
@@ -295,7 +296,12 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
   stderr_ = std::move(packet->fds[2]);
   report_ = std::move(packet->fds[3]);
   ReadCpuTime(spent_user_, spent_system_);
-  return ReadyEvent{};
+  return MaybeReady();
+}
+
+JailEvent Jail::MaybeReady() const {
+  if (is_ready()) return ReadyEvent{};
+  return RaisedEvent{};
 }
 
 // Once a user's code runs, what comes here may be its own: all it can say is

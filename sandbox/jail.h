@@ -206,6 +206,8 @@ class Jail {
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
   absl::StatusOr<std::optional<JailEvent>> NextReport();
+  // Of a jail with a runner, init and the runner are ready in any order.
+  JailEvent MaybeReady() const;
   absl::StatusOr<std::optional<JailEvent>> NextWord();
   void ReadCpuTime(absl::Duration& user, absl::Duration& system) const;
   int MemoryDir() const;
