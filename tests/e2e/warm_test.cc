@@ -56,8 +56,8 @@ class Warm : public DaemonTest,
 // ---- the program can't tell ----
 
 TEST_P(Warm, ProgramsDoAsInAFreshInterpreter) {
-  const std::vector<ConformanceProgram> cases = ConformancePrograms(
-      GetParam().id, GetParam().id, GetParam().extension);
+  const std::vector<ConformanceProgram> cases =
+      ConformancePrograms(GetParam().id, GetParam().id, GetParam().extension);
   ASSERT_GT(cases.size(), 100U);
   std::vector<v1::RunCodeRequest> requests;
   for (const ConformanceProgram& each : cases) {

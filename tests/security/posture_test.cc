@@ -20,6 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tests/security/posture_tables.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/idle_jails.h"
 #include "tests/support/text.h"
@@ -32,67 +33,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Not;
-
-constexpr const char* kNamespaces[] = {"user", "pid", "mnt",   "net",
-                                       "ipc",  "uts", "cgroup"};
-constexpr char kNoCapability[] = "0000000000000000";
-// CAP_KILL (5), CAP_SETGID (6), CAP_SETUID (7).
-constexpr char kInitCapabilities[] = "00000000000000e0";
-
-// Exact values of /proc/<pid>/status.
-using Table = std::map<std::string, std::string>;
-
-const Table kProgramStatus = {
-    {"CapInh", kNoCapability}, {"CapPrm", kNoCapability},
-    {"CapEff", kNoCapability}, {"CapBnd", kNoCapability},
-    {"CapAmb", kNoCapability}, {"NoNewPrivs", "1"},
-    {"Seccomp", "2"},          {"Groups", ""},
-    {"TracerPid", "0"},
-};
-// Of one of ours that holds these capabilities and no way to others.
-Table StatusWith(const std::string& capabilities) {
-  return {{"CapInh", kNoCapability},
-          {"CapPrm", capabilities},
-          {"CapEff", capabilities},
-          {"CapAmb", kNoCapability},
-          {"CapBnd", kNoCapability},
-          {"NoNewPrivs", "1"},
-          {"Groups", ""},
-          {"TracerPid", "0"}};
-}
-const Table kInitStatus = StatusWith(kInitCapabilities);
-const Table kServerStatus = StatusWith(kNoCapability);
-// CAP_SYS_ADMIN (21) too, of its own user namespace.
-constexpr char kWaitingInitCapabilities[] = "00000000002000e0";
-const Table kWaitingInitStatus = StatusWith(kWaitingInitCapabilities);
-// Two for programs that start their interpreter, one per zygote.
-constexpr size_t kWaitingJails = 2 + 3;
-
-// Soft and hard rlimits of a program under default limits.
-const std::map<std::string, std::string> kProgramRlimits = {
-    {"Max core file size", "0 0"},
-    {"Max open files", "1024 1024"},
-    {"Max file size", "67108864 67108864"},
-    {"Max locked memory", "65536 65536"},
-    {"Max realtime priority", "0 0"},
-    {"Max nice priority", "0 0"},
-    {"Max msgqueue size", "819200 819200"},
-};
-
-// Options that each mount of a jail must have, by mount point; "" stands for
-// every other mount (read-only parts of the image).
-const std::map<std::string, std::vector<std::string>> kMountOptions = {
-    {"/tmp", {"rw", "nosuid", "nodev"}},
-    {"/workspace", {"rw", "nosuid", "nodev"}},
-    {"/dev/shm", {"rw", "nosuid", "nodev"}},
-    {"/home/sandbox", {"rw", "nosuid", "nodev"}},
-    {"/proc", {"ro", "nosuid", "nodev", "noexec"}},
-    // What was prepared for languages.
-    {"/var/cache/sandglass", {"ro", "nosuid", "noexec"}},
-    // The one place with device nodes: null, zero, full, random, urandom.
-    {"/dev", {"ro", "nosuid", "noexec"}},
-    {"", {"ro", "nosuid"}},
-};
 
 std::string NamespaceOf(pid_t pid, const std::string& name) {
   std::error_code error;

@@ -2,6 +2,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hints_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_prestart_recipe_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
