@@ -40,6 +40,7 @@ namespace {
 constexpr absl::Duration kVersionsWait = absl::Seconds(2);
 constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
+constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
 constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
@@ -342,6 +343,9 @@ int Serving::Drain() {
     dispatcher_->CancelAll();
     WaitUntilIdle(kKillWait);
   }
+  // A client whose own last words meet a closed socket throws away what it has
+  // not read yet.
+  absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(kLastAnswersWait);
   dispatcher_->Shutdown();
   pool_->Stop();
