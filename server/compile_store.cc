@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -60,29 +59,9 @@ std::string Objection(const struct stat& info, uint64_t max_bytes) {
 
 absl::StatusOr<CompileStore> CompileStore::Open(const std::string& directory,
                                                 uid_t owner, gid_t group) {
-  if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
-  os::Fd fd(::open(directory.c_str(),
-                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info = {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return Failure("open", directory);
-  }
-  // Whoever owns the directory above could put another in its place.
-  const std::string parent =
-      std::filesystem::path(directory).parent_path().string();
-  struct stat above = {};
-  if (::stat(parent.c_str(), &above) != 0) return Failure("look at", parent);
-  for (const auto& [path, uid] :
-       {std::pair(directory, info.st_uid), std::pair(parent, above.st_uid)}) {
-    if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " belongs to uid ", uid,
-        ", not to this server; remove it, or set another \"cache_dir\""));
-  }
-  if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), 0700) != 0) {
-    return Failure("take over", directory);
-  }
-  return CompileStore(directory, std::move(fd));
+  absl::StatusOr<os::Fd> fd = TakeOverDirectory(directory, owner, group, 0700);
+  if (!fd.ok()) return fd.status();
+  return CompileStore(directory, *std::move(fd));
 }
 
 absl::StatusOr<std::string> CompileStore::Read(const std::string& key,

@@ -73,28 +73,10 @@ absl::Status MakeParents(const os::Fd& directory, const std::string& path) {
 
 absl::StatusOr<PreparedStore> PreparedStore::Open(const std::string& directory,
                                                   uid_t owner, gid_t group) {
-  if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
-  const os::Fd fd(::open(directory.c_str(),
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info = {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return Failure("open", directory);
-  }
-  // Its content runs in every jail. Whoever owns the directory above could put
-  // another in its place.
-  const std::string parent = fs::path(directory).parent_path().string();
-  struct stat above = {};
-  if (::stat(parent.c_str(), &above) != 0) return Failure("look at", parent);
-  for (const auto& [path, uid] :
-       {std::pair(directory, info.st_uid), std::pair(parent, above.st_uid)}) {
-    if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " belongs to uid ", uid,
-        ", not to this server; remove it, or set another \"cache_dir\""));
-  }
-  if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), 0755) != 0) {
-    return Failure("take over", directory);
-  }
+  // Its content runs in every jail.
+  const absl::StatusOr<os::Fd> fd =
+      TakeOverDirectory(directory, owner, group, 0755);
+  if (!fd.ok()) return fd.status();
   return PreparedStore(directory);
 }
 

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/text.h"
@@ -42,6 +44,38 @@ absl::Status MakeDirectories(const std::string& path) {
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
+}
+
+absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
+                                         uid_t owner, gid_t group,
+                                         mode_t mode) {
+  if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
+  const auto failure = [](absl::string_view what, const std::string& path) {
+    return absl::InternalError(
+        absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
+  };
+  os::Fd fd(::open(directory.c_str(),
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info = {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
+    return failure("open", directory);
+  }
+  // Whoever owns the directory above could put another in its place.
+  const std::string parent =
+      std::filesystem::path(directory).parent_path().string();
+  struct stat above = {};
+  if (::stat(parent.c_str(), &above) != 0) return failure("look at", parent);
+  for (const auto& [path, uid] :
+       {std::pair(directory, info.st_uid), std::pair(parent, above.st_uid)}) {
+    if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " belongs to uid ", uid,
+        ", not to this server; remove it, or set another \"cache_dir\""));
+  }
+  if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), mode) != 0) {
+    return failure("take over", directory);
+  }
+  return fd;
 }
 
 absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {

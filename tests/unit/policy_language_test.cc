@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "policy/language.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/toy_language.h"
 
 namespace sandglass::policy {
 namespace {
@@ -16,23 +17,6 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 constexpr char kShipped[] = SANDGLASS_SOURCE_DIR "/policy/data/languages";
-
-// A language with nothing wrong.
-Language Good() {
-  return {.id = "toy",
-          .name = "Toy",
-          .aliases = {"t", "toy++"},
-          .extensions = {".toy"},
-          .interpreters = {"toyc"},
-          .source_file = "main.toy",
-          .run = {"/usr/bin/toy", "${source}"},
-          .version = {"/usr/bin/toy", "-V"}};
-}
-
-std::string CreateError(std::vector<Language> languages) {
-  return std::string(
-      LanguageTable::Create(std::move(languages)).status().message());
-}
 
 TEST(ShippedLanguages, PythonAndBashAreFoundByTheirNames) {
   const auto table = LanguageTable::Load(kShipped);
