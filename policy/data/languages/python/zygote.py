@@ -86,7 +86,8 @@ def get_ready(names):
     # copy their pages. Frozen objects are not visited.
     gc.collect()
     ctypes.pythonapi.malloc_trim(0)
-    gc.freeze()
+    _remember_preloaded()
+    _make_mark()
 
 
 def _tell_open_files():
@@ -112,7 +113,7 @@ def _compile_pieces(pieces):
     return [
         compile(text, "<rehearsal>", "exec", dont_inherit=True)
         for name, text in pieces
-        if name is None or name in _modules
+        if name in _modules
     ]
 
 
@@ -159,19 +160,18 @@ def rehearse(fully=True):
     if "linecache" in _modules:
         _modules["linecache"].clearcache()
     # The steps of `prepare` that can be taken without a program.
-    known = os.environb.items()
+    known = os.environ._data.items()
     _set_environment([name + b"=" + value for name, value in known])
     _set_path_and_names([b"main.py"])
     sys.argv = [""]
     _modules["__main__"] = _new_main("")
     _forget_history()
-    _remember_preloaded()
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
         _rehearse_end()
         gc.collect()
-        gc.freeze()
+        _make_mark()
 
 
 def _rehearse_programs():
@@ -183,11 +183,7 @@ def _rehearse_programs():
         os.write(fd, _FIRST_PROGRAM.encode())
         path = f"/proc/self/fd/{fd}"
         module = _modules["__main__"] = _new_main(path)
-        try:
-            exec(_compile(path, vars(module)), vars(module))
-        except ValueError as error:
-            error.__traceback__ = error.__traceback__.tb_next
-            _leave_or_print(error)
+        exec(_compile(path, vars(module)), vars(module))
     finally:
         os.close(fd)
     for code in _rehearsal:
@@ -200,12 +196,7 @@ def _rehearse_programs():
 def _rehearse_end():
     _flush_standard_files()
     _dismiss_signal_handlers(dry=True)
-    spaces = _modules, vars(sys), vars(builtins)
-    copies = [dict(space) for space in spaces]
-    _forget_modules()
-    for space, copy in zip(spaces, copies):
-        space.clear()
-        space.update(copy)
+    _goes_unseen()
     _flush_open_files()
 
 
@@ -258,7 +249,7 @@ def _set_environment(env):
     site = _modules.get("site")
     if site and site.ENABLE_USER_SITE:
         # As site.getusersitepackages() has it.
-        home = os.environ.get("HOME") or os.path.expanduser("~")
+        home = os.fsdecode(known.get(b"HOME", b"")) or os.path.expanduser("~")
         base = site.USER_BASE = home.rstrip("/") + "/.local"
         version = f"python3.{sys.version_info[1]}"
         site.USER_SITE = f"{base}/lib/{version}/site-packages"

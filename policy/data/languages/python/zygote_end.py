@@ -8,6 +8,7 @@ programs run.
 """
 
 import _signal
+import _warnings
 import _weakref
 import atexit
 import builtins
@@ -281,19 +282,91 @@ def _finalize():
     _c_stack.call(atexit._run_exitfuncs)
     _c_stack.stop_other_threads()
     flushed = _flush_standard_files()
+    unseen = False
     try:
         _dismiss_signal_handlers()
-        if gc.isenabled():
-            _c_stack.call(gc.collect)
-        _forget_modules()
+        unseen = _goes_unseen()
+        if unseen:
+            sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        else:
+            if gc.isenabled():
+                _c_stack.call(gc.collect)
+            _forget_modules()
     except BaseException:
         # A program's object that fails where CPython ignores it.
         pass
     _flush_ignoring_errors()
-    _flush_open_files()
+    if not unseen:
+        _flush_open_files()
     # The C library's own buffers: the process ends by _exit().
     _flush_c_files(None)
     return flushed
+
+
+# One of them that isn't listed has been frozen by the program, and so may
+# others.
+_mark = None
+_warning_filters = ()
+
+_CALLING = (
+    _weakref.ReferenceType,
+    _weakref.ProxyType,
+    _weakref.CallableProxyType,
+)
+# Py_TPFLAGS_HAVE_GC in Include/object.h.
+_HAS_GC = 1 << 14
+_flags_of = type.__dict__["__flags__"].__get__
+_mro_of = type.__dict__["__mro__"].__get__
+_names_of = type.__dict__["__dict__"].__get__
+
+
+def _make_mark():
+    """What comes before this is none of the program's."""
+    global _mark, _warning_filters
+    gc.freeze()
+    _mark = [None]
+    filters = _current_filters()
+    _warning_filters = filters, tuple(filters)
+
+
+def _current_filters():
+    warnings = _modules.get("warnings")
+    return (warnings or _warnings).filters
+
+
+def _goes_unseen():
+    """Whether nothing that the program leaves could act or say something as it
+    goes, so that all of it can be left where it is."""
+    if gc.callbacks or gc.get_debug():
+        return False
+    filters, known = _warning_filters
+    now = _current_filters()
+    if now is not filters or len(now) != len(known):
+        return False
+    for one, other in zip(now, known):
+        if one is not other:
+            return False
+    marked = False
+    kinds = {}
+    for thing in gc.get_objects():
+        kind = type(thing)
+        kinds[id(kind)] = kind
+        if thing is _mark:
+            marked = True
+        elif kind is _weakref.ReferenceType:
+            if thing.__callback__ is not None:
+                return False
+        elif issubclass(kind, type) and not _flags_of(thing) & _HAS_GC:
+            # Its objects aren't in the list.
+            kinds[id(thing)] = thing
+    for kind in kinds.values():
+        if kind is not _weakref.ReferenceType and issubclass(kind, _CALLING):
+            return False
+        # Files, sockets, generators and coroutines have one too.
+        for base in _mro_of(kind):
+            if "__del__" in _names_of(base):
+                return False
+    return marked
 
 
 def _flush_standard_files():

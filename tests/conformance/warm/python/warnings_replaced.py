@@ -1,0 +1,4 @@
+import warnings
+
+warnings.filters[:] = [("always", None, ResourceWarning, None, 0)] * len(warnings.filters)
+file = open("/dev/null")
