@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -28,11 +29,22 @@ struct Entry {
   Contender* contender;
   RowTally tally;
   std::optional<absl::Duration> cpu_before;
+  std::optional<uint64_t> misses;  // of the daemon, so far
   bool rare = false;
 
   bool Usable() const { return tally.problem().empty(); }
   void StartCpu() {
     if (contender->cpu_so_far) cpu_before = contender->cpu_so_far();
+  }
+  void StartMisses() {
+    if (contender->misses_so_far) misses = contender->misses_so_far();
+  }
+  // A run's own answer speaks of the jail of its program alone. The daemon is
+  // asked after it, not before: it would be awake.
+  void NoteMisses(absl::StatusOr<Sample>& sample) {
+    if (!contender->misses_so_far) return;
+    const auto before = std::exchange(misses, contender->misses_so_far());
+    if (sample.ok()) sample->warm = WasWarm(sample->warm, before, misses);
   }
   void EndCpu() {
     if (!cpu_before.has_value()) return;
@@ -50,8 +62,8 @@ std::vector<Entry> MakeEntries(std::vector<Contender>& contenders,
                                const std::string& program, int in_flight) {
   std::vector<Entry> entries;
   for (Contender& contender : contenders) {
-    entries.push_back(
-        {&contender, RowTally(contender, program, in_flight), std::nullopt});
+    entries.push_back({.contender = &contender,
+                       .tally = RowTally(contender, program, in_flight)});
   }
   return entries;
 }
@@ -103,6 +115,7 @@ void CompareRested(const Program& program, const std::string& programs,
   for (Entry& entry : entries) {
     entry.rare = !trivial && !IsOneOfABar(*entry.contender);
     entry.StartCpu();
+    entry.StartMisses();
   }
   Texts texts(programs, program);
   std::mt19937 random(1);
@@ -115,7 +128,10 @@ void CompareRested(const Program& program, const std::string& programs,
         continue;
       }
       absl::SleepFor(options.gap);
-      entry->tally.Add(RunOne(*entry->contender, program, texts, 0), round > 0);
+      absl::StatusOr<Sample> sample =
+          RunOne(*entry->contender, program, texts, 0);
+      entry->NoteMisses(sample);
+      entry->tally.Add(sample, round > 0);
     }
     if (round > 0) Progress(program.name, round, options.rounds);
   }
@@ -196,8 +212,10 @@ void CompareSet(const std::string& name, const std::vector<Workload>& set,
                 Report& report) {
   std::vector<Entry> entries;
   for (Contender* contender : pair) {
-    entries.push_back({contender, RowTally(*contender, name, 0), std::nullopt});
+    entries.push_back(
+        {.contender = contender, .tally = RowTally(*contender, name, 0)});
     entries.back().StartCpu();
+    entries.back().StartMisses();
   }
   std::mt19937 random(1);
   int done = 0;
@@ -212,6 +230,7 @@ void CompareSet(const std::string& name, const std::vector<Workload>& set,
       results.emplace_back(
           entry,
           entry->contender->run(plain, {.code = workload.request.code()}, 0));
+      entry->NoteMisses(results.back().second);
     }
     const bool both =
         std::all_of(results.begin(), results.end(),

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_BENCH_CONTENDERS_H_
 #define SANDGLASS_BENCH_CONTENDERS_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct Sample {
   std::optional<absl::Duration> cpu;  // where a run's own can be told
   // What Sandglass tells besides.
   std::string served;
+  // Whether all that its jails need had been made ahead.
+  std::optional<bool> warm;
   NamedTimes phases;
   NamedTimes steps;
 };
@@ -35,6 +38,9 @@ struct Contender {
   // Of a daemon that serves all runs: its processor time since its start, or
   // nullopt when the host can't tell. Empty where a sample has its own.
   std::function<std::optional<absl::Duration>()> cpu_so_far;
+  // Of such a daemon: how often a run found no jail that waited for it, since
+  // its start, or nullopt when it doesn't answer.
+  std::function<std::optional<uint64_t>()> misses_so_far;
   // Why it can't run anything; empty when it can.
   std::string missing;
 };

@@ -116,6 +116,14 @@ absl::StatusOr<std::vector<PoolStock>> DaemonClient::Pool() {
   return stocks;
 }
 
+absl::StatusOr<uint64_t> DaemonClient::Misses() {
+  v1::GetServerInfoResponse info;
+  if (absl::Status status = GetInfo(info); !status.ok()) return status;
+  uint64_t misses = 0;
+  for (const v1::PoolKind& kind : info.pool()) misses += kind.misses();
+  return misses;
+}
+
 std::string DaemonClient::WhyUnavailable(const std::string& language) const {
   for (const v1::LanguageInfo& info : info_.languages()) {
     if (info.id() != language) continue;
@@ -174,6 +182,7 @@ absl::StatusOr<Sample> DaemonClient::TimeRun(const Program& program,
   const v1::PhaseTimings& timings = response->timings();
   sample.served =
       absl::StrCat(timings.kind(), timings.warm() ? ", warm" : ", cold");
+  sample.warm = timings.warm();
   sample.phases = Phases(*response, sample.time);
   for (const v1::StepTiming& step : timings.setup_steps()) {
     sample.steps.emplace_back(step.step(), FromProto(step.duration()));

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_BENCH_DAEMON_CLIENT_H_
 #define SANDGLASS_BENCH_DAEMON_CLIENT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ class DaemonClient {
   absl::StatusOr<Sample> TimeRun(const Program& program,
                                  const ProgramText& text);
   absl::StatusOr<std::vector<PoolStock>> Pool();
+  // How often a run found no idle jail, of all kinds, since the daemon's start.
+  absl::StatusOr<uint64_t> Misses();
   // Any outcome but TIMEOUT is an error.
   absl::StatusOr<WallSample> TimeWallLimit(absl::Duration limit);
 

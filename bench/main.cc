@@ -1,9 +1,11 @@
 // What bench/run.sh starts when its daemons are there.
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,7 +99,13 @@ Contender AsContender(const char* name, const Ours& ours) {
           .run = [client = ours.client.get()](
                      const Program& program, const ProgramText& text,
                      int) { return client->TimeRun(program, text); },
-          .cpu_so_far = [groups = ours.groups.get()] { return groups->Cpu(); }};
+          .cpu_so_far = [groups = ours.groups.get()] { return groups->Cpu(); },
+          .misses_so_far =
+              [client = ours.client.get()]() -> std::optional<uint64_t> {
+            const absl::StatusOr<uint64_t> misses = client->Misses();
+            if (!misses.ok()) return std::nullopt;
+            return *misses;
+          }};
 }
 
 WallReport MeasureWallLimit(int runs, DaemonClient& client) {

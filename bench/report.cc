@@ -47,6 +47,10 @@ std::string ServedText(const Row& row) {
                        });
 }
 
+std::string WarmText(const Row& row) {
+  return row.warm.has_value() ? absl::StrCat(*row.warm, "/", row.time.n) : "-";
+}
+
 std::string InFlightText(const Row& row) {
   return row.in_flight == 0 ? "1, rested" : absl::StrCat(row.in_flight);
 }
@@ -54,7 +58,7 @@ std::string InFlightText(const Row& row) {
 std::string RowsText(const Report& report) {
   std::vector<Cells> lines = {{"program", "contender", "in flight", "n",
                                "p50 ms", "p99 ms", "x bare", "runs/s", "CPU ms",
-                               "client CPU", "failed", "served by"}};
+                               "client CPU", "failed", "warm", "served by"}};
   std::string problems;
   for (const Row& row : report.rows) {
     if (!row.problem.empty()) {
@@ -69,7 +73,7 @@ std::string RowsText(const Report& report) {
                          ? absl::StrFormat("%.1f", *row.runs_per_second)
                          : "-",
                      CpuText(row.cpu), CpuText(row.client_cpu),
-                     absl::StrCat(row.failed), ServedText(row)});
+                     absl::StrCat(row.failed), WarmText(row), ServedText(row)});
   }
   if (lines.size() == 1) return problems;
   return absl::StrCat(Table(lines), problems);
@@ -172,6 +176,8 @@ nlohmann::ordered_json RowJson(const Report& report, const Row& row) {
   json["cpu_ms"] = DurationOrNull(row.cpu);
   json["client_cpu_ms"] = DurationOrNull(row.client_cpu);
   json["failed"] = row.failed;
+  json["warm"] = row.warm.has_value() ? nlohmann::ordered_json(*row.warm)
+                                      : nlohmann::ordered_json(nullptr);
   json["served"] = row.served;
   json["phases"] = StepsJson(row.phases);
   json["setup_steps"] = StepsJson(row.steps);

@@ -49,6 +49,9 @@ struct Row {
   size_t failed = 0;
   // What served the runs, for example "python-lean, warm"; Sandglass only.
   std::map<std::string, size_t> served;
+  // Runs for which all had been made ahead, a compiler's jail included; rested
+  // rows of Sandglass only.
+  std::optional<size_t> warm;
   NamedSummaries phases;
   NamedSummaries steps;
   // Why there are no figures, or the first failure.

@@ -27,6 +27,7 @@ Report MakeReport() {
   report.rows[1].in_flight = 0;
   report.rows[1].cpu = absl::Milliseconds(3);
   report.rows[1].served = {{"python-lean, warm", 99}, {"exec, cold", 1}};
+  report.rows[1].warm = 98;
   report.bars = {{"python", {.median = 0.1}}};
   return report;
 }
@@ -36,7 +37,8 @@ TEST(BenchReport, RowsHaveRatioCpuAndWhatServed) {
   EXPECT_THAT(text, HasSubstr("- kernel: 6.1"));
   EXPECT_THAT(text, HasSubstr("| 1, rested | 100 |   1.00 |   1.00 |   0.10 |"
                               "      - |   3.00 |"));
-  EXPECT_THAT(text, HasSubstr("1 exec, cold; 99 python-lean, warm |"));
+  EXPECT_THAT(text, HasSubstr("|      0 | 98/100 | 1 exec, cold; 99 python-lean"
+                              ", warm |"));
   const nlohmann::ordered_json json = ToJson(MakeReport());
   EXPECT_EQ(json["format"], 1);
   const nlohmann::ordered_json& row = json["rows"][1];
@@ -45,7 +47,11 @@ TEST(BenchReport, RowsHaveRatioCpuAndWhatServed) {
   EXPECT_EQ(row["ratio_to_bare"], 0.1);
   EXPECT_EQ(row["cpu_ms"], 3.0);
   EXPECT_TRUE(row["runs_per_second"].is_null());
+  EXPECT_EQ(row["warm"], 98);
   EXPECT_EQ(row["served"]["python-lean, warm"], 99);
+  // The bare commands have nothing to be warm.
+  EXPECT_TRUE(json["rows"][0]["warm"].is_null());
+  EXPECT_THAT(text, HasSubstr("|      0 |      - |"));
 }
 
 TEST(BenchReport, BarsAreToldWithBothFigures) {

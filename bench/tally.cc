@@ -5,6 +5,13 @@
 
 namespace sandglass::bench {
 
+std::optional<bool> WasWarm(std::optional<bool> answered,
+                            std::optional<uint64_t> misses_before,
+                            std::optional<uint64_t> misses_after) {
+  if (!answered || !misses_before || !misses_after) return std::nullopt;
+  return *answered && *misses_before == *misses_after;
+}
+
 RowTally::RowTally(const Contender& contender, const std::string& program,
                    int in_flight) {
   row_.program = program;
@@ -23,6 +30,9 @@ void RowTally::Keep(const Sample& sample) {
   phases_.Add(sample.phases);
   steps_.Add(sample.steps);
   if (!sample.served.empty()) ++row_.served[sample.served];
+  if (sample.warm.has_value() && row_.in_flight == 0) {
+    row_.warm = row_.warm.value_or(0) + (*sample.warm ? 1 : 0);
+  }
   if (sample.cpu.has_value()) {
     own_cpu_ += *sample.cpu;
     has_own_cpu_ = true;

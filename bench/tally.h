@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_BENCH_TALLY_H_
 #define SANDGLASS_BENCH_TALLY_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,13 @@
 #include "bench/report.h"
 
 namespace sandglass::bench {
+
+// Whether a run found all that it took made ahead: its answer says so of the
+// jail of its program, and the daemon's count of misses is what it was.
+// nullopt when one of these isn't known.
+std::optional<bool> WasWarm(std::optional<bool> answered,
+                            std::optional<uint64_t> misses_before,
+                            std::optional<uint64_t> misses_after);
 
 // What one contender does with one program, on its way to a row.
 class RowTally {

@@ -10,6 +10,8 @@ namespace sandglass::testing {
 
 // Jails of one kind that wait now; 0 when the daemon can't be asked.
 uint32_t IdleOf(Client& client, const std::string& kind);
+// How many runs got one that waited; the same.
+uint64_t HitsOf(Client& client, const std::string& kind);
 
 }  // namespace sandglass::testing
 

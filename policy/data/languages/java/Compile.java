@@ -6,14 +6,19 @@ import com.sun.source.tree.Tree;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TaskEvent;
 import com.sun.source.util.TaskListener;
+import com.sun.tools.javac.api.BasicJavacTask;
+import com.sun.tools.javac.api.JavacTaskPool;
+import com.sun.tools.javac.util.Log;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.DirectoryStream;
@@ -40,11 +45,11 @@ import javax.lang.model.util.ElementFilter;
 import javax.tools.FileObject;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.ForwardingJavaFileObject;
-import javax.tools.JavaCompiler;
 import javax.tools.JavaFileManager;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.StandardJavaFileManager;
+import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 
 /**
@@ -59,36 +64,47 @@ import javax.tools.ToolProvider;
  */
 final class Compile {
     private static final String JAR = "main.jar";
-    private static final int REHEARSALS = 5;
+    private static final int REHEARSALS = 2;
+
+    // Without a path of their own, plugins that start themselves would be looked for, and run,
+    // among the program's classes, with or without -proc:none.
+    private static final List<String> OPTIONS =
+            List.of("-proc:none", "-processorpath", "", "-encoding", "UTF-8");
+
+    /** Keeps what a compilation has read of the JDK's classes for the next with the same files. */
+    private final JavacTaskPool compilers = new JavacTaskPool(1);
+    private final StandardJavaFileManager files =
+            ToolProvider.getSystemJavaCompiler().getStandardFileManager(null, null, UTF_8);
+    private final Output output = new Output(files);
 
     /** Compiled classes, by their name in the jar. */
     private final Map<String, ByteArrayOutputStream> classes = new LinkedHashMap<>();
     private final List<CompilationUnitTree> units = new ArrayList<>();
     private final Set<String> runnable = new HashSet<>();
-    private final List<String> libraries = libraries();
-    private final PrintWriter messages;
-
-    private Compile(OutputStream messages) {
-        this.messages = new PrintWriter(messages, true);
-    }
+    private List<String> libraries = List.of();
 
     public static void main(String[] arguments) throws IOException {
         List<String> sources = List.of(arguments);
+        Compile compile = new Compile();
         if (sources.size() == 2 && sources.get(0).equals("--wait")) {
-            rehearse(sources.subList(1, 2));
+            compile.rehearse(sources.subList(1, 2));
             sources = awaitJob();
         }
-        System.exit(new Compile(System.err).run(sources) ? 0 : 1);
+        compile.run(sources);
     }
 
     /** Compiles a sample, for nobody: a JVM that has done so some times is ten times as fast. */
-    private static void rehearse(List<String> sample) throws IOException {
+    private void rehearse(List<String> sample) throws IOException {
         for (int i = 0; i < REHEARSALS; i++) {
-            Compile compile = new Compile(OutputStream.nullOutputStream());
-            if (!compile.compile(sample)) {
-                throw new IOException("the sample does not compile");
+            ByteArrayOutputStream messages = new ByteArrayOutputStream();
+            libraries = libraries();
+            if (!compile(sample, messages, JavacTask::call)) {
+                throw new IOException("the sample does not compile: " + messages.toString(UTF_8));
             }
-            compile.writeJar(compile.mainClass(), OutputStream.nullOutputStream());
+            writeJar(mainClass(), OutputStream.nullOutputStream());
+            classes.clear();
+            units.clear();
+            runnable.clear();
         }
         System.gc();
     }
@@ -104,49 +120,76 @@ final class Compile {
         return words.subList(1, 1 + Integer.parseInt(words.get(0)));
     }
 
-    private boolean run(List<String> sources) throws IOException {
-        if (!compile(sources)) {
+    /** Ends the JVM. */
+    private void run(List<String> sources) throws IOException {
+        libraries = libraries();
+        compile(sources, System.err, task -> {
+            // Here, since the pool then makes the compiler ready for another program.
+            System.exit(task.call() && wroteJar(sources) ? 0 : 1);
             return false;
-        }
+        });
+    }
+
+    private boolean wroteJar(List<String> sources) {
         String main = mainClass();
         if (main == null) {
             System.err.println(sources.get(0)
                     + ": error: no class has a method 'public static void main(String[] args)'");
             return false;
         }
-        try (OutputStream jar = Files.newOutputStream(Path.of(JAR))) {
+        try (OutputStream jar = new FileOutputStream(JAR)) {
             writeJar(main, jar);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
         }
         return true;
     }
 
-    private boolean compile(List<String> sources) throws IOException {
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, UTF_8)) {
-            List<JavaFileObject> inputs = new ArrayList<>();
-            files.getJavaFileObjectsFromStrings(sources).forEach(inputs::add);
-            inputs.set(0, new AnyName(inputs.get(0)));
-            String classPath = String.join(":", libraries);
-            // Without a path of their own, plugins that start themselves would be looked for, and
-            // run, among the program's classes, with or without -proc:none.
-            List<String> options = List.of("-proc:none", "-processorpath", "", "-encoding", "UTF-8",
-                    "-cp", classPath);
-            JavacTask task = (JavacTask) compiler.getTask(
-                    messages, new Output(files), null, options, null, inputs);
-            task.addTaskListener(new TaskListener() {
-                @Override
-                public void finished(TaskEvent event) {
-                    if (event.getKind() == TaskEvent.Kind.PARSE) {
-                        units.add(event.getCompilationUnit());
-                    } else if (event.getKind() == TaskEvent.Kind.ANALYZE) {
-                        TypeElement type = event.getTypeElement();
-                        if (hasMain(type, task)) {
-                            runnable.add(type.getQualifiedName().toString());
-                        }
-                    }
+    private boolean compile(List<String> sources, OutputStream messages,
+            JavacTaskPool.Worker<Boolean> worker) throws IOException {
+        List<Path> classPath = new ArrayList<>();
+        libraries.forEach(library -> classPath.add(Path.of(library)));
+        files.setLocationFromPaths(StandardLocation.CLASS_PATH, classPath);
+        List<JavaFileObject> inputs = new ArrayList<>();
+        files.getJavaFileObjectsFromStrings(sources).forEach(inputs::add);
+        inputs.set(0, new AnyName(inputs.get(0)));
+        return compilers.getTask(
+                new PrintWriter(messages, true), output, null, OPTIONS, null, inputs, task -> {
+                    printDiagnostics(task);
+                    task.addTaskListener(new Listener(task));
+                    return worker.withTask(task);
+                });
+    }
+
+    /** As javac does it; a pool wants them to be collected. */
+    private static void printDiagnostics(JavacTask task) {
+        try {
+            Field listener = Log.class.getDeclaredField("diagListener");
+            listener.setAccessible(true);
+            listener.set(Log.instance(((BasicJavacTask) task).getContext()), null);
+        } catch (ReflectiveOperationException error) {
+            throw new LinkageError("javac's log is another", error);
+        }
+    }
+
+    /** Notes what was compiled. */
+    private final class Listener implements TaskListener {
+        private final JavacTask task;
+
+        Listener(JavacTask task) {
+            this.task = task;
+        }
+
+        @Override
+        public void finished(TaskEvent event) {
+            if (event.getKind() == TaskEvent.Kind.PARSE) {
+                units.add(event.getCompilationUnit());
+            } else if (event.getKind() == TaskEvent.Kind.ANALYZE) {
+                TypeElement type = event.getTypeElement();
+                if (hasMain(type, task)) {
+                    runnable.add(type.getQualifiedName().toString());
                 }
-            });
-            return task.call();
+            }
         }
     }
 
