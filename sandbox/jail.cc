@@ -23,19 +23,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Of a control group that is gone: nothing.
-std::string Content(int directory, const char* file) {
-  return os::ReadControlFile(directory, file).value_or("");
-}
-
-uint64_t KeyOf(const std::string& content, absl::string_view key) {
-  return os::FindKey(content, key).value_or(0);
-}
-
-uint64_t Key(int directory, const char* file, absl::string_view key) {
-  return KeyOf(Content(directory, file), key);
-}
-
 absl::Status Kill(const os::Fd& kill_file, const char* what) {
   // ENODEV: the group is gone, so nothing is left to kill.
   if (::write(kill_file.get(), "1", 1) == 1 || errno == ENODEV) {
@@ -81,11 +68,15 @@ absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 }  // namespace
 
 Jail::Jail(Parts parts)
-    : parts_(std::move(parts)), has_runner_(parts_.runner.valid()) {
+    : parts_(std::move(parts)),
+      counters_(parts_.groups),
+      has_runner_(parts_.runner.valid()) {
   if (!memory_on_v1()) {
-    memory_events_.reset(::openat(parts_.cgroup_v2.get(), "memory.events",
+    memory_events_.reset(::openat(parts_.groups.v2.get(), "memory.events",
                                   O_RDONLY | O_CLOEXEC));
   }
+  // Their counters are open now.
+  parts_.groups = CounterGroups();
 }
 
 Jail::~Jail() { (void)KillJail(); }
@@ -119,7 +110,7 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   start->set_file_size_bytes(program.file_size_bytes);
   if (prestarted_) {
     has_job_ = true;
-    ReadCpuTime(spent_user_, spent_system_);
+    counters_.CpuTime(spent_user_, spent_system_);
   }
   start->set_cpu_seconds(
       CeilSeconds(program.cpu_time + spent_user_ + spent_system_));
@@ -295,7 +286,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
   stdout_ = std::move(packet->fds[1]);
   stderr_ = std::move(packet->fds[2]);
   report_ = std::move(packet->fds[3]);
-  ReadCpuTime(spent_user_, spent_system_);
+  counters_.CpuTime(spent_user_, spent_system_);
   return MaybeReady();
 }
 
@@ -343,18 +334,6 @@ bool Jail::WaitsQuietly() const {
 absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }
 absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
 
-int Jail::MemoryDir() const {
-  return memory_on_v1() ? parts_.cgroup_memory.get() : parts_.cgroup_v2.get();
-}
-int Jail::PidsDir() const {
-  return parts_.cgroup_pids.valid() ? parts_.cgroup_pids.get()
-                                    : parts_.cgroup_v2.get();
-}
-int Jail::CpuDir() const {
-  return parts_.cgroup_cpu.valid() ? parts_.cgroup_cpu.get()
-                                   : parts_.cgroup_v2.get();
-}
-
 bool Jail::RunIsEmpty() const {
   // Read through the watched descriptor: reading is what re-arms its POLLPRI.
   char text[256];
@@ -365,80 +344,27 @@ bool Jail::RunIsEmpty() const {
              .value_or(0) == 0;
 }
 
-bool Jail::SawOomKill() const {
-  return Key(MemoryDir(),
-             memory_on_v1() ? "memory.oom_control" : "memory.events",
-             "oom_kill") > 0;
-}
+bool Jail::SawOomKill() const { return counters_.OomKills() > 0; }
 
 uint32_t Jail::ProcessCount() const {
-  const uint64_t count = os::ReadNumber(PidsDir(), "pids.current").value_or(0);
+  const uint64_t count = counters_.Processes();
   return count > 0 ? static_cast<uint32_t>(count - 1) : 0;  // without init
 }
 
 std::optional<uint32_t> Jail::PeakProcesses() const {
-  const std::optional<uint64_t> peak = os::ReadNumber(PidsDir(), "pids.peak");
+  const std::optional<uint64_t> peak = counters_.PeakProcesses();
   if (!peak.has_value()) return std::nullopt;
   return static_cast<uint32_t>(*peak > 0 ? *peak - 1 : 0);
 }
 
 JailCounters Jail::ReadCounters() const {
-  JailCounters result;
-  // Each file is read once: together they are most of what a run's end takes.
-  if (memory_on_v1()) {
-    result.counters.oom_kills =
-        Key(MemoryDir(), "memory.oom_control", "oom_kill");
-    result.counters.memory_limit_hits =
-        os::ReadNumber(MemoryDir(), "memory.failcnt").value_or(0);
-    result.peak_memory_bytes =
-        os::ReadNumber(MemoryDir(), "memory.max_usage_in_bytes").value_or(0);
-  } else {
-    const std::string events = Content(MemoryDir(), "memory.events");
-    result.counters.oom_kills = KeyOf(events, "oom_kill");
-    result.counters.memory_limit_hits = KeyOf(events, "max");
-    // memory.peak: Linux 5.19.
-    std::optional<uint64_t> peak = os::ReadNumber(MemoryDir(), "memory.peak");
-    if (!peak) peak = os::ReadNumber(MemoryDir(), "memory.current");
-    result.peak_memory_bytes = peak.value_or(0);
-  }
-  result.counters.pids_limit_hits = Key(PidsDir(), "pids.events", "max");
-  const std::string cpu = Content(CpuDir(), "cpu.stat");
-  result.counters.cpu_throttled_periods = KeyOf(cpu, "nr_throttled");
-  result.counters.cpu_throttled_time =
-      parts_.cgroup_cpu.valid()
-          ? absl::Nanoseconds(KeyOf(cpu, "throttled_time"))
-          : absl::Microseconds(KeyOf(cpu, "throttled_usec"));
-  ReadCpuTime(result.cpu_user, result.cpu_system);
+  JailCounters result = counters_.Read();
   result.cpu_user -= spent_user_;
   result.cpu_system -= spent_system_;
   return result;
 }
 
-void Jail::ReadCpuTime(absl::Duration& user, absl::Duration& system) const {
-  // v2 accounts processor time in every group, with or without the controller;
-  // only the program's part, without init.
-  const absl::StatusOr<std::string> usage =
-      os::ReadControlFile(parts_.cgroup_v2.get(), "run/cpu.stat");
-  if (!usage.ok()) return;
-  user = absl::Microseconds(os::FindKey(*usage, "user_usec").value_or(0));
-  system = absl::Microseconds(os::FindKey(*usage, "system_usec").value_or(0));
-}
-
-MemorySample Jail::SampleMemory() const {
-  const absl::StatusOr<std::string> text =
-      os::ReadControlFile(MemoryDir(), "memory.stat");
-  if (!text.ok()) return {};
-  MemorySample sample;
-  if (memory_on_v1()) {
-    // v1: "cache" holds tmpfs and shared memory too.
-    sample.anonymous_bytes = os::FindKey(*text, "rss").value_or(0);
-    sample.shared_bytes = os::FindKey(*text, "cache").value_or(0);
-  } else {
-    sample.anonymous_bytes = os::FindKey(*text, "anon").value_or(0);
-    sample.shared_bytes = os::FindKey(*text, "file").value_or(0);
-  }
-  return sample;
-}
+MemorySample Jail::SampleMemory() const { return counters_.Memory(); }
 
 std::vector<policy::FilesystemFill> Jail::FilesystemFills() const {
   std::vector<policy::FilesystemFill> fills;

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "policy/limits.h"
 #include "policy/verdict.h"
+#include "sandbox/counter_files.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/setup_step.h"
 
@@ -82,21 +83,6 @@ struct ProgramSpec {
   absl::Duration cpu_time;
 };
 
-// Usage and counters as the kernel has them, since the jail was made; processor
-// time since the program came, where something waited for it.
-struct JailCounters {
-  policy::Counters counters;
-  absl::Duration cpu_user;
-  absl::Duration cpu_system;
-  absl::Duration cpu_total() const { return cpu_user + cpu_system; }
-  uint64_t peak_memory_bytes = 0;
-};
-
-struct MemorySample {
-  uint64_t anonymous_bytes = 0;
-  uint64_t shared_bytes = 0;  // tmpfs, shared memory, page cache
-};
-
 // The daemon's handle on one jail: only descriptors, no rights of its own. The
 // jail serves one run and ends with the handle. One thread at a time.
 class Jail {
@@ -110,12 +96,9 @@ class Jail {
     os::Fd kill_jail;
     os::Fd kill_run;
     os::Fd run_events;
-    os::Fd cgroup_v2;
-    os::Fd cgroup_memory;  // v1 directory, or empty
-    os::Fd cgroup_pids;    // v1 directory, or empty
-    os::Fd cgroup_cpu;     // v1 directory, or empty
-    os::Fd oom_event;      // v1 eventfd, or empty
-    os::Fd runner;         // socket to its runner, or empty
+    CounterGroups groups;
+    os::Fd oom_event;  // v1 eventfd, or empty
+    os::Fd runner;     // socket to its runner, or empty
     std::vector<StepTiming> steps;
     bool made_ahead = false;
   };
@@ -209,13 +192,10 @@ class Jail {
   // Of a jail with a runner, init and the runner are ready in any order.
   JailEvent MaybeReady() const;
   absl::StatusOr<std::optional<JailEvent>> NextWord();
-  void ReadCpuTime(absl::Duration& user, absl::Duration& system) const;
-  int MemoryDir() const;
-  int PidsDir() const;
-  int CpuDir() const;
-  bool memory_on_v1() const { return parts_.cgroup_memory.valid(); }
+  bool memory_on_v1() const { return parts_.oom_event.valid(); }
 
   Parts parts_;
+  const CounterFiles counters_;
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;

@@ -104,16 +104,16 @@ bool AssignFd(Jail::Parts& parts, internal::FdRole role, os::Fd fd) {
       parts.run_events = std::move(fd);
       return true;
     case internal::FD_ROLE_CGROUP_V2:
-      parts.cgroup_v2 = std::move(fd);
+      parts.groups.v2 = std::move(fd);
       return true;
     case internal::FD_ROLE_CGROUP_MEMORY:
-      parts.cgroup_memory = std::move(fd);
+      parts.groups.memory = std::move(fd);
       return true;
     case internal::FD_ROLE_CGROUP_PIDS:
-      parts.cgroup_pids = std::move(fd);
+      parts.groups.pids = std::move(fd);
       return true;
     case internal::FD_ROLE_CGROUP_CPU:
-      parts.cgroup_cpu = std::move(fd);
+      parts.groups.cpu = std::move(fd);
       return true;
     case internal::FD_ROLE_OOM_EVENT:
       parts.oom_event = std::move(fd);

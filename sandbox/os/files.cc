@@ -8,7 +8,6 @@
 
 #include <cerrno>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "sandbox/os/io.h"
@@ -56,26 +55,14 @@ bool WriteControlFile(int directory, const char* name, absl::string_view text) {
          static_cast<ssize_t>(text.size());
 }
 
-absl::StatusOr<std::string> ReadControlFile(int directory, const char* name) {
-  const Fd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus("open ", name);
+std::string ReadControlFile(const Fd& file) {
+  if (!file.valid()) return "";
   char buffer[kControlFileBytes];
   ssize_t size = 0;
   do {
-    size = ::read(fd.get(), buffer, sizeof(buffer));
+    size = ::pread(file.get(), buffer, sizeof(buffer), 0);
   } while (size < 0 && errno == EINTR);
-  if (size < 0) return ErrnoStatus("read ", name);
-  return std::string(buffer, static_cast<size_t>(size));
-}
-
-std::optional<uint64_t> ReadNumber(int directory, const char* name) {
-  const absl::StatusOr<std::string> text = ReadControlFile(directory, name);
-  uint64_t value = 0;
-  if (!text.ok() ||
-      !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &value)) {
-    return std::nullopt;
-  }
-  return value;
+  return std::string(buffer, static_cast<size_t>(size < 0 ? 0 : size));
 }
 
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {

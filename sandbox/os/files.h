@@ -16,9 +16,11 @@ namespace sandglass::os {
 // `directory` is a descriptor or AT_FDCWD.
 absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
 
-// The content of a file of a control group, with one read(2): a kernfs file
-// that is shorter than the buffer comes whole (seq_read_iter() of Linux).
-absl::StatusOr<std::string> ReadControlFile(int directory, const char* name);
+// The content of a file of a control group, with one read(2) from its
+// beginning: a kernfs file that is shorter than the buffer comes whole
+// (seq_read_iter() of Linux). Empty when it can't be read, as when its group is
+// gone or `file` is empty.
+std::string ReadControlFile(const Fd& file);
 
 // An ordinary file, at most 64 MiB.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
@@ -26,9 +28,6 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 // Writes `text` with a single write(2), as control files want it. False with
 // errno on failure.
 bool WriteControlFile(int directory, const char* name, absl::string_view text);
-
-// The number in a file of one number; nullopt when unreadable.
-std::optional<uint64_t> ReadNumber(int directory, const char* name);
 
 // The value of `key` in text of "key value" lines; nullopt when absent.
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);

@@ -284,11 +284,11 @@ def _finalize():
     flushed = _flush_standard_files()
     unseen = False
     try:
-        _dismiss_signal_handlers()
         unseen = _goes_unseen()
         if unseen:
             sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         else:
+            _dismiss_signal_handlers()
             if gc.isenabled():
                 _c_stack.call(gc.collect)
             _forget_modules()

@@ -1,0 +1,69 @@
+#ifndef SANDGLASS_SANDBOX_COUNTER_FILES_H_
+#define SANDGLASS_SANDBOX_COUNTER_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "policy/verdict.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// Directories of a jail's control groups. A controller that is on v2 has none
+// of its own.
+struct CounterGroups {
+  os::Fd v2;
+  os::Fd memory;  // v1 directory, or empty
+  os::Fd pids;    // v1 directory, or empty
+  os::Fd cpu;     // v1 directory, or empty
+};
+
+// Usage and counters as the kernel has them, since the jail was made; processor
+// time since the program came, where something waited for it.
+struct JailCounters {
+  policy::Counters counters;
+  absl::Duration cpu_user;
+  absl::Duration cpu_system;
+  absl::Duration cpu_total() const { return cpu_user + cpu_system; }
+  uint64_t peak_memory_bytes = 0;
+};
+
+struct MemorySample {
+  uint64_t anonymous_bytes = 0;
+  uint64_t shared_bytes = 0;  // tmpfs, shared memory, page cache
+};
+
+// The counters of one jail, in files that are opened as the jail is made: to
+// open one takes longer than to read it, and a run's answer waits for that. Of
+// a group that is gone, and of a counter that the kernel doesn't have, all is
+// 0.
+class CounterFiles {
+ public:
+  explicit CounterFiles(const CounterGroups& groups);
+
+  // Processor time of the program's part too, as CpuTime has it.
+  JailCounters Read() const;
+  MemorySample Memory() const;
+  // Of the program's part of the jail, without init.
+  void CpuTime(absl::Duration& user, absl::Duration& system) const;
+  uint64_t OomKills() const;
+  // Processes and threads, with init.
+  uint64_t Processes() const;
+  // The highest number of them; nullopt before Linux 6.12.
+  std::optional<uint64_t> PeakProcesses() const;
+
+ private:
+  const bool memory_on_v1_, cpu_on_v1_;
+  os::Fd memory_events_;  // v1: memory.oom_control
+  os::Fd memory_hits_;    // v1 only; on v2 they are among the events
+  os::Fd memory_peak_, memory_stat_;
+  os::Fd pids_events_, pids_current_, pids_peak_;
+  os::Fd cpu_stat_;      // with the throttling
+  os::Fd run_cpu_stat_;  // of the program's part
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_COUNTER_FILES_H_
