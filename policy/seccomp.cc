@@ -31,6 +31,7 @@ struct Answer {
 // would make it try again for ever.
 constexpr Answer kAnswers[] = {
     {"allow", 0},
+    {"ignore", SeccompPolicy::kIgnored},
     {"EPERM", EPERM},
     {"EACCES", EACCES},
     {"EINVAL", EINVAL},

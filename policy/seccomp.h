@@ -33,6 +33,9 @@ class SeccompPolicy {
   // 0.1 ms. RESOURCE_EXHAUSTED: longer than the kernel's 4096 instructions.
   absl::StatusOr<BpfProgram> Compile() const;
 
+  // The call does nothing and succeeds.
+  static constexpr int kIgnored = -1;
+
   // Holds when (argument & mask) op value, compared as unsigned 64-bit
   // numbers. A test of an int argument has no mask bit above 31, since the
   // kernel doesn't look there.
@@ -44,8 +47,8 @@ class SeccompPolicy {
   };
   struct Rule {
     std::string syscall;
-    int number;                       // on x86-64
-    int error;                        // 0: allow; else the errno that it gives
+    int number;  // on x86-64
+    int error;   // 0: allow; kIgnored; else the errno that it gives
     std::vector<ArgumentTest> tests;  // all must hold; empty: always
     std::string reason;
     std::string set;  // where it was read

@@ -177,9 +177,9 @@ Label EmitTest(FilterBuilder& builder, const SeccompPolicy::ArgumentTest& test,
 }
 
 uint32_t Action(const SeccompPolicy::Rule& rule) {
-  return rule.error == 0
-             ? SECCOMP_RET_ALLOW
-             : SECCOMP_RET_ERRNO | static_cast<uint32_t>(rule.error);
+  if (rule.error == 0) return SECCOMP_RET_ALLOW;
+  if (rule.error == SeccompPolicy::kIgnored) return SECCOMP_RET_ERRNO | 0;
+  return SECCOMP_RET_ERRNO | static_cast<uint32_t>(rule.error);
 }
 
 // Numbers from `first` to the next segment's; one answer for all of them, or

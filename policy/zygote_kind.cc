@@ -16,8 +16,10 @@ bool IsWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// The words on lines that import.
-std::set<std::string_view> ImportedWords(std::string_view code) {
+// Of `wanted`, the words on lines that import. Others are not kept: a program's
+// text may be nothing but words.
+std::set<std::string_view> ImportedWords(
+    std::string_view code, const std::set<std::string_view>& wanted) {
   std::set<std::string_view> words;
   while (!code.empty()) {
     std::string_view line = code.substr(0, code.find('\n'));
@@ -31,7 +33,7 @@ std::set<std::string_view> ImportedWords(std::string_view code) {
       if (first && word != "import" && word != "from" && word != "require") {
         break;
       }
-      if (!first && !word.empty()) words.insert(word);
+      if (!first && wanted.count(word) > 0) words.insert(word);
       first = false;
       line.remove_prefix(std::min(line.size(), word.size() + 1));
     }
@@ -48,7 +50,11 @@ std::string ZygoteName(const Language& language, const ZygoteKind& kind) {
 const ZygoteKind* ChooseZygoteKind(const Language& language,
                                    std::string_view code) {
   if (!language.zygote) return nullptr;
-  const std::set<std::string_view> imported = ImportedWords(code);
+  std::set<std::string_view> wanted;
+  for (const ZygoteKind& kind : language.zygote->kinds) {
+    wanted.insert(kind.serves.begin(), kind.serves.end());
+  }
+  const std::set<std::string_view> imported = ImportedWords(code, wanted);
   const ZygoteKind* best = nullptr;
   size_t most = 0;
   for (const ZygoteKind& kind : language.zygote->kinds) {

@@ -296,28 +296,28 @@ JailEvent Jail::MaybeReady() const {
 }
 
 // Once a user's code runs, what comes here may be its own: all it can say is
-// that it is over.
+// that it is over, and that once. Read on, it would hold its reader up for as
+// long as it writes.
 absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
   RunnerEvent event = {};
   const ssize_t size = ::read(report_.get(), &event, sizeof(event));
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  if (size <= 0) {
-    // Nobody is left who could say anything; init or the spawner tells the end.
+  const bool whole = size == sizeof(event);
+  if (user_code_ || size <= 0) {
     report_.reset();
     parts_.runner.reset();
-    if (user_code_) return std::nullopt;
-    return GoneEvent{};
+    if (!user_code_) return GoneEvent{};
+    if (whole && event.kind == RunnerEventKind::kDone) {
+      return DoneEvent{event.value & 0xff, event.nanoseconds};
+    }
+    // Init or the spawner tells the end.
+    return std::nullopt;
   }
-  if (size != sizeof(event)) return std::nullopt;
-  if (event.kind == RunnerEventKind::kDone && user_code_) {
-    return DoneEvent{event.value & 0xff, event.nanoseconds};
-  }
-  if (user_code_) return std::nullopt;
-  if (event.kind == RunnerEventKind::kStarted) {
+  if (whole && event.kind == RunnerEventKind::kStarted) {
     user_code_ = true;
     return StartedEvent{event.nanoseconds};
   }
-  if (event.kind == RunnerEventKind::kFailed) {
+  if (whole && event.kind == RunnerEventKind::kFailed) {
     return FailedEvent{static_cast<SetupStep>(event.step), event.value};
   }
   return Broken();

@@ -269,11 +269,6 @@ void JailPool::Retarget(MonotonicTime now) {
   for (auto& [key, entry] : entries_) entry.target = targets[i++];
 }
 
-absl::Duration JailPool::Entry::UnusedFor(MonotonicTime now) const {
-  return last_use ? absl::FromChrono(now - *last_use)
-                  : absl::InfiniteDuration();
-}
-
 void JailPool::Review(MonotonicTime now) {
   Retarget(now);
   for (auto it = entries_.begin(); it != entries_.end();) {
@@ -336,14 +331,17 @@ MonotonicTime JailPool::FillableAt(const Entry& entry) const {
 }
 
 JailPool::Entries::iterator JailPool::PickFill(MonotonicTime now) {
+  // Whoever varies the limits has as many learnt as he likes.
+  bool only_kept = false;
+  for (const auto& [key, entry] : entries_) {
+    only_kept |= entry.kind.slow && entry.always && Fillable(entry, now);
+  }
   auto best = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
     const Entry& entry = it->second;
-    if (!Wants(entry) || FillableAt(entry) > now) continue;
-    if (best == entries_.end()) {
-      best = it;
-      continue;
-    }
+    if (!Fillable(entry, now)) continue;
+    if (entry.kind.slow && only_kept && !entry.always) continue;
+    if (best == entries_.end()) best = it;
     // Compared as fractions of the targets.
     const uint64_t has =
         (entry.idle.size() + entry.coming) * uint64_t{best->second.target};

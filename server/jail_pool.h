@@ -87,7 +87,10 @@ class JailPool {
   struct Entry {
     Entry(const PoolOptions& options, const JailKey& key, uint64_t number,
           bool always_kept);
-    absl::Duration UnusedFor(MonotonicTime now) const;
+    absl::Duration UnusedFor(MonotonicTime now) const {
+      return last_use ? absl::FromChrono(now - *last_use)
+                      : absl::InfiniteDuration();
+    }
 
     uint64_t serial;  // tells a key that was forgotten and learnt anew apart
     bool always;
@@ -147,6 +150,10 @@ class JailPool {
   // When a filler may make a jail of this key; a past time: now.
   MonotonicTime FillableAt(const Entry& entry) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool Fillable(const Entry& entry, MonotonicTime now) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return Wants(entry) && FillableAt(entry) <= now;
+  }
   // Whether jails go faster than they are made whole: then it's better to have
   // one sooner than to have it rehearsed.
   static bool Pressed(const Entry& entry, MonotonicTime now) {
@@ -154,7 +161,8 @@ class JailPool {
     return 2 * entry.idle.size() < entry.target &&
            entry.UnusedFor(now) < kJustNow;
   }
-  // The emptiest of the keys that may be filled now.
+  // The emptiest of the keys that may be filled now; of slow kinds, those that
+  // are always kept come first.
   Entries::iterator PickFill(MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // When something is to be done although nobody wakes us.

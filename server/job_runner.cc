@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/job_frame.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
 #include "server/acquire_jail.h"
@@ -208,9 +209,12 @@ class Run {
       }
       if (absl::Status status = PollOnce(deadline); !status.ok()) return status;
     }
-    // Nobody can write any more: what is in the pipes is all there will be.
+    // What is in the pipes is all there will be: nobody can write any more, or
+    // he has said so himself and may do it all the same.
     for (OutputPipe* pipe : {&stdout_, &stderr_}) {
-      while (pipe->fd.valid() && ReadOutput(*pipe)) {
+      const uint64_t all =
+          pipe->buffer.total_bytes() + os::WaitingBytes(pipe->fd.get());
+      while (pipe->buffer.total_bytes() < all && ReadOutput(*pipe)) {
       }
     }
     end_of_drain_ = Now();

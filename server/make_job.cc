@@ -61,7 +61,16 @@ std::vector<std::string> SourcesOf(const policy::Language& language,
   return sources;
 }
 
+// How long it takes to make an interpreter ready follows the processors of its
+// jail. Made ahead for those who ask for few, it would keep the others'
+// waiting.
+bool TooSlowToWait(const policy::Limits& limits,
+                   const policy::Profile& profile) {
+  return uint64_t{2} * limits.cpu_millis < profile.limits.cpu_millis;
+}
+
 CompileJob MakeCompileJob(const policy::Language& language,
+                          const policy::Profile& profile,
                           const policy::Limits& limits,
                           policy::PlaceholderValues values) {
   const policy::CompilePhase& phase = *language.compile;
@@ -73,7 +82,7 @@ CompileJob MakeCompileJob(const policy::Language& language,
   compile.artifacts = phase.artifacts;
   compile.limits = limits;
   compile.out_of_memory = phase.out_of_memory;
-  if (phase.prestart) {
+  if (phase.prestart && !TooSlowToWait(limits, profile)) {
     compile.prestart = PrestartKindName(language, policy::Phase::kCompile);
     compile.prestart_argv =
         policy::ExpandCommand(phase.prestart->arguments, values);
@@ -130,7 +139,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   job.limits = limits.run;
   job.out_of_memory = language.out_of_memory;
   if (language.compile) {
-    job.compile = MakeCompileJob(language, limits.compile, values);
+    job.compile = MakeCompileJob(language, profile, limits.compile, values);
     job.compile->caching = MakeCaching(language, profile);
   }
   job.env = BaseEnvironment();
@@ -144,13 +153,15 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
   const policy::ZygoteKind* kind =
       policy::ChooseZygoteKind(language, request.code());
-  if (kind != nullptr && !NeedsFreshInterpreter(language, profile, request)) {
+  const bool fresh = NeedsFreshInterpreter(language, profile, request) ||
+                     TooSlowToWait(limits.run, profile);
+  if (kind != nullptr && !fresh) {
     job.zygote = policy::ZygoteName(language, *kind);
     job.runner_argv = {language.source_file};
     job.runner_argv.insert(job.runner_argv.end(), request.args().begin(),
                            request.args().end());
   }
-  if (language.prestart && !NeedsFreshInterpreter(language, profile, request) &&
+  if (language.prestart && !fresh &&
       !(language.prestart->fixed_env && !request.env().empty())) {
     job.prestart = PrestartKindName(language, policy::Phase::kRun);
     job.prestart_argv =

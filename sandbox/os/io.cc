@@ -1,5 +1,6 @@
 #include "sandbox/os/io.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,13 @@ bool WriteAll(int fd, absl::string_view data) {
     data.remove_prefix(static_cast<size_t>(size));
   }
   return true;
+}
+
+size_t WaitingBytes(int pipe) {
+  int count = 0;
+  return ::ioctl(pipe, FIONREAD, &count) == 0 && count > 0
+             ? static_cast<size_t>(count)
+             : 0;
 }
 
 bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,

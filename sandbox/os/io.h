@@ -20,6 +20,9 @@ inline constexpr size_t kMaxPacketFds = 32;
 // Writes all of `data` at the current offset. False with errno.
 bool WriteAll(int fd, absl::string_view data);
 
+// Bytes that can be read from a pipe now; 0 when `pipe` is none.
+size_t WaitingBytes(int pipe);
+
 // Sends one datagram with at most kMaxPacketFds descriptors. `flags` as for
 // sendmsg(2); a closed peer is EPIPE, never SIGPIPE. False with errno.
 bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,

@@ -72,6 +72,13 @@ bool ChangeSignalMask(int how, const sigset_t& mask) {
   return ::sigprocmask(how, &mask, nullptr) == 0;
 }
 
+void HearOfEndsOnly() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  action.sa_flags = SA_NOCLDSTOP;
+  ::sigaction(SIGCHLD, &action, nullptr);
+}
+
 void ResetSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;

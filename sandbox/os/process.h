@@ -53,6 +53,10 @@ bool PidfdSendSignal(const Fd& pidfd, int signal);
 // Preconditions: single-threaded.
 bool ChangeSignalMask(int how, const sigset_t& mask);
 
+// From here on SIGCHLD tells of children that end, and no more of those that
+// stop or go on: a child can do that as often as it likes.
+void HearOfEndsOnly();
+
 // Every signal has its default action and none is blocked: what exec leaves as
 // it was.
 // Preconditions: single-threaded.

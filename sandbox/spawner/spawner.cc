@@ -66,6 +66,7 @@ absl::Status Spawner::Prepare() {
   ::sigemptyset(&mask);
   ::sigaddset(&mask, SIGCHLD);
   os::ChangeSignalMask(SIG_BLOCK, mask);
+  os::HearOfEndsOnly();
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 

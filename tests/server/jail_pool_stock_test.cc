@@ -1,7 +1,9 @@
 // How many jails wait, of which keys.
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -263,6 +265,36 @@ TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
   EXPECT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_TRUE(BecomesIdle(pool, Key("java"), 1));
   EXPECT_EQ(most, 1);
+}
+
+TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
+  PoolOptions options = Options();
+  options.kinds = [](const std::string&) {
+    return KindOptions{.idle_bytes = kMiB, .floor = 2, .slow = true};
+  };
+  options.floor = 2;
+  options.always = {Key("node")};
+  absl::Mutex mutex;
+  std::vector<JailKey> filled;
+  Jails jails;
+  JailPool pool(
+      options,
+      [&](const JailKey& key, sandbox::FillFor) {
+        absl::MutexLock lock(&mutex);
+        filled.push_back(key);
+        return jails.Make(key);
+      },
+      jails.healthy());
+  // Used last, and as empty.
+  EXPECT_EQ(pool.Take(Key("node", kMiB)), nullptr);
+  EXPECT_EQ(pool.Take(Key("java", kMiB)), nullptr);
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("node", kMiB), 2));
+  ASSERT_TRUE(BecomesIdle(pool, Key("java", kMiB), 2));
+  absl::MutexLock lock(&mutex);
+  ASSERT_GE(filled.size(), 6U);
+  EXPECT_EQ(filled[0], Key("node"));
+  EXPECT_EQ(filled[1], Key("node"));
 }
 
 TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {

@@ -133,7 +133,8 @@ TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
 }
 
 Job JobFor(const std::string& language,
-           const std::function<void(v1::RunCodeRequest&)>& change) {
+           const std::function<void(v1::RunCodeRequest&)>& change,
+           uint32_t cpu_percent = 100) {
   const absl::StatusOr<PolicySet> policy =
       PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
   EXPECT_TRUE(policy.ok()) << policy.status();
@@ -141,8 +142,10 @@ Job JobFor(const std::string& language,
   v1::RunCodeRequest request;
   request.set_code("x");
   change(request);
-  return MakeJob(*policy->languages().Find(language), profile,
-                 {profile.limits, profile.limits}, std::move(request));
+  policy::Limits limits = profile.limits;
+  limits.cpu_millis = limits.cpu_millis * cpu_percent / 100;
+  return MakeJob(*policy->languages().Find(language), profile, {limits, limits},
+                 std::move(request));
 }
 
 TEST(MakeJob, SaysWhatAnInterpreterThatWaitsIsTold) {
@@ -176,6 +179,21 @@ TEST(MakeJob, WhatActsAtAStartNeedsAFreshInterpreter) {
   const Job java = JobFor("java", with("ANY"));
   EXPECT_EQ(java.prestart, "");
   EXPECT_EQ(java.compile->prestart, "java-compile");
+}
+
+// Else whoever asks for a hundredth of a processor has interpreters started
+// that take a hundred times as long, one after another, while others' are used
+// up.
+TEST(MakeJob, AFreshInterpreterIsEnoughForASmallShareOfTheProcessor) {
+  const auto same = [](v1::RunCodeRequest&) {};
+  EXPECT_EQ(JobFor("python", same, 50).zygote, "python-lean");
+  EXPECT_EQ(JobFor("python", same, 49).zygote, "");
+  EXPECT_EQ(JobFor("javascript", same, 50).prestart, "javascript-run");
+  EXPECT_EQ(JobFor("javascript", same, 49).prestart, "");
+  EXPECT_EQ(JobFor("java", same, 50).compile->prestart, "java-compile");
+  const Job java = JobFor("java", same, 49);
+  EXPECT_EQ(java.prestart, "");
+  EXPECT_EQ(java.compile->prestart, "");
 }
 
 }  // namespace

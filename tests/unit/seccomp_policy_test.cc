@@ -114,7 +114,7 @@ TEST_F(SeccompPolicyTest, RefusesBadRules) {
        "/rules/0/reason: must not be empty"},
       {R"({"calls": ["read"], "reason": "r"})", "/rules/0/action"},
       {R"({"calls": ["read"], "action": "kill", "reason": "r"})",
-       "\"kill\" is no answer; it takes one of allow, EPERM"},
+       "\"kill\" is no answer; it takes one of allow, ignore, EPERM"},
       {R"({"calls": ["read"], "action": "EINTR", "reason": "r"})",
        "\"EINTR\" is no answer"},
       {R"({"calls": ["raed"], "action": "allow", "reason": "r"})",
