@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <iterator>
@@ -374,6 +375,13 @@ bool Jail::SawOomKill() const {
 uint32_t Jail::ProcessCount() const {
   const uint64_t count = os::ReadNumber(PidsDir(), "pids.current").value_or(0);
   return count > 0 ? static_cast<uint32_t>(count - 1) : 0;  // without init
+}
+
+bool Jail::RunIsOneProcess() const {
+  if (has_runner()) return ProcessCount() <= 1;
+  const absl::StatusOr<std::string> ids =
+      os::ReadControlFile(parts_.cgroup_v2.get(), "run/cgroup.procs");
+  return ids.ok() && std::count(ids->begin(), ids->end(), '\n') <= 1;
 }
 
 std::optional<uint32_t> Jail::PeakProcesses() const {
