@@ -395,10 +395,11 @@ TEST_F(PrestartFaults, AnInterpreterThatDiedWaitingIsReplacedAndNoRunFails) {
     const std::vector<Process> waiting = Waiting();
     EXPECT_GE(waiting.size(), 3U) << Describe(waiting);
     for (const Process& process : waiting) (void)Kill(process, signal);
-    // One that is still ending can't be told from one that waits.
+    // One that is still ending, its memory gone and its pipes not, can't be
+    // told from one that waits.
     EXPECT_TRUE(WaitUntil(
         [&] {
-          const std::vector<Process> now = Waiting();
+          const std::vector<Process> now = daemon().Processes();
           return std::find_first_of(now.begin(), now.end(), waiting.begin(),
                                     waiting.end()) == now.end();
         },
