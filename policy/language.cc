@@ -27,6 +27,7 @@ std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
   recipe.command = object->Strings("command");
   recipe.arguments = object->Strings("arguments", kNone);
   recipe.fixed_env = object->Bool("fixed_env", false);
+  recipe.tells_end = object->Bool("tells_end", false);
   recipe.idle_bytes = object->ByteSize("idle_memory", {.min = 1});
   recipe.floor = static_cast<uint32_t>(
       object->Unsigned("floor", {.min = 1, .max = kMostPrestarted}, 1));

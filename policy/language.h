@@ -45,6 +45,8 @@ struct PrestartRecipe {
   // It can't take another environment than it was started with, so a run with
   // variables of its own has to be started fresh.
   bool fixed_env = false;
+  // Of a run's: it says when a program is over, see sandbox/job_frame.h.
+  bool tells_end = false;
   uint64_t idle_bytes = 0;  // what one that waits holds
   uint32_t floor = 1;       // jails kept, at least, while it is in use
   uint32_t ceiling = 1;     // and at most

@@ -65,6 +65,10 @@ class Checker {
     if (language_.compile && language_.compile->prestart) {
       CheckPrestart("/compile/prestart", *language_.compile->prestart,
                     language_.compile->command);
+      if (language_.compile->prestart->tells_end) {
+        Add("/compile/prestart/tells_end",
+            "is of no use: what was made is taken when the compiler has ended");
+      }
     }
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "sandbox/os/files.h"
@@ -51,6 +53,7 @@ CounterFiles::CounterFiles(const CounterGroups& groups)
   cpu_stat_ = Open(cpu_on_v1_ ? groups.cpu : groups.v2, "cpu.stat");
   // v2 accounts processor time in every group, with or without the controller.
   run_cpu_stat_ = Open(groups.v2, "run/cpu.stat");
+  run_processes_ = Open(groups.v2, "run/cgroup.procs");
 }
 
 JailCounters CounterFiles::Read() const {
@@ -92,6 +95,11 @@ uint64_t CounterFiles::OomKills() const {
 
 uint64_t CounterFiles::Processes() const {
   return Number(pids_current_).value_or(0);
+}
+
+uint64_t CounterFiles::RunProcesses() const {
+  const std::string ids = os::ReadControlFile(run_processes_);
+  return static_cast<uint64_t>(std::count(ids.begin(), ids.end(), '\n'));
 }
 
 std::optional<uint64_t> CounterFiles::PeakProcesses() const {

@@ -51,7 +51,9 @@ class CounterFiles {
   uint64_t OomKills() const;
   // Processes and threads, with init.
   uint64_t Processes() const;
-  // The highest number of them; nullopt before Linux 6.12.
+  // Processes, without init; at most as many as a page has room for.
+  uint64_t RunProcesses() const;
+  // The highest number of processes and threads; nullopt before Linux 6.12.
   std::optional<uint64_t> PeakProcesses() const;
 
  private:
@@ -60,8 +62,8 @@ class CounterFiles {
   os::Fd memory_hits_;    // v1 only; on v2 they are among the events
   os::Fd memory_peak_, memory_stat_;
   os::Fd pids_events_, pids_current_, pids_peak_;
-  os::Fd cpu_stat_;      // with the throttling
-  os::Fd run_cpu_stat_;  // of the program's part
+  os::Fd cpu_stat_;                      // with the throttling
+  os::Fd run_cpu_stat_, run_processes_;  // of the program's part
 };
 
 }  // namespace sandglass::sandbox

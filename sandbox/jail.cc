@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <iterator>
@@ -349,6 +350,11 @@ bool Jail::SawOomKill() const { return counters_.OomKills() > 0; }
 uint32_t Jail::ProcessCount() const {
   const uint64_t count = counters_.Processes();
   return count > 0 ? static_cast<uint32_t>(count - 1) : 0;  // without init
+}
+
+bool Jail::RunIsOneProcess() const {
+  if (has_runner()) return ProcessCount() <= 1;
+  return counters_.RunProcesses() == 1;
 }
 
 std::optional<uint32_t> Jail::PeakProcesses() const {

@@ -148,6 +148,9 @@ class Jail {
   bool SawOomKill() const;
   // Processes and threads in the jail now, without init.
   uint32_t ProcessCount() const;
+  // True when the program is one process. Of one with a runner its threads
+  // count too; node has some to its end.
+  bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
   // Highest number of processes at once as the kernel counted; nullopt where it

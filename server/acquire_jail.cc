@@ -1,8 +1,10 @@
 #include "server/acquire_jail.h"
 
 #include <cerrno>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/job_frame.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::server {
@@ -88,6 +90,21 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   program.file_size_bytes = job.limits.file_size_bytes;
   program.cpu_time = job.limits.cpu_time;
   return program;
+}
+
+std::string WaitingFrame(const Job& job, const Jail& jail, EndNote& note) {
+  note = EndNote();
+  if (!jail.prestarted()) return "";
+  std::optional<std::string> secret;
+  if (job.prestart_tells_end) {
+    secret.emplace();
+    // Files are taken when nobody can write to them any more.
+    if (job.fetch.empty()) {
+      secret = sandbox::MakeEndSecret();
+      note = EndNote(sandbox::EndWord(*secret));
+    }
+  }
+  return sandbox::JobFrame(ToProgram(job, jail), secret);
 }
 
 }  // namespace sandglass::server

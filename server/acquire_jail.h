@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "sandbox/sandbox.h"
+#include "server/end_note.h"
 #include "server/jail_pool.h"
 #include "server/job.h"
 
@@ -47,6 +48,11 @@ absl::Status SetupError(const sandbox::FailedEvent& failed);
 // What `jail` is to start, or what its interpreter is to run. Its views are
 // into the job.
 sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
+
+// What is written to an interpreter that waits in this jail, empty where none
+// does. Sets `note` to what it then says at the end.
+std::string WaitingFrame(const Job& job, const sandbox::Jail& jail,
+                         EndNote& note);
 
 }  // namespace sandglass::server
 

@@ -70,6 +70,7 @@ struct Job {
   // empty: there is none.
   std::string prestart;
   std::vector<std::string> prestart_argv;  // what that one is told
+  bool prestart_tells_end = false;         // it says when the program is over
   std::vector<std::pair<std::string, std::string>> env;
   struct File {
     std::string path;  // relative to /workspace, already validated

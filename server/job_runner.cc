@@ -6,18 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "sandbox/job_frame.h"
 #include "sandbox/os/io.h"
-#include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
 #include "server/acquire_jail.h"
 #include "server/collect_files.h"
+#include "server/end_note.h"
+#include "server/instant.h"
 #include "server/output_buffer.h"
 #include "server/program_input.h"
 
@@ -34,19 +33,6 @@ constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
 constexpr size_t kReadBytes = 64 * 1024;
-
-// A point of CLOCK_MONOTONIC. absl::Time is the wall clock, which may jump.
-using Instant = int64_t;
-
-constexpr Instant kNever = std::numeric_limits<Instant>::max();
-
-Instant Now() { return os::MonotonicNanos(); }
-absl::Duration Between(Instant from, Instant to) {
-  return absl::Nanoseconds(to - from);
-}
-Instant After(Instant from, absl::Duration duration) {
-  return from + absl::ToInt64Nanoseconds(duration);
-}
 
 class Run {
  public:
@@ -182,8 +168,9 @@ class Run {
   // From the program's end (or its kill) to an empty group and empty pipes.
   absl::Status Drain() {
     drain_began_ = Now();
-    // A runner has only memory to give back, which nobody needs to wait for. If
-    // there is anything else, or files have to be at rest, its end comes first.
+    // What said so has only memory to give back, which nobody needs to wait
+    // for. If there is anything else, or files have to be at rest, its end
+    // comes first.
     if (done_ && !NothingElseRuns()) {
       exited_ = false;
       const Instant deadline = After(drain_began_, kRunnerEndTimeout);
@@ -217,12 +204,13 @@ class Run {
       while (pipe->buffer.total_bytes() < all && ReadOutput(*pipe)) {
       }
     }
+    TakeOutput(stdout_, end_note_.Rest());
     end_of_drain_ = Now();
     return absl::OkStatus();
   }
 
   bool NothingElseRuns() const {
-    return job_.fetch.empty() && jail_->ProcessCount() <= 1;
+    return job_.fetch.empty() && jail_->RunIsOneProcess();
   }
 
   // Waits for anything and takes what came.
@@ -300,10 +288,7 @@ class Run {
       input_.Write();
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
-      if (done_) return absl::OkStatus();
-      done_ = exited_ = true;
-      wait_status_ = done->exit_code << 8;  // as wait(2) would have it
-      end_ = std::clamp(done->monotonic_ns, start_, Now());
+      if (!done_) MarkDone(done->exit_code, done->monotonic_ns);
     } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
       const bool known =
           std::exchange(exited_, true) || wait_status_.has_value();
@@ -324,8 +309,7 @@ class Run {
     stderr_.fd = std::move(jail_->stderr_fd());
     // Without anything to write the daemon's end is closed at once.
     input_.Open(std::move(jail_->stdin_fd()),
-                jail_->prestarted() ? JobFrame(ToProgram(job_, *jail_)) : "",
-                job_.stdin_data);
+                WaitingFrame(job_, *jail_, end_note_), job_.stdin_data);
   }
 
   void MarkStarted(Instant when) {
@@ -333,6 +317,12 @@ class Run {
     start_ = std::clamp(when, began_, Now());
     start_time_ = absl::Now() - Between(start_, Now());
     if (observer_ != nullptr) observer_->OnStarted();
+  }
+
+  void MarkDone(int exit_code, Instant when) {
+    done_ = exited_ = true;
+    wait_status_ = exit_code << 8;  // as wait(2) would have it
+    end_ = std::clamp(when, start_, Now());
   }
 
   uint64_t written() const {
@@ -349,13 +339,24 @@ class Run {
       pipe.fd.reset();
       return false;
     }
-    const std::string_view data(buffer.get(), static_cast<size_t>(size));
+    std::string_view data(buffer.get(), static_cast<size_t>(size));
+    if (pipe.stream == Stream::kStdout && !end_note_.exit_code()) {
+      data = end_note_.Take(data);
+      if (end_note_.exit_code() && !exited_ && !ending_) {
+        MarkDone(*end_note_.exit_code(), Now());
+      }
+    }
+    TakeOutput(pipe, data);
+    return true;
+  }
+
+  void TakeOutput(OutputPipe& pipe, std::string_view data) {
+    if (data.empty()) return;
     const uint64_t offset = pipe.buffer.total_bytes();
     if (observer_ != nullptr && written() <= job_.limits.output_total_bytes) {
       observer_->OnOutput(pipe.stream, data, offset, Between(start_, Now()));
     }
     pipe.buffer.Append(data);
-    return true;
   }
 
   void Sample() {
@@ -456,6 +457,7 @@ class Run {
   OutputPipe stdout_;
   OutputPipe stderr_;
   ProgramInput input_;
+  EndNote end_note_;
 
   Instant began_ = 0;
   Instant ready_ = 0;
@@ -467,7 +469,7 @@ class Run {
 
   bool started_ = false;
   bool exited_ = false;
-  bool done_ = false;    // a runner said so; its process may still be ending
+  bool done_ = false;    // it was said; the process may still be ending
   bool gone_ = false;    // init is dead
   bool ending_ = false;  // a kill was sent
   std::optional<int> wait_status_;

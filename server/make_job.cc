@@ -164,6 +164,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   if (language.prestart && !fresh &&
       !(language.prestart->fixed_env && !request.env().empty())) {
     job.prestart = PrestartKindName(language, policy::Phase::kRun);
+    job.prestart_tells_end = language.prestart->tells_end;
     job.prestart_argv =
         policy::ExpandCommand(language.prestart->arguments, values);
     job.prestart_argv.insert(job.prestart_argv.end(), request.args().begin(),

@@ -102,7 +102,7 @@ class PrestartConformance : public Prestart,
 
 TEST_P(PrestartConformance, ProgramsDoAsInAFreshInterpreter) {
   const ProgramFolder folder(absl::StrCat("prestart/", GetParam()), GetParam());
-  ASSERT_GE(folder.cases().size(), GetParam() == "java" ? 40U : 65U);
+  ASSERT_GE(folder.cases().size(), GetParam() == "java" ? 40U : 75U);
   for (const std::string& name : folder.cases()) {
     SCOPED_TRACE(name);
     v1::RunCodeRequest request = folder.Request(name);
@@ -278,6 +278,60 @@ TEST_F(Prestart, UsageLeavesOutWhatCameBeforeTheProgram) {
       (ToAbsl(fresh.cpu_user_time()) + ToAbsl(fresh.cpu_system_time())) * 0.7);
 }
 
+// ---- the end ----
+
+TEST_F(Prestart, AToldEndIsNotWaitedFor) {
+  // Of its end only what comes before the word counts. A listener keeps node
+  // from saying it.
+  const auto median = [](const std::string& code) {
+    std::vector<absl::Duration> used;
+    for (int i = 0; i < 9; ++i) {
+      const RunResult result = RunPrestarted(client(), Node(code));
+      EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+      used.push_back(ToAbsl(result.response.usage().cpu_user_time()) +
+                     ToAbsl(result.response.usage().cpu_system_time()));
+    }
+    std::sort(used.begin(), used.end());
+    return used[used.size() / 2];
+  };
+  const absl::Duration waited = median("process.on('exit', () => {})");
+  EXPECT_LT(median("1"), waited * 0.8);
+  EXPECT_LT(median("process.exit()"), waited * 0.8);
+}
+
+TEST_F(Prestart, WhatIsLeftRunningAtAToldEndIsKilledAndCounted) {
+  const std::string leave =
+      "const { spawn } = require('child_process');\n"
+      "for (let i = 0; i < 2; i++)\n"
+      "  spawn('/bin/sleep', ['99'], { detached: true, stdio: 'inherit' })\n"
+      "    .unref();\n"
+      "console.log('left');\n";
+  for (const char* end : {"process.exitCode = 3;", "process.exit(3);"}) {
+    const v1::RunCodeResponse response =
+        RunPrestarted(client(), Node(absl::StrCat(leave, end))).response;
+    EXPECT_EQ(response.exit_code(), 3) << end;
+    EXPECT_EQ(response.evidence().leftover_processes(), 2U) << end;
+    EXPECT_EQ(response.stdout().data(), "left\n") << end;
+  }
+}
+
+TEST_F(Prestart, WhatAThreadOrAChildWritesBeforeTheEndIsThere) {
+  const v1::RunCodeResponse response =
+      RunPrestarted(
+          client(),
+          Node("const { Worker } = require('worker_threads');\n"
+               "const text = 'x'.repeat(300000);\n"
+               "new Worker('console.log(`${require(\"worker_threads\")"
+               ".workerData}`)', { eval: true, workerData: text });\n"
+               "require('child_process').spawn('/bin/sh',\n"
+               "  ['-c', 'sleep 0.1; echo child >&2'], { stdio: 'inherit' "
+               "});\n"))
+          .response;
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(response.stdout().data(), std::string(300'000, 'x') + "\n");
+  EXPECT_EQ(response.stderr().data(), "child\n");
+}
+
 // ---- nothing is shared, nothing is ours ----
 
 TEST_F(Prestart, NothingOfARunIsInAnother) {
@@ -341,10 +395,11 @@ TEST_F(PrestartFaults, AnInterpreterThatDiedWaitingIsReplacedAndNoRunFails) {
     const std::vector<Process> waiting = Waiting();
     EXPECT_GE(waiting.size(), 3U) << Describe(waiting);
     for (const Process& process : waiting) (void)Kill(process, signal);
-    // One that is still ending can't be told from one that waits.
+    // One that is still ending, its memory gone and its pipes not, can't be
+    // told from one that waits.
     EXPECT_TRUE(WaitUntil(
         [&] {
-          const std::vector<Process> now = Waiting();
+          const std::vector<Process> now = daemon().Processes();
           return std::find_first_of(now.begin(), now.end(), waiting.begin(),
                                     waiting.end()) == now.end();
         },

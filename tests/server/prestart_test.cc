@@ -9,11 +9,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/job_frame.h"
+#include "server/end_note.h"
 #include "server/make_job.h"
 #include "server/prestart_kinds.h"
 #include "server/program_input.h"
@@ -31,12 +33,98 @@ TEST(JobFrame, IsALengthAndStrings) {
   program.argv = {"main.js", "", "a b"};
   program.env = {"A=1", "B="};
   const std::string words("3\0main.js\0\0a b\0A=1\0B=\0", 22);
-  EXPECT_EQ(sandbox::JobFrame(program), std::string("\0\0\0\x16", 4) + words);
-  EXPECT_EQ(sandbox::JobFrame({}), std::string("\0\0\0\x02\x30\0", 6));
+  EXPECT_EQ(sandbox::JobFrame(program, std::nullopt),
+            std::string("\0\0\0\x16", 4) + words);
+  EXPECT_EQ(sandbox::JobFrame(program, "ab"), std::string("\0\0\0\x19"
+                                                          "ab\0",
+                                                          7) +
+                                                  words);
+  EXPECT_EQ(sandbox::JobFrame({}, std::nullopt),
+            std::string("\0\0\0\x02\x30\0", 6));
+  EXPECT_EQ(sandbox::JobFrame({}, ""), std::string("\0\0\0\x03\0\x30\0", 7));
   program.argv = {std::string(70'000, 'x')};
   program.env.clear();
-  EXPECT_EQ(sandbox::JobFrame(program).substr(0, 4),
+  EXPECT_EQ(sandbox::JobFrame(program, std::nullopt).substr(0, 4),
             std::string("\x00\x01\x11\x73", 4));
+}
+
+TEST(EndSecret, IsAnotherEachTime) {
+  const std::string secret = sandbox::MakeEndSecret();
+  EXPECT_EQ(secret.size(), 32u);
+  EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_NE(secret, sandbox::MakeEndSecret());
+}
+
+// What comes out when `output` goes in by pieces of `piece` bytes.
+struct Told {
+  std::string output;
+  std::optional<int> exit_code;
+};
+Told Listen(std::string_view output, size_t piece) {
+  EndNote note(sandbox::EndWord("5ec2e7"));
+  Told told;
+  for (size_t at = 0; at < output.size(); at += piece) {
+    told.output += note.Take(output.substr(at, piece));
+  }
+  told.output += note.Rest();
+  told.exit_code = note.exit_code();
+  return told;
+}
+
+TEST(EndNote, IsTakenOutWhereverItIsAndHoweverItComes) {
+  const std::string word = sandbox::EndWord("5ec2e7");
+  const std::string nul(1, '\0');
+  const std::string big(100'000, 'x');
+  for (const size_t piece : {1, 2, 7, 26, 65536, 1'000'000}) {
+    for (const std::string& before :
+         {std::string(), std::string("text\n"), nul, nul + nul, word, big}) {
+      for (const std::string& after : {std::string(), std::string("late")}) {
+        for (const int code : {0, 7, 255}) {
+          const Told told = Listen(
+              before + word + std::to_string(code) + "\n" + after, piece);
+          EXPECT_EQ(told.output, before + after) << piece;
+          EXPECT_EQ(told.exit_code, code) << piece;
+        }
+      }
+    }
+  }
+}
+
+TEST(EndNote, WhatIsNotQuiteItIsOutput) {
+  const std::string word = sandbox::EndWord("5ec2e7");
+  for (const std::string& text :
+       {word, word + "1", word + "\n", word + "256\n", word + "1000\n",
+        word + "-1\n", word + " 1\n", word + "1 \n", word.substr(1) + "1\n",
+        sandbox::EndWord("5ec2e8") + "1\n", sandbox::EndWord("") + "1\n",
+        std::string(70'000, '\0')}) {
+    for (const size_t piece : {1, 5, 100'000}) {
+      const Told told = Listen(text, piece);
+      EXPECT_EQ(told.output, text);
+      EXPECT_EQ(told.exit_code, std::nullopt);
+    }
+  }
+}
+
+TEST(EndNote, NothingIsKeptBackButItsBeginning) {
+  EndNote note(sandbox::EndWord("5ec2e7"));
+  EXPECT_EQ(note.Take("sandglass: over 5ec2e7"), "sandglass: over 5ec2e7");
+  EXPECT_EQ(note.Take(std::string_view("a\0", 2)), "a");
+  EXPECT_EQ(note.Take("b"), std::string_view("\0b", 2));
+  EXPECT_EQ(note.Rest(), "");
+}
+
+TEST(EndNote, OnlyTheFirstCounts) {
+  const std::string word = sandbox::EndWord("5ec2e7");
+  const Told told = Listen(word + "1\n" + word + "2\n", 1'000);
+  EXPECT_EQ(told.output, word + "2\n");
+  EXPECT_EQ(told.exit_code, 1);
+}
+
+TEST(EndNote, WithoutAWordAllIsOutput) {
+  EndNote note;
+  const std::string text = std::string(1, '\0') + "sandglass: over  0\n";
+  EXPECT_EQ(note.Take(text), text);
+  EXPECT_EQ(note.exit_code(), std::nullopt);
 }
 
 class Pipe {
@@ -155,11 +243,13 @@ TEST(MakeJob, SaysWhatAnInterpreterThatWaitsIsTold) {
   });
   EXPECT_EQ(node.prestart, "javascript-run");
   EXPECT_THAT(node.prestart_argv, ElementsAre("main.js", "--wait"));
+  EXPECT_TRUE(node.prestart_tells_end);
   const Job java = JobFor("java", [](auto& request) {
     request.add_args("a");
     request.add_files()->set_path("util/Text.java");
   });
   EXPECT_EQ(java.prestart, "java-run");
+  EXPECT_FALSE(java.prestart_tells_end);
   EXPECT_THAT(java.prestart_argv, ElementsAre("a"));
   EXPECT_EQ(java.compile->prestart, "java-compile");
   EXPECT_THAT(java.compile->prestart_argv,

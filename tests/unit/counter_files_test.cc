@@ -52,6 +52,7 @@ TEST_F(CounterFilesTest, OfPureV2) {
   Write("v2/pids.current", "3\n");
   Write("v2/pids.peak", "5\n");
   Write("v2/cpu.stat", "usage_usec 9\nnr_throttled 4\nthrottled_usec 250\n");
+  Write("v2/run/cgroup.procs", "0\n0\n");
   Write("v2/run/cpu.stat", "usage_usec 30\nuser_usec 10\nsystem_usec 20\n");
   const CounterFiles files(OnV2());
 
@@ -68,6 +69,7 @@ TEST_F(CounterFilesTest, OfPureV2) {
   EXPECT_EQ(files.Memory().shared_bytes, 30u);
   EXPECT_EQ(files.OomKills(), 2u);
   EXPECT_EQ(files.Processes(), 3u);
+  EXPECT_EQ(files.RunProcesses(), 2u);
   EXPECT_EQ(files.PeakProcesses(), std::optional<uint64_t>(5));
 }
 
@@ -116,6 +118,7 @@ TEST_F(CounterFilesTest, OfGroupsThatAreGoneAllIsNothing) {
   EXPECT_EQ(files.Read().cpu_total(), absl::ZeroDuration());
   EXPECT_EQ(files.Memory().shared_bytes, 0u);
   EXPECT_EQ(files.Processes(), 0u);
+  EXPECT_EQ(files.RunProcesses(), 0u);
   EXPECT_EQ(files.PeakProcesses(), std::nullopt);
 }
 

@@ -34,6 +34,8 @@ TEST(Prestart, IsReadWithItsDefaults) {
   EXPECT_EQ(java.prestart->floor, 1u);
   EXPECT_EQ(java.prestart->ceiling, 1u);
   EXPECT_FALSE(java.prestart->from_start);
+  EXPECT_FALSE(java.prestart->tells_end);
+  EXPECT_TRUE(table->Find("javascript")->prestart->tells_end);
   EXPECT_FALSE(java.compile->prestart->fixed_env);
   EXPECT_TRUE(table->Find("javascript")->prestart->from_start);
   EXPECT_FALSE(table->Find("bash")->prestart.has_value());
@@ -69,6 +71,13 @@ TEST(Prestart, WhatCantBeIsRefused) {
                 l.compile->prestart->command[0] = "toy";
               }),
               HasSubstr("/compile/prestart/command/0"));
+  EXPECT_THAT(error([](Language& l) {
+                l.compile = CompilePhase{.command = {"/usr/bin/toy", "."},
+                                         .artifacts = {"a"},
+                                         .prestart = l.prestart};
+                l.compile->prestart->tells_end = true;
+              }),
+              HasSubstr("/compile/prestart/tells_end: is of no use"));
 }
 
 TEST(Prestart, AFileWithMistakesIsRefused) {

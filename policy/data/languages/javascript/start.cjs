@@ -31,12 +31,12 @@ for (const name of ['stdout', 'stderr']) writeAtOnce(name);
 process.nextTick(Module.runMain, program);
 
 function awaitJob() {
-  // Not by require(), whose caches the program can see.
-  const rehearsal = new Module(path.join(__dirname, 'rehearse.cjs'));
-  rehearsal._compile(fs.readFileSync(rehearsal.id, 'utf8'), rehearsal.id);
-  rehearsal.exports();
+  load('rehearse.cjs')();
+  const tellEnd = load('tell_end.cjs');
   fs.writeSync(1, 'sandglass: waiting\n');
-  const words = readFromInput(readFromInput(4).readUInt32BE()).toString().split('\0');
+  const frame = readFromInput(readFromInput(4).readUInt32BE()).toString();
+  const [endSecret, ...words] = frame.split('\0');
+  if (endSecret !== '') tellEnd(`\0sandglass: over ${endSecret} `);
   const [first, last] = [1, 1 + Number(words[0])];
   process.argv.splice(1, Infinity, ...words.slice(first, last));
   const names = new Set();
@@ -49,6 +49,13 @@ function awaitJob() {
   }
   for (const name of Object.keys(process.env))
     if (!names.has(name)) delete process.env[name];
+}
+
+// Not by require(), whose caches the program can see.
+function load(name) {
+  const part = new Module(path.join(__dirname, name));
+  part._compile(fs.readFileSync(part.id, 'utf8'), part.id);
+  return part.exports;
 }
 
 // What follows is the program's.

@@ -1,0 +1,10 @@
+const { EventEmitter } = require('events');
+console.log(process.emit === EventEmitter.prototype.emit, Object.hasOwn(process, 'emit'));
+console.log(process.eventNames(), process.listenerCount('exit'), process.rawListeners('exit'));
+process.on('mine', function () { console.log(new Error('here').stack.split('\n').slice(0, 3)); });
+console.log(process.emit('mine'), process.emit('nobody'));
+console.log(Object.keys(process).includes('emit'), 'emit' in process);
+process.emit = 1;
+console.log(process.emit, Object.hasOwn(process, 'emit'), Object.keys(process).includes('emit'));
+delete process.emit;
+console.log(typeof process.emit);
