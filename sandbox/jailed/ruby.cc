@@ -171,6 +171,7 @@ RubyValue GetReady(RubyValue self) {
     RubyValue path = rb_ary_entry(libraries, i);
     // Ruby will find them loaded; nothing of theirs has run.
     if (::dlopen(rb_string_value_cstr(&path), RTLD_LAZY) == nullptr) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
       std::fprintf(stderr, "%s\n", ::dlerror());
     }
   }

@@ -395,13 +395,14 @@ TEST_F(PrestartFaults, AnInterpreterThatDiedWaitingIsReplacedAndNoRunFails) {
     const std::vector<Process> waiting = Waiting();
     EXPECT_GE(waiting.size(), 3U) << Describe(waiting);
     for (const Process& process : waiting) (void)Kill(process, signal);
-    // One that is still ending, its memory gone and its pipes not, can't be
-    // told from one that waits.
+    // Until init has reaped them: one that is still ending, a thread of which
+    // holds the pipes, can't be told from one that waits.
     EXPECT_TRUE(WaitUntil(
         [&] {
-          const std::vector<Process> now = daemon().Processes();
-          return std::find_first_of(now.begin(), now.end(), waiting.begin(),
-                                    waiting.end()) == now.end();
+          return std::none_of(waiting.begin(), waiting.end(),
+                              [](const Process& process) {
+                                return FindProcess(process.pid) == process;
+                              });
         },
         kSettle));
     for (int i = 0; i < 3; ++i) {

@@ -3,6 +3,7 @@ add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc
   ${CMAKE_SOURCE_DIR}/server/acquire_jail.cc
   ${CMAKE_SOURCE_DIR}/server/collect_files.cc
+  ${CMAKE_SOURCE_DIR}/server/end_note.cc
   ${CMAKE_SOURCE_DIR}/server/fill_news.cc
   ${CMAKE_SOURCE_DIR}/server/jail_pool.cc
   ${CMAKE_SOURCE_DIR}/server/log.cc

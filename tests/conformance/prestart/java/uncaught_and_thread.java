@@ -1,7 +1,8 @@
 public class Main {
     public static void main(String[] args) throws Exception {
+        Thread main = Thread.currentThread();
         new Thread(() -> {
-            try { Thread.sleep(50); } catch (InterruptedException error) { }
+            try { main.join(); } catch (InterruptedException error) { }
             System.out.println("thread ends last");
         }).start();
         throw new Exception("main ends");

@@ -8,8 +8,8 @@ def handler(number, frame):
 
 
 def wait():
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
-    time.sleep(2)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    time.sleep(5)
 
 
 atexit.register(print, "last")

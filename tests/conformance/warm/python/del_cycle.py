@@ -1,4 +1,7 @@
+import gc
 import sys
+
+gc.collect()  # and none that comes by itself in between
 
 
 class Node:

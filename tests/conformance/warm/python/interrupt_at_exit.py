@@ -5,10 +5,11 @@ import time
 
 
 def work():
-    time.sleep(0.05)
+    threading.main_thread().join()
+    time.sleep(0.2)  # by now it waits for this thread
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(0.05)
-    print("thread ends")
+    time.sleep(5)
+    print("never")
 
 
 threading.Thread(target=work).start()

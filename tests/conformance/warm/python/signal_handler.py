@@ -18,8 +18,8 @@ def on_alarm(number, frame):
 
 
 signal.signal(signal.SIGALRM, on_alarm)
-signal.setitimer(signal.ITIMER_REAL, 0.02)
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
     while True:
         time.sleep(1)
 except TimeoutError as error:

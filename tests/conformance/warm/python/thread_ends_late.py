@@ -1,10 +1,9 @@
 import atexit
 import threading
-import time
 
 
 def work():
-    time.sleep(0.05)
+    threading.main_thread().join()
     print("thread", threading.main_thread().is_alive())
     raise KeyError("late")
 

@@ -1,12 +1,13 @@
 import threading
-import time
 
 
-def work(n):
-    time.sleep(0.02 * n)
+def work(n, previous):
+    previous.join()
     print("done", n)
 
 
+previous = threading.main_thread()
 for n in (1, 2, 3):
-    threading.Thread(target=work, args=(n,)).start()
+    previous = threading.Thread(target=work, args=(n, previous))
+    previous.start()
 print("main ends", threading.active_count())

@@ -5,6 +5,6 @@ r, w = IO.pipe
 Thread.new { sleep 0.02; w.puts "late"; w.close }
 p IO.select([r], nil, nil, 5)&.first&.size, r.read
 sleep_thread = Thread.new { sleep }
-sleep 0.02
+Thread.pass until sleep_thread.stop?
 sleep_thread.wakeup
 p sleep_thread.join(5).nil?

@@ -5,5 +5,5 @@ rescue => e
   p e.message, t.status
 end
 t = Thread.new { Thread.current.report_on_exception = false; raise "silent" }
-sleep 0.05
+Thread.pass while t.alive?
 p t.status

@@ -1,4 +1,3 @@
-Thread.new { begin; sleep; ensure; puts "ensure of a killed thread"; end }
-Thread.pass
-sleep 0.05
+t = Thread.new { begin; sleep; ensure; puts "ensure of a killed thread"; end }
+Thread.pass until t.stop?
 puts "main ends"
