@@ -113,18 +113,25 @@ const IdleJails* FindLean(const std::vector<IdleJails>& jails) {
   return found == jails.end() ? nullptr : &*found;
 }
 
-void JudgeMemory(const MemoryReport& memory, std::vector<BarLine>& lines) {
-  BarLine& line = lines.emplace_back();
-  line.name = "an idle jail with Python, MiB";
+BarLine IdleLine(const std::string& where, const IdleJails* lean) {
+  BarLine line;
+  line.name = absl::StrCat("an idle jail with Python, MiB, ", where);
   line.limit = kIdleMiB;
-  if (const IdleJails* lean = FindLean(memory.idle)) {
+  if (lean != nullptr) {
     line.value = lean->total() / kMiB;
     line.numbers = absl::StrFormat(
         "%.2f PSS + %.2f kernel + %.2f tmpfs, of %d jails", lean->pss / kMiB,
         lean->kernel / kMiB, lean->tmpfs / kMiB, lean->count);
   }
+  return line;
+}
+
+void JudgeMemory(const MemoryReport& memory, std::vector<BarLine>& lines) {
+  lines.push_back(IdleLine("in the default pool", FindLean(memory.idle)));
   if (!memory.crowd.has_value()) return;
   const Crowd& crowd = *memory.crowd;
+  lines.push_back(IdleLine(
+      "in a crowd", crowd.problem.empty() ? FindLean(crowd.jails) : nullptr));
   BarLine& many = lines.emplace_back();
   many.name = "idle jails with Python at once";
   many.kind = BarLine::Kind::kAtLeast;

@@ -140,19 +140,33 @@ TEST(BenchBars, ACrowdIsManyThatWorkAndAllGo) {
                        Crowd{.jails = {{.kind = "python-lean", .count = 200}},
                              .runs = true}};
   std::vector<BarLine> lines = Judge(report);
-  ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(IsMet(lines[1]), Verdict(true));
+  ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(IsMet(lines[2]), Verdict(true));
+  EXPECT_EQ(IsMet(lines[3]), Verdict(true));
   report.memory->crowd->left = 1;
-  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict(false));
+  EXPECT_EQ(IsMet(Judge(report)[3]), Verdict(false));
   report.memory->crowd->runs = false;
-  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
+  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict(false));
   report.memory->crowd->runs = true;
   report.memory->crowd->jails[0].count = 199;
+  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict(false));
+  report.memory->crowd->problem = "it died";
+  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict());
+  EXPECT_EQ(IsMet(Judge(report)[3]), Verdict());
+}
+
+TEST(BenchBars, AnIdleJailOfACrowdHasABarToo) {
+  Report report;
+  const double mib = 1 << 20;
+  report.memory = {.crowd = Crowd{.jails = {{.kind = "python-lean",
+                                             .count = 200,
+                                             .pss = 2.9 * mib,
+                                             .kernel = 0.1 * mib}}}};
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(true));
+  report.memory->crowd->jails[0].pss += 1024;
   EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
   report.memory->crowd->problem = "it died";
   EXPECT_EQ(IsMet(Judge(report)[1]), Verdict());
-  EXPECT_EQ(IsMet(Judge(report)[2]), Verdict());
 }
 
 TEST(BenchBars, OneLateEndBreaksTheWallPromise) {

@@ -120,20 +120,23 @@ void CompareRested(const Program& program, const std::string& programs,
   Texts texts(programs, program);
   std::mt19937 random(1);
   const absl::Time end = absl::Now() + options.budget;
-  const int warm_up = trivial ? kWarmUpRounds : 1;
-  for (int round = 1 - warm_up; round <= options.rounds; ++round) {
+  const int warm_up = trivial && options.in_turn == 1 ? kWarmUpRounds : 1;
+  const int rounds = (options.runs + options.in_turn - 1) / options.in_turn;
+  for (int round = 1 - warm_up; round <= rounds; ++round) {
     if (round > kLeastRounds && absl::Now() > end) break;
     for (Entry* entry : Shuffled(entries, random)) {
       if (!entry->Usable() || (entry->rare && round % kRareRounds != 0)) {
         continue;
       }
-      absl::SleepFor(options.gap);
-      absl::StatusOr<Sample> sample =
-          RunOne(*entry->contender, program, texts, 0);
-      entry->NoteMisses(sample);
-      entry->tally.Add(sample, round > 0);
+      for (int i = 0; i < options.in_turn && entry->Usable(); ++i) {
+        absl::SleepFor(options.gap);
+        absl::StatusOr<Sample> sample =
+            RunOne(*entry->contender, program, texts, 0);
+        entry->NoteMisses(sample);
+        entry->tally.Add(sample, round > 0);
+      }
     }
-    if (round > 0) Progress(program.name, round, options.rounds);
+    if (round > 0) Progress(program.name, round, rounds);
   }
   absl::SleepFor(kRefill);
   for (Entry& entry : entries) entry.EndCpu();

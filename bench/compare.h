@@ -14,13 +14,15 @@ namespace sandglass::bench {
 struct RestedOptions {
   // Of the bare commands and the daemon with its pool; of the others as many
   // for the trivial program, and a fourth of it for the rest.
-  int rounds = 0;
+  int runs = 0;
+  // So many runs of one contender follow each other.
+  int in_turn = 1;
   absl::Duration gap;     // before each run
   absl::Duration budget;  // a program ends then, after kLeastRounds at least
 };
 
 // One program, one run at a time, round by round: a round runs each contender
-// once, in an order drawn anew, so that drift of the machine and the
+// `in_turn` times, in an order drawn anew, so that drift of the machine and the
 // neighbour's clean-up hit all alike. The first rounds don't count. Adds a row
 // for each contender.
 void CompareRested(const Program& program, const std::string& programs,

@@ -66,6 +66,7 @@ struct Options {
   int workload_programs = 20;
   int wall_runs = 20;
   int gap_ms = 10;
+  int in_turn = 50;
   double budget_s = 6;
   double window_s = 0.8;
 };
@@ -166,13 +167,16 @@ void MeasurePrograms(const Options& options, const DaemonClient& client,
                  ? options.programs
                  : std::vector<std::string>{Programs().front().name},
              client, report);
-  const RestedOptions rested = {.rounds = options.runs,
+  const RestedOptions rested = {.runs = options.runs,
                                 .gap = absl::Milliseconds(options.gap_ms),
                                 .budget = absl::Seconds(options.budget_s)};
   if (all || !options.programs.empty()) {
     for (const Program* program : programs) {
       RestedOptions each = rested;
-      if (program == &Programs().front()) each.budget = absl::Minutes(5);
+      if (program == &Programs().front()) {
+        each.budget = absl::Minutes(5);
+        each.in_turn = options.in_turn;
+      }
       CompareRested(*program, options.programs_directory, contenders, each,
                     report);
     }
@@ -261,7 +265,9 @@ absl::StatusOr<Report> Measure(const Options& options) {
                               StolenBetween(start, ReadCpuTicks()));
   report.machine.emplace_back(
       "run",
-      absl::StrFormat("%d ms of rest before each rested run", options.gap_ms));
+      absl::StrFormat("%d ms of rest before each rested run; of the first "
+                      "program %d runs of a contender in turn",
+                      options.gap_ms, options.in_turn));
   return report;
 }
 
@@ -321,6 +327,9 @@ void AddChoices(CLI::App& app, Options& options) {
       ->check(positive);
   app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
       ->check(CLI::Range(0, 10'000));
+  app.add_option("--in-turn", options.in_turn,
+                 "Rested runs of a contender in turn, of the first program")
+      ->check(CLI::Range(1, 100));
   app.add_option("--json", options.json, "Write the figures here too");
 }
 

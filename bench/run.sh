@@ -18,6 +18,8 @@
 #                           six seconds have room for)
 #   --quick                 few runs: only shows that everything works
 #   --gap MS                rest before each of these in milliseconds (10)
+#   --in-turn N             of the first program so many runs of one contender
+#                           follow each other (50)
 #   --json FILE             write the figures there too
 #   --bin DIR               measure the programs in DIR instead of building
 #
@@ -47,7 +49,7 @@ bench=''  # the pid of the program that measures
 
 usage() {
   say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--workloads DIR]"
-  say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS]"
+  say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
   say "       [--json FILE] [--bin DIR]"
 }
 
@@ -192,12 +194,13 @@ main() {
   local bin='' quick='' chosen='' crowd='' options=()
   while (($# > 0)); do
     case $1 in
-      -n | --gap | --json | --bin | --programs | --in-flight | --workloads | \
+      -n | --gap | --in-turn | --json | --bin | --programs | --in-flight | --workloads | \
         --contenders | --workload-programs)
         (($# >= 2)) || { usage >&2; exit 2; }
         case $1 in
           # Asked for, so no budget cuts it.
           -n) number "$1" "$2" 1; options+=(--runs "$2" --budget 100000) ;;
+          --in-turn) number "$1" "$2" 1; options+=("$1" "$2") ;;
           --gap | --workload-programs) number "$1" "$2" 0; options+=("$1" "$2") ;;
           --json)
             { : >>"$2"; } 2>/dev/null || fail "cannot write $2"
