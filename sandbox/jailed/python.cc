@@ -25,6 +25,7 @@ PyObject* PyBool_FromLong(long value);
 PyObject* PyList_New(ssize_t size);
 int PyList_SetItem(PyObject* list, ssize_t at, PyObject* stolen);
 PyObject* PyBytes_FromString(const char* text);
+PyObject* PyBytes_FromStringAndSize(const char* text, ssize_t size);
 PyObject* PyEval_EvalCode(PyObject* code, PyObject* globals, PyObject* locals);
 long PyLong_AsLong(PyObject* number);
 void Py_IncRef(PyObject*);
@@ -110,9 +111,16 @@ void StartOnCleanStack() {
 
   const RunnerProgram program = runner.TakeJob();
   runner.AnnounceStart();
-  arguments = PyTuple_New(2);
+  // Whoever has the file's content need not look for it, nor for others.
+  arguments = PyTuple_New(program.sole_file ? 3 : 2);
   PyTuple_SetItem(arguments, 0, ToList(program.arguments));
   PyTuple_SetItem(arguments, 1, ToList(program.environment));
+  if (program.sole_file) {
+    PyTuple_SetItem(arguments, 2,
+                    PyBytes_FromStringAndSize(
+                        program.sole_file->data(),
+                        static_cast<ssize_t>(program.sole_file->size())));
+  }
   PyObject* prepared = PyObject_CallObject(script.prepare, arguments);
   Py_DecRef(arguments);
   if (prepared != nullptr) {

@@ -207,7 +207,9 @@ RunnerProgram Runner::TakeJob() {
   if (from != nullptr) {
     from = TakeStrings(from, end, job.environment_count, program.environment);
   }
-  if (from == nullptr || !StageFiles(from, end, job.file_count)) Fail();
+  if (from == nullptr || !StageFiles(from, end, job.file_count, program)) {
+    Fail();
+  }
   std::vector<const char*> words = program.arguments;
   words.insert(words.begin(), program_invocation_name);
   ShowTitle(words);
@@ -225,7 +227,8 @@ RunnerProgram Runner::TakeJob() {
   return program;
 }
 
-bool Runner::StageFiles(const char* paths, const char* end, uint32_t count) {
+bool Runner::StageFiles(const char* paths, const char* end, uint32_t count,
+                        RunnerProgram& program) {
   std::vector<const char*> names;
   const char* from = TakeStrings(paths, end, count, names);
   if (from == nullptr ||
@@ -248,6 +251,10 @@ bool Runner::StageFiles(const char* paths, const char* end, uint32_t count) {
         CreateStaged(workspace, name, static_cast<mode_t>(file.mode));
     if (!target.valid() || !os::WriteAll(target.get(), {content, file.size})) {
       return false;
+    }
+    if (count == 1 && !program.arguments.empty() &&
+        absl::string_view(name) == program.arguments[0]) {
+      program.sole_file = absl::string_view(content, file.size);
     }
     content += file.size;
   }

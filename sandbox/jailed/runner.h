@@ -4,8 +4,10 @@
 #include <linux/filter.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "sandbox/jailed/plan.h"
 #include "sandbox/jailed/runner_protocol.h"
@@ -18,6 +20,9 @@ namespace sandglass::sandbox {
 struct RunnerProgram {
   std::vector<const char*> arguments;
   std::vector<const char*> environment;  // "NAME=value"
+  // The content of the first argument's file, if no other file came with the
+  // job: then /workspace holds nothing else. Lives as long as the runner.
+  std::optional<absl::string_view> sole_file;
 };
 
 // Room for the text that ps(1) shows for this process and its children, for
@@ -64,7 +69,8 @@ class Runner {
 
  private:
   void Tell(const RunnerEvent& event) const;
-  bool StageFiles(const char* paths, const char* end, uint32_t count);
+  bool StageFiles(const char* paths, const char* end, uint32_t count,
+                  RunnerProgram& program);
 
   Jail jail_;
   StepClock clock_;

@@ -9,7 +9,7 @@ one after the other. Descriptor 201 is the library, which has all that concerns
 the kernel. In a child it calls, with no Python frame beneath,
 
     rehearse(fully)               before there is a program
-    code, module = prepare(argv, env)
+    code, module = prepare(argv, env[, source])
     PyEval_EvalCode(code, module)
     exit_code = finish([exception] or [])
 
@@ -204,16 +204,17 @@ def _rehearse_end():
 # When a program comes.
 
 
-def prepare(argv, env):
+def prepare(argv, env, source=None):
     """Makes everything as `python3 ARGV...` has it before the first line.
 
-    The working directory is the program's already. Returns its code and the
+    The working directory is the program's already. With a source, it is that of
+    the program, whose file is alone there and no link. Returns its code and the
     namespace of its __main__.
     """
     global _main
     _set_environment(env)
-    path = _set_path_and_names(argv)
-    if _would_import_otherwise(sys.path[0]):
+    path = _set_path_and_names(argv, source is None)
+    if source is None and _would_import_otherwise(sys.path[0]):
         os.execve(sys.executable, [sys.executable, *argv], os.environb)
     _reopen_standard_files()
     if "logging" in _modules:
@@ -223,7 +224,7 @@ def prepare(argv, env):
     # The module stays alive until `finish`, as in pyrun_simple_file().
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
-    return _compile(path, namespace), namespace
+    return _compile(path, namespace, source), namespace
 
 
 def _set_environment(env):
@@ -255,13 +256,13 @@ def _set_environment(env):
         site.USER_SITE = f"{base}/lib/{version}/site-packages"
 
 
-def _set_path_and_names(argv):
+def _set_path_and_names(argv, may_be_link=True):
     """Sets what tells a program its name. Returns the path of its file."""
     arguments = [os.fsdecode(argument) for argument in argv]
     sys.argv = arguments
     sys.orig_argv = [sys.executable, *arguments]
     path = arguments[0]
-    if "/" not in path and not os.path.islink(path):
+    if "/" not in path and not (may_be_link and os.path.islink(path)):
         directory = os.getcwd()
         path = f"{directory}/{path}"
     else:
@@ -423,10 +424,11 @@ def _new_main(path):
     return module
 
 
-def _compile(path, namespace):
+def _compile(path, namespace, source=None):
     try:
-        with io.FileIO(path) as file:
-            source = file.readall()
+        if source is None:
+            with io.FileIO(path) as file:
+                source = file.readall()
     except OSError as error:
         if isinstance(error, IsADirectoryError):
             text = f"can't find '__main__' module in {path!r}"
