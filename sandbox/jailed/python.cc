@@ -2,6 +2,7 @@
 // Needs no header of Python's: it declares the public functions of the C
 // interface (https://docs.python.org/3/c-api/) that it calls and the
 // interpreter exports. Tried with 3.11, which Debian 12 has.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sandbox/jailed/zygote.h"
@@ -44,6 +45,16 @@ void PyThreadState_Delete(PyThreadState*);
 
 namespace sandglass::sandbox {
 namespace {
+
+// A list of all objects is at most an eighth of this.
+constexpr long kMuchKib = 16 * 1024;
+
+// Largest resident size so far.
+long PeakKib() {
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
 
 struct Script {
   PyObject* rehearse;
@@ -110,6 +121,7 @@ void StartOnCleanStack() {
   runner.AnnounceReady();
 
   const RunnerProgram program = runner.TakeJob();
+  const long before = PeakKib();
   runner.AnnounceStart();
   // Whoever has the file's content need not look for it, nor for others.
   arguments = PyTuple_New(program.sole_file ? 3 : 2);
@@ -135,8 +147,9 @@ void StartOnCleanStack() {
   PyObject* raised = TakeException();
   // A program can tell when the last name for an object of its own goes.
   if (prepared != nullptr) Py_DecRef(prepared);
-  arguments = PyTuple_New(1);
+  arguments = PyTuple_New(2);
   PyTuple_SetItem(arguments, 0, raised);
+  PyTuple_SetItem(arguments, 1, PyBool_FromLong(PeakKib() - before > kMuchKib));
   PyObject* code = PyObject_CallObject(script.finish, arguments);
   if (code == nullptr) {
     PyErr_Print();

@@ -6,6 +6,7 @@ add_library(sandglass_test_support STATIC
   support/daemon_fixture.cc
   support/idle_jails.cc
   support/matchers.cc
+  support/prestart.cc
   support/process.cc
   support/programs.cc
   support/slowdown.cc
@@ -47,6 +48,7 @@ add_executable(sandglass_e2e_test
   e2e/limits_test.cc
   e2e/load_test.cc
   e2e/pool_test.cc
+  e2e/prestart_faults_test.cc
   e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc

@@ -11,9 +11,10 @@ the kernel. In a child it calls, with no Python frame beneath,
     rehearse(fully)               before there is a program
     code, module = prepare(argv, env[, source])
     PyEval_EvalCode(code, module)
-    exit_code = finish([exception] or [])
+    exit_code = finish([exception] or [], has_grown)
 
-where the exception is what `prepare` or the program raised. When it calls
+where the exception is what `prepare` or the program raised, and `has_grown` is
+whether the process has by much since `prepare`. When it calls
 `finish` it must hold no reference to `code`, `module` and the exception, since
 a program can tell by its __del__ methods when these go; and no trace or
 profile function may be set, which would be called for `finish`.

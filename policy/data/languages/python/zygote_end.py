@@ -43,9 +43,11 @@ _preloaded = {}
 _main = None
 
 
-def finish(exception):
+def finish(exception, has_grown=False):
     """Ends the program as bare Python would. Returns its exit code.
 
+    What it left is looked at only where it hasn't grown by much: a list of all
+    its objects may be what the memory limit has no room for.
     An exception in a list is taken out of it. Otherwise the caller's reference
     keeps the exception and its class alive, and with the class all of __main__.
     """
@@ -68,7 +70,7 @@ def finish(exception):
         namespace.pop("__file__", None)
         namespace.pop("__cached__", None)
     namespace = None
-    if not _finalize():
+    if not _finalize(has_grown):
         code = 120
     if interrupted and not left:
         # exit_sigint() in Modules/main.c.
@@ -270,7 +272,7 @@ def _report_unraisable(error, where):
 # The steps of Py_FinalizeEx().
 
 
-def _finalize():
+def _finalize(has_grown):
     """Returns whether the standard files could be flushed."""
     threading = _modules.get("threading")
     if threading is not None:
@@ -284,7 +286,7 @@ def _finalize():
     flushed = _flush_standard_files()
     unseen = False
     try:
-        unseen = _goes_unseen()
+        unseen = not has_grown and _goes_unseen()
         if unseen:
             sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         else:
