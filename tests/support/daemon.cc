@@ -150,8 +150,11 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   // Unless a test says otherwise, jails for limits that a test had are soon
   // gone, so that what is there after it is known; and every run is compiled,
   // whatever ran before.
+  const char* named = std::getenv("SANDGLASS_TEST_CONFIG");
   const std::string config = options.config.value_or(
-      R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
+      named != nullptr
+          ? named
+          : R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);
