@@ -108,6 +108,48 @@ while True: os.fork()' --pids 20
   expect 154 -l bash -c 'head -c 1G /dev/zero >/tmp/fill'
 }
 
+uptime_seconds() { cut -d. -f1 /proc/uptime; }
+
+# warm_run LANGUAGE CODE: whether a run of it found its jail ready.
+warm_run() {
+  sandglass run --json -l "$1" -c "$2" | grep -q '"warm": *true'
+}
+
+# The wall clock is set an hour ahead, and back, while two runs sleep and
+# interpreters wait: no run ends of it, a limit is as long as before, and pools
+# are filled again.
+clock_jumps() {
+  local jump pid start took limited slept bad=0
+  pid="$(systemctl show -P MainPID sandglassd.service)"
+  for jump in '+1 hour' '-1 hour'; do
+    start=$(uptime_seconds)
+    timeout 300 sandglass run --profile large -l bash -c 'echo started; sleep 30; echo slept' >/tmp/slept &
+    slept=$!
+    timeout 300 sandglass run --profile large -l bash -c 'echo started; sleep 86400' --timeout 20s >/tmp/limited &
+    limited=$!
+    until grep -q started /tmp/slept && grep -q started /tmp/limited; do
+      (($(uptime_seconds) - start < 60)) || break
+      sleep 0.1
+    done
+    date -s "$jump" >/dev/null
+    wait "$limited" && took=0 || took=$?
+    ((took == 124)) || { echo "$jump: exit code $took of the run with a limit"; bad=1; }
+    took=$(($(uptime_seconds) - start))
+    echo "$jump: the limit of 20 s came after $took s"
+    ((took >= 20)) || bad=1
+    wait "$slept" || { echo "$jump: exit code $? of the run that slept"; bad=1; }
+    grep -q slept /tmp/slept || bad=1
+    for _ in {1..6}; do sandglass run -l python -c 'print(1)' >/dev/null || bad=1; done
+    sleep 20
+    warm_run bash true || { echo "$jump: no jail is ready"; bad=1; }
+    warm_run python 'print(1)' || { echo "$jump: no Python is ready"; bad=1; }
+  done
+  echo "times that the daemon saw it: $(log_of_service | grep -c ' clock_set')"
+  (($(log_of_service | grep -c ' clock_set') == 2)) || bad=1
+  [[ $(systemctl show -P MainPID sandglassd.service) == "$pid" ]] || { echo 'the daemon ended'; bad=1; }
+  return "$bad"
+}
+
 # A jail of the service as the machine sees it. All else is in the posture tests.
 jail_of_the_service() {
   local pid status group key file
@@ -204,6 +246,7 @@ main() {
   part 'Start with everything prepared' second_start
   part 'Hello in every language' hello_in_every_language
   part 'Limits of the service' limits_of_the_service
+  part 'The clock is set' clock_jumps
   part 'A jail of the service' jail_of_the_service
   part 'Stop' stop
   part 'A daemon of an ordinary user' ordinary_user
