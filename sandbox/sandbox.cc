@@ -176,6 +176,15 @@ class Sandbox::Port {
     create->set_in_haste(has_zygote_ && fill_for == FillFor::kRun);
     const absl::MutexLock lock(&mutex_);
     if (!broken_.ok()) return Unavailable();
+    const int64_t end =
+        os::MonotonicNanos() + absl::ToInt64Nanoseconds(timeout);
+    // Those of runs that are over go by themselves, only later than they are
+    // asked for where runs are short and many.
+    const auto has_slot = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return live_.size() < max_jails_ || !broken_.ok();
+    };
+    if (fill_for == FillFor::kRun) AwaitUntil(absl::Condition(&has_slot), end);
+    if (!broken_.ok()) return Unavailable();
     if (live_.size() >= max_jails_) return NoSlot();
     const uint64_t id = next_id_++;
     create->set_jail_id(id);
@@ -191,14 +200,7 @@ class Sandbox::Port {
     const auto answered = [this, id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return answers_.contains(id) || !broken_.ok();
     };
-    // absl::Mutex counts by the wall clock, which may be set meanwhile.
-    const int64_t end =
-        os::MonotonicNanos() + absl::ToInt64Nanoseconds(timeout);
-    for (int64_t left = end - os::MonotonicNanos();
-         left > 0 && !mutex_.AwaitWithTimeout(absl::Condition(&answered),
-                                              absl::Nanoseconds(left));) {
-      left = end - os::MonotonicNanos();
-    }
+    AwaitUntil(absl::Condition(&answered), end);
     waiting_.erase(id);
     const auto answer = answers_.find(id);
     if (answer == answers_.end()) {
@@ -229,6 +231,17 @@ class Sandbox::Port {
     absl::Status status;
     std::optional<Jail::Parts> parts;
   };
+
+  // Until the condition holds, or os::MonotonicNanos() is `end`: absl::Mutex
+  // counts by the wall clock, which may be set meanwhile.
+  void AwaitUntil(const absl::Condition& condition, int64_t end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (int64_t left = end - os::MonotonicNanos();
+         left > 0 &&
+         !mutex_.AwaitWithTimeout(condition, absl::Nanoseconds(left));) {
+      left = end - os::MonotonicNanos();
+    }
+  }
 
   absl::Status Unavailable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return absl::UnavailableError(

@@ -99,7 +99,8 @@ class Sandbox {
   // Of kExecKind: a jail that was made ahead, else one with init on its way up.
   // Of a zygote's kind: one with a runner on its way up. Set-up errors arrive
   // as a jail event.
-  // RESOURCE_EXHAUSTED: no slot free. UNAVAILABLE: the spawner is gone.
+  // RESOURCE_EXHAUSTED: no slot free; for a run one is waited for, up to the
+  // timeout. UNAVAILABLE: the spawner is gone.
   // Also UNAVAILABLE: no zygote can serve yet; a jail for stock waits for one
   // that is on its way up, a moment. INTERNAL: a step failed. NOT_FOUND: there
   // is no such kind.

@@ -41,7 +41,8 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
   // Not ready yet: the program is on its way while init still prepares.
   absl::StatusOr<std::unique_ptr<Jail>> jail =
-      sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout);
+      sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout,
+                          sandbox::FillFor::kRun);
   warm_ = jail.ok() && (*jail)->made_ahead();
   kind_ = key.kind;
   return jail;

@@ -46,6 +46,14 @@ TEST_F(Load, SixtyFourClientsAtOnceAllGetTheirAnswer) {
   }
 }
 
+// Jails go later than runs end; who comes meanwhile waits for one.
+TEST_F(Load, ShortRunsInARowNeverLackAJail) {
+  const std::vector<v1::RunCodeRequest> requests(600, Bash(":"));
+  for (const RunResult& result : client().RunAll(requests, 8)) {
+    ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  }
+}
+
 TEST_F(Load, HogsInParallelStayInTheirLimits) {
   std::vector<v1::RunCodeRequest> requests;
   for (int i = 0; i < 8; ++i) {
