@@ -37,8 +37,7 @@ struct MemorySample {
 
 // The counters of one jail, in files that are opened as the jail is made: to
 // open one takes longer than to read it, and a run's answer waits for that. Of
-// a group that is gone, and of a counter that the kernel doesn't have, all is
-// 0.
+// a group that is gone, and of a counter that the kernel doesn't have: 0.
 class CounterFiles {
  public:
   explicit CounterFiles(const CounterGroups& groups);
@@ -51,7 +50,7 @@ class CounterFiles {
   uint64_t OomKills() const;
   // Processes and threads, with init.
   uint64_t Processes() const;
-  // Processes, without init; at most as many as a page has room for.
+  // Processes, without init; of many thousands, not all.
   uint64_t RunProcesses() const;
   // The highest number of processes and threads; nullopt before Linux 6.12.
   std::optional<uint64_t> PeakProcesses() const;

@@ -286,11 +286,11 @@ def _finalize(has_grown):
     flushed = _flush_standard_files()
     unseen = False
     try:
+        _dismiss_signal_handlers()
         unseen = not has_grown and _goes_unseen()
         if unseen:
             sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         else:
-            _dismiss_signal_handlers()
             if gc.isenabled():
                 _c_stack.call(gc.collect)
             _forget_modules()

@@ -33,19 +33,5 @@ class Thing(metaclass=Meta):
         return int
 
 
-class Quiet(type):
-    def __eq__(cls, other):
-        sys.__stdout__.write("compared\n")
-        return NotImplemented
-
-    def __hash__(cls):
-        sys.__stdout__.write("hashed\n")
-        return 1
-
-
-class Other(metaclass=Quiet):
-    pass
-
-
-thing, other = Thing(), Other()
+thing = Thing()
 print("end")
