@@ -1,0 +1,66 @@
+#ifndef SANDGLASS_TESTS_PAYLOADS_HOSTILE_ATTEMPTS_H_
+#define SANDGLASS_TESTS_PAYLOADS_HOSTILE_ATTEMPTS_H_
+
+// What the payload can try. An attempt returns the errno with which it was
+// refused, 0 when it went through, or a negative exit code (arguments.h).
+namespace sandglass::hostile {
+
+struct Words {
+  char** at = nullptr;
+  int count = 0;
+
+  const char* operator[](int index) const {
+    return index < count ? at[index] : "0";
+  }
+};
+
+struct Attempt {
+  const char* name;
+  int (*run)(const Words& words);
+};
+
+// nullptr when there is none.
+const Attempt* FindAttempt(const char* name);
+
+// call NUMBER VALUE…: the system call, with up to six arguments.
+int Call(const Words& words);
+// i386 NUMBER VALUE…: by the 32-bit door, up to three. In a child, since a
+// kernel without that door answers by a signal: kSignal.
+int CallI386(const Words& words);
+// sweep FILE: the calls that the file lists, one a line as "DOOR NUMBER ERRNO",
+// with DOOR "call" or "i386", each in a child of its own and without arguments.
+// kUnexpected at the first with another answer; a signal counts as ENOSYS for
+// i386.
+int Sweep(const Words& words);
+
+// open PATH FLAGS: opens and closes.
+int Open(const Words& words);
+// read PATH: one byte. ENODATA where there is none.
+int Read(const Words& words);
+// list PATH: a directory's entries. ENODATA where it has none.
+int List(const Words& words);
+// walk PATH…: opens everything below for writing, and tries to make a file in
+// each directory; stays on the mount. Goes through at the first that can be
+// written.
+int Walk(const Words& words);
+// descriptors FD…: EBADF when no descriptor but these is open.
+int Descriptors(const Words& words);
+// setuid: runs a setuid program of the image; goes through if the kernel marks
+// it as one that has gained rights.
+int SetUid(const Words& words);
+// overwrite PATH: writes to a file of the image in every way there is without
+// opening it for writing; goes through if its content then differs.
+int Overwrite(const Words& words);
+
+// socket FAMILY TYPE PROTOCOL
+int Socket(const Words& words);
+// connect unix PATH (a leading @: abstract) | connect inet ADDRESS PORT, also
+// with "send" instead of "connect" for datagrams.
+int Connect(const Words& words);
+// seek-neighbours: asks all that could lead to another jail: every pid,
+// abstract name, System V key and port. ENODATA when there is nobody.
+int SeekNeighbours(const Words& words);
+
+}  // namespace sandglass::hostile
+
+#endif  // SANDGLASS_TESTS_PAYLOADS_HOSTILE_ATTEMPTS_H_

@@ -1,0 +1,163 @@
+#include "tests/security/hostile_fixture.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/support/prestart.h"
+#include "tests/support/wait.h"
+#include "tests/support/warm.h"
+
+namespace sandglass::testing {
+namespace {
+
+// tests/payloads/hostile/arguments.h
+constexpr int kWentThrough = 100;
+
+// Most that are under way at once: more than the processors, fewer than jails.
+constexpr int kInFlight = 4;
+constexpr absl::Duration kPatience = absl::Seconds(60);
+
+const std::string& PayloadBinary() {
+  static const std::string binary = ReadFile(HOSTILE_PATH);
+  return binary;
+}
+
+// Becomes the payload, or starts it where the language can't.
+v1::RunCodeRequest Starter(Way way) {
+  switch (way) {
+    case Way::kExec:
+      return Bash("exec ./hostile \"$@\"");
+    case Way::kPython:
+      return Python("import os, sys\nos.execv('./hostile', sys.argv)");
+    case Way::kRuby:
+      return Program("ruby", "exec('./hostile', *ARGV)");
+    case Way::kNode:
+      return Program(
+          "javascript",
+          "const {status} = require('child_process').spawnSync('./hostile',\n"
+          "    process.argv.slice(2), {stdio: 'inherit'});\n"
+          "process.exitCode = status ?? 1;");
+  }
+  return {};
+}
+
+bool BeganAs(Way way, const RunResult& result) {
+  switch (way) {
+    case Way::kExec:
+      return true;
+    case Way::kPython:
+    case Way::kRuby:
+      return HadRunner(result);
+    case Way::kNode:
+      return KindOf(result) == kNode;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string NameOf(Way way) {
+  switch (way) {
+    case Way::kExec:
+      return "exec";
+    case Way::kPython:
+      return "python";
+    case Way::kRuby:
+      return "ruby";
+    case Way::kNode:
+      return "node";
+  }
+  return "";
+}
+
+Attempt operator+(Attempt first, const Attempt& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::unique_ptr<HostWatch> HostileTest::host_;
+std::unique_ptr<Neighbour> HostileTest::neighbour_;
+
+void HostileTest::SetUpTestSuite() {
+  StartSuite({});
+  host_ = std::make_unique<HostWatch>();
+}
+
+void HostileTest::TearDownTestSuite() {
+  host_.reset();
+  DaemonTest::TearDownTestSuite();
+}
+
+void HostileTest::SetUp() {
+  DaemonTest::SetUp();
+  if (!HasFatalFailure()) neighbour_ = std::make_unique<Neighbour>(client());
+}
+
+void HostileTest::TearDown() {
+  if (neighbour_ != nullptr) ExpectNobodyHarmed("this test");
+  neighbour_.reset();
+  DaemonTest::TearDown();
+}
+
+v1::RunCodeRequest HostileTest::Payload(Way way, const Attempt& attempt) {
+  v1::RunCodeRequest request = Starter(way);
+  v1::InputFile* payload = request.add_files();
+  payload->set_path("hostile");
+  payload->set_content(PayloadBinary());
+  payload->set_executable(true);
+  for (const std::string& word : attempt) request.add_args(word);
+  return request;
+}
+
+RunResult HostileTest::RunIn(Way way, const Attempt& attempt) {
+  const v1::RunCodeRequest request = Payload(way, attempt);
+  RunResult result;
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        result = Run(request);
+        return !result.status.ok() || BeganAs(way, result);
+      },
+      kPatience))
+      << "no run began in this way: " << Describe(result);
+  return result;
+}
+
+int HostileTest::Refused(int error) { return kWentThrough + error; }
+
+void HostileTest::RunCases(Way way, const std::vector<Case>& cases,
+                           const Attempt& options) {
+  std::vector<v1::RunCodeRequest> requests;
+  requests.reserve(cases.size());
+  for (const Case& each : cases) {
+    requests.push_back(Payload(way, options + each.attempt));
+  }
+  std::vector<RunResult> results = client().RunAll(requests, kInFlight);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const std::string name = absl::StrCat(
+        absl::StrJoin(options + cases[i].attempt, " "), " in ", NameOf(way));
+    if (results[i].status.ok() && !BeganAs(way, results[i])) {
+      results[i] = RunIn(way, options + cases[i].attempt);
+    }
+    const v1::RunCodeResponse& response = results[i].response;
+    EXPECT_THAT(results[i], OutcomeIs(v1::OUTCOME_NONZERO_EXIT)) << name;
+    if (response.exit_code() == cases[i].exit_code ||
+        (cases[i].or_exit_code != 0 &&
+         response.exit_code() == cases[i].or_exit_code)) {
+      continue;
+    }
+    ADD_FAILURE() << name << " ended with " << response.exit_code()
+                  << " and not " << cases[i].exit_code << ": "
+                  << response.stderr().data();
+    ExpectNobodyHarmed(name);
+  }
+  ExpectNobodyHarmed(absl::StrCat("attempts in ", NameOf(way)));
+}
+
+void HostileTest::ExpectNobodyHarmed(const std::string& by) {
+  for (const std::string& change : host_->Changes()) {
+    ADD_FAILURE() << by << ": on the host " << change;
+  }
+  const std::string wrong = neighbour_->Ask();
+  EXPECT_EQ(wrong, "") << by;
+}
+
+}  // namespace sandglass::testing

@@ -1,0 +1,39 @@
+# Programs that attack, each with its exact end and a look at the host and at
+# somebody else's run. They need root.
+
+# Sent into jails; static, so that it needs nothing there.
+add_executable(sandglass_hostile
+  payloads/hostile/arguments.cc
+  payloads/hostile/calls.cc
+  payloads/hostile/files.cc
+  payloads/hostile/main.cc
+  payloads/hostile/sockets.cc)
+target_link_libraries(sandglass_hostile PRIVATE sandglass_options)
+target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -fno-stack-protector)
+target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
+
+add_executable(sandglass_security_test
+  security/hostile_calls_test.cc
+  security/hostile_files_test.cc
+  security/hostile_fixture.cc
+  security/hostile_sockets_test.cc
+  security/host_watch.cc
+  security/neighbour.cc)
+target_link_libraries(sandglass_security_test PRIVATE
+  sandglass_test_support sandglass_seccomp GTest::gtest_main)
+target_compile_definitions(sandglass_security_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  HOSTILE_PATH="$<TARGET_FILE:sandglass_hostile>")
+add_dependencies(sandglass_security_test sandglass_hostile sandglassd sandglass-spawner)
+
+# A suite is one test of ctest: its cases share a daemon, its inventory of the
+# host and hundreds of short runs.
+function(sandglass_security_suite name)
+  add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
+    "--gtest_filter=${name}*")
+  set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
+    RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
+endfunction()
+foreach(suite HostileCalls HostileFiles HostileSockets)
+  sandglass_security_suite(${suite})
+endforeach()
