@@ -1,57 +1,64 @@
 #include "sandbox/spawner/masked_proc.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-// Parts of /proc that tell of the host or of other users. The jail's /proc is
-// read-only as well; this is what may not even be read.
-constexpr const char* kMaskedProcPaths[] = {
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/bus",
-    "/proc/driver",
-    "/proc/fs",
-    "/proc/irq",
-    "/proc/scsi",
-    "/proc/tty",
-    "/proc/sysvipc",
-    // The kernel's command line may hold secrets.
-    "/proc/cmdline",
-    "/proc/bootconfig",
-    "/proc/partitions",
-    "/proc/diskstats",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/key-users",
-    "/proc/kallsyms",
-    "/proc/kmsg",
-    "/proc/latency_stats",
-    "/proc/modules",
-    "/proc/pagetypeinfo",
-    "/proc/sched_debug",
-    "/proc/slabinfo",
-    "/proc/sysrq-trigger",
-    "/proc/timer_list",
-    "/proc/interrupts",
-    "/proc/softirqs",
-    "/proc/vmallocinfo",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/kpagecgroup",
-    "/proc/config.gz",
+// What a jail's /proc shows beside its processes: what runtimes and ordinary
+// tools read. Everything else that this kernel has tells of the host or of
+// others, or may do so in its next release. The jail's /proc is read-only as
+// well; this is about what may be read.
+constexpr absl::string_view kShownInProc[] = {
+    "cgroups",      // the JVM, for what limits it
+    "cpuinfo",      // everything that counts processors
+    "filesystems",  // mount, and C libraries looking for a tmpfs
+    "loadavg",      // os.getloadavg
+    "locks",        // of this pid namespace
+    "meminfo",      // free, node, the JVM, numeric libraries
+    "mounts",       // a link to self/mounts
+    "net",          // a link to self/net
+    "self",
+    "stat",  // processors, for C libraries without /sys
+    "sys",         "thread-self",
+    "uptime",  // node
+    "version",
+    "vmstat",  // the tool of this name, psutil
 };
 
 }  // namespace
 
-void FindMaskedProc(std::vector<std::string>& files,
+bool FindMaskedProc(std::vector<std::string>& files,
                     std::vector<std::string>& directories) {
-  for (const char* path : kMaskedProcPaths) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"),
+                                                 ::closedir);
+  if (proc == nullptr) return false;
+  errno = 0;
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const absl::string_view name = entry->d_name;
+    if (name.front() == '.' || absl::ascii_isdigit(name.front()) ||
+        std::find(std::begin(kShownInProc), std::end(kShownInProc), name) !=
+            std::end(kShownInProc)) {
+      continue;
+    }
+    const std::string path = "/proc/" + std::string(name);
     struct stat info = {};
-    if (::lstat(path, &info) != 0) continue;
-    (S_ISDIR(info.st_mode) ? directories : files).emplace_back(path);
+    if (::lstat(path.c_str(), &info) != 0) return false;
+    (S_ISDIR(info.st_mode) ? directories : files).push_back(path);
   }
+  std::sort(files.begin(), files.end());
+  std::sort(directories.begin(), directories.end());
+  return errno == 0;
 }
 
 }  // namespace sandglass::sandbox

@@ -6,9 +6,11 @@
 
 namespace sandglass::sandbox {
 
-// What a jail covers of its /proc, as far as this kernel has it: absolute paths
-// of files, and of directories.
-void FindMaskedProc(std::vector<std::string>& files,
+// What a jail covers of its /proc: all that this kernel has there but processes
+// and a short list of what programs read. Absolute paths of files, and of
+// directories. False with errno when /proc can't be listed; then nothing may be
+// made with what was found.
+bool FindMaskedProc(std::vector<std::string>& files,
                     std::vector<std::string>& directories);
 
 }  // namespace sandglass::sandbox

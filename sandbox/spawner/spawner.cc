@@ -70,7 +70,9 @@ absl::Status Spawner::Prepare() {
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 
-  FindMaskedProc(masked_files_, masked_directories_);
+  if (!FindMaskedProc(masked_files_, masked_directories_)) {
+    return os::ErrnoStatus("list /proc");
+  }
   for (const internal::Template& each : config_.templates()) {
     filters_.emplace_back(
         reinterpret_cast<const sock_filter*>(each.seccomp().data()),
