@@ -4,8 +4,10 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -158,6 +160,10 @@ bool IsReadable(int fd) {
 }  // namespace
 
 HostWatch::HostWatch() {
+  // What others mount on this host meanwhile is not looked at.
+  Require(::unshare(CLONE_NEWNS) == 0 &&
+              ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
+          "mount namespace");
   MakeFiles();
   MakeSockets();
   MakeIpc();
@@ -303,7 +309,10 @@ HostWatch::Facts HostWatch::TakeInventory() const {
   }
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                            "/dev/urandom", "/dev/tty"}) {
-    facts[path] = FactsOf(path);
+    struct stat device = {};
+    ::stat(path, &device);
+    facts[path] = absl::StrCat("mode ", absl::Hex(device.st_mode), " owner ",
+                               device.st_uid, ":", device.st_gid);
   }
   struct utsname names = {};
   ::uname(&names);
@@ -334,6 +343,8 @@ std::vector<std::string> HostWatch::Changes() {
     if (!before_.contains(name))
       changes.push_back(absl::StrCat(name, " is new"));
   }
+  // Told once.
+  before_ = now;
   std::array<char, 8192> record = {};
   while (kernel_log_.valid()) {
     const ssize_t size =

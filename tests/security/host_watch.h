@@ -20,15 +20,15 @@ namespace sandglass::testing {
 // Everything is looked at from outside.
 class HostWatch {
  public:
-  // Sets the bait and takes the inventory. Ends the process where that can't be
-  // done.
+  // Gives the process, which must have one thread, a mount namespace of its
+  // own, sets the bait and takes the inventory. Ends the process where that
+  // can't be done. A daemon to be watched is to be started afterwards.
   HostWatch();
   ~HostWatch();
   HostWatch(const HostWatch&) = delete;
   HostWatch& operator=(const HostWatch&) = delete;
 
-  // One sentence for each thing that is not as it was; later changes are told
-  // against the beginning again.
+  // One sentence for each thing that is not as it was, each change once.
   std::vector<std::string> Changes();
 
   // ---- bait, for programs that are told where it is ----

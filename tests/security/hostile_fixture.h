@@ -41,12 +41,14 @@ class HostileTest : public DaemonTest {
   // A run of the payload that begins in this way.
   static v1::RunCodeRequest Payload(Way way, const Attempt& attempt);
   // Runs it until it began in the way that was asked for: what is made ahead
-  // may have been taken by the run before.
-  static RunResult RunIn(Way way, const Attempt& attempt);
+  // may have been taken by the run before. `list` becomes a file of this name.
+  static RunResult RunIn(Way way, const Attempt& attempt,
+                         const std::string& list = "");
   // How the payload ends when an attempt is refused with this errno.
   static int Refused(int error);
-  // Runs each attempt and expects the exit code; at the end, and whenever one
-  // is not as expected, that nobody was harmed.
+  // Runs each attempt and expects the exit code, in a jail of its own when the
+  // jail is empty, else all in one; afterwards, and whenever one is not as
+  // expected, that nobody was harmed.
   struct Case {
     Attempt attempt;
     int exit_code;
@@ -55,6 +57,9 @@ class HostileTest : public DaemonTest {
   };
   static void RunCases(Way way, const std::vector<Case>& cases,
                        const Attempt& options = {});
+  static void RunEach(const std::vector<Case>& cases, const Attempt& options);
+  static void RunInOne(Way way, const std::vector<Case>& cases,
+                       const Attempt& options);
   // That the host is as it was and the neighbour well, now.
   static void ExpectNobodyHarmed(const std::string& by);
 

@@ -29,8 +29,10 @@ int Call(const Words& words);
 int CallI386(const Words& words);
 // sweep FILE: the calls that the file lists, one a line as "DOOR NUMBER ERRNO",
 // with DOOR "call" or "i386", each in a child of its own and without arguments.
-// kUnexpected at the first with another answer; a signal counts as ENOSYS for
-// i386.
+// kUnexpected at the first with another answer. A signal counts as ENOSYS for
+// i386; SIGILL or ENXIO does for uretprobe and uprobe (335, 336), which newer
+// kernels let pass all filters (seccomp.c since 6.14) and answer so where no
+// probe is.
 int Sweep(const Words& words);
 
 // open PATH FLAGS: opens and closes.
@@ -40,8 +42,8 @@ int Read(const Words& words);
 // list PATH: a directory's entries. ENODATA where it has none.
 int List(const Words& words);
 // walk PATH…: opens everything below for writing, and tries to make a file in
-// each directory; stays on the mount. Goes through at the first that can be
-// written.
+// each directory; stays on the mount, passes over what isn't there. Goes
+// through at the first that can be written.
 int Walk(const Words& words);
 // descriptors FD…: EBADF when no descriptor but these is open.
 int Descriptors(const Words& words);

@@ -98,7 +98,9 @@ int Sweep(const Words& words) {
       const unsigned long none[kMostArguments] = {};
       return ErrorOf(Raw(number, none));
     });
+    const bool unfiltered = number == 335 || number == 336;
     if (i386 && error == -kSignal) error = ENOSYS;
+    if (unfiltered && (error == -kSignal || error == ENXIO)) error = ENOSYS;
     if (error != expected) {
       fprintf(stderr, "hostile: %s %ld gave %d and not %d\n", door, number,
               error, expected);

@@ -162,7 +162,10 @@ int List(const Words& words) {
 
 int Walk(const Words& words) {
   for (int i = 0; i < words.count; ++i) {
-    if (nftw(words[i], Visit, 64, FTW_PHYS | FTW_MOUNT) < 0) return errno;
+    if (nftw(words[i], Visit, 64, FTW_PHYS | FTW_MOUNT) < 0 &&
+        errno != ENOENT) {
+      return errno;
+    }
   }
   return could_write > 0 ? 0 : EROFS;
 }

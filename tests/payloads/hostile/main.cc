@@ -4,12 +4,17 @@
 //
 // usage: hostile [--depth N] [--thread] [--times N | --at-once N] ATTEMPT WORD…
 //
+// With "all FILE" for an attempt: those that the file lists, one a line, its
+// words parted by tabs, after the exit code it is to end with, or two with a
+// slash between. kUnexpected at the first that ends with another.
+//
 //   --depth N    from the child of the child… N generations down
 //   --thread     from a second thread
 //   --times N    again and again; all answers must be the same
 //   --at-once N  from N processes at the same moment; likewise
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +110,53 @@ int Descend(const Plan& plan, int depth) {
   return Await(child);
 }
 
+// In a child of its own.
+int RunOne(const Plan& plan) {
+  const pid_t child = fork();
+  if (child < 0) return kNoSetUp;
+  if (child == 0) _exit(Descend(plan, plan.depth));
+  return Await(child);
+}
+
+// What strsep(3) can cut; nothing of it stays open.
+char* ReadWhole(const char* path) {
+  static char text[1 << 20];
+  const int file = open(path, O_RDONLY);
+  if (file < 0) NoSetUp(path);
+  size_t size = 0;
+  for (ssize_t more = 1; more > 0; size += static_cast<size_t>(more)) {
+    more = read(file, text + size, sizeof(text) - 1 - size);
+    if (more < 0) NoSetUp(path);
+  }
+  close(file);
+  return text;
+}
+
+int RunAll(Plan plan, const char* path) {
+  char* lines = ReadWhole(path);
+  int number = 0;
+  for (char* line = strsep(&lines, "\n"); line != nullptr && *line != '\0';
+       line = strsep(&lines, "\n")) {
+    char* words[16] = {};
+    int count = 0;
+    while (line != nullptr && count < 16) words[count++] = strsep(&line, "\t");
+    plan.attempt = count < 2 ? nullptr : FindAttempt(words[1]);
+    if (plan.attempt == nullptr) return kUsage;
+    plan.words = {words + 2, count - 2};
+    char* other = nullptr;
+    const long expected = strtol(words[0], &other, 10);
+    const long or_this = *other == '/' ? strtol(other + 1, nullptr, 10) : -1;
+    const int code = RunOne(plan);
+    ++number;
+    if (code != expected && code != or_this) {
+      fprintf(stderr, "hostile: attempt %d, \"%s %s %s\", ended with %d\n",
+              number, words[1], plan.words[0], plan.words[1], code);
+      return kUnexpected;
+    }
+  }
+  return number > 0 ? kWentThrough : kUsage;
+}
+
 int Main(int count, char** arguments) {
   Plan plan;
   int at = 1;
@@ -124,6 +176,9 @@ int Main(int count, char** arguments) {
     }
   }
   if (at >= count) return kUsage;
+  if (strcmp(arguments[at], "all") == 0) {
+    return at + 1 < count ? RunAll(plan, arguments[at + 1]) : kUsage;
+  }
   plan.attempt = FindAttempt(arguments[at]);
   if (plan.attempt == nullptr) {
     fprintf(stderr, "hostile: no attempt \"%s\"\n", arguments[at]);

@@ -78,13 +78,21 @@ bool Found(const char* what, long which) {
   return true;
 }
 
-// Lines of a file of /proc beyond its heading.
-bool HasEntries(const char* path) {
+// Lines of a file of /proc beyond its heading, with so many words.
+bool HasEntries(const char* path, int words) {
   FILE* file = fopen(path, "r");
   if (file == nullptr) return false;
   char line[4096];
   int lines = 0;
-  while (fgets(line, sizeof(line), file) != nullptr) ++lines;
+  while (fgets(line, sizeof(line), file) != nullptr) {
+    int count = 0;
+    char* rest = nullptr;
+    for (char* word = strtok_r(line, " \n", &rest); word != nullptr;
+         word = strtok_r(nullptr, " \n", &rest)) {
+      ++count;
+    }
+    if (count >= words) ++lines;
+  }
   fclose(file);
   return lines > 1 && Found(path, lines - 1);
 }
@@ -137,11 +145,13 @@ int Connect(const Words& words) {
 
 int SeekNeighbours(const Words& /*words*/) {
   if (OtherProcesses() || IpcObjects()) return 0;
+  // Of sockets without a name, our own are there; nobody could reach one.
+  if (HasEntries("/proc/net/unix", 8)) return 0;
   for (const char* path :
-       {"/proc/net/unix", "/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp",
-        "/proc/net/udp6", "/proc/net/raw", "/proc/sysvipc/shm",
-        "/proc/sysvipc/msg", "/proc/sysvipc/sem"}) {
-    if (HasEntries(path)) return 0;
+       {"/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6",
+        "/proc/net/raw", "/proc/sysvipc/shm", "/proc/sysvipc/msg",
+        "/proc/sysvipc/sem"}) {
+    if (HasEntries(path, 1)) return 0;
   }
   char* directory[] = {nullptr};
   for (const char* place : {"/tmp", "/dev/shm", "/dev/mqueue"}) {
