@@ -16,8 +16,10 @@ add_executable(sandglass_security_test
   security/hostile_calls_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
+  security/hostile_scripts_test.cc
   security/hostile_sockets_test.cc
   security/host_watch.cc
+  security/host_watch_test.cc
   security/neighbour.cc)
 target_link_libraries(sandglass_security_test PRIVATE
   sandglass_test_support sandglass_seccomp GTest::gtest_main)
@@ -30,10 +32,10 @@ add_dependencies(sandglass_security_test sandglass_hostile sandglassd sandglass-
 # host and hundreds of short runs.
 function(sandglass_security_suite name)
   add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
-    "--gtest_filter=${name}*")
+    "--gtest_filter=${name}*:*/${name}*")
   set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
     RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
 endfunction()
-foreach(suite HostileCalls HostileFiles HostileSockets)
+foreach(suite HostWatch HostileCalls HostileFiles HostileScripts HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()
