@@ -1,7 +1,6 @@
 // What a jail's init and runner say, taken as from strangers: each word where
 // it belongs, each descriptor of the kind it is to be.
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -25,6 +24,8 @@ namespace {
 // Of a jail's set-up, each is told about once.
 constexpr size_t kMostSteps = 4 * kSetupStepCount;
 constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
+// PIPEFS_MAGIC of linux/magic.h: no FIFO of a file system.
+constexpr decltype(statfs::f_type) kPipeFs = 0x50495045;
 constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
 
 bool AddStep(int64_t step, uint64_t nanoseconds, std::vector<StepTiming>& to) {
@@ -76,7 +77,7 @@ bool IsPipeEnd(const os::Fd& fd, int access) {
   struct statfs info = {};
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (flags < 0 || (flags & (O_ACCMODE | O_PATH)) != access ||
-      ::fstatfs(fd.get(), &info) != 0 || info.f_type != PIPEFS_MAGIC) {
+      ::fstatfs(fd.get(), &info) != 0 || info.f_type != kPipeFs) {
     return false;
   }
   return (flags & O_NONBLOCK) != 0 ||

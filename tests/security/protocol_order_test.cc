@@ -209,24 +209,31 @@ TEST(InitFlood, OthersAreServedMeanwhile) {
   flooded.join();
 }
 
-TEST(InitSilence, EndsInTimeWhereverItBegins) {
-  // As long as the daemon has patience for a start, and for an end.
-  constexpr absl::Duration kPatience = absl::Seconds(17);
-  std::vector<Attack> attacks = {[](FarEnd& end) { end.AwaitJailKill(); },
-                                 [](FarEnd& end) {
-                                   end.Ready();
-                                   end.AwaitJailKill();
-                                 },
-                                 // It never reads what it is asked, either.
-                                 [](FarEnd& end) {
-                                   end.Ready();
-                                   end.Started();
-                                   end.AwaitJailKill();
-                                 }};
-  for (const Attack& attack : attacks) {
-    const Ended ended = RunAgainst(attack, SmallJob(), kPatience);
-    ExpectBroken(ended);
-  }
+// As long as the daemon has patience for a start, and for an end.
+constexpr absl::Duration kPatience = absl::Seconds(17);
+
+TEST(InitSilence, FromTheBeginningEndsInTime) {
+  ExpectBroken(RunAgainst([](FarEnd& end) { end.AwaitJailKill(); }, SmallJob(),
+                          kPatience));
+}
+
+TEST(InitSilence, OnceItWasReadyEndsInTime) {
+  ExpectBroken(RunAgainst(
+      [](FarEnd& end) {
+        end.Ready();
+        end.AwaitJailKill();
+      },
+      SmallJob(), kPatience));
+}
+
+TEST(InitSilence, OnceTheProgramRunsEndsInTime) {
+  // It says nothing of the end of what was killed at the wall limit.
+  ExpectBroken(RunAgainst(
+      [](FarEnd& end) {
+        end.ReadyAndStarted();
+        end.AwaitJailKill();
+      },
+      SmallJob(), kPatience));
 }
 
 // ---- closing ----
