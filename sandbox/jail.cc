@@ -35,36 +35,6 @@ uint64_t CeilSeconds(absl::Duration duration) {
   return static_cast<uint64_t>(std::ceil(absl::ToDoubleSeconds(duration)));
 }
 
-bool AddSteps(
-    const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
-    std::vector<StepTiming>& to) {
-  for (const internal::StepTime& step : from) {
-    if (step.step() < 0 || step.step() >= kSetupStepCount) return false;
-    to.push_back({static_cast<SetupStep>(step.step()),
-                  absl::Nanoseconds(step.nanoseconds())});
-  }
-  return true;
-}
-
-bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
-              std::vector<StepTiming>& to) {
-  if (packet.data.size() !=
-      sizeof(event) + event.step_count * sizeof(RunnerStep)) {
-    return false;
-  }
-  for (uint32_t i = 0; i < event.step_count; ++i) {
-    RunnerStep step = {};
-    packet.data.copy(reinterpret_cast<char*>(&step), sizeof(step),
-                     sizeof(event) + i * sizeof(step));
-    if (step.step < 0 || step.step >= kSetupStepCount) return false;
-    to.push_back({static_cast<SetupStep>(step.step),
-                  absl::Nanoseconds(step.nanoseconds)});
-  }
-  return true;
-}
-
-absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
-
 }  // namespace
 
 Jail::Jail(Parts parts)
@@ -108,8 +78,8 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   start->set_with_stdin(program.with_stdin);
   start->set_open_files(program.open_files);
   start->set_file_size_bytes(program.file_size_bytes);
+  has_job_ = true;
   if (prestarted_) {
-    has_job_ = true;
     counters_.CpuTime(spent_user_, spent_system_);
   }
   start->set_cpu_seconds(
@@ -178,6 +148,10 @@ absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
     request.mutable_collect()->add_patterns(pattern);
   }
   request.mutable_collect()->set_max_files(max_files);
+  collecting_ = true;
+  patterns_ = patterns;
+  // A pattern that nothing matches is told by its own text.
+  most_files_ = max_files + patterns.size();
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
                         os::Wait::kNo);
 }
@@ -196,7 +170,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextEvent() {
 
 absl::StatusOr<std::optional<JailEvent>> Jail::NextWord() {
   char text[256];
-  const ssize_t size = ::read(stdout_.get(), text, sizeof(text));
+  const ssize_t size = os::ReadNow(stdout_.get(), text, sizeof(text));
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   // Init tells how it ended.
   if (size <= 0) return std::nullopt;
@@ -210,117 +184,6 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextWord() {
   return absl::InternalError(
       absl::StrCat("the interpreter was to wait and said \"",
                    absl::CHexEscape(said_.substr(0, 200)), "\""));
-}
-
-absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
-  absl::StatusOr<os::Packet> packet =
-      os::ReceivePacket(parts_.control.get(), os::Wait::kNo);
-  if (absl::IsNotFound(packet.status())) return std::nullopt;
-  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
-  if (!packet.ok()) return packet.status();
-  internal::InitEvent event;
-  if (!event.ParseFromString(packet->data)) return Broken();
-  std::vector<os::Fd>& fds = packet->fds;
-  switch (event.event_case()) {
-    case internal::InitEvent::kReady:
-      if (fds.size() != 5) return Broken();
-      tmp_fs_ = std::move(fds[3]);
-      workspace_fs_ = std::move(fds[4]);
-      if (!AddSteps(event.ready().steps(), parts_.steps)) return Broken();
-      // A runner brings streams of its own.
-      if (!has_runner()) {
-        stdin_ = std::move(fds[0]);
-        stdout_ = std::move(fds[1]);
-        stderr_ = std::move(fds[2]);
-      }
-      return MaybeReady();
-    case internal::InitEvent::kRaised:
-      if (!AddSteps(event.raised().steps(), parts_.steps)) return Broken();
-      return RaisedEvent{};
-    case internal::InitEvent::kFailed:
-      return FailedEvent{static_cast<SetupStep>(event.failed().step()),
-                         event.failed().error()};
-    case internal::InitEvent::kStarted:
-      if (!AddSteps(event.started().steps(), parts_.steps)) return Broken();
-      // The interpreter's own start.
-      if (prestarted_ && !has_job_) return std::nullopt;
-      started_ = true;
-      return StartedEvent{event.started().monotonic_ns()};
-    case internal::InitEvent::kExited:
-      if (prestarted_ && !started_) return GoneEvent{};
-      return ExitedEvent{event.exited().wait_status(),
-                         event.exited().monotonic_ns()};
-    case internal::InitEvent::kFile: {
-      const auto problem = static_cast<FileProblem>(event.file().problem());
-      if ((problem == FileProblem::kNone) != (fds.size() == 1)) return Broken();
-      return FileEvent{event.file().path(), problem,
-                       fds.empty() ? os::Fd() : std::move(fds[0])};
-    }
-    case internal::InitEvent::kCollectDone:
-      return CollectDoneEvent{event.collect_done().truncated()};
-    case internal::InitEvent::EVENT_NOT_SET:
-      break;
-  }
-  return Broken();
-}
-
-absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
-  if (report_.valid()) return NextReport();
-  if (!parts_.runner.valid()) return std::nullopt;
-  absl::StatusOr<os::Packet> packet =
-      os::ReceivePacket(parts_.runner.get(), os::Wait::kNo);
-  if (absl::IsNotFound(packet.status())) return std::nullopt;
-  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
-  if (!packet.ok()) return packet.status();
-  RunnerEvent event = {};
-  if (packet->data.size() < sizeof(event)) return Broken();
-  packet->data.copy(reinterpret_cast<char*>(&event), sizeof(event));
-  if (event.kind == RunnerEventKind::kFailed) {
-    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
-  }
-  if (event.kind != RunnerEventKind::kReady || packet->fds.size() != 4 ||
-      !AddSteps(*packet, event, parts_.steps)) {
-    return Broken();
-  }
-  stdin_ = std::move(packet->fds[0]);
-  stdout_ = std::move(packet->fds[1]);
-  stderr_ = std::move(packet->fds[2]);
-  report_ = std::move(packet->fds[3]);
-  counters_.CpuTime(spent_user_, spent_system_);
-  return MaybeReady();
-}
-
-JailEvent Jail::MaybeReady() const {
-  if (is_ready()) return ReadyEvent{};
-  return RaisedEvent{};
-}
-
-// Once a user's code runs, what comes here may be its own: all it can say is
-// that it is over, and that once. Read on, it would hold its reader up for as
-// long as it writes.
-absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
-  RunnerEvent event = {};
-  const ssize_t size = ::read(report_.get(), &event, sizeof(event));
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  const bool whole = size == sizeof(event);
-  if (user_code_ || size <= 0) {
-    report_.reset();
-    parts_.runner.reset();
-    if (!user_code_) return GoneEvent{};
-    if (whole && event.kind == RunnerEventKind::kDone) {
-      return DoneEvent{event.value & 0xff, event.nanoseconds};
-    }
-    // Init or the spawner tells the end.
-    return std::nullopt;
-  }
-  if (whole && event.kind == RunnerEventKind::kStarted) {
-    user_code_ = true;
-    return StartedEvent{event.nanoseconds};
-  }
-  if (whole && event.kind == RunnerEventKind::kFailed) {
-    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
-  }
-  return Broken();
 }
 
 bool Jail::WaitsQuietly() const {

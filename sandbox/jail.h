@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,7 +18,12 @@
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/os/seqpacket.h"
 #include "sandbox/setup_step.h"
+
+namespace sandglass::internal {
+class InitEvent;
+}
 
 namespace sandglass::sandbox {
 
@@ -26,7 +32,8 @@ struct StepTiming {
   absl::Duration duration;
 };
 
-// What the jail's init reports.
+// What the jail's init reports. The daemon takes each where it belongs and not
+// more often than an init that behaves says it; all else breaks the protocol.
 struct RaisedEvent {};  // stands; only of a jail that wasn't made ahead
 struct ReadyEvent {};   // and is fit for its run
 struct FailedEvent {
@@ -190,6 +197,14 @@ class Jail {
  private:
   absl::Status StartInRunner(const ProgramSpec& program);
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
+  // Leaves in `fds` what it doesn't take.
+  absl::StatusOr<std::optional<JailEvent>> TakeInitEvent(
+      const internal::InitEvent& event, std::vector<os::Fd>& fds);
+  absl::StatusOr<std::optional<JailEvent>> TakeRunnerEvent(os::Packet& packet);
+  // Takes the daemon's ends of the program's streams, of `fds` the first three.
+  bool TakeStreams(std::vector<os::Fd>& fds);
+  // Whether it was asked for, for the first time.
+  bool IsWanted(const std::string& path);
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
   absl::StatusOr<std::optional<JailEvent>> NextReport();
   // Of a jail with a runner, init and the runner are ready in any order.
@@ -208,7 +223,14 @@ class Jail {
   bool waits_ = false;    // the interpreter has said so
   bool has_job_ = false;  // the program was sent
   bool started_ = false;  // and has started
-  std::string said_;      // by the interpreter, up to then
+  bool raised_ = false;   // was said
+  bool interpreter_started_ = false;
+  // While files are collected: what was asked for, and what was answered.
+  bool collecting_ = false;
+  std::vector<std::string> patterns_;
+  size_t most_files_ = 0;
+  std::set<std::string> answered_;
+  std::string said_;  // by the interpreter, up to then
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // the runner's words are the program's from now on

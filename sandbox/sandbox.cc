@@ -397,7 +397,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
                       .uids = options.uids,
                       .config = ToConfig(options, host, *cgroup_host)};
   yard.uids.count /= static_cast<uint32_t>(YardCount(options));
-  std::unique_ptr<Sandbox> sandbox(new Sandbox());
+  auto sandbox = std::make_unique<Sandbox>();
   // Each yard has ids of its own.
   const auto start = [&](const std::string& kind,
                          const std::string& group) -> absl::Status {
@@ -406,8 +406,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     if (!groups.ok()) return groups.status();
     absl::StatusOr<Yard> started = StartYard(yard, *groups);
     if (!started.ok()) return started.status();
-    sandbox->ports_[kind] = std::make_unique<Port>(
-        *std::move(started), yard.config.has_zygote(), options.max_jails);
+    sandbox->Adopt(kind, *std::move(started), yard.config.has_zygote(),
+                   options.max_jails);
     yard.uids.first += yard.uids.count;
     return absl::OkStatus();
   };
@@ -442,6 +442,11 @@ size_t YardCount(const SandboxOptions& options) {
 
 absl::Status Sandbox::Sweep(const std::string& state_dir) {
   return SweepCgroups(state_dir + "/cgroups");
+}
+
+void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
+                    uint32_t max_jails) {
+  ports_[kind] = std::make_unique<Port>(std::move(yard), has_zygote, max_jails);
 }
 
 absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {

@@ -21,6 +21,8 @@
 
 namespace sandglass::sandbox {
 
+struct Yard;
+
 // What a jail may look like: compiled at start from files that only root can
 // write. A request names one and fills typed slots; it never describes a jail.
 struct JailTemplate {
@@ -78,6 +80,9 @@ inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
 // afterwards by an unprivileged, threaded server. Thread-safe after Start.
 class Sandbox {
  public:
+  // Without yards: makes no jails.
+  Sandbox();
+
   // Preconditions: effective uid 0, single-threaded, no gRPC object exists.
   // Sweeps what an earlier daemon with this state directory left, makes the
   // cgroup subtree, starts the yards and waits until their spawners are ready.
@@ -87,6 +92,11 @@ class Sandbox {
   // Kills and removes what a daemon that is gone left of its control groups.
   // Needs root. Start does it too; this is for after the end.
   static absl::Status Sweep(const std::string& state_dir);
+
+  // Takes a yard that was started; before StartReader. Start does so with each
+  // of its own.
+  void Adopt(const std::string& kind, Yard yard, bool has_zygote,
+             uint32_t max_jails);
 
   // Starts the threads that read the spawners' events. Call once, after
   // DropPrivileges. `on_death` is called on such a thread when its spawner
@@ -118,7 +128,6 @@ class Sandbox {
   ~Sandbox();
 
  private:
-  Sandbox();
   class Port;
   std::map<std::string, std::unique_ptr<Port>> ports_;  // by kind
 };

@@ -31,16 +31,24 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
   }
   result.content.resize(result.size);
   size_t done = 0;
+  bool readable = true;
   while (done < result.content.size()) {
     const ssize_t size =
         ::pread(fd, result.content.data() + done, result.content.size() - done,
                 static_cast<off_t>(done));
     if (size < 0 && errno == EINTR) continue;
+    readable = size >= 0;
     if (size <= 0) break;
     done += static_cast<size_t>(size);
   }
-  result.content.resize(done);
-  budget -= done;
+  if (done < result.content.size()) {
+    // It shrank, or can't be read; what was put by for it is given back.
+    if (!readable) result.error = FileError::kUnavailable;
+    result.content.resize(readable ? done : 0);
+    result.content.shrink_to_fit();
+    result.size = result.content.size();
+  }
+  budget -= result.content.size();
   return result;
 }
 

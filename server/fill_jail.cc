@@ -20,16 +20,16 @@ template <typename Event>
 absl::Status Await(sandbox::Jail& jail, MonotonicTime end,
                    absl::string_view what) {
   while (true) {
+    const absl::Duration left = Until(end);
+    if (left <= absl::ZeroDuration()) {
+      return absl::InternalError(
+          absl::StrCat(what, " within ", absl::FormatDuration(kFillTimeout)));
+    }
     absl::StatusOr<std::optional<sandbox::JailEvent>> event = jail.NextEvent();
     if (!event.ok()) return event.status();
     if (!event->has_value()) {
       struct pollfd fds[] = {{jail.control_fd(), POLLIN, 0},
                              {jail.runner_fd(), POLLIN, 0}};
-      const absl::Duration left = Until(end);
-      if (left <= absl::ZeroDuration()) {
-        return absl::InternalError(
-            absl::StrCat(what, " within ", absl::FormatDuration(kFillTimeout)));
-      }
       ::poll(fds, 2, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
       continue;
     }

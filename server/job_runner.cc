@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +32,7 @@ constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
 constexpr size_t kReadBytes = 64 * 1024;
+constexpr int kMostEventsAtOnce = 64;  // then deadlines are looked at
 
 class Run {
  public:
@@ -89,7 +89,7 @@ class Run {
       struct pollfd fds[3] = {{jail_->control_fd(), POLLIN, 0},
                               {cancel_.fd(), POLLIN, 0},
                               {jail_->runner_fd(), POLLIN, 0}};
-      if (!Poll(fds, 3, deadline)) {
+      if (!Poll(fds, 3, deadline) || Now() >= deadline) {
         return absl::InternalError(
             absl::StrCat("the jail was not ready within ",
                          absl::FormatDuration(kSetupTimeout)));
@@ -265,7 +265,7 @@ class Run {
   }
 
   absl::Status TakeEvents() {
-    for (;;) {
+    for (int i = 0; i < kMostEventsAtOnce; ++i) {
       absl::StatusOr<std::optional<sandbox::JailEvent>> event =
           jail_->NextEvent();
       if (!event.ok()) {
@@ -276,6 +276,7 @@ class Run {
       if (absl::Status status = TakeEvent(**event); !status.ok()) return status;
       if (gone_) return absl::OkStatus();
     }
+    return absl::OkStatus();
   }
 
   absl::Status TakeEvent(sandbox::JailEvent& event) {
@@ -315,6 +316,8 @@ class Run {
   void MarkStarted(Instant when) {
     started_ = true;
     start_ = std::clamp(when, began_, Now());
+    end_ = std::max(end_, start_);     // of a runner it may be told first
+    if (ready_ == 0) ready_ = start_;  // it died before it was
     start_time_ = absl::Now() - Between(start_, Now());
     if (observer_ != nullptr) observer_->OnStarted();
   }
@@ -332,7 +335,7 @@ class Run {
   // True while there may be more.
   bool ReadOutput(OutputPipe& pipe) {
     static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-    const ssize_t size = ::read(pipe.fd.get(), buffer.get(), kReadBytes);
+    const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
     if (size < 0 && errno == EINTR) return true;
     if (size < 0 && errno == EAGAIN) return false;
     if (size <= 0) {
@@ -412,7 +415,7 @@ class Run {
     const Instant deadline = After(Now(), kCollectTimeout);
     uint64_t budget = job_.max_collected_bytes;
     result_.files_left_out = true;  // until init says that these are all
-    for (bool done = false; !done;) {
+    for (bool done = false; !done && Now() < deadline;) {
       struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
       absl::StatusOr<std::optional<sandbox::JailEvent>> event = std::nullopt;
       if (!Poll(&fd, 1, deadline) || !(event = jail_->NextEvent()).ok()) break;
@@ -422,6 +425,7 @@ class Run {
         result_.files.push_back(ReadCollectedFile(*file, budget));
         continue;
       }
+      if (std::holds_alternative<sandbox::ExitedEvent>(**event)) continue;
       const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
       result_.files_left_out = end == nullptr || end->truncated;
       done = true;
@@ -435,7 +439,8 @@ class Run {
     timings.warm = source_.warm();
     timings.kind = source_.kind();
     timings.acquire = Between(began_, ready_);
-    timings.stage_in = Between(ready_, start_);
+    // Readiness is heard of; init says when the start was.
+    timings.stage_in = std::max(Between(ready_, start_), absl::ZeroDuration());
     timings.run = Between(start_, end_);
     timings.drain = Between(end_, end_of_drain_);
     timings.stage_out = Between(end_of_drain_, Now());

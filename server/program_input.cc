@@ -1,9 +1,9 @@
 #include "server/program_input.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
+
+#include "sandbox/os/io.h"
 
 namespace sandglass::server {
 
@@ -20,7 +20,7 @@ void ProgramInput::Write() {
     const std::string_view rest = written_ < head_.size()
                                       ? std::string_view(head_).substr(written_)
                                       : data_.substr(written_ - head_.size());
-    const ssize_t size = ::write(pipe_.get(), rest.data(), rest.size());
+    const ssize_t size = os::WriteNow(pipe_.get(), rest.data(), rest.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     // EPIPE: the program doesn't want more; that is its right.

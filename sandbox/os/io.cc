@@ -2,12 +2,20 @@
 
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace sandglass::os {
+namespace {
+
+// Linux's SCM_MAX_FD. What doesn't fit the kernel closes within recvmsg(2), and
+// that can take as long as who sent it likes (SO_LINGER).
+constexpr size_t kMostFdsOfAnyPacket = 253;
+
+}  // namespace
 
 bool WriteAll(int fd, absl::string_view data) {
   while (!data.empty()) {
@@ -26,6 +34,18 @@ size_t WaitingBytes(int pipe) {
   return ::ioctl(pipe, FIONREAD, &count) == 0 && count > 0
              ? static_cast<size_t>(count)
              : 0;
+}
+
+ssize_t ReadNow(int pipe, char* data, size_t size) {
+  const struct iovec part = {data, size};
+  const ssize_t got = ::preadv2(pipe, &part, 1, -1, RWF_NOWAIT);
+  return got < 0 && errno == EOPNOTSUPP ? ::read(pipe, data, size) : got;
+}
+
+ssize_t WriteNow(int pipe, const char* data, size_t size) {
+  const struct iovec part = {const_cast<char*>(data), size};
+  const ssize_t put = ::pwritev2(pipe, &part, 1, -1, RWF_NOWAIT);
+  return put < 0 && errno == EOPNOTSUPP ? ::write(pipe, data, size) : put;
 }
 
 bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
@@ -59,7 +79,8 @@ bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
 ssize_t ReceiveDatagram(int socket, char* data, size_t size,
                         std::vector<Fd>& fds, int flags) {
   struct iovec part = {data, size};
-  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketFds)];
+  alignas(struct cmsghdr) char
+      control[CMSG_SPACE(sizeof(int) * kMostFdsOfAnyPacket)];
   struct msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -83,7 +104,8 @@ ssize_t ReceiveDatagram(int socket, char* data, size_t size,
     }
   }
   // ORDER: descriptors are owned before any return, so none leaks.
-  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+      fds.size() > kMaxPacketFds) {
     errno = EMSGSIZE;
     return -1;
   }

@@ -23,6 +23,12 @@ bool WriteAll(int fd, absl::string_view data);
 // Bytes that can be read from a pipe now; 0 when `pipe` is none.
 size_t WaitingBytes(int pipe);
 
+// read(2) and write(2) of a pipe that never wait, EAGAIN then, even when who
+// shares the pipe's end takes O_NONBLOCK off it. Before Linux 6.4 the flag
+// alone has to do.
+ssize_t ReadNow(int pipe, char* data, size_t size);
+ssize_t WriteNow(int pipe, const char* data, size_t size);
+
 // Sends one datagram with at most kMaxPacketFds descriptors. `flags` as for
 // sendmsg(2); a closed peer is EPIPE, never SIGPIPE. False with errno.
 bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
@@ -30,8 +36,8 @@ bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
 
 // Takes one datagram of at most `size` bytes; its descriptors, close-on-exec,
 // are appended to `fds`. `flags` as for recvmsg(2). The number of bytes, 0 when
-// the peer is gone, -1 with errno on failure; EMSGSIZE: bytes or descriptors
-// were cut off.
+// the peer is gone, -1 with errno on failure; EMSGSIZE: bytes
+// were cut off, or there were more descriptors than kMaxPacketFds.
 ssize_t ReceiveDatagram(int socket, char* data, size_t size,
                         std::vector<Fd>& fds, int flags = 0);
 

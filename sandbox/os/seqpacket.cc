@@ -45,13 +45,15 @@ absl::Status SendPacket(int socket, absl::string_view data,
   return ErrnoStatus("sendmsg of ", data.size(), " bytes");
 }
 
-absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait) {
+absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
+                                     std::vector<Fd>* refused) {
   // Zero-filling 256 KiB for each packet would cost more than the packet.
   static thread_local char* const buffer = new char[kMaxPacketBytes];
   Packet packet;
   const ssize_t size =
       ReceiveDatagram(socket, buffer, kMaxPacketBytes, packet.fds,
                       wait == Wait::kNo ? MSG_DONTWAIT : 0);
+  if (size <= 0 && refused != nullptr) *refused = std::move(packet.fds);
   if (size < 0) {
     if (errno == EAGAIN) return absl::NotFoundError("no packet waits");
     if (errno == ECONNRESET) {

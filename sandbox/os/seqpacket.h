@@ -36,8 +36,10 @@ absl::Status SendPacket(int socket, absl::string_view data,
 
 // Takes one packet. OUT_OF_RANGE: the peer closed its end. NOT_FOUND: nothing
 // there (Wait::kNo only). INVALID_ARGUMENT: too large or cut; the channel can't
-// be trusted further. Descriptors are close-on-exec.
-absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait);
+// be trusted further. Descriptors are close-on-exec; those of a packet that
+// isn't given go to `refused`, when there is one.
+absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
+                                     std::vector<Fd>* refused = nullptr);
 
 }  // namespace sandglass::os
 

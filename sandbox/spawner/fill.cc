@@ -110,6 +110,8 @@ void Spawner::TakeFillReplies() {
     // A runner that could not be made shows at its socket.
     if (reply.pid < 0) continue;
     const auto init = static_cast<pid_t>(reply.serial);
+    // An init taken for a runner would never be cleared away.
+    if (live_.contains(reply.pid)) continue;
     const auto ended = early_exits_.find(reply.pid);
     if (ended != early_exits_.end()) {
       TellExit(init, ended->second);

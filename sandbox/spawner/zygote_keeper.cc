@@ -34,6 +34,7 @@ constexpr int64_t kPatienceNanos = 2'000'000'000;
 constexpr int64_t kStartNanos = 60'000'000'000;
 constexpr int64_t kForkNanos = 3'000'000'000;
 constexpr int kLookMs = 500;
+constexpr int kMostReadsAtOnce = 16;
 constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
 constexpr uint64_t kScratchFiles = 4096;
 // Above all numbers that a zygote gets, so that none is overwritten before it
@@ -272,12 +273,21 @@ std::vector<FillReply> ZygoteKeeper::TakeReplies() {
   std::vector<FillReply> replies;
   for (Zygote& zygote : zygotes_) {
     PassWords(zygote);
-    for (;;) {
+    while (zygote.channel.valid()) {
       const absl::StatusOr<os::Packet> packet =
           os::ReceivePacket(zygote.channel.get(), os::Wait::kNo);
-      if (!packet.ok() || packet->data.size() != sizeof(FillReply)) break;
-      FillReply reply;
-      packet->data.copy(reinterpret_cast<char*>(&reply), sizeof(reply));
+      if (absl::IsNotFound(packet.status())) break;
+      FillReply reply = {};
+      if (packet.ok()) {
+        packet->data.copy(reinterpret_cast<char*>(&reply), sizeof(reply));
+      }
+      // One that says more than it was asked would be read without end.
+      if (!packet.ok() || packet->data.size() != sizeof(reply) ||
+          (reply.serial == 0 ? zygote.ready
+                             : zygote.replies >= zygote.orders)) {
+        GiveUp(zygote);
+        break;
+      }
       zygote.since_ns = os::MonotonicNanos();
       if (reply.serial == 0) {
         zygote.ready = true;
@@ -289,6 +299,11 @@ std::vector<FillReply> ZygoteKeeper::TakeReplies() {
   }
   RetireAllButNewest();
   return replies;
+}
+
+void ZygoteKeeper::GiveUp(Zygote& zygote) {
+  os::PidfdSendSignal(zygote.pidfd, SIGKILL);
+  zygote.channel.reset();
 }
 
 void ZygoteKeeper::RetireAllButNewest() {
@@ -311,8 +326,10 @@ ZygoteKeeper::Zygote* ZygoteKeeper::Serving() {
 
 void ZygoteKeeper::PassWords(Zygote& zygote) {
   char text[4096];
-  for (ssize_t size;
-       (size = ::read(zygote.words.get(), text, sizeof(text))) > 0;) {
+  // Not until there is no more: it may write without end.
+  for (int i = 0; i < kMostReadsAtOnce; ++i) {
+    const ssize_t size = ::read(zygote.words.get(), text, sizeof(text));
+    if (size <= 0) return;
     zygote.line.append(text, static_cast<size_t>(size));
     for (size_t end; (end = zygote.line.find('\n')) != std::string::npos ||
                      zygote.line.size() > sizeof(text);) {

@@ -70,6 +70,8 @@ class ZygoteKeeper {
   bool NeedsOne() const;
   // The one that gets orders, or nullptr.
   Zygote* Serving();
+  // It broke the protocol, or closed its end: it is of no more use.
+  static void GiveUp(Zygote& zygote);
   void RetireAllButNewest();
   static void PassWords(Zygote& zygote);
 

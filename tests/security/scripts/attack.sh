@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2317
 # In bash: redirections, /dev/tcp, and every tool of the image that changes something.
 directory=$1 stream=$2 abstract=$3 port=$4 pid=$5
 made=0

@@ -1,0 +1,291 @@
+// What a jail's init and runner say, taken as from strangers: each word where
+// it belongs, each descriptor of the kind it is to be.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "internal/spawner.pb.h"
+#include "policy/paths.h"
+#include "sandbox/jail.h"
+#include "sandbox/jailed/runner_protocol.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/seqpacket.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Of a jail's set-up, each is told about once.
+constexpr size_t kMostSteps = 4 * kSetupStepCount;
+constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
+// PIPEFS_MAGIC of linux/magic.h: no FIFO of a file system.
+constexpr decltype(statfs::f_type) kPipeFs = 0x50495045;
+constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
+
+bool AddStep(int64_t step, uint64_t nanoseconds, std::vector<StepTiming>& to) {
+  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMostStepNanos ||
+      to.size() >= kMostSteps) {
+    return false;
+  }
+  to.push_back({static_cast<SetupStep>(step), absl::Nanoseconds(nanoseconds)});
+  return true;
+}
+
+bool AddSteps(
+    const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
+    std::vector<StepTiming>& to) {
+  for (const internal::StepTime& step : from) {
+    if (!AddStep(step.step(), step.nanoseconds(), to)) return false;
+  }
+  return true;
+}
+
+bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
+              std::vector<StepTiming>& to) {
+  if (packet.data.size() !=
+      sizeof(event) + event.step_count * sizeof(RunnerStep)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < event.step_count; ++i) {
+    RunnerStep step = {};
+    packet.data.copy(reinterpret_cast<char*>(&step), sizeof(step),
+                     sizeof(event) + i * sizeof(step));
+    if (!AddStep(step.step, static_cast<uint64_t>(step.nanoseconds), to)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
+
+// Closes descriptors of unknown kinds where nobody waits for it: their maker
+// chooses how long that takes (SO_LINGER, also of a socket that waits in
+// another).
+void CloseAside(std::vector<os::Fd> fds) {
+  if (!fds.empty()) std::thread([fds = std::move(fds)] {}).detach();
+}
+
+// An end of a pipe, which neither reading, writing nor closing holds up.
+bool IsPipeEnd(const os::Fd& fd, int access) {
+  struct statfs info = {};
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || (flags & (O_ACCMODE | O_PATH)) != access ||
+      ::fstatfs(fd.get(), &info) != 0 || info.f_type != kPipeFs) {
+    return false;
+  }
+  return (flags & O_NONBLOCK) != 0 ||
+         ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+bool IsFileOfTmpfs(const os::Fd& fd) {
+  struct stat info = {};
+  return ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
+         os::IsTmpfs(fd.get());
+}
+
+bool StaysBelow(const std::string& path) {
+  if (path.size() > kMostPathBytes || path.find('\0') != std::string::npos) {
+    return false;
+  }
+  for (const absl::string_view segment : absl::StrSplit(path, '/')) {
+    if (segment.empty() || segment == "." || segment == "..") return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
+  std::vector<os::Fd> refused;
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.control.get(), os::Wait::kNo, &refused);
+  CloseAside(std::move(refused));
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  internal::InitEvent event;
+  if (!packet.ok()) return Broken();
+  absl::StatusOr<std::optional<JailEvent>> taken = Broken();
+  if (event.ParseFromString(packet->data)) {
+    taken = TakeInitEvent(event, packet->fds);
+  }
+  // Of an event that carries some, none is left.
+  std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
+  if (packet->fds.empty()) return taken;
+  CloseAside(std::move(packet->fds));
+  return Broken();
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
+    const internal::InitEvent& event, std::vector<os::Fd>& fds) {
+  const bool fit = tmp_fs_.valid();
+  switch (event.event_case()) {
+    case internal::InitEvent::kReady:
+      if (fit || fds.size() != 5 || !os::IsTmpfs(fds[3].get()) ||
+          !os::IsTmpfs(fds[4].get()) ||
+          !AddSteps(event.ready().steps(), parts_.steps)) {
+        return Broken();
+      }
+      // A runner brings streams of its own.
+      if (has_runner()) {
+        if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
+            !IsPipeEnd(fds[2], O_RDONLY)) {
+          return Broken();
+        }
+      } else if (!TakeStreams(fds)) {
+        return Broken();
+      }
+      tmp_fs_ = std::move(fds[3]);
+      workspace_fs_ = std::move(fds[4]);
+      fds.clear();
+      return MaybeReady();
+    case internal::InitEvent::kRaised:
+      if (std::exchange(raised_, true) || fit ||
+          !AddSteps(event.raised().steps(), parts_.steps)) {
+        return Broken();
+      }
+      return RaisedEvent{};
+    case internal::InitEvent::kFailed:
+      return FailedEvent{static_cast<SetupStep>(event.failed().step()),
+                         event.failed().error()};
+    case internal::InitEvent::kStarted:
+      if (!fit || has_runner() || started_ ||
+          !AddSteps(event.started().steps(), parts_.steps)) {
+        return Broken();
+      }
+      // The interpreter's own start comes first.
+      if (prestarted_ && !std::exchange(interpreter_started_, true)) {
+        return std::nullopt;
+      }
+      if (!has_job_) return Broken();
+      started_ = true;
+      return StartedEvent{event.started().monotonic_ns()};
+    case internal::InitEvent::kExited:
+      // Of a runner the spawner says this, and its own word may be unread.
+      if (!has_runner() && !started_) return GoneEvent{};
+      return ExitedEvent{event.exited().wait_status(),
+                         event.exited().monotonic_ns()};
+    case internal::InitEvent::kFile: {
+      auto problem = static_cast<FileProblem>(event.file().problem());
+      if (problem < FileProblem::kNone || problem > FileProblem::kNotRegular ||
+          (problem == FileProblem::kNone) != (fds.size() == 1) ||
+          !IsWanted(event.file().path())) {
+        return Broken();
+      }
+      os::Fd file;
+      if (problem == FileProblem::kNone) {
+        if (IsFileOfTmpfs(fds[0])) {
+          file = std::move(fds[0]);
+        } else {
+          problem = FileProblem::kNotRegular;
+          CloseAside(std::move(fds));
+        }
+      }
+      fds.clear();
+      return FileEvent{event.file().path(), problem, std::move(file)};
+    }
+    case internal::InitEvent::kCollectDone:
+      if (!std::exchange(collecting_, false)) return Broken();
+      return CollectDoneEvent{event.collect_done().truncated()};
+    case internal::InitEvent::EVENT_NOT_SET:
+      break;
+  }
+  return Broken();
+}
+
+bool Jail::IsWanted(const std::string& path) {
+  if (!collecting_ || answered_.size() >= most_files_) return false;
+  const bool asked = std::any_of(
+      patterns_.begin(), patterns_.end(), [&](const std::string& pattern) {
+        return path == pattern ||
+               (StaysBelow(path) && policy::GlobMatch(pattern, path));
+      });
+  return asked && answered_.insert(path).second;
+}
+
+bool Jail::TakeStreams(std::vector<os::Fd>& fds) {
+  if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
+      !IsPipeEnd(fds[2], O_RDONLY)) {
+    return false;
+  }
+  stdin_ = std::move(fds[0]);
+  stdout_ = std::move(fds[1]);
+  stderr_ = std::move(fds[2]);
+  return true;
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
+  if (report_.valid()) return NextReport();
+  if (!parts_.runner.valid()) return std::nullopt;
+  std::vector<os::Fd> refused;
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.runner.get(), os::Wait::kNo, &refused);
+  CloseAside(std::move(refused));
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  if (!packet.ok()) return Broken();
+  absl::StatusOr<std::optional<JailEvent>> taken = TakeRunnerEvent(*packet);
+  if (!taken.ok()) CloseAside(std::move(packet->fds));
+  return taken;
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
+    os::Packet& packet) {
+  RunnerEvent event = {};
+  std::vector<os::Fd>& fds = packet.fds;
+  if (packet.data.size() < sizeof(event)) return Broken();
+  packet.data.copy(reinterpret_cast<char*>(&event), sizeof(event));
+  if (event.kind == RunnerEventKind::kFailed && fds.empty()) {
+    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
+  }
+  if (event.kind != RunnerEventKind::kReady || fds.size() != 4 ||
+      !AddSteps(packet, event, parts_.steps) || !IsPipeEnd(fds[3], O_RDONLY) ||
+      !TakeStreams(fds)) {
+    return Broken();
+  }
+  report_ = std::move(fds[3]);
+  counters_.CpuTime(spent_user_, spent_system_);
+  return MaybeReady();
+}
+
+JailEvent Jail::MaybeReady() const {
+  if (is_ready()) return ReadyEvent{};
+  return RaisedEvent{};
+}
+
+// Once a user's code runs, what comes here may be its own: all it can say is
+// that it is over, and that once. Read on, it would hold its reader up for as
+// long as it writes.
+absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
+  RunnerEvent event = {};
+  const ssize_t size = os::ReadNow(
+      report_.get(), reinterpret_cast<char*>(&event), sizeof(event));
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  const bool whole = size == sizeof(event);
+  if (user_code_ || size <= 0) {
+    report_.reset();
+    parts_.runner.reset();
+    if (!user_code_) return GoneEvent{};
+    if (whole && event.kind == RunnerEventKind::kDone) {
+      return DoneEvent{event.value & 0xff, event.nanoseconds};
+    }
+    // Init or the spawner tells the end.
+    return std::nullopt;
+  }
+  if (whole && event.kind == RunnerEventKind::kStarted) {
+    user_code_ = true;
+    return StartedEvent{event.nanoseconds};
+  }
+  if (whole && event.kind == RunnerEventKind::kFailed) {
+    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
+  }
+  return Broken();
+}
+
+}  // namespace sandglass::sandbox

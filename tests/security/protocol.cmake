@@ -1,0 +1,31 @@
+# Scenarios for the daemon's channels inwards, whose other end was taken over
+# whole. As root: the spawner's part starts real ones.
+add_executable(sandglass_protocol_test
+  security/protocol_collect_test.cc
+  security/protocol_init_test.cc
+  security/protocol_jail.cc
+  security/protocol_order_test.cc
+  security/protocol_run.cc
+  security/protocol_runner_test.cc
+  security/protocol_spawner_test.cc)
+target_link_libraries(sandglass_protocol_test PRIVATE
+  sandglass_server GTest::gtest_main)
+target_compile_definitions(sandglass_protocol_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  SANDGLASS_SPAWNER="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandglass-spawner")
+gtest_discover_tests(sandglass_protocol_test
+  TEST_PREFIX "security."
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS security TIMEOUT 120)
+
+# The same from inside real jails, through the daemon.
+add_executable(sandglass_program_protocol_test
+  security/protocol_program_test.cc)
+target_link_libraries(sandglass_program_protocol_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+add_dependencies(sandglass_program_protocol_test sandglassd sandglass-spawner)
+gtest_discover_tests(sandglass_program_protocol_test
+  TEST_PREFIX "security."
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS security TIMEOUT 200 RESOURCE_LOCK sandglassd
+    FIXTURES_REQUIRED languages)
