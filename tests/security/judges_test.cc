@@ -1,0 +1,62 @@
+// Programs that others wrote to hurt a kernel, the few of tests/judges.sh that
+// reach a limit or once were trouble for others. The fixture adds to each test
+// that no process is left and the daemon still stands.
+
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/daemon_fixture.h"
+
+namespace sandglass::testing {
+namespace {
+
+struct Stressor {
+  const char* name;  // stress-ng's
+  v1::Outcome outcome;
+};
+
+class StressNg : public DaemonTest,
+                 public ::testing::WithParamInterface<Stressor> {};
+
+TEST_P(StressNg, EndsAsItsLimitsSayAndHarmsNoNeighbour) {
+  v1::RunCodeRequest request = Bash(
+      absl::StrCat("stress-ng --pathological --temp-path /tmp --timeout 1 --",
+                   GetParam().name, " 1 >/dev/null 2>&1"));
+  RunResult result;
+  std::thread run([&] { result = Run(WithWall(request, absl::Seconds(5))); });
+  const RunResult neighbour = Run(Python("print(6 * 7)"));
+  run.join();
+  EXPECT_THAT(result, OutcomeIs(GetParam().outcome));
+  EXPECT_LT(result.elapsed, absl::Seconds(20));
+  for (const RunResult& other : {neighbour, Run(Python("print(6 * 7)"))}) {
+    ASSERT_THAT(other, OutcomeIs(v1::OUTCOME_OK));
+    EXPECT_EQ(other.response.stdout().data(), "42\n");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Judges, StressNg,
+    ::testing::Values(
+        // Memory: mapped, in files without a name, in pipes, pinned.
+        Stressor{"bigheap", v1::OUTCOME_MEMORY_LIMIT},
+        Stressor{"memfd", v1::OUTCOME_MEMORY_LIMIT},
+        Stressor{"oom-pipe", v1::OUTCOME_OK},
+        Stressor{"mlockmany", v1::OUTCOME_OK},
+        // Processes, and switches between them.
+        Stressor{"fork", v1::OUTCOME_OK}, Stressor{"switch", v1::OUTCOME_OK},
+        // Calls with arguments that make no sense, ioctls of every device.
+        Stressor{"sysinval", v1::OUTCOME_OK},
+        Stressor{"bad-ioctl", v1::OUTCOME_OK},
+        // Refused: keys, mounts.
+        Stressor{"key", v1::OUTCOME_NONZERO_EXIT},
+        Stressor{"bind-mount", v1::OUTCOME_NONZERO_EXIT}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
+    });
+
+}  // namespace
+}  // namespace sandglass::testing
