@@ -2,7 +2,6 @@
 // reach a limit or once were trouble for others. The fixture adds to each test
 // that no process is left and the daemon still stands.
 
-#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -15,17 +14,22 @@ namespace {
 struct Stressor {
   const char* name;  // stress-ng's
   v1::Outcome outcome;
+  // Long where a limit is to end it.
+  int seconds = 1;
 };
 
 class StressNg : public DaemonTest,
                  public ::testing::WithParamInterface<Stressor> {};
 
 TEST_P(StressNg, EndsAsItsLimitsSayAndHarmsNoNeighbour) {
-  v1::RunCodeRequest request = Bash(
-      absl::StrCat("stress-ng --pathological --temp-path /tmp --timeout 1 --",
-                   GetParam().name, " 1 >/dev/null 2>&1"));
+  v1::RunCodeRequest request = WithWall(
+      Bash(absl::StrCat("stress-ng --pathological --temp-path /tmp --timeout ",
+                        GetParam().seconds, " --", GetParam().name,
+                        " 1 >/dev/null 2>&1")),
+      absl::Seconds(25));
+  request.mutable_limits()->set_memory_bytes(128 << 20);
   RunResult result;
-  std::thread run([&] { result = Run(WithWall(request, absl::Seconds(5))); });
+  std::thread run([&] { result = Run(request); });
   const RunResult neighbour = Run(Python("print(6 * 7)"));
   run.join();
   EXPECT_THAT(result, OutcomeIs(GetParam().outcome));
@@ -40,8 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
     Judges, StressNg,
     ::testing::Values(
         // Memory: mapped, in files without a name, in pipes, pinned.
-        Stressor{"bigheap", v1::OUTCOME_MEMORY_LIMIT},
-        Stressor{"memfd", v1::OUTCOME_MEMORY_LIMIT},
+        Stressor{"bigheap", v1::OUTCOME_MEMORY_LIMIT, 20},
+        Stressor{"memfd", v1::OUTCOME_MEMORY_LIMIT, 20},
         Stressor{"oom-pipe", v1::OUTCOME_OK},
         Stressor{"mlockmany", v1::OUTCOME_OK},
         // Processes, and switches between them.
@@ -52,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
         // Refused: keys, mounts.
         Stressor{"key", v1::OUTCOME_NONZERO_EXIT},
         Stressor{"bind-mount", v1::OUTCOME_NONZERO_EXIT}),
-    [](const auto& info) {
-      std::string name = info.param.name;
+    [](const ::testing::TestParamInfo<Stressor>& stressor) {
+      std::string name = stressor.param.name;
       for (char& c : name) c = c == '-' ? '_' : c;
       return name;
     });
