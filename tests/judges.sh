@@ -133,7 +133,12 @@ grep -a -o 'Ran [0-9]* syscalls.*' /tmp/w/said" --profile large --timeout 60s 2>
   done
 }
 
-processes() { pgrep -c 'stress-ng|trinity' || true; }
+# pgrep's pattern is at most 15 characters long.
+theirs() {
+  pgrep -l stress-ng
+  pgrep -l trinity
+}
+processes() { { theirs || true; } | wc -l; }
 # Nothing of them is left once their runs have ended.
 none_left() {
   local _
@@ -141,7 +146,7 @@ none_left() {
     (($(processes) == $1)) && return 0
     sleep 0.1
   done
-  pgrep -l 'stress-ng|trinity'
+  theirs
   return 1
 }
 # Of the lines that came since; the log is long enough for what jails add.
