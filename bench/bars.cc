@@ -161,6 +161,24 @@ void JudgeWall(const WallReport& wall, std::vector<BarLine>& lines) {
   }
 }
 
+void JudgeLayers(const LayersReport& layers, std::vector<BarLine>& lines) {
+  const auto find = [&layers](const char* name) {
+    return std::find_if(layers.programs.begin(), layers.programs.end(),
+                        [name](const LayersRow& row) {
+                          return row.program == kLayersJudged &&
+                                 row.layers == name;
+                        });
+  };
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(kLayersJudged,
+                           ": processor time, seccomp and Landlock by neither");
+  line.limit = kLayersCost;
+  const auto none = find(kNoLayer);
+  const auto both = find(kBothLayers);
+  if (none == layers.programs.end() || both == layers.programs.end()) return;
+  FillRatio(both->cpu.p50, none->cpu.p50, absl::ZeroDuration(), line);
+}
+
 }  // namespace
 
 Verdict IsMet(const BarLine& line) {
@@ -190,6 +208,7 @@ std::vector<BarLine> Judge(const Report& report) {
   JudgeLoad(report, lines);
   if (report.memory.has_value()) JudgeMemory(*report.memory, lines);
   if (report.wall.has_value()) JudgeWall(*report.wall, lines);
+  if (report.layers.has_value()) JudgeLayers(*report.layers, lines);
   return lines;
 }
 

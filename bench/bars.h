@@ -16,6 +16,8 @@ inline constexpr double kRate = 1.5;
 inline constexpr double kQueueTail = 3;
 inline constexpr double kIdleMiB = 3;
 inline constexpr size_t kIdleJails = 200;
+// Processor time of a program under seccomp and Landlock by that without.
+inline constexpr double kLayersCost = 1.05;
 inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
 
 // One promise and what was found of it: it is kept when `value` is at most

@@ -182,6 +182,26 @@ TEST(BenchBars, OneLateEndBreaksTheWallPromise) {
   EXPECT_EQ(Only(report), Verdict(false));
 }
 
+TEST(BenchBars, TheCostOfTheLayersIsOfOneProgramUnderBothByNeither) {
+  const auto row = [](const char* program, const char* layers, double ms) {
+    return LayersRow{.program = program,
+                     .layers = layers,
+                     .time = Summarise({absl::Seconds(9)}),
+                     .cpu = Summarise({ms * absl::Milliseconds(1)})};
+  };
+  Report report;
+  report.layers = {.programs = {row("other", kNoLayer, 1),
+                                row("other", kBothLayers, 9),
+                                row(kLayersJudged, kNoLayer, 100),
+                                row(kLayersJudged, kSeccompLayer, 9),
+                                row(kLayersJudged, kBothLayers, 105)}};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.layers->programs.back() = row(kLayersJudged, kBothLayers, 105.1);
+  EXPECT_EQ(Only(report), Verdict(false));
+  report.layers->programs.pop_back();
+  EXPECT_EQ(Only(report), Verdict());
+}
+
 TEST(BenchBars, AMissDecidesEvenBesideAFigureThatIsMissing) {
   Report report = Program({.median = 0.1}, 10, 5);
   report.bars.emplace_back("b", Bar{.median = 1});

@@ -19,6 +19,7 @@
 #include "bench/compare.h"
 #include "bench/daemon_client.h"
 #include "bench/daemon_groups.h"
+#include "bench/layers.h"
 #include "bench/machine.h"
 #include "bench/memory.h"
 #include "bench/programs.h"
@@ -52,12 +53,14 @@ struct Options {
   std::string visible;
   std::string prefix;
   std::string programs_directory;
+  std::string launcher;  // sandglass-bench-confine
   std::string json;
 
-  // What to measure; all of the three empty: everything but workloads.
+  // What to measure; nothing of it chosen: everything but workloads.
   std::vector<std::string> programs;
   std::vector<int> in_flight;
   bool memory = false;
+  bool filter_cost = false;
   std::string workloads;
 
   std::vector<std::string> contenders;  // empty: all
@@ -65,6 +68,7 @@ struct Options {
   int loop_rounds = 2;
   int workload_programs = 20;
   int wall_runs = 20;
+  int layers_rounds = 20;
   int gap_ms = 10;
   int in_turn = 50;
   double budget_s = 6;
@@ -73,7 +77,7 @@ struct Options {
 
 bool ChoseRows(const Options& options) {
   return !options.programs.empty() || !options.in_flight.empty() ||
-         options.memory || !options.workloads.empty();
+         options.memory || options.filter_cost || !options.workloads.empty();
 }
 
 // A daemon as a contender.
@@ -260,6 +264,11 @@ absl::StatusOr<Report> Measure(const Options& options) {
     CompareWorkloads(options.workloads, options.workload_programs, contenders,
                      absl::Milliseconds(options.gap_ms), report);
   }
+  if (all || options.filter_cost) {
+    report.layers = MeasureLayers({.launcher = options.launcher,
+                                   .directory = options.visible,
+                                   .rounds = options.layers_rounds});
+  }
   if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
   report.machine.emplace_back("stolen by the host during the run",
                               StolenBetween(start, ReadCpuTicks()));
@@ -309,6 +318,8 @@ void AddChoices(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->check(CLI::Range(1, 256));
   app.add_flag("--memory", options.memory, "What idle jails hold");
+  app.add_flag("--filter-cost", options.filter_cost,
+               "Programs under seccomp and Landlock, and without");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,
@@ -324,6 +335,8 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_option("--window", options.window_s, "Seconds of one of these");
   app.add_option("--budget", options.budget_s, "Seconds of one program");
   app.add_option("--wall-runs", options.wall_runs, "Of the wall limit")
+      ->check(positive);
+  app.add_option("--layers-rounds", options.layers_rounds, "Of filter cost")
       ->check(positive);
   app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
       ->check(CLI::Range(0, 10'000));
@@ -354,6 +367,9 @@ void AddPlaces(CLI::App& app, Options& options) {
   app.add_option("--prefix", options.prefix,
                  "Beginning of names of containers and control groups")
       ->required();
+  app.add_option("--launcher", options.launcher)
+      ->required()
+      ->check(CLI::ExistingFile);
   app.add_option("--programs-directory", options.programs_directory)
       ->required()
       ->check(CLI::ExistingDirectory);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bench/bars.h"
+#include "bench/layers_report.h"
 
 namespace sandglass::bench {
 namespace {
@@ -230,6 +231,9 @@ std::string ToMarkdown(const Report& report) {
     absl::StrAppend(&text, MemoryText(*report.memory));
   }
   if (report.wall.has_value()) absl::StrAppend(&text, WallText(*report.wall));
+  if (report.layers.has_value()) {
+    absl::StrAppend(&text, LayersText(*report.layers));
+  }
   return absl::StrCat(text, PhasesText(report), BarsText(report));
 }
 
@@ -242,6 +246,7 @@ nlohmann::ordered_json ToJson(const Report& report) {
   }
   if (report.memory.has_value()) json["memory"] = MemoryJson(*report.memory);
   if (report.wall.has_value()) json["wall_limit"] = WallJson(*report.wall);
+  if (report.layers.has_value()) json["layers"] = LayersJson(*report.layers);
   const std::vector<BarLine> lines = Judge(report);
   json["bars"] = nlohmann::ordered_json::array();
   for (const BarLine& line : lines) {

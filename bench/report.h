@@ -95,6 +95,28 @@ struct WallReport {
   std::string problem;  // why there are no figures
 };
 
+inline constexpr char kNoLayer[] = "none";
+inline constexpr char kSeccompLayer[] = "seccomp";
+inline constexpr char kLandlockLayer[] = "landlock";
+inline constexpr char kBothLayers[] = "both";
+// Of the programs below, the one that the bar is about.
+inline constexpr char kLayersJudged[] = "python, walk and read a library";
+
+// A program under layers of a jail and nothing else of it.
+struct LayersRow {
+  std::string program;
+  std::string layers;
+  Summary time;
+  Summary cpu;
+};
+
+struct LayersReport {
+  std::vector<LayersRow> programs;
+  // What single calls take, by layers.
+  std::vector<std::pair<std::string, NamedSummaries>> calls;
+  std::string problem;
+};
+
 // All that one run of the benchmark found; what wasn't asked for is absent.
 struct Report {
   NamedFacts machine;
@@ -102,6 +124,7 @@ struct Report {
   std::vector<std::pair<std::string, Bar>> bars;  // by program
   std::optional<MemoryReport> memory;
   std::optional<WallReport> wall;
+  std::optional<LayersReport> layers;
 };
 
 // For people, in Markdown.

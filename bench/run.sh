@@ -9,6 +9,7 @@
 #   --programs LIST   these programs, one run at a time ("all": every one)
 #   --in-flight LIST  so many runs at once, of these programs, else of the first
 #   --memory          what idle jails hold
+#   --filter-cost     what seccomp and Landlock take from programs
 #   --workloads DIR   a folder of programs that others wrote (in no case part of
 #                     everything)
 #
@@ -48,7 +49,7 @@ started=() # the directories of those that listen
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--workloads DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--workloads DIR]"
   say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
   say "       [--json FILE] [--bin DIR]"
 }
@@ -213,6 +214,7 @@ main() {
         shift
         ;;
       --memory) chosen=yes; crowd=yes; options+=("$1") ;;
+      --filter-cost) chosen=yes; options+=("$1") ;;
       --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
@@ -221,6 +223,7 @@ main() {
   done
   if [[ -n $quick ]]; then
     options+=(--runs 10 --budget 0 --loop-rounds 1 --window 0.3 --wall-runs 5
+      --layers-rounds 2
       --workload-programs 2)
   fi
   ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"
@@ -233,8 +236,10 @@ main() {
     build >&2 || fail "the build failed; sudo ./deploy/install-deps.sh --test installs what it needs"
     bin=$SANDGLASS_ROOT/build/bin
   fi
+  # Commands are started from the root directory.
+  bin="$(realpath -- "$bin")"
   local program
-  for program in sandglassd sandglass-spawner sandglass-bench; do
+  for program in sandglassd sandglass-spawner sandglass-bench sandglass-bench-confine; do
     [[ -x $bin/$program ]] || fail "$bin/$program is not there"
   done
 
@@ -261,7 +266,7 @@ main() {
   "$bin/sandglass-bench" --address "unix:$state/warm.sock" \
     --state-dir "$DAEMON_DIR-warm" --cold-address "unix:$state/cold.sock" \
     --cold-state-dir "$DAEMON_DIR-cold" --directory "$state/mounts" \
-    --visible "$visible" --prefix "$PREFIX" \
+    --launcher "$bin/sandglass-bench-confine" --visible "$visible" --prefix "$PREFIX" \
     --programs-directory "$SANDGLASS_ROOT/bench/programs" \
     "${options[@]}" </dev/null &
   bench=$!

@@ -67,6 +67,8 @@ TEST_PACKAGES=(
   python3-sympy
   runc
   shellcheck
+  # A judge of the jails.
+  stress-ng
 )
 
 # Where another vendor's package gives the same program, it will do: Debian's

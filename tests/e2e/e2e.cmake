@@ -57,6 +57,7 @@ add_executable(sandglass_e2e_test
   e2e/warm_science_test.cc
   e2e/warm_test.cc
   e2e/workloads_test.cc
+  security/judges_test.cc
   security/posture_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE

@@ -16,6 +16,9 @@ gtest_discover_tests(seccomp_test)
 # Runs a command under a policy: for tests of runtimes, and for tries by hand.
 add_executable(under_filter ${PROJECT_SOURCE_DIR}/tests/support/under_filter.cc)
 target_link_libraries(under_filter PRIVATE sandglass_seccomp)
+# For evaluators that others wrote (tests/judges.sh).
+add_executable(filter_cases ${PROJECT_SOURCE_DIR}/tests/support/filter_cases.cc)
+target_link_libraries(filter_cases PRIVATE sandglass_seccomp)
 add_test(NAME Seccomp.PythonLibraryWorksUnderTheFilter
   COMMAND under_filter ${SECCOMP_DATA} default
           /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/support/stdlib_tour.py)
