@@ -24,12 +24,6 @@ target_compile_definitions(sandglass_test_support PRIVATE
   TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-# Sent into jails; static, so that it needs nothing there.
-add_executable(sandglass_probe payloads/probe.cc)
-target_link_libraries(sandglass_probe PRIVATE sandglass_options)
-target_compile_options(sandglass_probe PRIVATE -fno-sanitize=all)
-target_link_options(sandglass_probe PRIVATE -static -s -fno-sanitize=all)
-
 # A client that a test kills.
 add_executable(sandglass_stuck_client payloads/stuck_client.cc)
 target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
@@ -63,9 +57,9 @@ target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
+  PROBE_PATH="$<TARGET_FILE:sandglass-probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
-add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)
+add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner)
   if(TARGET ${target})
