@@ -60,6 +60,7 @@ int DoctorCommand(const std::string& address, const DoctorOptions& options) {
   Examination examination;
   examination.address = address;
   examination.profile = options.profile.empty() ? "default" : options.profile;
+  examination.quick = options.quick;
   Asker asker(*daemon, **interrupts, examination.profile);
   const grpc::Status info = asker.Info(examination.info);
   if (asker.interrupted()) return Interrupted((*interrupts)->signal());

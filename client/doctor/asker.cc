@@ -17,13 +17,13 @@ namespace sandglass::client {
 namespace {
 
 // For all of it. An idle machine takes a tenth.
-constexpr absl::Duration kWhole = absl::Seconds(90);
+constexpr absl::Duration kWhole = absl::Seconds(120);
 // For one call; the daemon lowers the run's wall time by it.
 constexpr absl::Duration kCall = absl::Seconds(12);
-// How long a busy daemon is asked again.
-constexpr absl::Duration kPatience = absl::Seconds(3);
+// How long in all a busy daemon is asked again.
+constexpr absl::Duration kPatience = absl::Seconds(5);
 // How long an interpreter is waited for: a JVM takes seconds to be ready.
-constexpr absl::Duration kUntilOneWaits = absl::Seconds(15);
+constexpr absl::Duration kUntilOneWaits = absl::Seconds(30);
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 
 bool IsBusy(const grpc::Status& status) {
@@ -57,7 +57,8 @@ Asker::Asker(const Daemon& daemon, InterruptWatcher& interrupts,
     : daemon_(daemon),
       interrupts_(interrupts),
       profile_(std::move(profile)),
-      end_(absl::Now() + kWhole) {}
+      end_(absl::Now() + kWhole),
+      patience_(kPatience) {}
 
 v1::RunCodeRequest Asker::Request(const Way& way,
                                   const std::vector<std::string>& args) const {
@@ -97,7 +98,6 @@ void Asker::Pause(absl::Duration time) const {
 
 absl::StatusOr<v1::RunCodeResponse> Asker::Ask(
     const v1::RunCodeRequest& request) {
-  const absl::Time patience = absl::Now() + kPatience;
   for (;;) {
     if (interrupted()) return absl::CancelledError("interrupted");
     if (lost_) return absl::UnavailableError("the connection broke before");
@@ -105,6 +105,7 @@ absl::StatusOr<v1::RunCodeResponse> Asker::Ask(
       return absl::DeadlineExceededError(absl::StrCat(
           "it took more than ", FormatTimeSpan(kWhole), " in all"));
     }
+    const absl::Time start = absl::Now();
     grpc::ClientContext context;
     SetDeadline(context);
     const InterruptWatcher::Scope scope(interrupts_, context);
@@ -115,8 +116,12 @@ absl::StatusOr<v1::RunCodeResponse> Asker::Ask(
       ++runs_;
       return response;
     }
-    if (!IsBusy(status) || absl::Now() > patience) return Note(status);
+    if (!IsBusy(status) || patience_ <= absl::ZeroDuration()) {
+      return Note(status);
+    }
     Pause(RetryDelay(status));
+    // Also what was spent in the daemon's queue.
+    patience_ -= absl::Now() - start;
   }
 }
 

@@ -33,8 +33,7 @@ class Asker {
   absl::StatusOr<v1::RunCodeResponse> AskIn(const Way& way,
                                             const v1::RunCodeRequest& request);
 
-  // The run that leaves marks, going on while its object lives. Null with why
-  // in `problem`.
+  // The run that leaves marks, going on while its object lives.
   class Companion {
    public:
     ~Companion();
@@ -65,7 +64,8 @@ class Asker {
   const Daemon& daemon_;
   InterruptWatcher& interrupts_;
   const std::string profile_;
-  const absl::Time end_;  // nothing is asked after it
+  const absl::Time end_;     // nothing is asked after it
+  absl::Duration patience_;  // left for a daemon that is busy
   int runs_ = 0;
   bool lost_ = false;
   std::optional<grpc::Status> failure_;

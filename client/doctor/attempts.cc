@@ -288,6 +288,16 @@ absl::Span<const Attempt> NetworkAttempts() { return kNetworkTable; }
 absl::Span<const Attempt> CallAttempts() { return kCalls; }
 absl::Span<const Attempt> LookAttempts() { return kLook; }
 
+bool IsSeenFromInside(const Protection& protection) {
+  for (const auto part : {SelfAttempts(), FileAttempts(), SocketAttempts(),
+                          NetworkAttempts(), CallAttempts()}) {
+    for (const Attempt& attempt : part) {
+      if (attempt.protection == absl::string_view(protection.id)) return true;
+    }
+  }
+  return false;
+}
+
 bool IsExpected(const Attempt& attempt, absl::string_view answer) {
   const std::vector<absl::string_view> allowed =
       absl::StrSplit(attempt.expected, '|');

@@ -39,6 +39,9 @@ absl::Span<const Attempt> CallAttempts();
 // Of `sandglass-probe look`, beside the namespaces' numbers.
 absl::Span<const Attempt> LookAttempts();
 
+// Whether one run tells it from inside; else it takes others, or a verdict.
+bool IsSeenFromInside(const Protection& protection);
+
 // Whether the answer is one of the expected ones, letter by letter.
 bool IsExpected(const Attempt& attempt, absl::string_view answer);
 

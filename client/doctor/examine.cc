@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -162,7 +163,10 @@ void Examiner::LookInside(const std::string& language) {
   const Way any = {language, language, ""};
   const absl::StatusOr<v1::RunCodeResponse> answer =
       asker_.Ask(asker_.Request(any, {"inside"}));
-  if (!answer.ok()) return;
+  if (!answer.ok()) {
+    return Conclude({absl::StrCat(language, " as it comes"), language, ""},
+                    answer);
+  }
   const std::string kind = answer->timings().kind();
   if (kind == "exec" || kind.empty()) return;
   Conclude({kind, language, kind}, answer);

@@ -86,6 +86,7 @@ Found Summarise(const Protection& protection, const Examination& examination) {
 std::vector<Found> AllFound(const Examination& examination) {
   std::vector<Found> all;
   for (const Protection& protection : Protections()) {
+    if (examination.quick && !IsSeenFromInside(protection)) continue;
     all.push_back(Summarise(protection, examination));
   }
   return all;
@@ -184,7 +185,8 @@ void AppendWays(const Examination& examination, std::string& text) {
   absl::StrAppend(&text, "Ways of starting a program\n",
                   "  in a fresh interpreter      ", list(started), "\n",
                   "  in one that waited          ", list(waiting), "\n",
-                  "  limits and other runs from  ", list(whole), "\n");
+                  "  limits and other runs from  ",
+                  examination.quick ? "none: --quick" : list(whole), "\n");
   for (const auto& [what, why] : examination.skipped) {
     absl::StrAppend(&text, "  skipped: ", VisibleText(what), ": ",
                     VisibleText(why), "\n");
@@ -217,12 +219,11 @@ void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
   }
   for (const Found& found : all) {
     if (found.state != State::kMissing) continue;
-    absl::StrAppend(&advice, "  ", found.protection->name, ": ",
-                    VisibleText(DetailText(found)),
-                    "\n    A program can now try: ", found.protection->stops,
-                    ".\n    To do: ", Remedy(*found.protection),
-                    ".\n    See docs/security.md#", found.protection->section,
-                    ".\n");
+    absl::StrAppend(
+        &advice, "  ", found.protection->name, ": ",
+        VisibleText(DetailText(found)), "\n    Nothing is there against ",
+        found.protection->stops, ".\n    To do: ", Remedy(*found.protection),
+        ".\n    See docs/security.md#", found.protection->section, ".\n");
   }
   if (!advice.empty()) {
     absl::StrAppend(&text, "\nWhat is missing\n", advice);
@@ -268,12 +269,13 @@ std::string DoctorText(const Examination& examination, Detail detail) {
       group = found.protection->group;
       absl::StrAppend(&text, "\n", group, "\n");
     }
-    absl::StrAppendFormat(&text, "  %-11s  %-28s %s\n", StateWord(found.state),
-                          found.protection->name,
-                          found.state == State::kInForce
-                              ? absl::StrCat("stops ", found.protection->stops,
-                                             " (", WaysText(found), ")")
-                              : VisibleText(DetailText(found)));
+    absl::StrAppendFormat(
+        &text, "  %-11s  %-28s %s\n", StateWord(found.state),
+        found.protection->name,
+        found.state == State::kInForce
+            ? absl::StrCat("against ", found.protection->stops, " (",
+                           WaysText(found), ")")
+            : VisibleText(DetailText(found)));
     if (detail == Detail::kAttempts) {
       AppendAttempts(examination, found.protection->id, text);
     }

@@ -34,6 +34,7 @@ struct Logged {
 struct Examination {
   std::string address;
   std::string profile;
+  bool quick = false;  // only what one run sees from inside was asked for
   v1::GetServerInfoResponse info;
   std::vector<Way> ways;
   // Languages that were not asked, and why.

@@ -35,6 +35,7 @@ add_executable(sandglass_e2e_test
   e2e/compile_test.cc
   e2e/conformance_test.cc
   e2e/crash_test.cc
+  e2e/doctor_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc
   e2e/hostile_test.cc
@@ -54,14 +55,15 @@ add_executable(sandglass_e2e_test
   security/posture_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
-  sandglass_test_support GTest::gtest_main)
+  sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   PROBE_PATH="$<TARGET_FILE:sandglass-probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
 add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
 # The daemon is started by path; the tests below tests/e2e can be built alone.
-foreach(target sandglassd sandglass-spawner)
+foreach(target sandglassd sandglass-spawner sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
   endif()
