@@ -212,6 +212,9 @@ void Examiner::LookAtOthers(const Way& way) {
     examination_.Add(
         way, Judgement{"own-namespaces", State::kNotChecked, std::string(why)});
   };
+  if (examination_.info.admission().max_running() == 1) {
+    return not_checked("the daemon runs one program at a time");
+  }
   const std::string mark = NewMark();
   const auto companion = asker_.Accompany(asker_.Request(way, {"leave", mark}));
   if (!companion.ok()) return not_checked(companion.status().message());
