@@ -110,7 +110,8 @@ absl::Status Examiner::ChooseLanguages() {
   std::set<std::string> wanted(options_.languages.begin(),
                                options_.languages.end());
   for (const v1::LanguageInfo& language : info.languages()) {
-    bool asked_for = wanted.empty() || wanted.erase(language.id()) > 0;
+    bool asked_for =
+        options_.languages.empty() || wanted.erase(language.id()) > 0;
     for (const std::string& alias : language.aliases()) {
       if (wanted.erase(alias) > 0) asked_for = true;
     }

@@ -150,6 +150,16 @@ TEST(CliDoctorTest, RunsAreMarkedAndCarryTheProbe) {
   EXPECT_EQ(daemon.runs, 2);
 }
 
+TEST(CliDoctorTest, LanguagesThatWereNotAskedForAreNotTold) {
+  FakeDaemon daemon;
+  AnswerDoctor(daemon);
+  const SubprocessResult result =
+      daemon.RunClient({"doctor", "--quick", "-l", "py"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("in a fresh interpreter      python\n"));
+  EXPECT_EQ(result.out.find("bash"), std::string::npos) << result.out;
+}
+
 TEST(CliDoctorTest, AnAnswerThatShouldNotBeIsMissing) {
   FakeDaemon daemon;
   AnswerDoctor(daemon, [](const v1::RunCodeRequest& request,
