@@ -31,6 +31,7 @@ Examples:
   sandglass run -c 'print(1)' -l py --repeat 100 --json-summary
   sandglass ps
   sandglass kill RUN_ID
+  sandglass doctor
 )";
 
 absl::StatusOr<Pair> SplitPair(absl::string_view flag,
@@ -349,6 +350,29 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
   kill_id->required()->expected(1);
 
+  DoctorOptions doctor_options;
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "Try harmless attacks in the daemon's jails and show which "
+      "protections hold");
+  doctor->add_flag("--json", doctor_options.json, "As one JSON object");
+  doctor->add_flag("-v,--verbose", doctor_options.verbose,
+                   "Each attempt with what came back");
+  doctor->add_flag("--quick", doctor_options.quick,
+                   "Only what one run sees from inside: no limits, no other "
+                   "runs");
+  CLI::Option* doctor_profile =
+      doctor->add_option("--profile", "Profile to look at (default: default)");
+  doctor_profile->expected(1)->type_name("NAME");
+  CLI::Option* doctor_languages = doctor->add_option(
+      "-l,--language,--lang",
+      "Only programs in this language (repeatable; default: all)");
+  doctor_languages->expected(1)
+      ->type_name("LANG")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  doctor->footer(DoctorExitCodeHelp());
+
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
@@ -391,8 +415,15 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     line.command = ps_options;
   } else if (kill->parsed()) {
     line.command = KillOptions{kill_id->results().back()};
+  } else if (doctor->parsed()) {
+    if (!doctor_profile->results().empty()) {
+      doctor_options.profile = doctor_profile->results().back();
+    }
+    doctor_options.languages = doctor_languages->results();
+    line.command = doctor_options;
   } else {
-    return UsageError("give a command: run, info, languages, ps or kill");
+    return UsageError(
+        "give a command: run, info, languages, ps, kill or doctor");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

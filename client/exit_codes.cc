@@ -66,9 +66,26 @@ std::string ExitCodeHelp() {
       "  125      usage or gRPC error, or a file that could not be read,\n"
       "           fetched or written after an otherwise good run\n"
       "  141      the reader of standard output went away\n"
-      "The other commands exit with 0 or 125. A signal to sandglass itself\n"
+      "The other commands exit with 0 or 125, doctor also with 1 and 2. A "
+      "signal to sandglass itself\n"
       "stops the run and exits with 128 + its number (Ctrl-C: 130).\n");
   return text;
+}
+
+std::string DoctorExitCodeHelp() {
+  return absl::StrCat(
+      "Exit codes of doctor:\n"
+      "  0        all protections are in force\n",
+      "  ", kExitProtectionMissing,
+      "        at least one is missing\n"
+      "  ",
+      kExitNotChecked,
+      "        none is seen to be missing, but not all could be checked\n"
+      "  ",
+      kExitError,
+      "      it could not ask: no daemon, refused, or too busy to run "
+      "anything\n"
+      "  128 + n  interrupted by a signal\n");
 }
 
 }  // namespace sandglass::client

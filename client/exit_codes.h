@@ -13,6 +13,11 @@ constexpr int kExitOk = 0;
 // A gRPC error, a usage error, or a file that could not be read or written:
 // the answer is not the program's.
 constexpr int kExitError = 125;
+// Of doctor: a protection is missing.
+constexpr int kExitProtectionMissing = 1;
+// Of doctor: none is missing as far as could be seen, but not all could be
+// checked. Where nothing could be asked at all it is kExitError.
+constexpr int kExitNotChecked = 2;
 // Whoever read our standard output went away (128 + SIGPIPE).
 constexpr int kExitBrokenPipe = 141;
 // Added to the signal that ended a program or this client.
@@ -38,6 +43,8 @@ std::string OutcomeName(v1::Outcome outcome);
 
 // The table as --help shows it, a line per code.
 std::string ExitCodeHelp();
+// The same of doctor.
+std::string DoctorExitCodeHelp();
 
 }  // namespace sandglass::client
 

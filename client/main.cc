@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/command_line.h"
+#include "client/doctor_command.h"
 #include "client/file_io.h"
 #include "client/info_commands.h"
 #include "client/run_command.h"
@@ -26,6 +27,9 @@ struct Dispatch {
   }
   int operator()(const PsOptions& o) const { return PsCommand(address, o); }
   int operator()(const KillOptions& o) const { return KillCommand(address, o); }
+  int operator()(const DoctorOptions& o) const {
+    return DoctorCommand(address, o);
+  }
 };
 
 int Main(int argc, char** argv) {

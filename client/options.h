@@ -58,11 +58,19 @@ struct KillOptions {
   std::string run_id;
 };
 
+struct DoctorOptions {
+  std::string profile;
+  std::vector<std::string> languages;  // ids or aliases; none: all
+  bool json = false;
+  bool verbose = false;
+  bool quick = false;
+};
+
 // One whole command line.
 struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
-               KillOptions>
+               KillOptions, DoctorOptions>
       command;
 };
 

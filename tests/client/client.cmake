@@ -3,11 +3,13 @@
 add_executable(client_test
   client/address_test.cc
   client/cli_daemon_test.cc
+  client/cli_doctor_test.cc
   client/cli_fetch_test.cc
   client/cli_run_test.cc
   client/cli_signal_test.cc
   client/cli_terminal_test.cc
   client/command_line_test.cc
+  client/doctor_test.cc
   client/error_text_test.cc
   client/exit_codes_test.cc
   client/fake_daemon.cc
@@ -23,6 +25,7 @@ add_executable(client_test
   client/verdict_line_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_SECURITY_DOC="${PROJECT_SOURCE_DIR}/docs/security.md"
   SANDGLASS_VERDICTS_DOC="${PROJECT_SOURCE_DIR}/docs/verdicts.md")
 target_link_libraries(client_test PRIVATE
   sandglass_client nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)

@@ -24,12 +24,6 @@ target_compile_definitions(sandglass_test_support PRIVATE
   TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-# Sent into jails; static, so that it needs nothing there.
-add_executable(sandglass_probe payloads/probe.cc)
-target_link_libraries(sandglass_probe PRIVATE sandglass_options)
-target_compile_options(sandglass_probe PRIVATE -fno-sanitize=all)
-target_link_options(sandglass_probe PRIVATE -static -s -fno-sanitize=all)
-
 # A client that a test kills.
 add_executable(sandglass_stuck_client payloads/stuck_client.cc)
 target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
@@ -41,6 +35,7 @@ add_executable(sandglass_e2e_test
   e2e/compile_test.cc
   e2e/conformance_test.cc
   e2e/crash_test.cc
+  e2e/doctor_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc
   e2e/hostile_test.cc
@@ -61,14 +56,15 @@ add_executable(sandglass_e2e_test
   security/posture_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
-  sandglass_test_support GTest::gtest_main)
+  sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
+  PROBE_PATH="$<TARGET_FILE:sandglass-probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
-add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)
+add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
 # The daemon is started by path; the tests below tests/e2e can be built alone.
-foreach(target sandglassd sandglass-spawner)
+foreach(target sandglassd sandglass-spawner sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
   endif()

@@ -20,6 +20,8 @@ MAY_INCLUDE = {
     "sandbox": ["policy/", "sandbox/", "internal/"],
     "server": ["policy/", "sandbox/", "server/", "sandglass/v1/",
                "google/rpc/"],
+    # Sent into jails as it is: a program that knows nothing of the others.
+    "probe": ["probe/"],
     "client": ["client/", "sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
@@ -27,8 +29,9 @@ MAY_INCLUDE = {
               "internal/", "sandglass/v1/", "google/rpc/"],
 }
 # Every first folder of an include that is the project's.
-PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
-                    "bench/", "internal/", "sandglass/", "google/rpc/")
+PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "probe/", "client/",
+                    "tests/", "bench/", "internal/", "sandglass/",
+                    "google/rpc/")
 
 # Inside sandbox/: os/ is the bottom, what runs in a jail knows nothing of the
 # spawner, and the spawner starts what runs in a jail.
@@ -43,12 +46,13 @@ SANDBOX_MAY = {"sandbox/os/": ["sandbox/os/"]}
 GRPC_USERS = ("server/", "client/", "tests/", "bench/")
 GRPC_INCLUDE = re.compile(r"^(grpc|grpcpp|grpc\+\+)/|\.grpc\.pb\.h$")
 
-# The kernel is reached through sandbox/os/ alone. Constants of the filter
+# The kernel is reached through sandbox/os/ alone; the probe tries what a
+# hostile program would, which is raw calls. Constants of the filter
 # machine are data, and policy/ compiles and evaluates filters.
 RAW_HEADER = re.compile(
     r"^(sys/(mount|syscall|prctl|capability|ptrace|seccomp|pidfd)\.h|sched\.h"
     r"|syscall\.h|asm/.*|linux/.*)$")
-RAW_HEADER_USERS = ("sandbox/os/", "tests/", "bench/")
+RAW_HEADER_USERS = ("sandbox/os/", "probe/", "tests/", "bench/")
 RAW_HEADER_ALSO = {
     "policy/": re.compile(r"^(sys/syscall\.h|asm/unistd.*\.h|"
                           r"linux/(audit|filter|seccomp|bpf_common)\.h)$"),
@@ -56,7 +60,7 @@ RAW_HEADER_ALSO = {
 }
 RAW_CALL = re.compile(r"(?<![\w.>])(?:::)?(syscall|prctl|mount|umount2|unshare"
                       r"|setns|pivot_root|clone)\s*\(")
-RAW_CALL_USERS = ("sandbox/os/", "tests/", "bench/")
+RAW_CALL_USERS = ("sandbox/os/", "probe/", "tests/", "bench/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

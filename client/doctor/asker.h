@@ -1,0 +1,76 @@
+#ifndef SANDGLASS_CLIENT_DOCTOR_ASKER_H_
+#define SANDGLASS_CLIENT_DOCTOR_ASKER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/daemon.h"
+#include "client/doctor/report.h"
+#include "client/doctor/starters.h"
+#include "client/interrupt_watcher.h"
+
+namespace sandglass::client {
+
+// Sends the doctor's runs, one at a time but for Companion, and is patient with
+// a daemon that is busy. Errors say in one line why there is no answer.
+class Asker {
+ public:
+  Asker(const Daemon& daemon, InterruptWatcher& interrupts,
+        std::string profile);
+
+  // A run of the probe with these arguments, not sent yet.
+  v1::RunCodeRequest Request(const Way& way,
+                             const std::vector<std::string>& args) const;
+
+  // The answer to the run, whatever kind of jail it got.
+  absl::StatusOr<v1::RunCodeResponse> Ask(const v1::RunCodeRequest& request);
+  // The same in a jail of the way's kind: others' answers don't count, and it
+  // is asked again until one waits.
+  absl::StatusOr<v1::RunCodeResponse> AskIn(const Way& way,
+                                            const v1::RunCodeRequest& request);
+
+  // The run that leaves marks, going on while its object lives.
+  class Companion {
+   public:
+    ~Companion();
+    const ProbeReply& reply() const { return reply_; }
+
+   private:
+    friend class Asker;
+    grpc::ClientContext context_;
+    std::unique_ptr<grpc::ClientReader<v1::StreamRunCodeResponse>> reader_;
+    ProbeReply reply_;
+  };
+  absl::StatusOr<std::unique_ptr<Companion>> Accompany(
+      v1::RunCodeRequest request);
+
+  grpc::Status Info(v1::GetServerInfoResponse& info);
+
+  int runs() const { return runs_; }
+  bool interrupted() const { return interrupts_.signal() != 0; }
+  // The first call that failed.
+  const std::optional<grpc::Status>& first_failure() const { return failure_; }
+
+ private:
+  bool Waits(const std::string& kind);
+  absl::Status Note(const grpc::Status& status);
+  // Waits for less when interrupted.
+  void Pause(absl::Duration time) const;
+
+  const Daemon& daemon_;
+  InterruptWatcher& interrupts_;
+  const std::string profile_;
+  const absl::Time end_;     // nothing is asked after it
+  absl::Duration patience_;  // left for a daemon that is busy
+  int runs_ = 0;
+  bool lost_ = false;
+  std::optional<grpc::Status> failure_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_DOCTOR_ASKER_H_

@@ -1,0 +1,28 @@
+// The probe as it was built, so that the client is one file wherever it goes.
+
+#include <cstddef>
+
+#include "client/doctor/starters.h"
+
+// The build defines SANDGLASS_PROBE_PATH.
+asm(R"(
+  .section .rodata
+  .balign 16
+sandglass_probe_begin:
+  .incbin ")" SANDGLASS_PROBE_PATH R"("
+sandglass_probe_end:
+  .previous
+)");
+
+extern "C" {
+extern const char begin asm("sandglass_probe_begin");
+extern const char end asm("sandglass_probe_end");
+}
+
+namespace sandglass::client {
+
+absl::string_view ProbeImage() {
+  return absl::string_view(&begin, static_cast<size_t>(&end - &begin));
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,217 @@
+// What the process is: its rights, its processes, what it was given.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "probe/report.h"
+#include "probe/text.h"
+
+namespace sandglass::probe {
+namespace {
+
+// The word after "key:" in /proc/<who>/status; "?" when there is none.
+std::string StatusOf(const std::string& who, const std::string& key) {
+  for (const std::string& line : Lines(ReadAll("/proc/" + who + "/status"))) {
+    if (line.rfind(key + ":", 0) != 0) continue;
+    std::string value = line.substr(key.size() + 1);
+    while (!value.empty() && (value[0] == '\t' || value[0] == ' ')) {
+      value.erase(0, 1);
+    }
+    return value;
+  }
+  return "?";
+}
+
+void LookAtRights() {
+  for (const char* key : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb",
+                          "NoNewPrivs", "Seccomp"}) {
+    ReportText(key, StatusOf("self", key));
+  }
+  ReportText("user", getuid() != 0 && geteuid() == getuid() && getgid() != 0 &&
+                             getegid() == getgid()
+                         ? "ordinary"
+                         : "special");
+  gid_t groups[64];
+  const int count = getgroups(64, groups);
+  const bool only_own = count == 0 || (count == 1 && groups[0] == getgid());
+  ReportText("groups", only_own ? "none" : std::to_string(count));
+  rlimit core = {};
+  getrlimit(RLIMIT_CORE, &core);
+  ReportText("core-limit", std::to_string(core.rlim_max));
+}
+
+// A process can be in 16 Landlock domains, one inside the other: how many more
+// it may enter tells whether it is in one already. In a child, which is
+// restricted by the trial.
+void CountLandlockLayers() {
+  constexpr int kMost = 16;
+  constexpr int kAbsent = 100;
+  constexpr int kOther = 101;
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    landlock_ruleset_attr attr = {};
+    attr.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+    const long rules =
+        syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+    if (rules < 0) _exit(kAbsent);
+    int entered = 0;
+    while (entered < kMost &&
+           syscall(SYS_landlock_restrict_self, rules, 0) == 0) {
+      ++entered;
+    }
+    _exit(entered == kMost || errno == E2BIG ? entered : kOther);
+  }
+  int status = 0;
+  const char* answer = "?";
+  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)) {
+    const int code = WEXITSTATUS(status);
+    if (code < kMost) answer = "some";
+    if (code == kMost) answer = "none";
+    if (code == kAbsent) answer = "absent";
+  }
+  ReportText("landlock-domains", answer);
+}
+
+void LookAtOthers() {
+  // This process, who started it, and so on.
+  std::vector<std::string> own;
+  std::string pid = std::to_string(getpid());
+  while (pid != "0" && pid != "?" && own.size() < 16) {
+    own.push_back(pid);
+    pid = StatusOf(pid, "PPid");
+  }
+  std::vector<std::string> others;
+  for (const std::string& name : Entries("/proc")) {
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    bool is_own = false;
+    for (const std::string& each : own) is_own = is_own || each == name;
+    if (!is_own) others.push_back(name);
+  }
+  ReportNames("other-processes", others);
+
+  std::vector<std::string> of_init;
+  for (const char* name : {"environ", "mem", "maps", "stack", "syscall", "io",
+                           "cmdline", "status"}) {
+    if (!ReadAll(std::string("/proc/1/") + name).empty()) {
+      of_init.emplace_back(name);
+    }
+  }
+  char link[256];
+  for (const char* name : {"exe", "root", "cwd", "ns/user"}) {
+    if (readlink((std::string("/proc/1/") + name).c_str(), link, sizeof(link)) >
+        0) {
+      of_init.emplace_back(name);
+    }
+  }
+  if (!Entries("/proc/1/fd").empty()) of_init.emplace_back("fd");
+  ReportNames("init-readable", of_init);
+}
+
+// Whether a program's starter may have this open: its pipes, what its runtime
+// waits with, and files that it can open by itself anyway.
+bool IsHarmless(const std::string& target) {
+  for (const char* start :
+       {"pipe:", "anon_inode:[eventpoll]", "anon_inode:[eventfd]",
+        "anon_inode:[timerfd]", "anon_inode:[io_uring]", "/dev/null",
+        "/dev/random", "/dev/urandom", "/usr/", "/workspace/",
+        "/var/cache/sandglass/", "/etc/java", "/tmp/"}) {
+    if (target.rfind(start, 0) == 0) return true;
+  }
+  return false;
+}
+
+void LookAtDescriptors(const char* name, const std::string& who) {
+  std::vector<std::string> found;
+  const std::string directory = "/proc/" + who + "/fd";
+  const std::string listing = "/proc/" + std::to_string(getpid()) + "/fd";
+  const std::vector<std::string> fds = Entries(directory);
+  // An empty list would look like a good one.
+  if (fds.empty()) found.emplace_back("can't be listed");
+  for (const std::string& fd : fds) {
+    char link[256];
+    const ssize_t size =
+        readlink((directory + "/" + fd).c_str(), link, sizeof(link));
+    if (size <= 0) continue;  // the one that listed them
+    const std::string target(link, static_cast<size_t>(size));
+    if (target == listing || IsHarmless(target)) continue;
+    found.push_back(fd + " " + target);
+  }
+  ReportNames(name, found);
+}
+
+// Names that a service manager, a shell or the daemon may have, and no program
+// was given.
+void LookAtEnvironment() {
+  std::vector<std::string> found;
+  for (const std::string& who :
+       {std::string("self"), std::to_string(getppid())}) {
+    for (const std::string& each :
+         Split(ReadAll("/proc/" + who + "/environ"), '\0')) {
+      for (const char* start :
+           {"SANDGLASS", "NOTIFY_SOCKET", "LISTEN_", "INVOCATION_ID",
+            "JOURNAL_STREAM", "SUDO_", "SSH_", "AWS_", "LOGNAME=root",
+            "USER=root", "HOME=/root", "CREDENTIALS_DIRECTORY", "GRPC_"}) {
+        if (each.rfind(start, 0) == 0) {
+          found.push_back(each.substr(0, each.find('=')));
+        }
+      }
+    }
+  }
+  ReportNames("host-environment", found);
+}
+
+void LookAtGroupsAndCounts() {
+  std::vector<std::string> below;
+  for (const std::string& line : Lines(ReadAll("/proc/self/cgroup"))) {
+    // The program's part of its own jail is all of the tree that shows.
+    if (line == "0::/run" || line.substr(line.rfind(':')) == ":/") continue;
+    below.push_back(line);
+  }
+  ReportNames("cgroup-below-root", below);
+  const auto number = [](const char* path) {
+    const std::vector<std::string> lines = Lines(ReadAll(path));
+    return lines.empty() ? std::string("absent") : lines.front();
+  };
+  ReportText("max-user-namespaces",
+             number("/proc/sys/user/max_user_namespaces"));
+  ReportText("max-inotify", number("/proc/sys/user/max_inotify_instances"));
+}
+
+}  // namespace
+
+void LookAtSelf() {
+  LookAtRights();
+  CountLandlockLayers();
+  LookAtOthers();
+  LookAtDescriptors("own-descriptors", "self");
+  LookAtDescriptors("starter-descriptors", std::to_string(getppid()));
+  LookAtEnvironment();
+  LookAtGroupsAndCounts();
+}
+
+void ShowNamespaces() {
+  for (const char* name :
+       {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
+    struct stat info = {};
+    const bool there =
+        stat((std::string("/proc/self/ns/") + name).c_str(), &info) == 0;
+    ReportText(std::string("namespace-") + name,
+               there ? std::to_string(info.st_ino) : "?");
+  }
+}
+
+}  // namespace sandglass::probe

@@ -1,0 +1,23 @@
+#ifndef SANDGLASS_PROBE_TEXT_H_
+#define SANDGLASS_PROBE_TEXT_H_
+
+#include <string>
+#include <vector>
+
+namespace sandglass::probe {
+
+// The content of a small file, of /proc for example; empty when it can't be
+// read.
+std::string ReadAll(const std::string& path);
+
+// Names in a directory but for "." and "..".
+std::vector<std::string> Entries(const std::string& path);
+
+std::vector<std::string> Split(const std::string& text, char separator);
+inline std::vector<std::string> Lines(const std::string& text) {
+  return Split(text, '\n');
+}
+
+}  // namespace sandglass::probe
+
+#endif  // SANDGLASS_PROBE_TEXT_H_
