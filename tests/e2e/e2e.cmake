@@ -4,13 +4,19 @@ add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
   support/daemon_fixture.cc
+  support/expectation.cc
   support/idle_jails.cc
   support/matchers.cc
+  support/posture_facts.cc
+  support/posture_files.cc
+  support/posture_places.cc
+  support/posture_scene.cc
   support/prestart.cc
   support/process.cc
   support/programs.cc
   support/slowdown.cc
   support/text.cc
+  support/unix_sockets.cc
   support/wait.cc
   support/warm.cc
   support/workloads.cc)
@@ -57,12 +63,16 @@ add_executable(sandglass_e2e_test
   e2e/warm_science_test.cc
   e2e/warm_test.cc
   e2e/workloads_test.cc
+  security/posture_kinds.cc
   security/posture_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  POSTURE_DIR="${PROJECT_SOURCE_DIR}/tests/security/posture"
+  BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+  CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache"
   PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
 add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)
