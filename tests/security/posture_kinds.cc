@@ -177,10 +177,14 @@ PostureKind Warm(const std::string& kind, const std::string& language,
   PostureKind made;
   made.name = kind;
   made.yard = "yard-" + kind;
-  made.roles = Roles(base, {{"waiting-init", base + "/waiting-init"},
-                            {"zygote", base == "exec" ? "" : base + "/zygote"},
-                            {"runner", "program"},
-                            {"runners-init", "init"}});
+  made.roles =
+      Roles(base, {{"waiting-init", base + "/waiting-init"},
+                   {"zygote", base == "exec" ? "" : base + "/zygote"}});
+  // The pool keeps none with large libraries for long.
+  if (kind != "python-science") {
+    made.roles.emplace_back("runner", "program");
+    made.roles.emplace_back("runners-init", "init");
+  }
   made.prepare = WarmsUp(language, first);
   made.start = StartsProgram(language, code);
   return made;
@@ -218,7 +222,7 @@ std::vector<PostureKind> MakeKinds() {
   kinds.push_back(Warm("python-lean", "python", "print(1)", kPython));
   kinds.push_back(Warm("python-science", "python", "import numpy",
                        absl::StrCat("import numpy\n", kPython)));
-  kinds.push_back(Warm("ruby", "ruby", "print 1", kRuby));
+  kinds.push_back(Warm("ruby-lean", "ruby", "print 1", kRuby));
   kinds.push_back(Prestarted("javascript-run", "javascript", "node", kNode));
   kinds.push_back(Prestarted("java-run", "java", "java", kJava));
   PostureKind compiler;

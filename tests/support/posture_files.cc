@@ -88,7 +88,7 @@ std::string TargetOf(const Scene& scene, const Member& member,
   if (const HostMount* mount = HostMountOf(DeviceName(file.device), "");
       mount != nullptr && !mount->controllers.empty()) {
     return absl::StrCat("group ", mount->controllers, " ",
-                        scene.GroupName(target));
+                        scene.GroupName(member, target));
   }
   if (S_ISDIR(file.mode)) return "directory " + target;
   if (S_ISCHR(file.mode)) return "device " + target;

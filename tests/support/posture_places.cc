@@ -202,8 +202,8 @@ constexpr const char* kOwnedFiles[] = {"cgroup.procs", "cgroup.threads",
 void AddGroup(const Scene& scene, const Member& member,
               const std::string& controllers, const fs::path& directory,
               Facts& facts) {
-  const std::string place = absl::StrCat("group ", controllers, " ",
-                                         scene.GroupName(directory.string()));
+  const std::string place = absl::StrCat(
+      "group ", controllers, " ", scene.GroupName(member, directory.string()));
   facts[place] = {Rights(scene, member, directory.string())};
   for (const char* file : kOwnedFiles) {
     const std::string rights =
@@ -335,7 +335,7 @@ void AddGroups(const Scene& scene, const Member& member, Facts& facts) {
     const size_t colon = group.find(':');
     std::string controllers = group.substr(0, colon);
     if (controllers.empty()) controllers = "v2";
-    const std::string name = scene.GroupName(group.substr(colon + 1));
+    const std::string name = scene.GroupName(member, group.substr(colon + 1));
     facts["in group " + controllers] = {name};
     others = others || !absl::StartsWith(name, "OURS");
     if (contains(of_init) && init != nullptr) continue;

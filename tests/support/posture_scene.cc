@@ -412,12 +412,16 @@ std::string Scene::SharedWith(const Member& viewer,
                          : ", shared with " + absl::StrJoin(holders, " and ");
 }
 
-std::string Scene::GroupName(const std::string& path) const {
+std::string Scene::GroupName(const Member& viewer,
+                             const std::string& path) const {
   std::vector<std::string> parts = absl::StrSplit(path, '/');
   const auto own = std::find(parts.begin(), parts.end(), instance_);
   if (own == parts.end()) return path;
   std::string name = "OURS";
   for (auto part = own + 1; part != parts.end(); ++part) {
+    if (!viewer.yard.empty() && part == own + 1 && *part == viewer.yard) {
+      *part = "yard";
+    }
     absl::StrAppend(&name, "/",
                     absl::StartsWith(*part, "jail-") ? "jail" : *part);
   }

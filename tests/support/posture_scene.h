@@ -72,7 +72,7 @@ class Scene {
   const Member& daemon() const { return *daemon_; }
   // A path of a control group, as /proc/<pid>/cgroup or a link has it, below
   // the daemon's own; jails without their numbers.
-  std::string GroupName(const std::string& path) const;
+  std::string GroupName(const Member& viewer, const std::string& path) const;
   // The name that the daemon gave all of its groups.
   const std::string& instance() const { return instance_; }
   // In a user namespace that isn't the host's from the start.
