@@ -101,7 +101,7 @@ set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 300
 # The same programs where nothing waits for them: each run makes its jail and
 # starts its interpreter.
 add_test(NAME e2e.WithoutPool COMMAND sandglass_e2e_test --gtest_brief=1
-  "--gtest_filter=BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/fresh:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*")
+  "--gtest_filter=BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/exec:*Posture*/compile:PostureOfServer*:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*")
 set_tests_properties(e2e.WithoutPool PROPERTIES
   ENVIRONMENT "SANDGLASS_TEST_CONFIG={\"pool\": {\"floor\": 0}, \"compile_cache\": {\"max_bytes\": 0}}"
   LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd

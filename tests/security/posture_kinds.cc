@@ -135,14 +135,17 @@ LiveJail StartCompiler(Daemon& daemon) {
 LiveJail StartJavac(Daemon& daemon) {
   EXPECT_TRUE(AwaitIdle(daemon.client(), kJavac));
   LiveJail jail;
-  const std::vector<Process> waiting =
-      FindByCommand(daemon.pid(), "sandglass.Compile");
+  std::vector<Process> waiting;
+  const Scene scene(daemon.pid(), "", 0);
+  for (const Member* each : scene.WithRole("waiting-javac", "")) {
+    waiting.push_back(FindProcess(each->pid).value_or(Process()));
+  }
   jail.call = std::make_unique<StreamCall>(
       daemon.client().stub(),
       Program("java", "class Main { public static void main(String[] a) {} }"));
   const auto has_job = [](const Process& process) {
     return !absl::StrContains(ReadProc(process.pid, "limits"),
-                              "Max cpu time              unlimited");
+                              "Max cpu time              18446744073709551614");
   };
   EXPECT_TRUE(WaitUntil(
       [&] {

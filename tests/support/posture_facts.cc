@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -211,6 +212,28 @@ void AddScheduling(pid_t thread, Facts& facts) {
   });
 }
 
+// Of one that worked before its limits were set, these are what the run may
+// have and what it had used by then.
+void AddCpuTime(pid_t pid, const std::string& value, Fact& fact) {
+  const std::vector<std::string> words = Words(value);
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  uint64_t ticks = 0;
+  if (!absl::SimpleAtoi(words[0], &soft) ||
+      !absl::SimpleAtoi(words[1], &hard) || hard != soft + 1) {
+    return;
+  }
+  for (const size_t field : {14, 15}) {
+    uint64_t each = 0;
+    if (absl::SimpleAtoi(StatField(pid, "stat", field), &each)) ticks += each;
+  }
+  const uint64_t used = ticks / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)) + 1;
+  for (uint64_t before = 0; before <= used && before < soft; ++before) {
+    fact.push_back(absl::StrCat(soft - before, " ", hard - before,
+                                " and what it had used"));
+  }
+}
+
 void AddLimits(pid_t pid, Facts& facts) {
   const auto parse = [](const std::string& text) {
     std::map<std::string, std::string> limits;
@@ -228,8 +251,9 @@ void AddLimits(pid_t pid, Facts& facts) {
       parse(ReadProc(getpid(), "limits"));
   for (const auto& [name, value] : parse(ReadProc(pid, "limits"))) {
     const auto own = host.find(name);
-    facts["limit " + name] =
-        OrHost(value, own == host.end() ? "" : own->second);
+    Fact& fact = facts["limit " + name];
+    fact = OrHost(value, own == host.end() ? "" : own->second);
+    if (name == "cpu time") AddCpuTime(pid, value, fact);
   }
 }
 
@@ -256,6 +280,11 @@ void AddProcess(const Scene& scene, const Member& member, Facts& facts) {
                                    OneLine(ReadProc(getpid(), "attr/current")));
   for (const char* link : {"cwd", "root", "exe"}) {
     facts[link] = {LinkOf(pid, link)};
+  }
+  // Where it was started.
+  if (facts["cwd"] == Fact{LinkOf(getpid(), "cwd")} &&
+      facts["cwd"] != Fact{"/"}) {
+    facts["cwd"] = {"host"};
   }
   facts["command"] = {member.command};
   // Files of a process that isn't dumpable belong to a root.
@@ -287,12 +316,19 @@ void AddStatus(const Scene& scene, const Member& member,
     if (absl::StartsWith(key, "Cap")) {
       facts[key] = {CapabilityNames(value)};
       if (value == same) facts[key].push_back("host");
+      // A list is long, and the host's may be any.
+      if (value == same && facts[key].front().size() > 80) {
+        facts[key] = {"host"};
+      }
     } else if (absl::StartsWith(key, "Sig") || key == "ShdPnd") {
       facts[key] = {SignalNames(value)};
     } else if (key == "Uid" || key == "Gid" || key == "Groups") {
       facts[key] = {Ids(scene, member, value)};
     } else if (key == "Threads") {
-      facts[key] = {value, "some"};
+      // Of runtimes that have what they need.
+      constexpr int kMany = 8;
+      const bool many = std::atoi(value.c_str()) > kMany;
+      facts[key] = {many ? "some" : value};
     } else if (key == "TracerPid") {
       facts[key] = {value == "0" ? "none" : "one"};
     } else if (key == "Seccomp_filters") {
@@ -323,12 +359,18 @@ Facts FactsOf(const Scene& scene, const Member& member,
   AddUserNamespace(scene, member, facts);
   AddGroups(scene, member, facts);
   Facts steady;
+  // As gcc names its own.
+  static const std::regex kTemporary("/tmp/cc[A-Za-z0-9]{6}");
+  const auto make_steady = [&](const std::string& text) {
+    return std::regex_replace(absl::StrReplaceAll(text, placeholders),
+                              kTemporary, "/tmp/ccRANDOM");
+  };
   for (auto& [key, fact] : facts) {
     for (std::string& value : fact) {
-      value = OneLine(absl::StrReplaceAll(value, placeholders));
+      value = OneLine(make_steady(value));
       absl::StripAsciiWhitespace(&value);
     }
-    steady[absl::StrReplaceAll(key, placeholders)] = std::move(fact);
+    steady[make_steady(key)] = std::move(fact);
   }
   return steady;
 }

@@ -100,6 +100,7 @@ std::string TargetOf(const Scene& scene, const Member& member,
 void AddFiles(const Scene& scene, const Member& member, Facts& facts) {
   std::map<std::string, int> counts;
   for (const OpenFile& file : member.files) {
+    if (file.number > 2 && scene.IsOfTest(file)) continue;
     const std::string text =
         absl::StrCat(TargetOf(scene, member, file), ", ", AccessOf(file));
     if (file.number <= 2) {

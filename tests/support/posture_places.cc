@@ -246,7 +246,7 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
   if (is_jails || scene.NamespaceName(member, "mnt", own->second) == "host") {
     return;
   }
-  std::set<std::string> of_host;
+  std::multiset<std::string> of_host;
   if (&member == &scene.daemon()) {
     for (const Mount& mount : MountsOf(getpid())) of_host.insert(mount.point);
   }
@@ -260,7 +260,7 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
       if (mount.propagation != "private") {
         facts["mount " + mount.point] = {mount.propagation};
       }
-      of_host.erase(mount.point);
+      of_host.erase(of_host.find(mount.point));
       continue;
     }
     const int layer = ++layers[mount.point];

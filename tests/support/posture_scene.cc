@@ -222,8 +222,9 @@ void Scene::NameJail(const std::string& jail, bool in_question) {
   const std::string& command = all.front()->command;
   const bool runner = NameOf(all.front()->pid) == "sandglass-idle";
   std::string language = "node";
-  if (absl::StrContains(command, "java")) {
-    language = absl::StrContains(command, "Compile") ? "javac" : "java";
+  if (absl::StartsWith(command, "/usr/bin/java ")) {
+    language =
+        absl::StrContains(command, "sandglass.Launch") ? "java" : "javac";
   }
   init->role = runner ? "runners-init" : absl::StrCat(language, "s-init");
   for (Member* member : all) {
@@ -394,6 +395,14 @@ std::string Scene::OtherEnd(const Member& viewer, const OpenFile& file) const {
   return holders.empty() ? "nobody" : absl::StrJoin(holders, " and ");
 }
 
+bool Scene::IsOfTest(const OpenFile& file) const {
+  return std::any_of(
+      host_.files.begin(), host_.files.end(), [&](const OpenFile& each) {
+        return each.number == file.number && each.target == file.target &&
+               (each.flags & O_CLOEXEC) == 0;
+      });
+}
+
 std::string Scene::SharedWith(const Member& viewer,
                               const OpenFile& file) const {
   const auto id = file.info.find("eventfd-id");
@@ -419,8 +428,10 @@ std::string Scene::GroupName(const Member& viewer,
   if (own == parts.end()) return path;
   std::string name = "OURS";
   for (auto part = own + 1; part != parts.end(); ++part) {
-    if (!viewer.yard.empty() && part == own + 1 && *part == viewer.yard) {
-      *part = "yard";
+    if (part == own + 1 && *part == viewer.yard) *part = "yard";
+    // To the daemon all yards are alike.
+    if (part == own + 1 && &viewer == daemon_ && *part != "server") {
+      *part = "yards";
     }
     absl::StrAppend(&name, "/",
                     absl::StartsWith(*part, "jail-") ? "jail" : *part);

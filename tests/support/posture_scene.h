@@ -63,6 +63,8 @@ class Scene {
                             const std::string& link) const;
   // Who else has the other end of a pipe, or the peer of a socket; "nobody".
   std::string OtherEnd(const Member& viewer, const OpenFile& file) const;
+  // Handed down by this test, which got it from whoever started it.
+  bool IsOfTest(const OpenFile& file) const;
   // "" or whom it is shared with, for what has an identity of its own.
   std::string SharedWith(const Member& viewer, const OpenFile& file) const;
   const std::map<uint64_t, UnixSocket>& sockets() const { return sockets_; }
