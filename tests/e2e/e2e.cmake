@@ -70,11 +70,10 @@ target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  POSTURE_DIR="${PROJECT_SOURCE_DIR}/tests/security/posture"
-  BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
-  CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache"
   PROBE_PATH="$<TARGET_FILE:sandglass_probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
+set_source_files_properties(security/posture_test.cc PROPERTIES
+  COMPILE_DEFINITIONS "POSTURE_DIR=\"${PROJECT_SOURCE_DIR}/tests/security/posture\";CACHE_DIR=\"${CMAKE_BINARY_DIR}/test-cache\"")
 add_dependencies(sandglass_e2e_test sandglass_probe sandglass_stuck_client)
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner)

@@ -135,6 +135,11 @@ LiveJail StartCompiler(Daemon& daemon) {
 LiveJail StartJavac(Daemon& daemon) {
   EXPECT_TRUE(AwaitIdle(daemon.client(), kJavac));
   LiveJail jail;
+  // What takes long enough to be seen at it.
+  std::string methods;
+  for (int i = 0; i < 4000; ++i) {
+    absl::StrAppend(&methods, " int f", i, "(int a) { return a * ", i, "; }\n");
+  }
   std::vector<Process> waiting;
   const Scene scene(daemon.pid(), "", 0);
   for (const Member* each : scene.WithRole("waiting-javac", "")) {
@@ -142,7 +147,9 @@ LiveJail StartJavac(Daemon& daemon) {
   }
   jail.call = std::make_unique<StreamCall>(
       daemon.client().stub(),
-      Program("java", "class Main { public static void main(String[] a) {} }"));
+      Program("java", absl::StrCat(
+                          "class Main { public static void main(String[] a) {}",
+                          methods, "}")));
   const auto has_job = [](const Process& process) {
     return !absl::StrContains(ReadProc(process.pid, "limits"),
                               "Max cpu time              18446744073709551614");

@@ -55,8 +55,14 @@ std::set<std::string> Conditions(const Scene& scene) {
 
 Placeholders PlaceholdersOf(const Daemon& daemon, const Scene& scene,
                             const std::string& marker) {
+  std::error_code error;
+  const std::string binaries =
+      std::filesystem::read_symlink(
+          absl::StrCat("/proc/", scene.daemon().pid, "/exe"), error)
+          .parent_path()
+          .string();
   Placeholders placeholders = {{daemon.directory(), "DIRECTORY"},
-                               {BINARY_DIR, "BINARIES"},
+                               {binaries + "/sandglass", "BINARIES/sandglass"},
                                {CACHE_DIR, "CACHE"},
                                {scene.instance(), "OURS"}};
   if (!marker.empty()) placeholders.emplace_back(marker, "MARKER");
