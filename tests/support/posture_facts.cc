@@ -361,9 +361,12 @@ Facts FactsOf(const Scene& scene, const Member& member,
   Facts steady;
   // As gcc names its own.
   static const std::regex kTemporary("/tmp/cc[A-Za-z0-9]{6}");
+  // Of what was prepared for a language.
+  static const std::regex kDigest("(/var/cache/sandglass/[a-z]+)-[0-9a-f]{16}");
   const auto make_steady = [&](const std::string& text) {
-    return std::regex_replace(absl::StrReplaceAll(text, placeholders),
-                              kTemporary, "/tmp/ccRANDOM");
+    const std::string steady_text = std::regex_replace(
+        absl::StrReplaceAll(text, placeholders), kTemporary, "/tmp/ccRANDOM");
+    return std::regex_replace(steady_text, kDigest, "$1-DIGEST");
   };
   for (auto& [key, fact] : facts) {
     for (std::string& value : fact) {
