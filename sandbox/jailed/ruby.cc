@@ -309,7 +309,9 @@ RubyValue Require(int count, RubyValue* arguments, RubyValue self) {
 // An empty directory of its own, with a program in it: Ruby opens that before
 // it comes here.
 bool MakePlaceholder(const char* name) {
-  if (!os::MountTmpfs(kWorkspace, {.bytes = 65536, .inodes = 8}) ||
+  if (!os::MountTmpfs(
+          kWorkspace,
+          {.bytes = 65536, .inodes = 8, .flags = os::kNoSuid | os::kNoDev}) ||
       ::chdir(kWorkspace) != 0) {
     return false;
   }

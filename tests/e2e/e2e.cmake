@@ -4,13 +4,19 @@ add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
   support/daemon_fixture.cc
+  support/expectation.cc
   support/idle_jails.cc
   support/matchers.cc
+  support/posture_facts.cc
+  support/posture_files.cc
+  support/posture_places.cc
+  support/posture_scene.cc
   support/prestart.cc
   support/process.cc
   support/programs.cc
   support/slowdown.cc
   support/text.cc
+  support/unix_sockets.cc
   support/wait.cc
   support/warm.cc
   support/workloads.cc)
@@ -53,6 +59,7 @@ add_executable(sandglass_e2e_test
   e2e/warm_test.cc
   e2e/workloads_test.cc
   security/judges_test.cc
+  security/posture_kinds.cc
   security/posture_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
@@ -62,6 +69,8 @@ target_compile_definitions(sandglass_e2e_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   PROBE_PATH="$<TARGET_FILE:sandglass-probe>"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>")
+set_source_files_properties(security/posture_test.cc PROPERTIES
+  COMPILE_DEFINITIONS "POSTURE_DIR=\"${PROJECT_SOURCE_DIR}/tests/security/posture\";CACHE_DIR=\"${CMAKE_BINARY_DIR}/test-cache\"")
 add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner sandglass)
@@ -88,7 +97,7 @@ set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 300
 # The same programs where nothing waits for them: each run makes its jail and
 # starts its interpreter.
 add_test(NAME e2e.WithoutPool COMMAND sandglass_e2e_test --gtest_brief=1
-  "--gtest_filter=BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/fresh:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*")
+  "--gtest_filter=BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/exec:*Posture*/compile:PostureOfServer*:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*")
 set_tests_properties(e2e.WithoutPool PROPERTIES
   ENVIRONMENT "SANDGLASS_TEST_CONFIG={\"pool\": {\"floor\": 0}, \"compile_cache\": {\"max_bytes\": 0}}"
   LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd
