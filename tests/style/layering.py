@@ -20,8 +20,6 @@ MAY_INCLUDE = {
     "sandbox": ["policy/", "sandbox/", "internal/"],
     "server": ["policy/", "sandbox/", "server/", "sandglass/v1/",
                "google/rpc/"],
-    # Sent into jails as it is: a program that knows nothing of the others.
-    "probe": ["probe/"],
     "client": ["client/", "sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
@@ -29,9 +27,8 @@ MAY_INCLUDE = {
               "internal/", "sandglass/v1/", "google/rpc/"],
 }
 # Every first folder of an include that is the project's.
-PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "probe/", "client/",
-                    "tests/", "bench/", "internal/", "sandglass/",
-                    "google/rpc/")
+PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
+                    "bench/", "internal/", "sandglass/", "google/rpc/")
 
 # Inside sandbox/: os/ is the bottom, what runs in a jail knows nothing of the
 # spawner, and the spawner starts what runs in a jail.
@@ -52,7 +49,7 @@ GRPC_INCLUDE = re.compile(r"^(grpc|grpcpp|grpc\+\+)/|\.grpc\.pb\.h$")
 RAW_HEADER = re.compile(
     r"^(sys/(mount|syscall|prctl|capability|ptrace|seccomp|pidfd)\.h|sched\.h"
     r"|syscall\.h|asm/.*|linux/.*)$")
-RAW_HEADER_USERS = ("sandbox/os/", "probe/", "tests/", "bench/")
+RAW_HEADER_USERS = ("sandbox/os/", "client/probe/", "tests/", "bench/")
 RAW_HEADER_ALSO = {
     "policy/": re.compile(r"^(sys/syscall\.h|asm/unistd.*\.h|"
                           r"linux/(audit|filter|seccomp|bpf_common)\.h)$"),
@@ -60,7 +57,7 @@ RAW_HEADER_ALSO = {
 }
 RAW_CALL = re.compile(r"(?<![\w.>])(?:::)?(syscall|prctl|mount|umount2|unshare"
                       r"|setns|pivot_root|clone)\s*\(")
-RAW_CALL_USERS = ("sandbox/os/", "probe/", "tests/", "bench/")
+RAW_CALL_USERS = ("sandbox/os/", "client/probe/", "tests/", "bench/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -87,6 +84,11 @@ def include_problem(path, include):
                     and not include.startswith(
                         tuple(SANDBOX_MAY.get(inner, ())) or ("\0",))):
                 return f"{inner} may not depend on {include.rsplit('/', 1)[0]}/"
+    # Sent into jails as it is: a program that knows nothing of the others.
+    if (path.startswith("client/probe/")
+            and include.startswith(PROJECT_INCLUDES)
+            and not include.startswith("client/probe/")):
+        return "client/probe/ may not depend on anything else"
     if GRPC_INCLUDE.search(include) and not path.startswith(GRPC_USERS):
         return "gRPC is for server/ and client/ only"
     if RAW_HEADER.match(include) and not path.startswith(RAW_HEADER_USERS):

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probe/report.h"
+#include "client/probe/report.h"
 
 namespace sandglass::probe {
 namespace {

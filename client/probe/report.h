@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_PROBE_REPORT_H_
-#define SANDGLASS_PROBE_REPORT_H_
+#ifndef SANDGLASS_CLIENT_PROBE_REPORT_H_
+#define SANDGLASS_CLIENT_PROBE_REPORT_H_
 
 #include <string>
 #include <vector>
@@ -47,4 +47,4 @@ int LeaveProcess();
 
 }  // namespace sandglass::probe
 
-#endif  // SANDGLASS_PROBE_REPORT_H_
+#endif  // SANDGLASS_CLIENT_PROBE_REPORT_H_

@@ -1,4 +1,4 @@
-#include "probe/report.h"
+#include "client/probe/report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "probe/text.h"
+#include "client/probe/text.h"
 
 #include <dirent.h>
 #include <fcntl.h>

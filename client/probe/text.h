@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_PROBE_TEXT_H_
-#define SANDGLASS_PROBE_TEXT_H_
+#ifndef SANDGLASS_CLIENT_PROBE_TEXT_H_
+#define SANDGLASS_CLIENT_PROBE_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -20,4 +20,4 @@ inline std::vector<std::string> Lines(const std::string& text) {
 
 }  // namespace sandglass::probe
 
-#endif  // SANDGLASS_PROBE_TEXT_H_
+#endif  // SANDGLASS_CLIENT_PROBE_TEXT_H_

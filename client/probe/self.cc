@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "probe/report.h"
-#include "probe/text.h"
+#include "client/probe/report.h"
+#include "client/probe/text.h"
 
 namespace sandglass::probe {
 namespace {

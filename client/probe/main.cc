@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-#include "probe/report.h"
+#include "client/probe/report.h"
 
 namespace sandglass::probe {
 namespace {

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/report.h"
+#include "client/probe/report.h"
 
 namespace sandglass::probe {
 namespace {
