@@ -5,9 +5,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -22,6 +24,11 @@
 
 namespace sandglass::sandbox {
 namespace {
+
+// Each step comes once, some a second time: with an interpreter that waits.
+constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
+// Of a jail's whole life there are half as many.
+constexpr int kMostInitEvents = 16;
 
 absl::Status Kill(const os::Fd& kill_file, const char* what) {
   // ENODEV: the group is gone, so nothing is left to kill.
@@ -38,12 +45,10 @@ uint64_t CeilSeconds(absl::Duration duration) {
 bool AddSteps(
     const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
     std::vector<StepTiming>& to) {
-  for (const internal::StepTime& step : from) {
-    if (step.step() < 0 || step.step() >= kSetupStepCount) return false;
-    to.push_back({static_cast<SetupStep>(step.step()),
-                  absl::Nanoseconds(step.nanoseconds())});
-  }
-  return true;
+  return std::all_of(from.begin(), from.end(),
+                     [&](const internal::StepTime& step) {
+                       return AddStep(step.step(), step.nanoseconds(), to);
+                     });
 }
 
 bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
@@ -56,9 +61,9 @@ bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
     RunnerStep step = {};
     packet.data.copy(reinterpret_cast<char*>(&step), sizeof(step),
                      sizeof(event) + i * sizeof(step));
-    if (step.step < 0 || step.step >= kSetupStepCount) return false;
-    to.push_back({static_cast<SetupStep>(step.step),
-                  absl::Nanoseconds(step.nanoseconds)});
+    if (!AddStep(step.step, static_cast<uint64_t>(step.nanoseconds), to)) {
+      return false;
+    }
   }
   return true;
 }
@@ -67,10 +72,22 @@ absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 
 }  // namespace
 
+bool AddStep(int64_t step, uint64_t nanoseconds,
+             std::vector<StepTiming>& steps) {
+  if (step < 0 || step >= kSetupStepCount || steps.size() >= kMostSteps ||
+      nanoseconds > uint64_t{std::numeric_limits<int64_t>::max()}) {
+    return false;
+  }
+  steps.push_back({static_cast<SetupStep>(step),
+                   absl::Nanoseconds(static_cast<int64_t>(nanoseconds))});
+  return true;
+}
+
 Jail::Jail(Parts parts)
     : parts_(std::move(parts)),
       counters_(parts_.groups),
-      has_runner_(parts_.runner.valid()) {
+      has_runner_(parts_.runner.valid()),
+      events_left_(kMostInitEvents) {
   if (!memory_on_v1()) {
     memory_events_.reset(::openat(parts_.groups.v2.get(), "memory.events",
                                   O_RDONLY | O_CLOEXEC));
@@ -178,6 +195,8 @@ absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
     request.mutable_collect()->add_patterns(pattern);
   }
   request.mutable_collect()->set_max_files(max_files);
+  // And a word on each pattern that nothing matches.
+  files_due_ += uint64_t{max_files} + patterns.size();
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
                         os::Wait::kNo);
 }
@@ -220,6 +239,8 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   if (!packet.ok()) return packet.status();
   internal::InitEvent event;
   if (!event.ParseFromString(packet->data)) return Broken();
+  // A taken-over init could go on for ever, and its reader with it.
+  if (!event.has_file() && events_left_-- <= 0) return Broken();
   std::vector<os::Fd>& fds = packet->fds;
   switch (event.event_case()) {
     case internal::InitEvent::kReady:
@@ -252,6 +273,11 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
                          event.exited().monotonic_ns()};
     case internal::InitEvent::kFile: {
       const auto problem = static_cast<FileProblem>(event.file().problem());
+      if (files_due_ == 0 || problem < FileProblem::kNone ||
+          problem > FileProblem::kNotRegular) {
+        return Broken();
+      }
+      --files_due_;
       if ((problem == FileProblem::kNone) != (fds.size() == 1)) return Broken();
       return FileEvent{event.file().path(), problem,
                        fds.empty() ? os::Fd() : std::move(fds[0])};

@@ -26,6 +26,12 @@ struct StepTiming {
   absl::Duration duration;
 };
 
+// Notes a step that a jail or a yard reports. False for one that there isn't,
+// for a time that is none, and for more than any jail takes: `steps` is the
+// daemon's memory.
+bool AddStep(int64_t step, uint64_t nanoseconds,
+             std::vector<StepTiming>& steps);
+
 // What the jail's init reports.
 struct RaisedEvent {};  // stands; only of a jail that wasn't made ahead
 struct ReadyEvent {};   // and is fit for its run
@@ -134,7 +140,8 @@ class Jail {
   absl::Status CollectFiles(const std::vector<std::string>& patterns,
                             uint32_t max_files);
   // Takes one event without waiting; nullopt when there is none now. An error
-  // means that init broke the protocol; the jail must then be given up.
+  // means that init broke the protocol; the jail must then be given up. Whoever
+  // speaks for a jail has only so much to say: events end, too.
   absl::StatusOr<std::optional<JailEvent>> NextEvent();
 
   // Kills the program's processes, all of them at once (cgroup.kill), leaving
@@ -205,10 +212,12 @@ class Jail {
   os::Fd report_;  // pipe from the runner, once it is ready
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
-  bool waits_ = false;    // the interpreter has said so
-  bool has_job_ = false;  // the program was sent
-  bool started_ = false;  // and has started
-  std::string said_;      // by the interpreter, up to then
+  bool waits_ = false;      // the interpreter has said so
+  int events_left_;         // of init, files aside
+  uint64_t files_due_ = 0;  // that init may still hand out
+  bool has_job_ = false;    // the program was sent
+  bool started_ = false;    // and has started
+  std::string said_;        // by the interpreter, up to then
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // the runner's words are the program's from now on

@@ -73,9 +73,17 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
     }
     *part = std::move(fds[static_cast<size_t>(i)]);
   }
+  for (const os::Fd* needed :
+       {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,
+        &parts.run_events, &parts.groups.v2}) {
+    if (!needed->valid()) {
+      return absl::InternalError("the spawner's jail lacks a descriptor");
+    }
+  }
   for (const internal::StepTime& step : created.steps()) {
-    parts.steps.push_back({static_cast<SetupStep>(step.step()),
-                           absl::Nanoseconds(step.nanoseconds())});
+    if (!AddStep(step.step(), step.nanoseconds(), parts.steps)) {
+      return absl::InternalError("the spawner sent a step that there isn't");
+    }
   }
   return JailAnswered{created.jail_id(), std::move(parts)};
 }
