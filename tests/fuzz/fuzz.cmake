@@ -37,6 +37,7 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/listen_address.cc
   ${server}/log.cc
   ${server}/make_job.cc
+  ${server}/memory_budget.cc
   ${server}/parse.cc
   ${server}/policy_set.cc
   ${server}/run.cc
@@ -77,7 +78,10 @@ function(sandglass_fuzz_target name)
     SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()
 
+sandglass_fuzz_target(answer sandglass_fuzzed_client)
 sandglass_fuzz_target(compiled sandglass_fuzzed_output)
+sandglass_fuzz_target(config sandglass_fuzzed_server)
+sandglass_fuzz_target(fetch sandglass_fuzzed_client)
 sandglass_fuzz_target(jail sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(json sandglass_policy)
 sandglass_fuzz_target(language sandglass_policy)
@@ -85,6 +89,7 @@ sandglass_fuzz_target(output sandglass_fuzzed_output)
 sandglass_fuzz_target(paths sandglass_policy)
 sandglass_fuzz_target(profile sandglass_policy)
 sandglass_fuzz_target(program sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(request sandglass_fuzzed_server)
 sandglass_fuzz_target(runner_job sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(seccomp sandglass_seccomp sandglass_policy)
 sandglass_fuzz_target(spawner_event sandglass_fuzzed_sandbox)
