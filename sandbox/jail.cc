@@ -278,7 +278,9 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
         return Broken();
       }
       --files_due_;
-      if ((problem == FileProblem::kNone) != (fds.size() == 1)) return Broken();
+      if (fds.size() != (problem == FileProblem::kNone ? 1 : 0)) {
+        return Broken();
+      }
       return FileEvent{event.file().path(), problem,
                        fds.empty() ? os::Fd() : std::move(fds[0])};
     }
