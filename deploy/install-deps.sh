@@ -56,6 +56,7 @@ TEST_PACKAGES=(
   clang-tidy-14
   crun
   git
+  libclang-rt-14-dev
   npm
   procps
   # Imported or called by the programs of others that the tests run.

@@ -145,6 +145,7 @@ uint64_t JsonObject::Unsigned(std::string_view key, UnsignedRange range,
   const uint64_t number = value->get<uint64_t>();
   if (number < range.min || number > range.max) {
     AddError(key, RangeText(number, range, Exact));
+    return fallback.value_or(0);
   }
   return number;
 }
@@ -164,6 +165,7 @@ absl::Duration JsonObject::Duration(std::string_view key, DurationRange range,
     AddError(key, absl::StrCat(Describe(*value), " is out of range; it takes ",
                                absl::FormatDuration(range.min), " to ",
                                absl::FormatDuration(range.max)));
+    return otherwise;
   }
   return duration;
 }
@@ -190,6 +192,7 @@ uint64_t JsonObject::ByteSize(std::string_view key, UnsignedRange range,
   }
   if (bytes < range.min || bytes > range.max) {
     AddError(key, RangeText(bytes, range, ExactBytes));
+    return fallback.value_or(0);
   }
   return bytes;
 }

@@ -5,9 +5,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

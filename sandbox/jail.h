@@ -32,6 +32,12 @@ struct StepTiming {
   absl::Duration duration;
 };
 
+// Notes a step that a jail or a yard reports. False for one that there isn't,
+// for a time that is none, and for more than any jail takes: `steps` is the
+// daemon's memory.
+bool AddStep(int64_t step, uint64_t nanoseconds,
+             std::vector<StepTiming>& steps);
+
 // What the jail's init reports. The daemon takes each where it belongs and not
 // more often than an init that behaves says it; all else breaks the protocol.
 struct RaisedEvent {};  // stands; only of a jail that wasn't made ahead
@@ -141,7 +147,8 @@ class Jail {
   absl::Status CollectFiles(const std::vector<std::string>& patterns,
                             uint32_t max_files);
   // Takes one event without waiting; nullopt when there is none now. An error
-  // means that init broke the protocol; the jail must then be given up.
+  // means that init broke the protocol; the jail must then be given up. Whoever
+  // speaks for a jail has only so much to say: events end, too.
   absl::StatusOr<std::optional<JailEvent>> NextEvent();
 
   // Kills the program's processes, all of them at once (cgroup.kill), leaving
@@ -223,7 +230,9 @@ class Jail {
   bool waits_ = false;    // the interpreter has said so
   bool has_job_ = false;  // the program was sent
   bool started_ = false;  // and has started
-  bool raised_ = false;   // was said
+  // Of init, files aside: more than twice what its whole life needs.
+  int events_left_ = 16;
+  bool raised_ = false;  // was said
   bool interpreter_started_ = false;
   // While files are collected: what was asked for, and what was answered.
   bool collecting_ = false;

@@ -21,21 +21,12 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Of a jail's set-up, each is told about once.
-constexpr size_t kMostSteps = 4 * kSetupStepCount;
+// Each step comes once, some a second time: with an interpreter that waits.
+constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
 constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
 // PIPEFS_MAGIC of linux/magic.h: no FIFO of a file system.
 constexpr decltype(statfs::f_type) kPipeFs = 0x50495045;
 constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
-
-bool AddStep(int64_t step, uint64_t nanoseconds, std::vector<StepTiming>& to) {
-  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMostStepNanos ||
-      to.size() >= kMostSteps) {
-    return false;
-  }
-  to.push_back({static_cast<SetupStep>(step), absl::Nanoseconds(nanoseconds)});
-  return true;
-}
 
 bool AddSteps(
     const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
@@ -102,6 +93,17 @@ bool StaysBelow(const std::string& path) {
 
 }  // namespace
 
+bool AddStep(int64_t step, uint64_t nanoseconds,
+             std::vector<StepTiming>& steps) {
+  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMostStepNanos ||
+      steps.size() >= kMostSteps) {
+    return false;
+  }
+  steps.push_back(
+      {static_cast<SetupStep>(step), absl::Nanoseconds(nanoseconds)});
+  return true;
+}
+
 absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   std::vector<os::Fd> refused;
   absl::StatusOr<os::Packet> packet =
@@ -112,7 +114,8 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   internal::InitEvent event;
   if (!packet.ok()) return Broken();
   absl::StatusOr<std::optional<JailEvent>> taken = Broken();
-  if (event.ParseFromString(packet->data)) {
+  if (event.ParseFromString(packet->data) &&
+      (event.has_file() || events_left_-- > 0)) {
     taken = TakeInitEvent(event, packet->fds);
   }
   // Of an event that carries some, none is left.

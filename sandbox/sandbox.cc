@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -28,6 +28,7 @@
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
+#include "sandbox/spawner_event.h"
 #include "sandbox/yard.h"
 
 namespace sandglass::sandbox {
@@ -84,46 +85,6 @@ absl::Status MakeStagingDirs(const std::string& state_dir) {
     }
   }
   return absl::OkStatus();
-}
-
-bool AssignFd(Jail::Parts& parts, internal::FdRole role, os::Fd fd) {
-  switch (role) {
-    case internal::FD_ROLE_INIT_PIDFD:
-      parts.init_pidfd = std::move(fd);
-      return true;
-    case internal::FD_ROLE_CONTROL:
-      parts.control = std::move(fd);
-      return true;
-    case internal::FD_ROLE_KILL_JAIL:
-      parts.kill_jail = std::move(fd);
-      return true;
-    case internal::FD_ROLE_KILL_RUN:
-      parts.kill_run = std::move(fd);
-      return true;
-    case internal::FD_ROLE_RUN_EVENTS:
-      parts.run_events = std::move(fd);
-      return true;
-    case internal::FD_ROLE_CGROUP_V2:
-      parts.groups.v2 = std::move(fd);
-      return true;
-    case internal::FD_ROLE_CGROUP_MEMORY:
-      parts.groups.memory = std::move(fd);
-      return true;
-    case internal::FD_ROLE_CGROUP_PIDS:
-      parts.groups.pids = std::move(fd);
-      return true;
-    case internal::FD_ROLE_CGROUP_CPU:
-      parts.groups.cpu = std::move(fd);
-      return true;
-    case internal::FD_ROLE_OOM_EVENT:
-      parts.oom_event = std::move(fd);
-      return true;
-    case internal::FD_ROLE_RUNNER:
-      parts.runner = std::move(fd);
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -207,10 +168,10 @@ class Sandbox::Port {
       if (!broken_.ok()) return Unavailable();
       return absl::DeadlineExceededError("no jail was made in time");
     }
-    Answer taken = std::move(answer->second);
+    absl::StatusOr<Jail::Parts> parts = std::move(answer->second);
     answers_.erase(answer);
-    if (!taken.status.ok()) return taken.status;
-    return std::make_unique<Jail>(*std::move(taken.parts));
+    if (!parts.ok()) return parts.status();
+    return std::make_unique<Jail>(*std::move(parts));
   }
 
   uint32_t live_jails() const {
@@ -227,11 +188,6 @@ class Sandbox::Port {
   }
 
  private:
-  struct Answer {
-    absl::Status status;
-    std::optional<Jail::Parts> parts;
-  };
-
   // Until the condition holds, or os::MonotonicNanos() is `end`: absl::Mutex
   // counts by the wall clock, which may be set meanwhile.
   void AwaitUntil(const absl::Condition& condition, int64_t end)
@@ -273,61 +229,22 @@ class Sandbox::Port {
   }
 
   absl::Status TakeEvent(os::Packet packet) {
-    internal::SpawnerEvent event;
-    if (!event.ParseFromString(packet.data)) {
-      return absl::InternalError("the spawner sent a malformed event");
-    }
-    switch (event.event_case()) {
-      case internal::SpawnerEvent::kCreated:
-        return TakeCreated(event.created(), std::move(packet.fds));
-      case internal::SpawnerEvent::kGone: {
-        const absl::MutexLock lock(&mutex_);
-        live_.erase(event.gone().jail_id());
-        return absl::OkStatus();
-      }
-      default:
-        return absl::InternalError("the spawner sent an unexpected event");
-    }
-  }
-
-  absl::Status TakeCreated(const internal::JailCreated& created,
-                           std::vector<os::Fd> fds) {
-    Answer answer;
-    if (created.no_slot()) {
-      answer.status = NoSlot();
-    } else if (created.has_failure() &&
-               created.failure().step() ==
-                   static_cast<int>(SetupStep::kForkRunner) &&
-               created.failure().error() == EAGAIN) {
-      answer.status = absl::UnavailableError("no zygote can serve yet");
-    } else if (created.has_failure()) {
-      answer.status = absl::InternalError(absl::StrCat(
-          "jail set-up failed at ", SetupStepName(created.failure().step()),
-          ": ", os::ErrorText(created.failure().error())));
-    } else {
-      if (created.roles_size() != static_cast<int>(fds.size())) {
-        return absl::InternalError("the spawner's descriptors don't add up");
-      }
-      Jail::Parts parts;
-      parts.id = created.jail_id();
-      parts.made_ahead = created.made_ahead();
-      for (int i = 0; i < created.roles_size(); ++i) {
-        if (!AssignFd(parts, created.roles(i), std::move(fds[i]))) {
-          return absl::InternalError("the spawner sent an unknown fd role");
-        }
-      }
-      for (const internal::StepTime& step : created.steps()) {
-        parts.steps.push_back({static_cast<SetupStep>(step.step()),
-                               absl::Nanoseconds(step.nanoseconds())});
-      }
-      answer.parts = std::move(parts);
-    }
+    absl::StatusOr<SpawnerNews> news = ReadSpawnerEvent(std::move(packet));
+    if (!news.ok()) return news.status();
     const absl::MutexLock lock(&mutex_);
-    if (!answer.parts.has_value()) live_.erase(created.jail_id());
+    if (const auto* removed = std::get_if<JailRemoved>(&*news)) {
+      live_.erase(removed->jail_id);
+      return absl::OkStatus();
+    }
+    auto& answer = std::get<JailAnswered>(*news);
+    if (!answer.parts.ok()) live_.erase(answer.jail_id);
+    if (absl::IsResourceExhausted(answer.parts.status())) {
+      answer.parts = NoSlot();
+    }
     // Who no longer waits gets nothing: the parts close, and with the control
     // socket init ends.
-    if (waiting_.contains(created.jail_id())) {
-      answers_.emplace(created.jail_id(), std::move(answer));
+    if (waiting_.contains(answer.jail_id)) {
+      answers_.emplace(answer.jail_id, std::move(answer.parts));
     }
     return absl::OkStatus();
   }
@@ -343,7 +260,8 @@ class Sandbox::Port {
   // Asked for and not yet reported gone.
   std::set<uint64_t> live_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, absl::StatusOr<Jail::Parts>> answers_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 Sandbox::Sandbox() = default;

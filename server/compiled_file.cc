@@ -58,6 +58,7 @@ class Reader {
     output.truncated = Number() != 0;
     output.total_bytes = Number();
     output.head_bytes = Number();
+    if (output.head_bytes > output.data.size()) ok_ = false;
     return output;
   }
   // All was there so far.

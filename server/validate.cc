@@ -171,6 +171,13 @@ void CheckEnv(const v1::RunCodeRequest& request, Violations& violations) {
   size_t bytes = 0;
   for (const auto& [name, value] : request.env()) {
     bytes += name.size() + value.size() + 2;
+  }
+  if (bytes > kMaxEnvBytes) {
+    // A word on each of millions of names would take far more than they do.
+    violations.push_back({"env", TooLarge(bytes, kMaxEnvBytes)});
+    return;
+  }
+  for (const auto& [name, value] : request.env()) {
     if (!IsEnvName(name)) {
       violations.push_back({Keyed("env", name),
                             "is no name of the form [A-Za-z_][A-Za-z0-9_]*"});
@@ -183,9 +190,6 @@ void CheckEnv(const v1::RunCodeRequest& request, Violations& violations) {
     if (HasNul(value)) {
       violations.push_back({Keyed("env", name), "the value has a NUL byte"});
     }
-  }
-  if (bytes > kMaxEnvBytes) {
-    violations.push_back({"env", TooLarge(bytes, kMaxEnvBytes)});
   }
 }
 

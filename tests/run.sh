@@ -3,7 +3,7 @@
 #
 #   sudo ./tests/run.sh [--fast] [--tidy] [--asan] [--tsan] [--filter REGEX]
 #
-#   --fast          leave out the style checks
+#   --fast          leave out the style checks and the fuzz targets
 #   --tidy          also run clang-tidy over every file (half an hour on two
 #                   processors, less when files passed before)
 #   --asan, --tsan  also build with that sanitizer and run the tests that work
@@ -26,20 +26,21 @@ usage() {
   say "usage: sudo $0 [--fast] [--tidy] [--asan] [--tsan] [--filter REGEX]"
 }
 
-# summarise PRESET LOG CODE SECONDS: adds one ctest run to the totals.
+# summarise WHAT LOG CODE SECONDS: adds one run with a closing line in ctest's
+# form to the totals.
 summarise() {
-  local preset=$1 log=$2 code=$3 took=$4 closing
+  local what=$1 log=$2 code=$3 took=$4 closing
   closing="$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" | tail -n 1)" || true
   if [[ $closing =~ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
     failed=$((failed + BASH_REMATCH[1]))
     total=$((total + BASH_REMATCH[2]))
   else
-    closing='ctest gave no result'
+    closing='no result'
   fi
-  ((code == 0)) || failed_stages+=("tests ($preset)")
-  stages+=("$(printf '%-18s %5d s  %s' "tests ($preset)" "$took" "$closing")")
+  ((code == 0)) || failed_stages+=("$what")
+  stages+=("$(printf '%-18s %5d s  %s' "$what" "$took" "$closing")")
   mapfile -t -O "${#skipped[@]}" skipped < <(
-    sed -nE "s/^.*Test +#[0-9]+: (.*[^.]) \.*\*\*\*Skipped.*/\1 ($preset)/p" "$log")
+    sed -nE "s/^.*Test +#[0-9]+: (.*[^.]) \.*\*\*\*Skipped.*/\1 ${what#tests }/p" "$log")
 }
 
 # run_tests PRESET BINARY_DIR CTEST-OPTION…
@@ -49,7 +50,17 @@ run_tests() {
   say "Testing ($preset)"
   ctest --test-dir "$dir" --output-on-failure "$@" 2>&1 |
     tee "$log" | show_tests || code=$?
-  summarise "$preset" "$log" "$code" $((SECONDS - start))
+  summarise "tests ($preset)" "$log" "$code" $((SECONDS - start))
+}
+
+# Builds the fuzz targets, runs each over its seeds and then for a moment.
+run_fuzz() {
+  local log=$SANDGLASS_ROOT/build-fuzz/logs/fuzz.log code=0 start
+  stage 'build (fuzz)' build_preset fuzz "$SANDGLASS_ROOT/build-fuzz"
+  start=$SECONDS
+  say "Fuzzing"
+  "$SANDGLASS_ROOT/tests/fuzz.sh" 2>&1 | tee "$log" || code=$?
+  summarise 'fuzz targets' "$log" "$code" $((SECONDS - start))
 }
 
 # Lets through what a person wants to see of ctest's output: failures with
@@ -141,6 +152,8 @@ main() {
   [[ $fast == yes ]] && options+=(--label-exclude style)
   [[ $tidy == yes ]] || options+=(--exclude-regex '^style\.tidy$')
   run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"
+  # They have no tests that a filter could choose.
+  if [[ $fast == no && $none == error ]]; then run_fuzz; fi
 
   # Under a sanitizer only what stays inside ordinary processes is run: jails
   # are made by raw clone3 with seccomp, which the sanitizers' runtimes can't

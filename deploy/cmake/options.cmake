@@ -5,11 +5,9 @@ target_include_directories(sandglass_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(sandglass_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
   -Woverloaded-virtual -Wformat=2 -fstack-protector-strong)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Designated initialisers that leave out members with defaults are the
-  # project's way of naming options.
-  target_compile_options(sandglass_options INTERFACE -Wno-missing-field-initializers)
-endif()
+# Designated initialisers that leave out members with defaults are the
+# project's way of naming options.
+target_compile_options(sandglass_options INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(sandglass_options INTERFACE _GLIBCXX_ASSERTIONS)
 else()
@@ -25,6 +23,11 @@ elseif(SANDGLASS_SANITIZER STREQUAL "tsan")
   # Debian's abseil isn't built for ThreadSanitizer; the file says what follows.
   add_library(sandglass_tsan_runtime OBJECT ${PROJECT_SOURCE_DIR}/tests/support/tsan_runtime.cc)
   link_libraries(sandglass_tsan_runtime)
+elseif(SANDGLASS_SANITIZER STREQUAL "fuzz")
+  # vptr: Debian's libraries have no type information for some of their classes.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
 elseif(NOT SANDGLASS_SANITIZER STREQUAL "")
-  message(FATAL_ERROR "SANDGLASS_SANITIZER is '${SANDGLASS_SANITIZER}'; it takes asan, tsan or nothing")
+  message(FATAL_ERROR "SANDGLASS_SANITIZER is '${SANDGLASS_SANITIZER}'; it takes asan, tsan, fuzz or nothing")
 endif()

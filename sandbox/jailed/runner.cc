@@ -39,19 +39,6 @@ bool OfferToOom() {
   return ::write(file.get(), "1000", 4) == 4;
 }
 
-// Takes `count` strings off the front; nullptr when they don't end in time.
-const char* TakeStrings(const char* from, const char* end, uint32_t count,
-                        std::vector<const char*>& strings) {
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto* zero = static_cast<const char*>(
-        std::memchr(from, 0, static_cast<size_t>(end - from)));
-    if (zero == nullptr) return nullptr;
-    strings.push_back(from);
-    from = zero + 1;
-  }
-  return from;
-}
-
 constexpr size_t kTitleBytes = 1024;
 char* title = nullptr;
 
@@ -202,13 +189,16 @@ RunnerProgram Runner::TakeJob() {
     from = static_cast<const char*>(whole);
     end = from + length;
   }
-  RunnerProgram program;
-  from = TakeStrings(from, end, job.argument_count, program.arguments);
-  if (from != nullptr) {
-    from = TakeStrings(from, end, job.environment_count, program.environment);
-  }
-  if (from == nullptr || !StageFiles(from, end, job.file_count, program)) {
+  RunnerJobBody body;
+  if (!ReadRunnerJob(job, {from, static_cast<size_t>(end - from)}, body) ||
+      !StageFiles(body.files)) {
     Fail();
+  }
+  RunnerProgram program = {std::move(body.arguments),
+                           std::move(body.environment)};
+  if (body.files.size() == 1 && !program.arguments.empty() &&
+      absl::string_view(body.files[0].path) == program.arguments[0]) {
+    program.sole_file = body.files[0].content;
   }
   std::vector<const char*> words = program.arguments;
   words.insert(words.begin(), program_invocation_name);
@@ -227,36 +217,14 @@ RunnerProgram Runner::TakeJob() {
   return program;
 }
 
-bool Runner::StageFiles(const char* paths, const char* end, uint32_t count,
-                        RunnerProgram& program) {
-  std::vector<const char*> names;
-  const char* from = TakeStrings(paths, end, count, names);
-  if (from == nullptr ||
-      static_cast<size_t>(end - from) < count * sizeof(RunnerFile)) {
-    errno = EPROTO;
-    return false;
-  }
-  const char* content = from + count * sizeof(RunnerFile);
+bool Runner::StageFiles(const std::vector<RunnerJobBody::File>& files) {
   const os::Fd workspace = OpenWorkspace();
   ::umask(0);
-  for (const char* name : names) {
-    RunnerFile file;
-    std::memcpy(&file, from, sizeof(file));
-    from += sizeof(file);
-    if (file.size > static_cast<uint64_t>(end - content)) {
-      errno = EPROTO;
+  for (const RunnerJobBody::File& file : files) {
+    const os::Fd target = CreateStaged(workspace, file.path, file.mode);
+    if (!target.valid() || !os::WriteAll(target.get(), file.content)) {
       return false;
     }
-    const os::Fd target =
-        CreateStaged(workspace, name, static_cast<mode_t>(file.mode));
-    if (!target.valid() || !os::WriteAll(target.get(), {content, file.size})) {
-      return false;
-    }
-    if (count == 1 && !program.arguments.empty() &&
-        absl::string_view(name) == program.arguments[0]) {
-      program.sole_file = absl::string_view(content, file.size);
-    }
-    content += file.size;
   }
   ::umask(022);
   return true;

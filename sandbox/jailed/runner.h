@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "sandbox/jailed/plan.h"
+#include "sandbox/jailed/runner_job.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/jailed/streams.h"
 #include "sandbox/os/fd.h"
@@ -69,8 +70,7 @@ class Runner {
 
  private:
   void Tell(const RunnerEvent& event) const;
-  bool StageFiles(const char* paths, const char* end, uint32_t count,
-                  RunnerProgram& program);
+  static bool StageFiles(const std::vector<RunnerJobBody::File>& files);
 
   Jail jail_;
   StepClock clock_;

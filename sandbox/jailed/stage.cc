@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/open_beneath.h"
@@ -16,16 +17,24 @@ os::Fd OpenWorkspace() {
 }
 
 os::Fd CreateStaged(const os::Fd& workspace, const char* path, mode_t mode) {
-  const std::string whole = path;
-  for (size_t slash = whole.find('/'); slash != std::string::npos;
-       slash = whole.find('/', slash + 1)) {
-    const std::string directory = whole.substr(0, slash);
-    if (::mkdirat(workspace.get(), directory.c_str(), 0755) != 0 &&
+  std::string rest = path;
+  os::Fd held;
+  const os::Fd* directory = &workspace;
+  for (size_t slash; (slash = rest.find('/')) != std::string::npos;) {
+    const std::string name = rest.substr(0, slash);
+    rest.erase(0, slash + 1);
+    if (::mkdirat(directory->get(), name.c_str(), 0755) != 0 &&
         errno != EEXIST) {
       return os::Fd();
     }
+    // One name at a time, since mkdirat(2) follows links before the last.
+    os::Fd next = os::OpenBeneath(*directory, name.c_str(),
+                                  O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (!next.valid()) return os::Fd();
+    held = std::move(next);
+    directory = &held;
   }
-  return os::CreateBeneath(workspace, path, mode & 0777);
+  return os::CreateBeneath(*directory, rest.c_str(), mode & 0777);
 }
 
 }  // namespace sandglass::sandbox

@@ -67,8 +67,9 @@ using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 class Finder {
  public:
-  Finder(const internal::CollectFiles& request, const FileSink& sink)
-      : request_(request), sink_(sink), workspace_(OpenWorkspace()) {}
+  Finder(const os::Fd& workspace, const internal::CollectFiles& request,
+         const FileSink& sink)
+      : workspace_(workspace), request_(request), sink_(sink) {}
 
   bool Run() {
     std::vector<std::string> globs;
@@ -168,9 +169,9 @@ class Finder {
     }
   }
 
+  const os::Fd& workspace_;
   const internal::CollectFiles& request_;
   const FileSink& sink_;
-  os::Fd workspace_;
   std::set<std::string> seen_;
   std::vector<bool> matched_;
   int entries_ = 0;
@@ -183,7 +184,12 @@ bool StageFiles(const internal::StartProgram& request, const os::Fd& content,
                 absl::Span<const os::Fd> shared) {
   const CodeRights rights;
   const os::Fd workspace = OpenWorkspace();
-  if (!workspace.valid()) return false;
+  return workspace.valid() && StageFilesIn(workspace, request, content, shared);
+}
+
+bool StageFilesIn(const os::Fd& workspace,
+                  const internal::StartProgram& request, const os::Fd& content,
+                  absl::Span<const os::Fd> shared) {
   for (const internal::StagedFile& file : request.files()) {
     const os::Fd target =
         CreateStaged(workspace, file.path().c_str(), file.mode());
@@ -204,7 +210,12 @@ bool StageFiles(const internal::StartProgram& request, const os::Fd& content,
 
 bool FindFiles(const internal::CollectFiles& request, const FileSink& sink) {
   const CodeRights rights;
-  return Finder(request, sink).Run();
+  return FindFilesIn(OpenWorkspace(), request, sink);
+}
+
+bool FindFilesIn(const os::Fd& workspace, const internal::CollectFiles& request,
+                 const FileSink& sink) {
+  return Finder(workspace, request, sink).Run();
 }
 
 }  // namespace sandglass::sandbox

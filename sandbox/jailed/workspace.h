@@ -19,6 +19,10 @@ namespace sandglass::sandbox {
 // that stands (EBADMSG: there are too few).
 bool StageFiles(const internal::StartProgram& request, const os::Fd& content,
                 absl::Span<const os::Fd> shared);
+// The same in any directory and with the caller's rights.
+bool StageFilesIn(const os::Fd& workspace,
+                  const internal::StartProgram& request, const os::Fd& content,
+                  absl::Span<const os::Fd> shared);
 
 // Called for each file; `file` is open for reading when `problem` is kNone.
 using FileSink = std::function<void(const std::string& path,
@@ -30,6 +34,9 @@ using FileSink = std::function<void(const std::string& path,
 // everything was looked at, false when a bound (files, directory entries,
 // depth) cut it short.
 bool FindFiles(const internal::CollectFiles& request, const FileSink& sink);
+// The same in any directory and with the caller's rights.
+bool FindFilesIn(const os::Fd& workspace, const internal::CollectFiles& request,
+                 const FileSink& sink);
 
 }  // namespace sandglass::sandbox
 

@@ -7,6 +7,7 @@
 
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/spawner/request.h"
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
@@ -51,7 +52,7 @@ absl::Status Spawner::ServeWaiting() {
     } else if ((init = TakeSpare()) >= 0) {
       const internal::CreateJail request = waiting_.front();
       const auto index =
-          static_cast<uint32_t>(FindTemplate(request.template_name()));
+          static_cast<uint32_t>(FindTemplate(config_, request.template_name()));
       given = HandOut(init, request, index, clock, *reply, fds) &&
               OrderRunner(init, request, index, *reply, fds, socket);
       if (!given) {

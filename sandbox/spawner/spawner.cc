@@ -22,6 +22,7 @@
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/masked_proc.h"
 #include "sandbox/spawner/netns.h"
+#include "sandbox/spawner/request.h"
 #include "sandbox/uid_slice.h"
 
 namespace sandglass::sandbox {
@@ -35,19 +36,6 @@ constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
 // program going.
 constexpr int64_t kCalmNanos = 2'000'000;
-
-bool SlotsWithin(const internal::JailSlots& slots,
-                 const internal::JailSlots& maximum) {
-  const auto within = [](uint64_t value, uint64_t highest) {
-    return value > 0 && value <= highest;
-  };
-  return within(slots.memory_bytes(), maximum.memory_bytes()) &&
-         within(slots.max_processes(), maximum.max_processes()) &&
-         within(slots.cpu_millis(), maximum.cpu_millis()) &&
-         within(slots.tmp_bytes(), maximum.tmp_bytes()) &&
-         within(slots.workspace_bytes(), maximum.workspace_bytes()) &&
-         within(slots.max_files(), maximum.max_files());
-}
 
 }  // namespace
 
@@ -128,34 +116,13 @@ absl::Status Spawner::TakeRequest() {
       os::ReceivePacket(channel_.get(), os::Wait::kNo);
   if (absl::IsNotFound(packet.status())) return absl::OkStatus();
   if (!packet.ok()) return packet.status();
-  internal::SpawnerRequest request;
-  if (!packet->fds.empty() || !request.ParseFromString(packet->data) ||
-      request.request_case() != internal::SpawnerRequest::kCreate) {
-    return absl::InvalidArgumentError("malformed request; the channel is over");
-  }
-  return CreateJail(request.create());
-}
-
-int Spawner::FindTemplate(const std::string& name) const {
-  for (int i = 0; i < config_.templates_size(); ++i) {
-    if (config_.templates(i).name() == name) return i;
-  }
-  return -1;
+  const absl::StatusOr<internal::CreateJail> request =
+      ReadRequest(config_, *packet);
+  if (!request.ok()) return request.status();
+  return CreateJail(*request);
 }
 
 absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
-  const int index = FindTemplate(request.template_name());
-  // The daemon is checked like a stranger: it faces the network.
-  if (index < 0 ||
-      !SlotsWithin(request.slots(), config_.templates(index).maximum())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a jail outside its template was asked for (template '",
-                     request.template_name(), "'); the channel is over"));
-  }
-  if (request.with_runner() && !zygote_.has_value()) {
-    return absl::InvalidArgumentError(
-        "a runner was asked for where there is no zygote; the channel is over");
-  }
   likely_slots_ = request.slots();
   if (request.with_runner()) {
     zygote_->Want();
@@ -167,7 +134,8 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   reply->set_jail_id(request.jail_id());
   std::vector<int> fds;
   StepClock clock;
-  const auto template_index = static_cast<uint32_t>(index);
+  const auto template_index =
+      static_cast<uint32_t>(FindTemplate(config_, request.template_name()));
   pid_t init;
   bool given = false;
   while (!given && ((init = TakeSpare()) >= 0 ||

@@ -104,8 +104,6 @@ class Spawner {
   absl::Status MakeSpareGroup();
   absl::Status Send(const internal::SpawnerEvent& event,
                     const std::vector<int>& fds);
-  // Position in the configuration, or -1.
-  int FindTemplate(const std::string& name) const;
   // Milliseconds until a chore that failed is tried again, for poll(2).
   int WaitForChore() const;
 

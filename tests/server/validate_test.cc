@@ -139,6 +139,17 @@ TEST_F(ValidateTest, RefusesBadEnvironment) {
               ElementsAre(HasSubstr("env: has 65539 bytes")));
 }
 
+TEST_F(ValidateTest, LooksAtNoNameOfAnEnvironmentThatIsTooLarge) {
+  // A message of 16 MiB has room for millions of names, and what is wrong with
+  // each takes far more memory than the name.
+  EXPECT_THAT(Changed([](auto& r) {
+                for (int i = 0; i < 20'000; ++i) {
+                  (*r.mutable_env())[std::to_string(i)] = "";
+                }
+              }),
+              ElementsAre(HasSubstr("env: has 128890 bytes")));
+}
+
 TEST_F(ValidateTest, RefusesPathsThatLeaveOrClash) {
   const auto with = [&](std::vector<std::string> paths) {
     return Changed([&](auto& r) {

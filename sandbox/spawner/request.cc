@@ -1,0 +1,56 @@
+#include "sandbox/spawner/request.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+bool SlotsWithin(const internal::JailSlots& slots,
+                 const internal::JailSlots& maximum) {
+  const auto within = [](uint64_t value, uint64_t highest) {
+    return value > 0 && value <= highest;
+  };
+  return within(slots.memory_bytes(), maximum.memory_bytes()) &&
+         within(slots.max_processes(), maximum.max_processes()) &&
+         within(slots.cpu_millis(), maximum.cpu_millis()) &&
+         within(slots.tmp_bytes(), maximum.tmp_bytes()) &&
+         within(slots.workspace_bytes(), maximum.workspace_bytes()) &&
+         within(slots.max_files(), maximum.max_files());
+}
+
+}  // namespace
+
+int FindTemplate(const internal::SpawnerConfig& config,
+                 const std::string& name) {
+  for (int i = 0; i < config.templates_size(); ++i) {
+    if (config.templates(i).name() == name) return i;
+  }
+  return -1;
+}
+
+absl::StatusOr<internal::CreateJail> ReadRequest(
+    const internal::SpawnerConfig& config, const os::Packet& packet) {
+  internal::SpawnerRequest request;
+  if (!packet.fds.empty() || !request.ParseFromString(packet.data) ||
+      request.request_case() != internal::SpawnerRequest::kCreate) {
+    return absl::InvalidArgumentError("malformed request; the channel is over");
+  }
+  internal::CreateJail& create = *request.mutable_create();
+  const int index = FindTemplate(config, create.template_name());
+  if (index < 0 ||
+      !SlotsWithin(create.slots(), config.templates(index).maximum())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a jail outside its template was asked for (template '",
+                     create.template_name(), "'); the channel is over"));
+  }
+  if (create.with_runner() && !config.has_zygote()) {
+    return absl::InvalidArgumentError(
+        "a runner was asked for where there is no zygote; the channel is over");
+  }
+  return std::move(create);
+}
+
+}  // namespace sandglass::sandbox

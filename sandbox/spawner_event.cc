@@ -1,0 +1,112 @@
+#include "sandbox/spawner_event.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
+  switch (role) {
+    case internal::FD_ROLE_INIT_PIDFD:
+      return &parts.init_pidfd;
+    case internal::FD_ROLE_CONTROL:
+      return &parts.control;
+    case internal::FD_ROLE_KILL_JAIL:
+      return &parts.kill_jail;
+    case internal::FD_ROLE_KILL_RUN:
+      return &parts.kill_run;
+    case internal::FD_ROLE_RUN_EVENTS:
+      return &parts.run_events;
+    case internal::FD_ROLE_CGROUP_V2:
+      return &parts.groups.v2;
+    case internal::FD_ROLE_CGROUP_MEMORY:
+      return &parts.groups.memory;
+    case internal::FD_ROLE_CGROUP_PIDS:
+      return &parts.groups.pids;
+    case internal::FD_ROLE_CGROUP_CPU:
+      return &parts.groups.cpu;
+    case internal::FD_ROLE_OOM_EVENT:
+      return &parts.oom_event;
+    case internal::FD_ROLE_RUNNER:
+      return &parts.runner;
+    default:
+      return nullptr;
+  }
+}
+
+absl::Status Failure(const internal::StepFailure& failure) {
+  if (failure.step() == static_cast<int>(SetupStep::kForkRunner) &&
+      failure.error() == EAGAIN) {
+    return absl::UnavailableError("no zygote can serve yet");
+  }
+  return absl::InternalError(absl::StrCat("jail set-up failed at ",
+                                          SetupStepName(failure.step()), ": ",
+                                          os::ErrorText(failure.error())));
+}
+
+absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
+                                         std::vector<os::Fd> fds) {
+  if (created.no_slot()) {
+    return JailAnswered{created.jail_id(),
+                        absl::ResourceExhaustedError("no slot is free")};
+  }
+  if (created.has_failure()) {
+    return JailAnswered{created.jail_id(), Failure(created.failure())};
+  }
+  if (created.roles_size() != static_cast<int>(fds.size())) {
+    return absl::InternalError("the spawner's descriptors don't add up");
+  }
+  Jail::Parts parts;
+  parts.id = created.jail_id();
+  parts.made_ahead = created.made_ahead();
+  for (int i = 0; i < created.roles_size(); ++i) {
+    os::Fd* part = FindPart(parts, created.roles(i));
+    if (part == nullptr) {
+      return absl::InternalError("the spawner sent an unknown fd role");
+    }
+    *part = std::move(fds[static_cast<size_t>(i)]);
+  }
+  for (const os::Fd* needed :
+       {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,
+        &parts.run_events, &parts.groups.v2}) {
+    if (!needed->valid()) {
+      return absl::InternalError("the spawner's jail lacks a descriptor");
+    }
+  }
+  for (const internal::StepTime& step : created.steps()) {
+    if (!AddStep(step.step(), step.nanoseconds(), parts.steps)) {
+      return absl::InternalError("the spawner sent a step that there isn't");
+    }
+  }
+  return JailAnswered{created.jail_id(), std::move(parts)};
+}
+
+}  // namespace
+
+absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
+  internal::SpawnerEvent event;
+  if (!event.ParseFromString(packet.data)) {
+    return absl::InternalError("the spawner sent a malformed event");
+  }
+  switch (event.event_case()) {
+    case internal::SpawnerEvent::kCreated: {
+      absl::StatusOr<JailAnswered> answer =
+          ReadCreated(event.created(), std::move(packet.fds));
+      if (!answer.ok()) return answer.status();
+      return *std::move(answer);
+    }
+    case internal::SpawnerEvent::kGone:
+      return JailRemoved{event.gone().jail_id()};
+    default:
+      return absl::InternalError("the spawner sent an unexpected event");
+  }
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,35 @@
+#ifndef SANDGLASS_SANDBOX_SPAWNER_EVENT_H_
+#define SANDGLASS_SANDBOX_SPAWNER_EVENT_H_
+
+#include <cstdint>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/jail.h"
+#include "sandbox/os/seqpacket.h"
+
+namespace sandglass::sandbox {
+
+// What a yard's spawner says. It isn't believed: a yard that was taken over
+// must not reach further than its own jails.
+
+// A jail was asked for, and there it is, or the reason why not:
+// RESOURCE_EXHAUSTED when the yard has no slot free, UNAVAILABLE while no
+// zygote serves.
+struct JailAnswered {
+  uint64_t jail_id = 0;
+  absl::StatusOr<Jail::Parts> parts;
+};
+// A jail is gone for good.
+struct JailRemoved {
+  uint64_t jail_id = 0;
+};
+using SpawnerNews = std::variant<JailAnswered, JailRemoved>;
+
+// An error means that the spawner broke the protocol; its channel is over then.
+absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_SPAWNER_EVENT_H_

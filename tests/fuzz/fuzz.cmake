@@ -1,0 +1,100 @@
+# libFuzzer targets, and of the rest only what they link: this is all that the
+# preset fuzz builds. tests/fuzz.sh runs them.
+foreach(folder proto policy sandbox)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/${folder}
+    ${CMAKE_BINARY_DIR}/${folder} EXCLUDE_FROM_ALL)
+endforeach()
+find_package(OpenSSL REQUIRED)
+
+# Of each folder, what reads bytes of others.
+set(sandbox ${PROJECT_SOURCE_DIR}/sandbox)
+add_library(sandglass_fuzzed_sandbox STATIC
+  ${sandbox}/counter_files.cc
+  ${sandbox}/jail.cc
+  ${sandbox}/jail_events.cc
+  ${sandbox}/jailed/runner_job.cc
+  ${sandbox}/jailed/stage.cc
+  ${sandbox}/jailed/workspace.cc
+  ${sandbox}/job_frame.cc
+  ${sandbox}/spawner/request.cc
+  ${sandbox}/spawner_event.cc)
+target_link_libraries(sandglass_fuzzed_sandbox PUBLIC sandglass_os
+  sandglass_spawner_proto protobuf::libprotobuf sandglass_policy)
+
+set(server ${PROJECT_SOURCE_DIR}/server)
+add_library(sandglass_fuzzed_output STATIC
+  ${server}/compiled_file.cc
+  ${server}/digest.cc
+  ${server}/end_note.cc
+  ${server}/output_buffer.cc
+  ${server}/text.cc)
+target_link_libraries(sandglass_fuzzed_output PUBLIC
+  sandglass_fuzzed_sandbox OpenSSL::Crypto)
+
+add_library(sandglass_fuzzed_server STATIC
+  ${server}/cancel_token.cc
+  ${server}/config.cc
+  ${server}/errors.cc
+  ${server}/listen_address.cc
+  ${server}/log.cc
+  ${server}/make_job.cc
+  ${server}/memory_budget.cc
+  ${server}/parse.cc
+  ${server}/policy_set.cc
+  ${server}/run.cc
+  ${server}/run_registry.cc
+  ${server}/validate.cc)
+target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
+  sandglass_api_proto sandglass_seccomp absl::synchronization spdlog::spdlog
+  Threads::Threads)
+
+set(client ${PROJECT_SOURCE_DIR}/client)
+add_library(sandglass_fuzzed_terminal STATIC ${client}/terminal_filter.cc)
+target_link_libraries(sandglass_fuzzed_terminal PUBLIC
+  sandglass_options absl::strings absl::str_format)
+
+add_library(sandglass_fuzzed_client STATIC
+  ${client}/error_text.cc
+  ${client}/exit_codes.cc
+  ${client}/fetch_writer.cc
+  ${client}/file_io.cc
+  ${client}/json_text.cc
+  ${client}/language_guess.cc
+  ${client}/units.cc
+  ${client}/verdict_line.cc)
+target_link_libraries(sandglass_fuzzed_client PUBLIC sandglass_fuzzed_terminal
+  sandglass_api_proto absl::status absl::statusor absl::time absl::cleanup
+  nlohmann_json::nlohmann_json)
+
+# sandglass_fuzz_target(NAME LIBRARY…): tests/fuzz/NAME_fuzz.cc as
+# bin/fuzz/NAME.
+function(sandglass_fuzz_target name)
+  add_executable(fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/${name}_fuzz.cc)
+  set_target_properties(fuzz_${name} PROPERTIES
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fuzz)
+  target_link_libraries(fuzz_${name} PRIVATE ${ARGN})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  target_compile_definitions(fuzz_${name} PRIVATE
+    SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
+sandglass_fuzz_target(answer sandglass_fuzzed_client)
+sandglass_fuzz_target(compiled sandglass_fuzzed_output)
+sandglass_fuzz_target(config sandglass_fuzzed_server)
+sandglass_fuzz_target(fetch sandglass_fuzzed_client)
+sandglass_fuzz_target(jail sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(json sandglass_policy)
+sandglass_fuzz_target(language sandglass_policy)
+sandglass_fuzz_target(output sandglass_fuzzed_output)
+sandglass_fuzz_target(paths sandglass_policy)
+sandglass_fuzz_target(profile sandglass_policy)
+sandglass_fuzz_target(program sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(request sandglass_fuzzed_server)
+sandglass_fuzz_target(runner_job sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(seccomp sandglass_seccomp sandglass_policy)
+sandglass_fuzz_target(spawner_event sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(spawner_request sandglass_fuzzed_sandbox)
+sandglass_fuzz_target(terminal sandglass_fuzzed_terminal)
+sandglass_fuzz_target(verdict sandglass_policy)
+sandglass_fuzz_target(workspace sandglass_fuzzed_sandbox)

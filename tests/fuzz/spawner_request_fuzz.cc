@@ -1,0 +1,72 @@
+// What a spawner reads from the daemon, which faces the network: the first byte
+// says whether the yard has a zygote and whether a descriptor comes along, the
+// rest is the request. Nothing gets through but a jail within its template.
+#include <fcntl.h>
+
+#include "sandbox/spawner/request.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+internal::JailSlots Slots(uint32_t most) {
+  internal::JailSlots slots;
+  slots.set_memory_bytes(uint64_t{most} << 20);
+  slots.set_max_processes(most);
+  slots.set_cpu_millis(most);
+  slots.set_tmp_bytes(most);
+  slots.set_workspace_bytes(most);
+  slots.set_max_files(most);
+  return slots;
+}
+
+internal::SpawnerConfig Config(bool with_zygote) {
+  internal::SpawnerConfig config;
+  for (const uint32_t most : {64u, 4096u}) {
+    internal::Template& added = *config.add_templates();
+    added.set_name(most == 64 ? "default" : "large");
+    *added.mutable_maximum() = Slots(most);
+  }
+  if (with_zygote) config.mutable_zygote()->set_renew_after(1);
+  return config;
+}
+
+void Within(uint64_t value, uint64_t most) {
+  FUZZ_CHECK(value > 0 && value <= most);
+}
+
+void Run(fuzz::Input input) {
+  const uint8_t shape = input.Byte();
+  const internal::SpawnerConfig config = Config((shape & 1) != 0);
+  os::Packet packet;
+  if ((shape & 2) != 0) {
+    packet.fds.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  packet.data = input.Rest();
+  const absl::StatusOr<internal::CreateJail> request =
+      ReadRequest(config, packet);
+  if (!request.ok()) {
+    FUZZ_CHECK(absl::IsInvalidArgument(request.status()));
+    return;
+  }
+  FUZZ_CHECK(packet.fds.empty());
+  FUZZ_CHECK(config.has_zygote() || !request->with_runner());
+  const int index = FindTemplate(config, request->template_name());
+  FUZZ_CHECK(index >= 0);
+  const internal::JailSlots& most = config.templates(index).maximum();
+  const internal::JailSlots& slots = request->slots();
+  Within(slots.memory_bytes(), most.memory_bytes());
+  Within(slots.max_processes(), most.max_processes());
+  Within(slots.cpu_millis(), most.cpu_millis());
+  Within(slots.tmp_bytes(), most.tmp_bytes());
+  Within(slots.workspace_bytes(), most.workspace_bytes());
+  Within(slots.max_files(), most.max_files());
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  sandglass::sandbox::Run({data, size});
+  return 0;
+}

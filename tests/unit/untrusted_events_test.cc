@@ -1,0 +1,156 @@
+// What the daemon takes from jails and yards that say more than they have to.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "internal/spawner.pb.h"
+#include "sandbox/jail.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/spawner_event.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+os::Fd Null() { return os::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)); }
+
+// A jail whose init is the test.
+class UntrustedInit : public ::testing::Test {
+ protected:
+  UntrustedInit() {
+    auto pair = os::SeqPacketPair();
+    EXPECT_TRUE(pair.ok());
+    init_ = std::move(pair->second);
+    Jail::Parts parts;
+    parts.control = std::move(pair->first);
+    jail_.emplace(std::move(parts));
+  }
+
+  absl::StatusOr<std::optional<JailEvent>> Say(
+      const internal::InitEvent& event) {
+    const absl::Status sent = os::SendPacket(
+        init_.get(), event.SerializeAsString(), {}, os::Wait::kNo);
+    if (!sent.ok()) return sent;
+    return jail_->NextEvent();
+  }
+  // How often it is listened to, up to `most` times.
+  int SayAgain(const internal::InitEvent& event, int most) {
+    for (int i = 0; i < most; ++i) {
+      if (!Say(event).ok()) return i;
+    }
+    return most;
+  }
+
+  os::Fd init_;
+  std::optional<Jail> jail_;
+};
+
+TEST_F(UntrustedInit, IsNotListenedToForEver) {
+  internal::InitEvent event;
+  event.mutable_raised();
+  EXPECT_LT(SayAgain(event, 1000), 100);
+}
+
+TEST_F(UntrustedInit, ReportsNoMoreStepsThanAJailHas) {
+  internal::InitEvent event;
+  for (int i = 0; i < 10'000; ++i) {
+    event.mutable_raised()->add_steps()->set_step(i % kSetupStepCount);
+  }
+  EXPECT_FALSE(Say(event).ok());
+  EXPECT_LT(jail_->steps().size(), 1000u);
+}
+
+TEST_F(UntrustedInit, HandsOutNoMoreFilesThanWereAskedFor) {
+  internal::InitEvent event;
+  event.mutable_file()->set_path("x");
+  event.mutable_file()->set_problem(static_cast<int>(FileProblem::kNotFound));
+  ASSERT_TRUE(jail_->CollectFiles({"*", "y"}, 5).ok());
+  for (int i = 0; i < 7; ++i) {
+    event.mutable_file()->set_path(absl::StrCat("x", i));
+    EXPECT_TRUE(Say(event).ok()) << i;
+  }
+  event.mutable_file()->set_path("y");
+  EXPECT_FALSE(Say(event).ok());
+}
+
+TEST_F(UntrustedInit, HandsOutNoFileTwice) {
+  internal::InitEvent event;
+  event.mutable_file()->set_path("x");
+  event.mutable_file()->set_problem(static_cast<int>(FileProblem::kNotFound));
+  ASSERT_TRUE(jail_->CollectFiles({"*"}, 5).ok());
+  EXPECT_EQ(SayAgain(event, 5), 1);
+}
+
+TEST_F(UntrustedInit, HandsOutNoFileUnasked) {
+  internal::InitEvent event;
+  event.mutable_file()->set_path("x");
+  event.mutable_file()->set_problem(static_cast<int>(FileProblem::kNotFound));
+  EXPECT_FALSE(Say(event).ok());
+}
+
+TEST_F(UntrustedInit, NamesNoProblemThatThereIsNot) {
+  internal::InitEvent event;
+  event.mutable_file()->set_path("x");
+  event.mutable_file()->set_problem(77);
+  ASSERT_TRUE(jail_->CollectFiles({"*"}, 5).ok());
+  EXPECT_FALSE(Say(event).ok());
+}
+
+os::Packet Created(const std::vector<internal::FdRole>& roles,
+                   const std::vector<std::pair<int, uint64_t>>& steps) {
+  os::Packet packet;
+  internal::SpawnerEvent event;
+  internal::JailCreated& created = *event.mutable_created();
+  created.set_jail_id(7);
+  for (const internal::FdRole role : roles) {
+    created.add_roles(role);
+    packet.fds.push_back(Null());
+  }
+  for (const auto& [step, nanoseconds] : steps) {
+    created.add_steps()->set_step(step);
+    created.mutable_steps()->rbegin()->set_nanoseconds(nanoseconds);
+  }
+  packet.data = event.SerializeAsString();
+  return packet;
+}
+
+const std::vector<internal::FdRole> kEnough = {
+    internal::FD_ROLE_INIT_PIDFD, internal::FD_ROLE_CONTROL,
+    internal::FD_ROLE_KILL_JAIL,  internal::FD_ROLE_KILL_RUN,
+    internal::FD_ROLE_RUN_EVENTS, internal::FD_ROLE_CGROUP_V2};
+
+TEST(UntrustedSpawner, HandsOverAJail) {
+  absl::StatusOr<SpawnerNews> news =
+      ReadSpawnerEvent(Created(kEnough, {{0, 5000}}));
+  ASSERT_TRUE(news.ok()) << news.status();
+  const auto& answer = std::get<JailAnswered>(*news);
+  EXPECT_EQ(answer.jail_id, 7u);
+  ASSERT_TRUE(answer.parts.ok());
+  ASSERT_EQ(answer.parts->steps.size(), 1u);
+  EXPECT_EQ(answer.parts->steps[0].duration, absl::Microseconds(5));
+}
+
+TEST(UntrustedSpawner, HandsOverNoJailThatCantBeKilledOrMeasured) {
+  for (size_t left_out = 0; left_out < kEnough.size(); ++left_out) {
+    std::vector<internal::FdRole> roles = kEnough;
+    roles.erase(roles.begin() + static_cast<ptrdiff_t>(left_out));
+    EXPECT_FALSE(ReadSpawnerEvent(Created(roles, {})).ok()) << left_out;
+  }
+}
+
+TEST(UntrustedSpawner, NamesNoStepThatThereIsNot) {
+  EXPECT_FALSE(ReadSpawnerEvent(Created(kEnough, {{-1, 1}})).ok());
+  EXPECT_FALSE(ReadSpawnerEvent(Created(kEnough, {{kSetupStepCount, 1}})).ok());
+}
+
+TEST(UntrustedSpawner, TellsNoTimeThatIsNone) {
+  EXPECT_FALSE(ReadSpawnerEvent(Created(kEnough, {{0, ~uint64_t{0}}})).ok());
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
