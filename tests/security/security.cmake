@@ -4,19 +4,23 @@
 # Sent into jails; static, so that it needs nothing there.
 add_executable(sandglass_hostile
   payloads/hostile/arguments.cc
+  payloads/hostile/bombs.cc
   payloads/hostile/calls.cc
   payloads/hostile/files.cc
   payloads/hostile/main.cc
-  payloads/hostile/sockets.cc)
+  payloads/hostile/sockets.cc
+  payloads/hostile/storms.cc)
 target_link_libraries(sandglass_hostile PRIVATE sandglass_options)
 target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -fno-stack-protector)
 target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
 
 add_executable(sandglass_security_test
+  security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
   security/hostile_sockets_test.cc
+  security/host_meter.cc
   security/host_watch.cc
   security/neighbour.cc)
 target_link_libraries(sandglass_security_test PRIVATE
@@ -34,6 +38,6 @@ function(sandglass_security_suite name)
   set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
     RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
 endfunction()
-foreach(suite HostileCalls HostileFiles HostileSockets)
+foreach(suite HostileBombs HostileCalls HostileFiles HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

@@ -61,6 +61,12 @@ int Connect(const Words& words);
 // abstract name, System V key and port. ENODATA when there is nobody.
 int SeekNeighbours(const Words& words);
 
+// bomb NAME COUNT MILLISECONDS: one thing again and again (bombs.cc), COUNT
+// times at most (0: without end), and holds what it got so long.
+int Bomb(const Words& words);
+// storm NAME THREADS: one thing as often as possible (storms.cc), for ever.
+int Storm(const Words& words);
+
 }  // namespace sandglass::hostile
 
 #endif  // SANDGLASS_TESTS_PAYLOADS_HOSTILE_ATTEMPTS_H_

@@ -125,6 +125,8 @@ const Attempt* FindAttempt(const char* name) {
       {"socket", Socket},
       {"connect", Connect},
       {"seek-neighbours", SeekNeighbours},
+      {"bomb", Bomb},
+      {"storm", Storm},
   };
   for (const Attempt& attempt : kAttempts) {
     if (strcmp(attempt.name, name) == 0) return &attempt;
