@@ -6,6 +6,7 @@ add_executable(sandglass_hostile
   payloads/hostile/arguments.cc
   payloads/hostile/bombs.cc
   payloads/hostile/calls.cc
+  payloads/hostile/covert.cc
   payloads/hostile/files.cc
   payloads/hostile/main.cc
   payloads/hostile/sockets.cc
@@ -15,20 +16,26 @@ target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptio
 target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
 
 add_executable(sandglass_security_test
+  client/subprocess.cc
+  security/covert_test.cc
   security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
+  security/hostile_output_test.cc
   security/hostile_sockets_test.cc
   security/host_meter.cc
   security/host_watch.cc
   security/neighbour.cc)
 target_link_libraries(sandglass_security_test PRIVATE
-  sandglass_test_support sandglass_seccomp GTest::gtest_main)
+  sandglass_test_support sandglass_seccomp sandglass_client
+  nlohmann_json::nlohmann_json GTest::gtest_main)
 target_compile_definitions(sandglass_security_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   HOSTILE_PATH="$<TARGET_FILE:sandglass_hostile>")
-add_dependencies(sandglass_security_test sandglass_hostile sandglassd sandglass-spawner)
+add_dependencies(sandglass_security_test
+  sandglass sandglass_hostile sandglassd sandglass-spawner)
 
 # A suite is one test of ctest: its cases share a daemon, its inventory of the
 # host and hundreds of short runs.
@@ -38,6 +45,6 @@ function(sandglass_security_suite name)
   set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
     RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
 endfunction()
-foreach(suite HostileBombs HostileCalls HostileFiles HostileSockets)
+foreach(suite Covert HostileBombs HostileCalls HostileFiles HostileOutput HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

@@ -66,6 +66,11 @@ int SeekNeighbours(const Words& words);
 int Bomb(const Words& words);
 // storm NAME THREADS: one thing as often as possible (storms.cc), for ever.
 int Storm(const Words& words);
+// covert send CHANNEL NANOSECONDS VALUE | covert receive CHANNEL NANOSECONDS
+// | covert both CHANNEL NANOSECONDS VALUE: a number of six bits over a channel
+// (covert.cc), from this time of CLOCK_BOOTTIME on. The receiver's exit code is
+// the number, or kSilence.
+int Covert(const Words& words);
 
 }  // namespace sandglass::hostile
 

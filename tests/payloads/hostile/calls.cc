@@ -127,6 +127,7 @@ const Attempt* FindAttempt(const char* name) {
       {"seek-neighbours", SeekNeighbours},
       {"bomb", Bomb},
       {"storm", Storm},
+      {"covert", Covert},
   };
   for (const Attempt& attempt : kAttempts) {
     if (strcmp(attempt.name, name) == 0) return &attempt;
