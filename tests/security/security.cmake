@@ -10,7 +10,8 @@ add_executable(sandglass_hostile
   payloads/hostile/files.cc
   payloads/hostile/main.cc
   payloads/hostile/sockets.cc
-  payloads/hostile/storms.cc)
+  payloads/hostile/storms.cc
+  payloads/hostile/swap.cc)
 target_link_libraries(sandglass_hostile PRIVATE sandglass_options)
 target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -fno-stack-protector)
 target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
@@ -20,12 +21,14 @@ add_executable(sandglass_security_test
   security/covert_test.cc
   security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
+  security/hostile_files_race_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
   security/hostile_output_test.cc
   security/hostile_sockets_test.cc
   security/host_meter.cc
   security/host_watch.cc
+  security/host_leaks_test.cc
   security/neighbour.cc)
 target_link_libraries(sandglass_security_test PRIVATE
   sandglass_test_support sandglass_seccomp sandglass_client
@@ -41,10 +44,11 @@ add_dependencies(sandglass_security_test
 # host and hundreds of short runs.
 function(sandglass_security_suite name)
   add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
-    "--gtest_filter=${name}*")
+    "--gtest_filter=${name}.*:*/${name}.*")
   set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
     RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
 endfunction()
-foreach(suite Covert HostileBombs HostileCalls HostileFiles HostileOutput HostileSockets)
+foreach(suite Covert HostLeaks HostileBombs HostileCalls HostileFiles HostileFilesRace
+        HostileOutput HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

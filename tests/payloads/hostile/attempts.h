@@ -71,6 +71,10 @@ int Storm(const Words& words);
 // (covert.cc), from this time of CLOCK_BOOTTIME on. The receiver's exit code is
 // the number, or kSilence.
 int Covert(const Words& words);
+// swap KIND PATH: leaves children behind that change what the names in
+// /workspace stand for, a file of the jail and something of this kind, which
+// may lead to PATH (swap.cc).
+int Swap(const Words& words);
 
 }  // namespace sandglass::hostile
 

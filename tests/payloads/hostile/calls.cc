@@ -128,6 +128,7 @@ const Attempt* FindAttempt(const char* name) {
       {"bomb", Bomb},
       {"storm", Storm},
       {"covert", Covert},
+      {"swap", Swap},
   };
   for (const Attempt& attempt : kAttempts) {
     if (strcmp(attempt.name, name) == 0) return &attempt;
