@@ -66,7 +66,7 @@ int Thread(long) {
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 1 << 16);
+  pthread_attr_setstacksize(&attributes, 1 << 18);
   return pthread_create(&thread, &attributes, Sleep, nullptr);
 }
 
