@@ -5,8 +5,10 @@
 add_executable(sandglass_hostile
   payloads/hostile/arguments.cc
   payloads/hostile/bombs.cc
+  payloads/hostile/bombs_kernel.cc
   payloads/hostile/calls.cc
   payloads/hostile/covert.cc
+  payloads/hostile/covert_channels.cc
   payloads/hostile/files.cc
   payloads/hostile/main.cc
   payloads/hostile/sockets.cc
