@@ -162,7 +162,7 @@ TEST_F(Covert, FutexesOnTheImageAreOpen) { ExpectOpen(Way::kExec, "futex"); }
 // masking their like in /proc would close nothing.
 TEST_F(Covert, NumbersThatTheKernelCountsForAllAreOpen) {
   for (const char* channel :
-       {"threads", "load", "open-files", "eventfd-id", "forks", "sockets"}) {
+       {"threads", "load", "open-files", "eventfd-id", "sockets"}) {
     ExpectOpen(Way::kExec, channel);
   }
 }

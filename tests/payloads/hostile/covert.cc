@@ -17,7 +17,7 @@ namespace sandglass::hostile {
 namespace {
 
 constexpr long kNanos = 1'000'000'000;
-constexpr long kSlot = 80'000'000;
+constexpr long kSlot = 60'000'000;
 constexpr int kBits = 6;
 // Two before the bits show how on and off look.
 constexpr int kSlots = kBits + 2;
