@@ -4,38 +4,56 @@
 # Sent into jails; static, so that it needs nothing there.
 add_executable(sandglass_hostile
   payloads/hostile/arguments.cc
+  payloads/hostile/bombs.cc
+  payloads/hostile/bombs_kernel.cc
   payloads/hostile/calls.cc
+  payloads/hostile/covert.cc
+  payloads/hostile/covert_channels.cc
   payloads/hostile/files.cc
   payloads/hostile/main.cc
-  payloads/hostile/sockets.cc)
+  payloads/hostile/sockets.cc
+  payloads/hostile/storms.cc
+  payloads/hostile/swap.cc)
 target_link_libraries(sandglass_hostile PRIVATE sandglass_options)
 target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -fno-stack-protector)
 target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
 
 add_executable(sandglass_security_test
+  client/subprocess.cc
+  security/covert_test.cc
+  security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
+  security/hostile_files_race_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
+  security/hostile_output_test.cc
   security/hostile_scripts_test.cc
   security/hostile_sockets_test.cc
+  security/host_meter.cc
   security/host_watch.cc
+  security/host_leaks_test.cc
   security/host_watch_test.cc
   security/neighbour.cc)
 target_link_libraries(sandglass_security_test PRIVATE
-  sandglass_test_support sandglass_seccomp GTest::gtest_main)
+  sandglass_test_support sandglass_seccomp sandglass_client
+  nlohmann_json::nlohmann_json GTest::gtest_main)
 target_compile_definitions(sandglass_security_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   HOSTILE_PATH="$<TARGET_FILE:sandglass_hostile>")
-add_dependencies(sandglass_security_test sandglass_hostile sandglassd sandglass-spawner)
+add_dependencies(sandglass_security_test
+  sandglass sandglass_hostile sandglassd sandglass-spawner)
 
 # A suite is one test of ctest: its cases share a daemon, its inventory of the
 # host and hundreds of short runs.
 function(sandglass_security_suite name)
   add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
-    "--gtest_filter=${name}*:*/${name}*")
+    "--gtest_filter=${name}.*:*/${name}.*")
   set_tests_properties(security.${name} PROPERTIES LABELS security TIMEOUT 400
     RESOURCE_LOCK sandglassd FIXTURES_REQUIRED languages)
 endfunction()
-foreach(suite HostWatch HostileCalls HostileFiles HostileScripts HostileSockets)
+foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
+        HostileCallsInAllWays HostileCallsPolicy HostileFiles HostileFilesRace HostileOutput
+        HostileScripts HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

@@ -30,6 +30,10 @@ inline constexpr int kSignal = 93;
 // A sweep met an answer that is not the expected one.
 inline constexpr int kUnexpected = 94;
 
+// Of a conversation: all was sent; nothing was heard.
+inline constexpr int kSent = 95;
+inline constexpr int kSilence = 96;
+
 [[noreturn]] void NoSetUp(const char* what);
 
 // The value of one word. What it made lives to the process's end.

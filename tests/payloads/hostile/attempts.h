@@ -63,6 +63,21 @@ int Connect(const Words& words);
 // abstract name, System V key and port. ENODATA when there is nobody.
 int SeekNeighbours(const Words& words);
 
+// bomb NAME COUNT MILLISECONDS: one thing again and again (bombs.cc), COUNT
+// times at most (0: without end), and holds what it got so long.
+int Bomb(const Words& words);
+// storm NAME THREADS: one thing as often as possible (storms.cc), for ever.
+int Storm(const Words& words);
+// covert send CHANNEL NANOSECONDS VALUE | covert receive CHANNEL NANOSECONDS
+// | covert both CHANNEL NANOSECONDS VALUE: a number of six bits over a channel
+// (covert.cc), from this time of CLOCK_BOOTTIME on. The receiver's exit code is
+// the number, or kSilence.
+int Covert(const Words& words);
+// swap KIND PATH: leaves children behind that change what the names in
+// /workspace stand for, a file of the jail and something of this kind, which
+// may lead to PATH (swap.cc).
+int Swap(const Words& words);
+
 }  // namespace sandglass::hostile
 
 #endif  // SANDGLASS_TESTS_PAYLOADS_HOSTILE_ATTEMPTS_H_

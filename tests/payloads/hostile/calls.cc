@@ -127,6 +127,10 @@ const Attempt* FindAttempt(const char* name) {
       {"socket", Socket},
       {"connect", Connect},
       {"seek-neighbours", SeekNeighbours},
+      {"bomb", Bomb},
+      {"storm", Storm},
+      {"covert", Covert},
+      {"swap", Swap},
   };
   for (const Attempt& attempt : kAttempts) {
     if (strcmp(attempt.name, name) == 0) return &attempt;
