@@ -230,9 +230,7 @@ class Jail {
   bool waits_ = false;    // the interpreter has said so
   bool has_job_ = false;  // the program was sent
   bool started_ = false;  // and has started
-  // Of init, files aside: more than twice what its whole life needs.
-  int events_left_ = 16;
-  bool raised_ = false;  // was said
+  bool raised_ = false;   // was said
   bool interpreter_started_ = false;
   // While files are collected: what was asked for, and what was answered.
   bool collecting_ = false;

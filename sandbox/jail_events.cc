@@ -114,8 +114,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   internal::InitEvent event;
   if (!packet.ok()) return Broken();
   absl::StatusOr<std::optional<JailEvent>> taken = Broken();
-  if (event.ParseFromString(packet->data) &&
-      (event.has_file() || events_left_-- > 0)) {
+  if (event.ParseFromString(packet->data)) {
     taken = TakeInitEvent(event, packet->fds);
   }
   // Of an event that carries some, none is left.

@@ -32,6 +32,18 @@ int64_t OpenFds() {
   return count;
 }
 
+// Once no thread that closes some aside is at work any more.
+int64_t SettledFds() {
+  int64_t count = OpenFds();
+  for (int unchanged = 0; unchanged < 5;) {
+    absl::SleepFor(absl::Milliseconds(10));
+    const int64_t now = OpenFds();
+    unchanged = now == count ? unchanged + 1 : 0;
+    count = now;
+  }
+  return count;
+}
+
 // VmHWM, which clear_refs sets back.
 int64_t PeakMemory() {
   std::ifstream status("/proc/self/status");
@@ -75,7 +87,7 @@ Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
       *new absl::StatusOr<PolicySet>(
           PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data"));
   EXPECT_TRUE(policy.ok()) << policy.status();
-  const int64_t fds = OpenFds();
+  const int64_t fds = SettledFds();
   ResetPeakMemory();
   const int64_t memory = PeakMemory();
   {
@@ -107,7 +119,7 @@ Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
   }
   EXPECT_EQ(ended.killed, ended.made) << "a jail was left alive";
   EXPECT_LT(PeakMemory() - memory, kMostGrowth);
-  EXPECT_EQ(OpenFds(), fds) << "descriptors were left open";
+  EXPECT_EQ(SettledFds(), fds) << "descriptors were left open";
   return ended;
 }
 
