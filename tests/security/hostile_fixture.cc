@@ -1,5 +1,7 @@
 #include "tests/security/hostile_fixture.h"
 
+#include <iostream>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tests/support/prestart.h"
@@ -76,6 +78,7 @@ Attempt operator+(Attempt first, const Attempt& second) {
 
 std::unique_ptr<HostWatch> HostileTest::host_;
 std::unique_ptr<Neighbour> HostileTest::neighbour_;
+size_t HostileTest::attempts_ = 0;
 
 void HostileTest::SetUpTestSuite() {
   host_ = std::make_unique<HostWatch>();
@@ -85,6 +88,7 @@ void HostileTest::SetUpTestSuite() {
 void HostileTest::TearDownTestSuite() {
   DaemonTest::TearDownTestSuite();
   host_.reset();
+  std::cout << attempts_ << " attempts so far\n";
 }
 
 void HostileTest::SetUp() {
@@ -131,6 +135,7 @@ int HostileTest::Refused(int error) { return kWentThrough + error; }
 
 void HostileTest::RunCases(Way way, const std::vector<Case>& cases,
                            const Attempt& options) {
+  attempts_ += cases.size();
   if (way == Way::kExec) {
     RunEach(cases, options);
   } else {

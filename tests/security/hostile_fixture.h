@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_TESTS_SECURITY_HOSTILE_FIXTURE_H_
 #define SANDGLASS_TESTS_SECURITY_HOSTILE_FIXTURE_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,7 @@ class HostileTest : public DaemonTest {
  private:
   static std::unique_ptr<HostWatch> host_;
   static std::unique_ptr<Neighbour> neighbour_;
+  static size_t attempts_;  // of RunCases
 };
 
 }  // namespace sandglass::testing
