@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -111,6 +112,18 @@ bool StopAll(const Daemon& daemon, const Process& one) {
   return IsAlive(one);
 }
 
+// It opens what it writes once it has set up its signals.
+bool WritesItsOutput(const Process& compiler) {
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", compiler.pid, "/fd"), error)) {
+    const std::string target =
+        std::filesystem::read_symlink(file.path(), error).string();
+    if (absl::StartsWith(target, "/tmp/cc")) return true;
+  }
+  return false;
+}
+
 LiveJail StartCompiler(Daemon& daemon) {
   LiveJail jail;
   jail.call = std::make_unique<StreamCall>(
@@ -121,7 +134,7 @@ LiveJail StartCompiler(Daemon& daemon) {
   EXPECT_TRUE(WaitUntil(
       [&] {
         for (const Process& each : daemon.Processes()) {
-          if (NameOf(each.pid) != "cc1plus") continue;
+          if (NameOf(each.pid) != "cc1plus" || !WritesItsOutput(each)) continue;
           jail.inside = each.pid;
           return StopAll(daemon, each);
         }

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -37,6 +38,7 @@ namespace sandglass::testing {
 namespace {
 
 constexpr absl::Duration kSettle = absl::Seconds(20);
+constexpr absl::Duration kTurn = absl::Seconds(2);
 constexpr char kThreads[] = "'s threads";
 
 bool Updates() { return std::getenv("SANDGLASS_POSTURE_UPDATE") != nullptr; }
@@ -86,16 +88,24 @@ class Comparison {
         inside_(inside) {}
 
   // Until all is as it should be: pools fill, and threads come and go.
-  std::string Run(const std::vector<Subject>& subjects) {
+  // `turn_over` uses up what waits in a shape that was asked for before.
+  std::string Run(const std::vector<Subject>& subjects,
+                  const std::function<void()>& turn_over = {}) {
     if (Updates()) {
       absl::SleepFor(absl::Seconds(6));
       Look(subjects, true);
     }
     std::string different;
+    absl::Time next = absl::Now() + kTurn;
     WaitUntil(
         [&] {
           different = Look(subjects, false);
-          return different.empty();
+          if (different.empty()) return true;
+          if (turn_over && absl::Now() > next) {
+            turn_over();
+            next = absl::Now() + kTurn;
+          }
+          return false;
         },
         kSettle);
     return different;
@@ -174,7 +184,8 @@ TEST_P(Posture, IsAsCommitted) {
     subjects.push_back({role, of_yard ? kind.yard : "", base});
   }
   Comparison comparison(daemon(), kind.name, jail.marker, jail.inside);
-  EXPECT_EQ(comparison.Run(subjects), "");
+  EXPECT_EQ(comparison.Run(subjects, [&] { (void)kind.prepare(client()); }),
+            "");
 }
 
 // Puts a file of the host's into the jail, in a place that the program's
@@ -237,9 +248,11 @@ TEST_F(PostureOfServer, IsAsCommitted) {
   StartDaemon({.extra_arguments = {"--supervise"}});
   ASSERT_FALSE(HasFatalFailure());
   // So that there is one of each descriptor.
-  const LiveJail jail = PostureKinds().front().start(daemon());
+  LiveJail jail = PostureKinds().front().start(daemon());
   Comparison comparison(daemon(), "server", jail.marker, 0);
   EXPECT_EQ(comparison.Run({{"daemon", "", ""}, {"supervisor", "", ""}}), "");
+  // A daemon that is to end would wait for it.
+  jail.call.reset();
   StopDaemon();
 }
 
