@@ -46,6 +46,7 @@ bool Updates() { return std::getenv("SANDGLASS_POSTURE_UPDATE") != nullptr; }
 std::set<std::string> Conditions(const Scene& scene) {
   std::set<std::string> conditions;
   if (scene.rootless()) conditions.insert("rootless");
+  if (PoolIsOff()) conditions.insert("without-pool");
   bool v1 = false;
   for (const std::string& group : GroupsOf(getpid())) {
     v1 = v1 || absl::StartsWith(group, "memory:") ||
