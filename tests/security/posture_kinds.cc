@@ -24,9 +24,8 @@ constexpr absl::Duration kSettle = absl::Seconds(60);
 // Of the grandchild. What it tries when it is told to is for Landlock, see
 // posture_test.cc.
 constexpr char kShell[] =
-    "mkfifo /tmp/go /tmp/end; echo ready; read x </tmp/go; cp /var/empty/a "
-    "/tmp/a; "
-    "cp /run/a /tmp/b; echo tried; read x </tmp/end";
+    "mkfifo /tmp/go /tmp/end; echo ready; read x </tmp/go; "
+    "cp /var/empty/a /tmp/a; cp /run/a /tmp/b; echo tried; read x </tmp/end";
 
 constexpr char kPython[] = R"(
 import os, sys, threading, time
