@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,8 +24,8 @@ constexpr absl::Duration kSettle = absl::Seconds(60);
 // Of the grandchild. What it tries when it is told to is for Landlock, see
 // posture_test.cc.
 constexpr char kShell[] =
-    "mkfifo /tmp/go; echo ready; read x </tmp/go; cp /var/empty/a /tmp/a; "
-    "cp /run/a /tmp/b; echo tried; read x </tmp/go";
+    "mkfifo /tmp/go /tmp/end; echo ready; read x </tmp/go; "
+    "cp /var/empty/a /tmp/a; cp /run/a /tmp/b; echo tried; read x </tmp/end";
 
 constexpr char kPython[] = R"(
 import os, sys, threading, time
@@ -111,17 +112,37 @@ bool StopAll(const Daemon& daemon, const Process& one) {
   return IsAlive(one);
 }
 
+// What takes long enough to be seen at it, in C++ and within a class of Java's.
+// It includes nothing: a compiler would have headers open, now and then.
+std::string Functions() {
+  std::string functions;
+  for (int i = 0; i < 4000; ++i) {
+    absl::StrAppend(&functions, " int f", i, "(int a) { return a * ", i,
+                    "; }\n");
+  }
+  return functions;
+}
+
+// It opens what it writes once it has set up its signals.
+bool WritesItsOutput(const Process& compiler) {
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", compiler.pid, "/fd"), error)) {
+    const std::string target =
+        std::filesystem::read_symlink(file.path(), error).string();
+    if (absl::StartsWith(target, "/tmp/cc")) return true;
+  }
+  return false;
+}
+
 LiveJail StartCompiler(Daemon& daemon) {
   LiveJail jail;
   jail.call = std::make_unique<StreamCall>(
-      daemon.client().stub(),
-      Program("cpp",
-              "#include <iostream>\n#include <regex>\nint main() { "
-              "std::regex a(\"x\"); }"));
+      daemon.client().stub(), Program("cpp", Functions() + "int main() {}"));
   EXPECT_TRUE(WaitUntil(
       [&] {
         for (const Process& each : daemon.Processes()) {
-          if (NameOf(each.pid) != "cc1plus") continue;
+          if (NameOf(each.pid) != "cc1plus" || !WritesItsOutput(each)) continue;
           jail.inside = each.pid;
           return StopAll(daemon, each);
         }
@@ -135,11 +156,6 @@ LiveJail StartCompiler(Daemon& daemon) {
 LiveJail StartJavac(Daemon& daemon) {
   EXPECT_TRUE(AwaitIdle(daemon.client(), kJavac));
   LiveJail jail;
-  // What takes long enough to be seen at it.
-  std::string methods;
-  for (int i = 0; i < 4000; ++i) {
-    absl::StrAppend(&methods, " int f", i, "(int a) { return a * ", i, "; }\n");
-  }
   std::vector<Process> waiting;
   const Scene scene(daemon.pid(), "", 0);
   for (const Member* each : scene.WithRole("waiting-javac", "")) {
@@ -149,7 +165,7 @@ LiveJail StartJavac(Daemon& daemon) {
       daemon.client().stub(),
       Program("java", absl::StrCat(
                           "class Main { public static void main(String[] a) {}",
-                          methods, "}")));
+                          Functions(), "}")));
   const auto has_job = [](const Process& process) {
     return !absl::StrContains(ReadProc(process.pid, "limits"),
                               "Max cpu time              18446744073709551614");

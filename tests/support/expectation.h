@@ -21,7 +21,7 @@ namespace sandglass::testing {
 // A line with a condition stands over one without.
 class Expectations {
  public:
-  // Conditions that hold here: "rootless", "v2".
+  // Conditions that hold here: "rootless", "without-pool".
   Expectations(std::string folder, std::set<std::string> conditions);
 
   // What differs, a line each: "- " is expected, "+ " is so. Lines that

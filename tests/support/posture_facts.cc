@@ -432,8 +432,8 @@ bool HostKnows(const Scene& scene, const std::string& key) {
   if (words[0] == "sysctl") {
     return fs::exists("/proc/sys/user/" + words[1], error);
   }
-  if (words[0] == "mount" && absl::StartsWith(words[1], "/proc/")) {
-    return fs::exists(words[1], error);
+  if (words[0] == "shown" && words.size() == 4) {
+    return fs::exists(fs::symlink_status("/proc/" + words[3], error));
   }
   if (words[0] == "group" && words.size() == 4) {
     // Of the daemon's own groups, which have all that the kernel has.

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -80,6 +82,21 @@ std::string Tail(const std::string& path, const std::string& head) {
 bool IsBelow(const std::string& path, const std::string& head) {
   return head == "/" || path == head || absl::StartsWith(path, head + "/");
 }
+
+// What this kernel has in /proc beside processes, and whether it is a
+// directory.
+std::map<std::string, bool> EntriesOfProc() {
+  std::map<std::string, bool> entries;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::ascii_isdigit(static_cast<unsigned char>(name.front()))) continue;
+    entries[name] = fs::is_directory(entry.symlink_status(error));
+  }
+  return entries;
+}
+
+constexpr char kEntryOfProc[] = "mount /proc/";
 
 std::string SuperOptions(const Scene& scene, const Member& member,
                          const std::string& text) {
@@ -254,6 +271,8 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
   std::map<std::string, std::string> points;
   for (const Mount& mount : mounts) points[mount.id] = mount.point;
   std::map<std::string, int> layers;
+  std::map<std::string, bool> shown = EntriesOfProc();
+  std::map<std::string, std::set<std::string>> masks;
   for (const Mount& mount : mounts) {
     // The daemon's are the host's, made private.
     if (of_host.contains(mount.point)) {
@@ -277,9 +296,32 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
                           SuperOptions(scene, member, mount.super), ")");
     }
     const auto parent = points.find(mount.parent);
-    facts[key] = {absl::StrCat(
+    const std::string text = absl::StrCat(
         what, ", ", mount.options, ", ", mount.propagation, ", on ",
-        parent == points.end() ? "nothing" : parent->second)};
+        parent == points.end() ? "nothing" : parent->second);
+    // The kernel decides what there is to cover, so what isn't is told by name.
+    const auto entry = absl::StartsWith(key, kEntryOfProc)
+                           ? shown.find(key.substr(strlen(kEntryOfProc)))
+                           : shown.end();
+    if (entry == shown.end()) {
+      facts[key] = {text};
+      continue;
+    }
+    masks[entry->second ? "masks of directories in /proc"
+                        : "masks of files in /proc"]
+        .insert(text);
+    shown.erase(entry);
+  }
+  if (!layers.contains("/proc")) return;
+  if (masks.empty()) {
+    facts["masks in /proc"] = {"none"};
+    return;
+  }
+  for (const auto& [key, texts] : masks) {
+    facts[key] = {absl::StrJoin(texts, " and ")};
+  }
+  for (const auto& [name, is_directory] : shown) {
+    facts["shown in /proc " + name] = {is_directory ? "directory" : "file"};
   }
 }
 
