@@ -70,6 +70,7 @@ class Run {
 
   absl::Status Acquire() {
     gone_ = false;
+    jail_.reset();  // one that died gives up its place
     absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);

@@ -268,10 +268,9 @@ TEST_F(HostileBombs, ACrowdGetsNoMoreThanItsJail) {
 }
 
 // No process has them any more when memory ends, so that the kernel goes on to
-// kill the jail's init. The verdict must be the same. DISABLED: where the
-// groups are gone before their counters were read it is JAIL_FAILED, with which
-// a program can make its own fault look like ours.
-TEST_F(HostileBombs, DISABLED_SegmentsThatNobodyHasAreChargedToTheRun) {
+// kill the jail's init. The verdict must be the same: with JAIL_FAILED a
+// program could make its own fault look like ours.
+TEST_F(HostileBombs, SegmentsThatNobodyHasAreChargedToTheRun) {
   for (int i = 0; i < 30; ++i) ExplodeAll({{"shm-segments", Memory()}}, {});
 }
 
