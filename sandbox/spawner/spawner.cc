@@ -213,6 +213,8 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
     spare_netns_.pop_front();
   }
   if (!os::EnterNetworkNamespace(netns)) return give_up();
+  os::Fd netlink_sockets = OpenNetlinkSockets();
+  const int open_error = errno;
 
   absl::StatusOr<std::pair<os::Fd, os::Fd>> control = os::SeqPacketPair();
   JailPlan plan;
@@ -229,7 +231,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kCloneInit);
   int pidfd = -1;
   pid_t init = -1;
-  if (control.ok()) {
+  if (control.ok() && netlink_sockets.valid()) {
     init = os::Clone3({.flags = os::kNewUser | os::kNewPid | os::kNewMount |
                                 os::kNewIpc | os::kNewUts,
                        .cgroup_fd = group.cgroup.v2().get(),
@@ -244,6 +246,11 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kLeaveNetns);
   // Left in a jail's network namespace, every later jail would share it.
   if (!os::EnterNetworkNamespace(home_netns_)) ::abort();
+  if (!netlink_sockets.valid()) {
+    clock.Begin(SetupStep::kEnterNetns);
+    errno = open_error;
+    return give_up();
+  }
   if (init < 0) {
     clock.Begin(SetupStep::kCloneInit);
     errno = clone_error;
@@ -260,6 +267,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
                 .cgroup = std::move(group.cgroup),
                 .pidfd = os::Fd(pidfd),
                 .control = std::move(control->first),
+                .netlink_sockets = std::move(netlink_sockets),
                 .init_end = std::move(control->second)};
   for (const StepClock::Entry& entry : clock.entries()) {
     internal::StepTime* step = jail.steps.Add();
@@ -299,6 +307,8 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
   fds.push_back(jail.pidfd.get());
   reply.add_roles(internal::FD_ROLE_CONTROL);
   fds.push_back(jail.control.get());
+  reply.add_roles(internal::FD_ROLE_NETLINK_SOCKETS);
+  fds.push_back(jail.netlink_sockets.get());
   jail.cgroup.AppendFds(reply, fds);
   return true;
 }

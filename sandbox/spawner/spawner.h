@@ -49,6 +49,7 @@ class Spawner {
     // Until they are handed out.
     os::Fd pidfd;
     os::Fd control;
+    os::Fd netlink_sockets;
     // Init's end of `control`: the ends of runners are told there, and init's
     // own; when the daemon lets go of the jail shows there.
     os::Fd init_end;
