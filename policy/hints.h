@@ -27,6 +27,7 @@ struct HintFacts {
   bool output_truncated = false;  // of either stream
   bool files_left_out = false;    // more matched than were looked at
   bool compiling = false;         // all of it is about the compile phase
+  bool netlink = false;           // the limit was that of netlink sockets
 };
 
 inline constexpr size_t kHintScanBytes = 4096;

@@ -178,6 +178,20 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
                        FormatBytes(limits.output_total_bytes), ".");
       return;
     }
+    case KillReason::kNetlink: {
+      const uint64_t bytes = measured(kMostNetlinkBytes);
+      verdict.outcome = Outcome::kMemoryLimit;
+      verdict.rule = "netlink-memory";
+      verdict.limit =
+          LimitReading{LimitKind::kMemory, kMostNetlinkBytes, bytes};
+      verdict.explanation = absl::StrCat(
+          whole, " was stopped because its netlink sockets held ",
+          FormatBytes(bytes),
+          " of kernel memory, which the memory limit doesn't cover: they may "
+          "hold ",
+          FormatBytes(kMostNetlinkBytes), ".");
+      return;
+    }
     case KillReason::kCancelled:
       verdict.outcome = Outcome::kCancelled;
       verdict.rule = "cancelled";

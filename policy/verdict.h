@@ -34,7 +34,19 @@ enum class Outcome {
 enum class Phase { kCompile = 1, kRun = 2 };
 
 // Why the daemon killed a run. Recorded before the kill is sent.
-enum class KillReason { kWallTime, kCpuTime, kOutput, kCancelled, kShutdown };
+enum class KillReason {
+  kWallTime,
+  kCpuTime,
+  kOutput,
+  kCancelled,
+  kShutdown,
+  kNetlink
+};
+
+// What a run's netlink sockets may hold. It is kernel memory that no control
+// group is charged for; whoever reads the answers to what he asks needs
+// kilobytes of it.
+inline constexpr uint64_t kMostNetlinkBytes = 16 << 20;
 
 // A kill that the daemon decided.
 struct Kill {

@@ -17,6 +17,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/job_frame.h"
+#include "sandbox/netlink_bytes.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
@@ -235,6 +236,10 @@ JailCounters Jail::ReadCounters() const {
 }
 
 MemorySample Jail::SampleMemory() const { return counters_.Memory(); }
+
+uint64_t Jail::NetlinkBytes(uint64_t enough) const {
+  return sandbox::NetlinkBytes(parts_.netlink_sockets, enough);
+}
 
 std::vector<policy::FilesystemFill> Jail::FilesystemFills() const {
   std::vector<policy::FilesystemFill> fills;

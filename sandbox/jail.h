@@ -110,8 +110,9 @@ class Jail {
     os::Fd kill_run;
     os::Fd run_events;
     CounterGroups groups;
-    os::Fd oom_event;  // v1 eventfd, or empty
-    os::Fd runner;     // socket to its runner, or empty
+    os::Fd oom_event;        // v1 eventfd, or empty
+    os::Fd netlink_sockets;  // their list
+    os::Fd runner;           // socket to its runner, or empty
     std::vector<StepTiming> steps;
     bool made_ahead = false;
   };
@@ -167,6 +168,9 @@ class Jail {
   bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
+  // Memory that its netlink sockets hold, which is in no sample and no counter;
+  // of more than `enough`, not all.
+  uint64_t NetlinkBytes(uint64_t enough) const;
   // Highest number of processes at once as the kernel counted; nullopt where it
   // does not (before Linux 6.12).
   std::optional<uint32_t> PeakProcesses() const;

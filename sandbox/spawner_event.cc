@@ -34,6 +34,8 @@ os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
       return &parts.groups.cpu;
     case internal::FD_ROLE_OOM_EVENT:
       return &parts.oom_event;
+    case internal::FD_ROLE_NETLINK_SOCKETS:
+      return &parts.netlink_sockets;
     case internal::FD_ROLE_RUNNER:
       return &parts.runner;
     default:
@@ -75,7 +77,7 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
   }
   for (const os::Fd* needed :
        {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,
-        &parts.run_events, &parts.groups.v2}) {
+        &parts.run_events, &parts.groups.v2, &parts.netlink_sockets}) {
     if (!needed->valid()) {
       return absl::InternalError("the spawner's jail lacks a descriptor");
     }

@@ -1,7 +1,6 @@
 #include "server/job_runner.h"
 
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +15,9 @@
 #include "server/collect_files.h"
 #include "server/end_note.h"
 #include "server/instant.h"
+#include "server/netlink_watch.h"
 #include "server/output_buffer.h"
+#include "server/poll_until.h"
 #include "server/program_input.h"
 
 namespace sandglass::server {
@@ -70,6 +71,7 @@ class Run {
 
   absl::Status Acquire() {
     gone_ = false;
+    jail_.reset();  // one that died gives up its place
     absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
@@ -89,7 +91,7 @@ class Run {
       struct pollfd fds[3] = {{jail_->control_fd(), POLLIN, 0},
                               {cancel_.fd(), POLLIN, 0},
                               {jail_->runner_fd(), POLLIN, 0}};
-      if (!Poll(fds, 3, deadline) || Now() >= deadline) {
+      if (!PollUntil(fds, 3, deadline) || Now() >= deadline) {
         return absl::InternalError(
             absl::StrCat("the jail was not ready within ",
                          absl::FormatDuration(kSetupTimeout)));
@@ -118,6 +120,7 @@ class Run {
       const Instant now = Now();
       if (now >= next_sample) {
         Sample();
+        netlink_.Look(*jail_, now);
         next_sample = After(now, kSampleInterval);
       }
       if (exited_ || gone_) break;
@@ -130,6 +133,8 @@ class Run {
         KillFor(*reason, 0);
       } else if (written() > job_.limits.output_total_bytes) {
         KillFor(policy::KillReason::kOutput, written());
+      } else if (netlink_.bytes() > policy::kMostNetlinkBytes) {
+        KillFor(policy::KillReason::kNetlink, netlink_.bytes());
       } else if (now >= wall_deadline) {
         KillFor(policy::KillReason::kWallTime,
                 static_cast<uint64_t>(now - start_));
@@ -217,7 +222,7 @@ class Run {
   absl::Status PollOnce(Instant deadline) {
     // poll(2) skips negative descriptors.
     struct pollfd fds[] = {
-        {jail_->control_fd(), POLLIN, 0},
+        {gone_ ? -1 : jail_->control_fd(), POLLIN, 0},
         {stdout_.fd.get(), POLLIN, 0},
         {stderr_.fd.get(), POLLIN, 0},
         {input_.fd(), POLLOUT, 0},
@@ -227,8 +232,7 @@ class Run {
         {ending_ || exited_ ? jail_->run_events_fd() : -1, POLLPRI, 0},
         {done_ ? -1 : jail_->runner_fd(), POLLIN, 0},
     };
-    if (gone_) fds[0].fd = -1;
-    Poll(fds, std::size(fds), deadline);
+    PollUntil(fds, std::size(fds), deadline);
     if (fds[5].revents != 0) NoticeOom();
     if (fds[0].revents != 0 || fds[7].revents != 0) {
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
@@ -237,13 +241,6 @@ class Run {
     if (fds[2].revents != 0) ReadOutput(stderr_);
     if (fds[3].revents != 0) input_.Write();
     return absl::OkStatus();
-  }
-
-  // False when the deadline passed with nothing to do.
-  static bool Poll(struct pollfd* fds, size_t count, Instant deadline) {
-    const Instant left = std::max<Instant>(0, deadline - Now());
-    struct timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};
-    return ::ppoll(fds, count, &timeout, nullptr) != 0;
   }
 
   // The kernel announces that it is out of memory before it kills, and also
@@ -417,8 +414,10 @@ class Run {
     result_.files_left_out = true;  // until init says that these are all
     for (bool done = false; !done && Now() < deadline;) {
       struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
-      absl::StatusOr<std::optional<sandbox::JailEvent>> event = std::nullopt;
-      if (!Poll(&fd, 1, deadline) || !(event = jail_->NextEvent()).ok()) break;
+      if (!PollUntil(&fd, 1, deadline)) break;
+      absl::StatusOr<std::optional<sandbox::JailEvent>> event =
+          jail_->NextEvent();
+      if (!event.ok()) break;
       if (!event->has_value()) continue;
       if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
         if (observer_ != nullptr && observer_->OnFile(*file)) continue;
@@ -482,6 +481,7 @@ class Run {
   std::optional<absl::Duration> oom_after_;
   Instant oom_check_ = kNever;
   absl::Duration oom_wait_ = kShortestOomCheck;
+  NetlinkWatch netlink_;
   uint32_t leftover_ = 0;
   uint64_t peak_anonymous_ = 0;
   uint64_t peak_shared_ = 0;

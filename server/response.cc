@@ -215,7 +215,8 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
        .output_truncated = result.stdout_result.truncated ||
                            result.stderr_result.truncated,
        .files_left_out = result.files_left_out,
-       .compiling = compiling})) {
+       .compiling = compiling,
+       .netlink = verdict.rule == "netlink-memory"})) {
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));

@@ -22,6 +22,7 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
     jail.cgroup.CloseAll();
     jail.pidfd.reset();
     jail.control.reset();
+    jail.netlink_sockets.reset();
   }
   return sent;
 }

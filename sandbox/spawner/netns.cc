@@ -45,4 +45,8 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
   return made;
 }
 
+os::Fd OpenNetlinkSockets() {
+  return os::Fd(::open("/proc/self/net/netlink", O_RDONLY | O_CLOEXEC));
+}
+
 }  // namespace sandglass::sandbox

@@ -16,6 +16,11 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home);
 // The calling process's network namespace.
 absl::StatusOr<os::Fd> CurrentNetns();
 
+// The list of the netlink sockets in the calling process's network namespace
+// (/proc/net/netlink); it stays that one's, wherever it is read. The namespace
+// lives as long as the descriptor.
+os::Fd OpenNetlinkSockets();
+
 }  // namespace sandglass::sandbox
 
 #endif  // SANDGLASS_SANDBOX_SPAWNER_NETNS_H_

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <optional>
@@ -36,6 +38,12 @@ constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
 // program going.
 constexpr int64_t kCalmNanos = 2'000'000;
+
+// True while somebody has the other end of a jail's control socket.
+bool IsHeld(const os::Fd& init_end) {
+  struct pollfd fd = {init_end.get(), 0, 0};
+  return init_end.valid() && ::poll(&fd, 1, 0) == 0;
+}
 
 }  // namespace
 
@@ -183,7 +191,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   // Until init lives, a failure sends the group to the dead.
   const auto give_up = [&] {
     const int error = errno;
-    dead_.push_back({0, group.slot, std::move(group.cgroup)});
+    dead_.push_back({0, group.slot, std::move(group.cgroup), os::Fd()});
     errno = error;
     return pid_t{-1};
   };
@@ -205,6 +213,8 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
     spare_netns_.pop_front();
   }
   if (!os::EnterNetworkNamespace(netns)) return give_up();
+  os::Fd netlink_sockets = OpenNetlinkSockets();
+  const int open_error = errno;
 
   absl::StatusOr<std::pair<os::Fd, os::Fd>> control = os::SeqPacketPair();
   JailPlan plan;
@@ -221,7 +231,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kCloneInit);
   int pidfd = -1;
   pid_t init = -1;
-  if (control.ok()) {
+  if (control.ok() && netlink_sockets.valid()) {
     init = os::Clone3({.flags = os::kNewUser | os::kNewPid | os::kNewMount |
                                 os::kNewIpc | os::kNewUts,
                        .cgroup_fd = group.cgroup.v2().get(),
@@ -236,6 +246,11 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kLeaveNetns);
   // Left in a jail's network namespace, every later jail would share it.
   if (!os::EnterNetworkNamespace(home_netns_)) ::abort();
+  if (!netlink_sockets.valid()) {
+    clock.Begin(SetupStep::kEnterNetns);
+    errno = open_error;
+    return give_up();
+  }
   if (init < 0) {
     clock.Begin(SetupStep::kCloneInit);
     errno = clone_error;
@@ -251,8 +266,9 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   LiveJail jail{.slot = group.slot,
                 .cgroup = std::move(group.cgroup),
                 .pidfd = os::Fd(pidfd),
-                .control = std::move(control->first)};
-  if (zygote_.has_value()) jail.init_end = std::move(control->second);
+                .control = std::move(control->first),
+                .netlink_sockets = std::move(netlink_sockets),
+                .init_end = std::move(control->second)};
   for (const StepClock::Entry& entry : clock.entries()) {
     internal::StepTime* step = jail.steps.Add();
     step->set_step(static_cast<int>(entry.step));
@@ -291,6 +307,8 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
   fds.push_back(jail.pidfd.get());
   reply.add_roles(internal::FD_ROLE_CONTROL);
   fds.push_back(jail.control.get());
+  reply.add_roles(internal::FD_ROLE_NETLINK_SOCKETS);
+  fds.push_back(jail.netlink_sockets.get());
   jail.cgroup.AppendFds(reply, fds);
   return true;
 }
@@ -331,8 +349,11 @@ void Spawner::Reap() {
       raising_ = -1;
       SpareFailed("its init died");
     }
+    // What the daemon reads behind init's last words is their end.
+    ::shutdown(found->second.init_end.get(), SHUT_WR);
     dead_.push_back({found->second.id, found->second.slot,
-                     std::move(found->second.cgroup)});
+                     std::move(found->second.cgroup),
+                     std::move(found->second.init_end)});
     live_.erase(found);
   }
 }
@@ -421,8 +442,17 @@ int Spawner::WaitForChore() const {
 
 bool Spawner::RemoveOneDead() {
   if (dead_.empty() || os::MonotonicNanos() < retry_at_ns_) return false;
-  DeadJail dead = std::move(dead_.front());
-  dead_.pop_front();
+  // ORDER: the daemon lets go first. The counters of a run whose init died are
+  // to be read after that, and go with the groups.
+  const auto next =
+      std::find_if(dead_.begin(), dead_.end(),
+                   [](const DeadJail& each) { return !IsHeld(each.init_end); });
+  if (next == dead_.end()) {
+    retry_at_ns_ = os::MonotonicNanos() + kRetryNanos;
+    return false;
+  }
+  DeadJail dead = std::move(*next);
+  dead_.erase(next);
   if (!dead.cgroup.Remove(roots_)) {
     // EBUSY for some milliseconds is normal: the last processes are on their
     // way out. The slot stays taken until the group is gone.

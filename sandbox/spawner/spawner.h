@@ -49,8 +49,9 @@ class Spawner {
     // Until they are handed out.
     os::Fd pidfd;
     os::Fd control;
-    // Init's end of `control`, where there are runners: their ends are told
-    // there.
+    os::Fd netlink_sockets;
+    // Init's end of `control`: the ends of runners are told there, and init's
+    // own; when the daemon lets go of the jail shows there.
     os::Fd init_end;
     // Steps so far, the spawner's and a spare's init's.
     google::protobuf::RepeatedPtrField<internal::StepTime> steps;
@@ -59,6 +60,7 @@ class Spawner {
     uint64_t id;
     UidSlot slot;
     JailCgroup cgroup;
+    os::Fd init_end;
     int attempts = 0;
   };
 

@@ -16,6 +16,7 @@ add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/jailed/stage.cc
   ${sandbox}/jailed/workspace.cc
   ${sandbox}/job_frame.cc
+  ${sandbox}/netlink_bytes.cc
   ${sandbox}/spawner/request.cc
   ${sandbox}/spawner_event.cc)
 target_link_libraries(sandglass_fuzzed_sandbox PUBLIC sandglass_os

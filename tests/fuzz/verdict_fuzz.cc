@@ -26,7 +26,7 @@ RunFacts TakeFacts(fuzz::Input& input) {
     facts.wait_status = static_cast<int>(input.Short() | input.Short() << 16);
   }
   if ((shape & 4) != 0) {
-    facts.kill = Kill{static_cast<KillReason>(input.Byte() % 5),
+    facts.kill = Kill{static_cast<KillReason>(input.Byte() % 6),
                       absl::Nanoseconds(static_cast<int64_t>(input.Number())),
                       input.Number()};
   }

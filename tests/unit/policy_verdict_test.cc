@@ -77,6 +77,7 @@ KillReason ReadReason(const std::string& text) {
       {"output", KillReason::kOutput},
       {"cancelled", KillReason::kCancelled},
       {"shutdown", KillReason::kShutdown},
+      {"netlink", KillReason::kNetlink},
   };
   const auto found = reasons.find(text);
   EXPECT_NE(found, reasons.end()) << text;

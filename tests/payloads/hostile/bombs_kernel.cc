@@ -116,6 +116,14 @@ int Netlink(long) {
   return 0;
 }
 
+int NetlinkSockets(long) {
+  const int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+  sockaddr_nl address = {};
+  address.nl_family = AF_NETLINK;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  return fd < 0 ? errno : Answer(bind(fd, any, sizeof(address)));
+}
+
 int UnixNames(long i) {
   const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
   if (fd < 0) return errno;
@@ -226,6 +234,7 @@ constexpr NamedBomb kBombs[] = {
     {"udp-sockets", UdpSockets},
     {"tcp-sockets", TcpSockets},
     {"netlink", Netlink},
+    {"netlink-sockets", NetlinkSockets},
     {"unix-names", UnixNames},
     {"posix-locks", PosixLocks},
     {"file-locks", FileLocks},

@@ -1,0 +1,29 @@
+#ifndef SANDGLASS_SERVER_NETLINK_WATCH_H_
+#define SANDGLASS_SERVER_NETLINK_WATCH_H_
+
+#include <cstdint>
+
+#include "sandbox/jail.h"
+#include "server/instant.h"
+
+namespace sandglass::server {
+
+// Looks every now and then at what a run's netlink sockets hold.
+class NetlinkWatch {
+ public:
+  // Does so when it is time to. A list of many sockets takes long to read; all
+  // looks together take at most a twentieth of the time.
+  void Look(const sandbox::Jail& jail, Instant now);
+
+  // As seen last; somewhat more than policy::kMostNetlinkBytes stands for all
+  // that is more.
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  Instant next_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_NETLINK_WATCH_H_
