@@ -11,6 +11,7 @@ add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/server/program_input.cc
   ${CMAKE_SOURCE_DIR}/server/text.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
+  ${CMAKE_SOURCE_DIR}/server/netlink_watch.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc)
 target_compile_definitions(jail_test PRIVATE
