@@ -82,6 +82,8 @@ TEST(InitOrder, TheFirstEndCounts) {
     end.ReadyAndStarted();
     end.Exited(3 << 8);
     for (int i = 0; i < 100; ++i) end.Exited(0);
+    end.AwaitRunKill();
+    end.Exited(0);  // wakes whoever waits for the group to be empty
   });
   ExpectOutcome(ended, Outcome::kNonzeroExit);
 }

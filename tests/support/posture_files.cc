@@ -92,6 +92,10 @@ std::string TargetOf(const Scene& scene, const Member& member,
   }
   if (S_ISDIR(file.mode)) return "directory " + target;
   if (S_ISCHR(file.mode)) return "device " + target;
+  // Of /proc the kernel forgets a name that nobody looks up.
+  if (absl::StartsWith(target, "/proc/")) {
+    return absl::StrCat("file ", absl::StripSuffix(target, " (deleted)"));
+  }
   return (S_ISREG(file.mode) ? "file " : "special file ") + target;
 }
 
