@@ -33,8 +33,7 @@ struct StepTiming {
 };
 
 // Notes a step that a jail or a yard reports. False for one that there isn't,
-// for a time that is none, and for more than any jail takes: `steps` is the
-// daemon's memory.
+// a time that is none, and more than any jail takes.
 bool AddStep(int64_t step, uint64_t nanoseconds,
              std::vector<StepTiming>& steps);
 
@@ -218,8 +217,7 @@ class Jail {
   bool IsWanted(const std::string& path);
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
   absl::StatusOr<std::optional<JailEvent>> NextReport();
-  // Of a jail with a runner, init and the runner are ready in any order.
-  JailEvent MaybeReady() const;
+  JailEvent MaybeReady() const;  // init and a runner are so in any order
   absl::StatusOr<std::optional<JailEvent>> NextWord();
   bool memory_on_v1() const { return parts_.oom_event.valid(); }
 
