@@ -102,6 +102,7 @@ absl::Status Jail::Prestart(const ProgramSpec& interpreter) {
 }
 
 absl::Status Jail::StartInRunner(const ProgramSpec& program) {
+  has_job_ = true;
   RunnerJob job = {};
   job.argument_count = static_cast<uint32_t>(program.argv.size());
   job.environment_count = static_cast<uint32_t>(program.env.size());

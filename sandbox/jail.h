@@ -181,7 +181,7 @@ class Jail {
   int control_fd() const { return parts_.control.get(); }
   int runner_fd() const {
     if (prestarted_ && !waits_) return stdout_.get();
-    return report_.valid() ? report_.get() : parts_.runner.get();
+    return user_code_ ? report_.get() : parts_.runner.get();
   }
   // For poll(2): POLLPRI on v2 (a change of cgroup.events).
   int run_events_fd() const { return parts_.run_events.get(); }
@@ -226,7 +226,7 @@ class Jail {
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;
-  os::Fd report_;  // pipe from the runner, once it is ready
+  os::Fd report_;  // pipe from the runner's program
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
   bool waits_ = false;    // the interpreter has said so
@@ -242,7 +242,7 @@ class Jail {
   std::string said_;  // by the interpreter, up to then
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
-  bool user_code_ = false;  // the runner's words are the program's from now on
+  bool user_code_ = false;  // runs in the runner
 };
 
 }  // namespace sandglass::sandbox

@@ -223,8 +223,7 @@ bool Jail::TakeStreams(std::vector<os::Fd>& fds) {
 }
 
 absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
-  if (report_.valid()) return NextReport();
-  if (!parts_.runner.valid()) return std::nullopt;
+  if (user_code_) return NextReport();
   std::vector<os::Fd> refused;
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(parts_.runner.get(), os::Wait::kNo, &refused);
@@ -246,9 +245,15 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
   if (event.kind == RunnerEventKind::kFailed && fds.empty()) {
     return FailedEvent{static_cast<SetupStep>(event.step), event.value};
   }
-  if (event.kind != RunnerEventKind::kReady || fds.size() != 4 ||
-      !AddSteps(packet, event, parts_.steps) || !IsPipeEnd(fds[3], O_RDONLY) ||
-      !TakeStreams(fds)) {
+  if (event.kind == RunnerEventKind::kStarted && fds.empty() && has_job_ &&
+      report_.valid() && packet.data.size() == sizeof(event)) {
+    user_code_ = true;
+    parts_.runner.reset();
+    return StartedEvent{event.nanoseconds};
+  }
+  if (event.kind != RunnerEventKind::kReady || report_.valid() ||
+      fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
+      !IsPipeEnd(fds[3], O_RDONLY) || !TakeStreams(fds)) {
     return Broken();
   }
   report_ = std::move(fds[3]);
@@ -261,33 +266,20 @@ JailEvent Jail::MaybeReady() const {
   return RaisedEvent{};
 }
 
-// Once a user's code runs, what comes here may be its own: all it can say is
-// that it is over, and that once. Read on, it would hold its reader up for as
-// long as it writes.
+// What comes here may be the program's own: all it can say is that it is over,
+// and that once. Read on, it would hold its reader up for as long as it writes.
 absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
+  if (!report_.valid()) return std::nullopt;
   RunnerEvent event = {};
   const ssize_t size = os::ReadNow(
       report_.get(), reinterpret_cast<char*>(&event), sizeof(event));
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  const bool whole = size == sizeof(event);
-  if (user_code_ || size <= 0) {
-    report_.reset();
-    parts_.runner.reset();
-    if (!user_code_) return GoneEvent{};
-    if (whole && event.kind == RunnerEventKind::kDone) {
-      return DoneEvent{event.value & 0xff, event.nanoseconds};
-    }
-    // Init or the spawner tells the end.
-    return std::nullopt;
+  report_.reset();
+  if (size == sizeof(event) && event.kind == RunnerEventKind::kDone) {
+    return DoneEvent{event.value & 0xff, event.nanoseconds};
   }
-  if (whole && event.kind == RunnerEventKind::kStarted) {
-    user_code_ = true;
-    return StartedEvent{event.nanoseconds};
-  }
-  if (whole && event.kind == RunnerEventKind::kFailed) {
-    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
-  }
-  return Broken();
+  // Init or the spawner tells the end.
+  return std::nullopt;
 }
 
 }  // namespace sandglass::sandbox

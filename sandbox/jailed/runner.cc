@@ -170,8 +170,6 @@ RunnerProgram Runner::TakeJob() {
                           sizeof(RunnerJob) + kMaxInlineJob, memory);
   // Nobody's any more.
   if (size < static_cast<ssize_t>(sizeof(RunnerJob))) ::_exit(0);
-  // The last that comes or goes through it, see runner_protocol.h.
-  jail_.socket.reset();
   os::SetProcessName(name_);
   RunnerJob job;
   std::memcpy(&job, buffer_.get(), sizeof(job));
@@ -235,6 +233,8 @@ void Runner::AnnounceStart() {
   event.kind = RunnerEventKind::kStarted;
   event.nanoseconds = os::MonotonicNanos();
   Tell(event);
+  // The last that comes or goes through it, see runner_protocol.h.
+  jail_.socket.reset();
 }
 
 void Runner::Finish(int exit_code) {

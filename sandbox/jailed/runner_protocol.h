@@ -33,10 +33,11 @@ struct FilterTable {
   uint32_t count;
 };
 
-// ---- runner → daemon: up to kReady on the socket, then through the report
+// ---- runner → daemon: on the socket up to kStarted, then through the report
 // pipe. Once the program runs it holds no socket of the daemon's: through one
 // it could pass descriptors, and closing some takes as long as their maker
-// likes (SO_LINGER). ----
+// likes (SO_LINGER). What is in the pipe the program may read again itself, by
+// way of /proc/self/fd, so nothing may depend on what was written there. ----
 enum class RunnerEventKind : uint32_t {
   // Waits for its job. Descriptors: the daemon's ends of stdin, stdout, stderr
   // and the report pipe.

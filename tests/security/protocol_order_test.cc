@@ -120,17 +120,17 @@ TEST(InitFacts, AWaitStatusThatIsNoEndIsTheJailsFailure) {
 TEST(InitFacts, TimesAreBoundToWhatCanBe) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  for (const auto& [began, ended] :
+  for (const auto& times :
        {std::pair(kLeast, kMost), std::pair(kMost, kLeast),
         std::pair(int64_t{-1}, int64_t{-2}), std::pair(kMost, int64_t{0}),
         std::pair(Nanos() + 3600 * kSecond, Nanos() + 7200 * kSecond)}) {
     const Ended end = RunAgainst([&](FarEnd& far) {
       far.Ready();
       far.AwaitRequest();
-      far.Started(began);
-      far.Exited(0, ended);
+      far.Started(times.first);
+      far.Exited(0, times.second);
       far.AwaitRunKill();
-      far.Exited(0, ended);
+      far.Exited(0, times.second);
     });
     ExpectOutcome(end, Outcome::kOk);
     ASSERT_TRUE(end.result.ok());

@@ -58,11 +58,11 @@ Report RunnerReady(FarEnd& end, int flags = O_NONBLOCK) {
 }
 
 // ... and until its program runs.
-Report RunnerStarted(FarEnd& end) {
-  Report report = RunnerReady(end);
+Report RunnerStarted(FarEnd& end, int flags = O_NONBLOCK) {
+  Report report = RunnerReady(end, flags);
   auto job = os::ReceivePacket(end.runner.get(), os::Wait::kYes);
   EXPECT_TRUE(job.ok()) << job.status();
-  EXPECT_TRUE(report.Write(Word(RunnerEventKind::kStarted, 0, Nanos())));
+  EXPECT_TRUE(end.SendAsRunner(Word(RunnerEventKind::kStarted, 0, Nanos())));
   return report;
 }
 
@@ -148,9 +148,7 @@ TEST(RunnerStreams, PipesThatBlockHoldNobodyUp) {
   job.stdin_data = std::string(1 << 20, 'x');
   ExpectOutcome(RunAgainst(
                     [](FarEnd& end) {
-                      const Report report = RunnerReady(end, 0);
-                      (void)os::ReceivePacket(end.runner.get(), os::Wait::kYes);
-                      report.Write(Word(RunnerEventKind::kStarted, 0, Nanos()));
+                      const Report report = RunnerStarted(end, 0);
                       end.AwaitRunKill();
                       end.Exited(9);
                     },
@@ -214,16 +212,32 @@ TEST(RunnerWords, APartOfAWordIsNone) {
 TEST(RunnerWords, AnythingBeforeTheStartIsOurFailure) {
   for (const std::string& word :
        {Word(RunnerEventKind::kDone), Word(RunnerEventKind::kFailed, 5),
-        Word(RunnerEventKind::kReady), std::string("x")}) {
+        Word(RunnerEventKind::kReady), Word(RunnerEventKind::kStarted) + "x",
+        std::string("x")}) {
     const Ended ended = RunAgainst(
         [&](FarEnd& end) {
           const Report report = RunnerReady(end);
           (void)os::ReceivePacket(end.runner.get(), os::Wait::kYes);
-          report.Write(word);
+          end.SendAsRunner(word);
         },
         RunnerJob());
     EXPECT_FALSE(ended.result.ok());
   }
+}
+
+TEST(RunnerWords, BeforeTheStartThePipeIsNotRead) {
+  const Ended ended = RunAgainst(
+      [&](FarEnd& end) {
+        const Report report = RunnerReady(end);
+        (void)os::ReceivePacket(end.runner.get(), os::Wait::kYes);
+        report.Write(Word(RunnerEventKind::kDone, 5));
+        absl::SleepFor(absl::Milliseconds(20));
+        end.SendAsRunner(Word(RunnerEventKind::kStarted, 0, Nanos()));
+        end.AwaitRunKill();
+        end.Exited(5 << 8);
+      },
+      RunnerJob());
+  ExpectOutcome(ended, Outcome::kNonzeroExit);
 }
 
 TEST(RunnerFlood, OfWordsIsCutOff) {
