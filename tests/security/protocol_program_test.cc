@@ -74,7 +74,7 @@ if os.fork() == 0:
     while True:
         n += 1
         os.pwrite(file, bytes([n % 256]) * 300000, 0)
-time.sleep(0.02)
+while os.stat('a').st_size == 0: time.sleep(0.005)
 )py";
 
 TEST_F(ProgramProtocol, WhoeverIsDoneAndWritesOnIsAtRestWhenFilesAreTaken) {
