@@ -4,17 +4,13 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/daemon_fixture.h"
-#include "tests/support/temp_dir.h"
 
 namespace sandglass::testing {
 namespace {
@@ -97,27 +93,7 @@ TEST_F(Doctor, FindsAllInForceInEveryWayOfStarting) {
 }
 
 // A daemon whose policy was changed by its operator.
-class WeakenedDaemon : public OwnDaemonTest {
- protected:
-  ~WeakenedDaemon() override { std::filesystem::remove_all(policy_); }
-
-  void StartWith(const std::string& file, const std::string& text,
-                 const std::string& other) {
-    std::filesystem::copy(
-        std::string(SANDGLASS_SOURCE_DIR) + "/policy/data", policy_,
-        std::filesystem::copy_options::recursive |
-            std::filesystem::copy_options::overwrite_existing);
-    const std::string path = policy_ + "/" + file;
-    const std::string before = ReadFile(path);
-    const std::string after = absl::StrReplaceAll(before, {{text, other}});
-    ASSERT_NE(before, after) << file << " has no " << text;
-    std::ofstream(path) << after;
-    ASSERT_NO_FATAL_FAILURE(
-        StartDaemon({.extra_arguments = {"--policy-dir", policy_}}));
-  }
-
-  const std::string policy_ = MakeTestDirectory();
-};
+using WeakenedDaemon = ChangedPolicyTest;
 
 TEST_F(WeakenedDaemon, ThatAllowsKeyringsIsFound) {
   ASSERT_NO_FATAL_FAILURE(

@@ -1,17 +1,13 @@
 // Programs that import large libraries, in interpreters that have imported them
 // already. They need Debian's numpy, pandas and matplotlib.
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/support/daemon_fixture.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 #include "tests/support/warm.h"
 
@@ -127,25 +123,8 @@ TEST_F(Science, LimitsHoldAndSayWhy) {
 
 // ---- what the operator can get wrong ----
 
-class Preload : public OwnDaemonTest {
+class Preload : public ChangedPolicyTest {
  protected:
-  ~Preload() override { std::filesystem::remove_all(policy_); }
-
-  // A daemon whose Python has other text in one of its files.
-  void StartWith(const std::string& file, const std::string& text,
-                 const std::string& other) {
-    std::filesystem::copy(
-        std::string(SANDGLASS_SOURCE_DIR) + "/policy/data", policy_,
-        std::filesystem::copy_options::recursive |
-            std::filesystem::copy_options::overwrite_existing);
-    const std::string path = policy_ + "/languages/" + file;
-    const std::string before = ReadFile(path);
-    const std::string after = absl::StrReplaceAll(before, {{text, other}});
-    ASSERT_NE(before, after) << "the language file has no " << text;
-    std::ofstream(path) << after;
-    ASSERT_NO_FATAL_FAILURE(
-        StartDaemon({.extra_arguments = {"--policy-dir", policy_}}));
-  }
   bool Becomes(const std::string& code, const std::string& kind) {
     return WaitUntil(
         [&] {
@@ -155,12 +134,10 @@ class Preload : public OwnDaemonTest {
         },
         kSettle);
   }
-
-  const std::string policy_ = MakeTestDirectory();
 };
 
 TEST_F(Preload, AModuleThatCannotBeImportedIsNamedAndTheOthersServe) {
-  ASSERT_NO_FATAL_FAILURE(StartWith("python.json", "\"preload\": [\n",
+  ASSERT_NO_FATAL_FAILURE(StartWith("languages/python.json", "\"preload\": [\n",
                                     "\"preload\": [\"no_such_module\",\n"));
   EXPECT_TRUE(Becomes("import re; print(1)", "python-lean"));
   EXPECT_THAT(daemon().LogTail(1000),
@@ -170,7 +147,7 @@ TEST_F(Preload, AModuleThatCannotBeImportedIsNamedAndTheOthersServe) {
 
 TEST_F(Preload, AModuleThatStartsAThreadHasNoZygoteAndNoRunFails) {
   ASSERT_NO_FATAL_FAILURE(StartWith(
-      "python/zygote.py", "    _tell_open_files()\n",
+      "languages/python/zygote.py", "    _tell_open_files()\n",
       "    __import__('_thread').start_new_thread(time.sleep, (99,))\n"));
   EXPECT_TRUE(WaitUntil(
       [&] {
@@ -183,7 +160,7 @@ TEST_F(Preload, AModuleThatStartsAThreadHasNoZygoteAndNoRunFails) {
 }
 
 TEST_F(Preload, AKindThatLacksWhatItNeedsIsLeftOutAndTheGeneralOneServes) {
-  ASSERT_NO_FATAL_FAILURE(StartWith("python.json",
+  ASSERT_NO_FATAL_FAILURE(StartWith("languages/python.json",
                                     "/usr/lib/python3/dist-packages/pandas",
                                     "/usr/lib/nowhere"));
   EXPECT_TRUE(Becomes("import numpy; print(1)", "python-lean"));

@@ -92,7 +92,6 @@ std::function<LiveJail(Daemon&)> StartsProgram(const std::string& language,
 std::function<bool(Client&)> WarmsUp(const std::string& language,
                                      const std::string& code) {
   return [=](Client& client) {
-    if (!HasLanguage(client, language)) return false;
     if (PoolIsOff()) return true;
     return WaitUntil(
         [&] { return HadRunner(client.Run(Program(language, code))); },
@@ -211,6 +210,7 @@ PostureKind Warm(const std::string& kind, const std::string& language,
     made.roles.emplace_back("runner", "program");
     made.roles.emplace_back("runners-init", "init");
   }
+  made.language = language;
   made.prepare = WarmsUp(language, first);
   made.start = StartsProgram(language, code);
   return made;
@@ -223,8 +223,8 @@ PostureKind Prestarted(const std::string& kind, const std::string& language,
   made.yard = "yard";
   made.roles = Roles("exec", {{"waiting-" + process, "program"},
                               {process + "s-init", "init"}});
+  made.language = language;
   made.prepare = [=](Client& client) {
-    if (!HasLanguage(client, language)) return false;
     if (PoolIsOff()) return true;
     if (language == "java") WarmUp(client);
     return AwaitIdle(client, kind);
@@ -260,7 +260,8 @@ std::vector<PostureKind> MakeKinds() {
   compiler.yard = "yard";
   compiler.roles = {
       {"init", "exec/init"}, {"program", "exec/program"}, {"child", "program"}};
-  compiler.prepare = [](Client& client) { return HasLanguage(client, "cpp"); };
+  compiler.language = "cpp";
+  compiler.prepare = [](Client&) { return true; };
   compiler.start = StartCompiler;
   kinds.push_back(compiler);
   compiler.name = "java-compile";
@@ -268,8 +269,9 @@ std::vector<PostureKind> MakeKinds() {
                     {"program", "java-run/program"},
                     {"waiting-javac", "program"},
                     {"javacs-init", "init"}};
+  compiler.language = "java";
+  compiler.of_pool = true;
   compiler.prepare = [](Client& client) {
-    if (PoolIsOff() || !HasLanguage(client, "java")) return false;
     WarmUp(client);
     return true;
   };
@@ -296,6 +298,11 @@ const std::set<std::string> kRolesOfThePool = {
 bool PoolIsOff() {
   const char* config = std::getenv("SANDGLASS_TEST_CONFIG");
   return config != nullptr && absl::StrContains(config, "\"floor\": 0");
+}
+
+bool CanBeHere(const PostureKind& kind, Client& client) {
+  if (kind.of_pool && PoolIsOff()) return false;
+  return kind.language.empty() || HasLanguage(client, kind.language);
 }
 
 }  // namespace sandglass::testing

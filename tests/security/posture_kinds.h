@@ -31,7 +31,9 @@ struct PostureKind {
   std::string yard;
   // What to look at, and what a new section is to be based on.
   std::vector<std::pair<std::string, std::string>> roles;
-  // False where the host lacks the language.
+  std::string language;  // empty: any
+  bool of_pool = false;  // there is none where that is off
+  // Until its jails are there; false where they don't come.
   std::function<bool(Client&)> prepare;
   std::function<LiveJail(Daemon&)> start;
 };
@@ -41,6 +43,9 @@ inline void PrintTo(const PostureKind& kind, std::ostream* stream) {
 }
 
 const std::vector<PostureKind>& PostureKinds();
+
+// Whether this host and this daemon have such jails at all.
+bool CanBeHere(const PostureKind& kind, Client& client);
 
 // Jails and interpreters that wait, which a daemon without a pool has not.
 extern const std::set<std::string> kRolesOfThePool;

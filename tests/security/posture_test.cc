@@ -195,7 +195,8 @@ class Posture : public DaemonTest,
 
 TEST_P(Posture, IsAsCommitted) {
   const PostureKind& kind = GetParam();
-  if (!kind.prepare(client())) GTEST_SKIP() << kind.name << " isn't here";
+  if (!CanBeHere(kind, client())) GTEST_SKIP() << kind.name << " isn't here";
+  ASSERT_TRUE(kind.prepare(client()));
   const LiveJail jail = kind.start(daemon());
   ASSERT_FALSE(::testing::Test::HasFailure());
   std::vector<Subject> subjects;
@@ -236,7 +237,8 @@ class PostureOfPrograms : public Posture {};
 
 TEST_P(PostureOfPrograms, LandlockStandsWhereMountsWouldLetThrough) {
   const PostureKind& kind = GetParam();
-  if (!kind.prepare(client())) GTEST_SKIP() << kind.name << " isn't here";
+  if (!CanBeHere(kind, client())) GTEST_SKIP() << kind.name << " isn't here";
+  ASSERT_TRUE(kind.prepare(client()));
   const LiveJail jail = kind.start(daemon());
   const Scene scene(daemon().pid(), jail.marker, jail.inside);
   const std::vector<const Member*> shells = scene.WithRole("grandchild", "");

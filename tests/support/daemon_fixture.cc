@@ -1,10 +1,16 @@
 #include "tests/support/daemon_fixture.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <system_error>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -122,6 +128,29 @@ void OwnDaemonTest::TearDown() {
   if (daemon_ != nullptr && HasFailure()) {
     std::cerr << "--- end of the daemon's log:\n" << daemon_->LogTail() << "\n";
   }
+}
+
+ChangedPolicyTest::ChangedPolicyTest() : policy_(MakeTestDirectory()) {}
+
+ChangedPolicyTest::~ChangedPolicyTest() {
+  std::error_code ignored;
+  std::filesystem::remove_all(policy_, ignored);
+}
+
+void ChangedPolicyTest::StartWith(const std::string& file,
+                                  const std::string& text,
+                                  const std::string& other) {
+  std::filesystem::copy(std::string(SANDGLASS_SOURCE_DIR) + "/policy/data",
+                        policy_,
+                        std::filesystem::copy_options::recursive |
+                            std::filesystem::copy_options::overwrite_existing);
+  const std::string path = absl::StrCat(policy_, "/", file);
+  const std::string before = ReadFile(path);
+  const std::string after = absl::StrReplaceAll(before, {{text, other}});
+  ASSERT_NE(before, after) << file << " has no " << text;
+  std::ofstream(path) << after;
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.extra_arguments = {"--policy-dir", policy_}}));
 }
 
 }  // namespace sandglass::testing

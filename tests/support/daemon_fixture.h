@@ -53,6 +53,22 @@ class OwnDaemonTest : public ::testing::Test {
   std::unique_ptr<Daemon> daemon_;
 };
 
+// A daemon whose policy was changed by its operator.
+class ChangedPolicyTest : public OwnDaemonTest {
+ protected:
+  ChangedPolicyTest();
+  ~ChangedPolicyTest() override;
+
+  // With `other` instead of `text` wherever that is in `file`, a path below
+  // policy/data. That it is nowhere is a fatal failure of the test, as in
+  // StartDaemon.
+  void StartWith(const std::string& file, const std::string& text,
+                 const std::string& other);
+
+ private:
+  const std::string policy_;
+};
+
 }  // namespace sandglass::testing
 
 #endif  // SANDGLASS_TESTS_SUPPORT_DAEMON_FIXTURE_H_
