@@ -88,7 +88,7 @@ void HostileTest::SetUpTestSuite() {
 void HostileTest::TearDownTestSuite() {
   DaemonTest::TearDownTestSuite();
   host_.reset();
-  std::cout << attempts_ << " attempts so far\n";
+  if (attempts_ > 0) std::cout << attempts_ << " attempts so far\n";
 }
 
 void HostileTest::SetUp() {
