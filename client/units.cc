@@ -42,7 +42,7 @@ absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is out of range: a time is 1ms to 720h"));
   }
-  return duration;
+  return absl::Trunc(duration, absl::Nanoseconds(1));
 }
 
 absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text) {

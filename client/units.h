@@ -12,7 +12,8 @@
 namespace sandglass::client {
 
 // Reads "5s", "500ms", "1m30s", "1.5h" or plain seconds ("5", "0.5"). From
-// 1 ms to 30 days; anything else is INVALID_ARGUMENT.
+// 1 ms to 30 days; anything else is INVALID_ARGUMENT. Fractions of a
+// nanosecond, which messages can't carry, are cut off.
 absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text);
 
 // Reads "1048576", "512K", "256M", "1.5G", "256MiB" (any case; units are

@@ -10,10 +10,15 @@ namespace {
 
 TEST(UnitsTest, ReadsTimes) {
   const std::vector<std::pair<const char*, absl::Duration>> cases = {
-      {"5s", absl::Seconds(5)},       {"500ms", absl::Milliseconds(500)},
-      {"1m30s", absl::Seconds(90)},   {"1.5h", absl::Minutes(90)},
-      {"5", absl::Seconds(5)},        {"0.25", absl::Milliseconds(250)},
-      {"1ms", absl::Milliseconds(1)}, {"720h", absl::Hours(720)}};
+      {"5s", absl::Seconds(5)},
+      {"500ms", absl::Milliseconds(500)},
+      {"1m30s", absl::Seconds(90)},
+      {"1.5h", absl::Minutes(90)},
+      {"5", absl::Seconds(5)},
+      {"0.25", absl::Milliseconds(250)},
+      {"1ms", absl::Milliseconds(1)},
+      {"720h", absl::Hours(720)},
+      {"1.0000000007s", absl::Seconds(1)}};
   for (const auto& [text, expected] : cases) {
     const auto parsed = ParseTimeSpan(text);
     ASSERT_TRUE(parsed.ok()) << text << ": " << parsed.status();
