@@ -30,7 +30,8 @@ constexpr absl::string_view kShownInProc[] = {
     "net",          // a link to self/net
     "self",
     "stat",  // processors, for C libraries without /sys
-    "sys",         "thread-self",
+    "sys",   // settings
+    "thread-self",
     "uptime",  // node
     "version",
     "vmstat",  // the tool of this name, psutil

@@ -162,4 +162,21 @@ unsigned long Value(const char* word) {
   return number;
 }
 
+int SendDescriptors(int over, const int* fds, int count) {
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+  return Answer(sendmsg(over, &message, MSG_DONTWAIT));
+}
+
 }  // namespace sandglass::hostile

@@ -123,23 +123,6 @@ int Epoll(long i) {
   return 0;
 }
 
-int SendDescriptors(int over, const int* fds, int count) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(count * sizeof(int));
-  memcpy(CMSG_DATA(header), fds, count * sizeof(int));
-  return Answer(sendmsg(over, &message, MSG_DONTWAIT));
-}
-
 // Files that nobody has open any more but a message.
 int InFlight(long) {
   int ends[2];

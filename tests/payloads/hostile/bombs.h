@@ -1,9 +1,10 @@
 #ifndef SANDGLASS_TESTS_PAYLOADS_HOSTILE_BOMBS_H_
 #define SANDGLASS_TESTS_PAYLOADS_HOSTILE_BOMBS_H_
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "tests/payloads/hostile/arguments.h"
 
 namespace sandglass::hostile {
 
@@ -16,8 +17,6 @@ struct NamedBomb {
   const char* name;
   Once once;
 };
-
-inline int Answer(long result) { return result < 0 ? errno : 0; }
 
 // A name of this process's own.
 inline void Name(char* name, size_t size, const char* base, long i) {

@@ -40,8 +40,6 @@ constexpr uint16_t kMeetingPort = 15151;
 
 // ---- means ----
 
-int Answer(long result) { return result < 0 ? errno : 0; }
-
 int Opened(const char* path, int flags = O_RDONLY) {
   const int fd = open(path, flags | O_CLOEXEC, 0666);
   if (fd < 0) NoSetUp(path);

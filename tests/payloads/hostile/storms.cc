@@ -119,20 +119,7 @@ void Threads() {
 void Garbage() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return;
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(2 * sizeof(int));
-  memcpy(CMSG_DATA(header), ends, sizeof(ends));
-  sendmsg(ends[0], &message, MSG_DONTWAIT);
+  (void)SendDescriptors(ends[0], ends, 2);
   close(ends[0]);
   close(ends[1]);
 }
