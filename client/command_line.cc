@@ -371,6 +371,14 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
       ->type_name("LANG")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
+  CLI::Option* doctor_environment = doctor->add_option(
+      "--env-name", doctor_options.environment,
+      "A variable that your own policy gives programs, and that is no leak "
+      "(repeatable)");
+  doctor_environment->expected(1)
+      ->type_name("NAME")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   doctor->footer(DoctorExitCodeHelp());
 
   // Only now: a subcommand would have taken it over.

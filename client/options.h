@@ -64,6 +64,8 @@ struct DoctorOptions {
   bool json = false;
   bool verbose = false;
   bool quick = false;
+  // Variables that the operator's own policy gives programs.
+  std::vector<std::string> environment;
 };
 
 // One whole command line.

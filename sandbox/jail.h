@@ -229,10 +229,10 @@ class Jail {
   os::Fd report_;  // pipe from the runner's program
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
-  bool waits_ = false;    // the interpreter has said so
-  bool has_job_ = false;  // the program was sent
-  bool started_ = false;  // and has started
-  bool raised_ = false;   // was said
+  bool waits_ = false;                    // the interpreter has said so
+  bool has_job_ = false;                  // the program was sent
+  bool started_ = false;                  // and has started
+  bool raised_ = false, failed_ = false;  // were said
   bool interpreter_started_ = false;
   // While files are collected: what was asked for, and what was answered.
   bool collecting_ = false;

@@ -154,6 +154,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       }
       return RaisedEvent{};
     case internal::InitEvent::kFailed:
+      if (std::exchange(failed_, true)) return Broken();
       return FailedEvent{static_cast<SetupStep>(event.failed().step()),
                          event.failed().error()};
     case internal::InitEvent::kStarted:
@@ -243,6 +244,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
   if (packet.data.size() < sizeof(event)) return Broken();
   packet.data.copy(reinterpret_cast<char*>(&event), sizeof(event));
   if (event.kind == RunnerEventKind::kFailed && fds.empty()) {
+    if (std::exchange(failed_, true)) return Broken();
     return FailedEvent{static_cast<SetupStep>(event.step), event.value};
   }
   if (event.kind == RunnerEventKind::kStarted && fds.empty() && has_job_ &&

@@ -149,7 +149,8 @@ void Examiner::Conclude(const Way& way,
     return;
   }
   limits_[way.name] = answer->limits();
-  const ProbeReply reply = ReplyOf(*answer);
+  ProbeReply reply = ReplyOf(*answer);
+  LeaveOut(options_.environment, reply);
   examination_.Add(way, JudgeAnswers(inside_, reply));
   Log(way, inside_, reply);
 }

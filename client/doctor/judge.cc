@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/exit_codes.h"
 
@@ -100,6 +102,17 @@ ProbeReply ReplyOf(const v1::RunCodeResponse& response) {
         absl::StrCat("the probe's run ended as ", OutcomeText(response));
   }
   return reply;
+}
+
+void LeaveOut(const std::vector<std::string>& environment, ProbeReply& reply) {
+  const auto found = reply.answers.find("host-environment");
+  if (found == reply.answers.end() || environment.empty()) return;
+  std::vector<std::string> names = absl::StrSplit(found->second, ',');
+  std::erase_if(names, [&](const std::string& name) {
+    return std::find(environment.begin(), environment.end(), name) !=
+           environment.end();
+  });
+  found->second = names.empty() ? "none" : absl::StrJoin(names, ",");
 }
 
 std::vector<Judgement> JudgeAnswers(absl::Span<const Attempt> attempts,

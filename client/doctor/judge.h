@@ -41,6 +41,9 @@ ProbeReply ParseProbe(absl::string_view output);
 // one that isn't counts always.
 ProbeReply ReplyOf(const v1::RunCodeResponse& response);
 
+// Takes these names out of the variables that the probe found.
+void LeaveOut(const std::vector<std::string>& environment, ProbeReply& reply);
+
 // One judgement for each protection that the attempts are about, in their
 // order.
 std::vector<Judgement> JudgeAnswers(absl::Span<const Attempt> attempts,

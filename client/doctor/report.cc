@@ -93,9 +93,10 @@ std::vector<Found> AllFound(const Examination& examination) {
 }
 
 // A layer that the host lacks and that isn't required is no protection that
-// could be missing.
+// could be missing, whether it was excused or not.
 bool Counts(const v1::IsolationLayer& layer) {
-  return layer.required() || layer.state() != v1::LAYER_STATE_NOT_AVAILABLE;
+  return layer.required() || (layer.state() != v1::LAYER_STATE_NOT_AVAILABLE &&
+                              layer.state() != v1::LAYER_STATE_EXCUSED);
 }
 
 State LayerStateOf(const v1::IsolationLayer& layer) {

@@ -153,21 +153,30 @@ void LookAtDescriptors(const char* name, const std::string& who) {
   ReportNames(name, found);
 }
 
-// Names that a service manager, a shell or the daemon may have, and no program
-// was given.
+// Names that a program may have: of the daemon (server/make_job.cc), of the
+// languages that it comes with (policy/data/languages), of shells and the JVM's
+// launcher, and of doctor itself, which asks for a fresh interpreter by them
+// (client/doctor/starters.cc). Whatever else is there came from outside.
+constexpr const char* kGiven =
+    " PATH HOME PWD OLDPWD TMPDIR USER LOGNAME LANG LC_CTYPE SHLVL _ "
+    "PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED OMP_NUM_THREADS "
+    "OPENBLAS_NUM_THREADS MKL_NUM_THREADS GOCACHE GOMAXPROCS GOMEMLIMIT "
+    "GOPROXY GOTOOLCHAIN NLSPATH PYTHONHASHSEED RUBYSHELL UV_USE_IO_URING ";
+
+bool IsGiven(const std::string& variable) {
+  const std::string name = variable.substr(0, variable.find('='));
+  return variable != "HOME=/root" && name.find(' ') == std::string::npos &&
+         std::string(kGiven).find(" " + name + " ") != std::string::npos;
+}
+
 void LookAtEnvironment() {
   std::vector<std::string> found;
   for (const std::string& who :
        {std::string("self"), std::to_string(getppid())}) {
     for (const std::string& each :
          Split(ReadAll("/proc/" + who + "/environ"), '\0')) {
-      for (const char* start :
-           {"SANDGLASS", "NOTIFY_SOCKET", "LISTEN_", "INVOCATION_ID",
-            "JOURNAL_STREAM", "SUDO_", "SSH_", "AWS_", "LOGNAME=root",
-            "USER=root", "HOME=/root", "CREDENTIALS_DIRECTORY", "GRPC_"}) {
-        if (each.rfind(start, 0) == 0) {
-          found.push_back(each.substr(0, each.find('=')));
-        }
+      if (!each.empty() && !IsGiven(each)) {
+        found.push_back(each.substr(0, each.find('=')));
       }
     }
   }

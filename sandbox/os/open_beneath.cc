@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 namespace sandglass::os {
@@ -26,11 +28,20 @@ Fd OpenBeneath(const Fd& directory, const char* path, int flags) {
 
 Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode) {
   struct open_how how = {};
-  how.flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  // O_NONBLOCK: opening a FIFO would wait for who reads it.
+  how.flags =
+      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS |
                 RESOLVE_NO_SYMLINKS;
-  return Open(directory, path, how);
+  Fd file = Open(directory, path, how);
+  struct stat info = {};
+  if (file.valid() &&
+      (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))) {
+    file.reset();
+    errno = EEXIST;
+  }
+  return file;
 }
 
 }  // namespace sandglass::os

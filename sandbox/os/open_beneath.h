@@ -12,7 +12,8 @@ namespace sandglass::os {
 // planted. Close-on-exec. Empty with errno on failure (EXDEV: leads out).
 Fd OpenBeneath(const Fd& directory, const char* path, int flags);
 
-// Makes or truncates a regular file; no symbolic link on the way.
+// Makes or truncates a regular file; no symbolic link on the way. Never waits:
+// what else has the name is refused (EEXIST, ENXIO, EISDIR…).
 Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode);
 
 }  // namespace sandglass::os

@@ -117,6 +117,16 @@ TEST(DoctorJudgeTest, AnotherAnswerIsMissingAndNamed) {
   }
 }
 
+TEST(DoctorJudgeTest, VariablesOfTheOperatorsOwnAreNoLeak) {
+  const std::string lines =
+      GoodLines(Inside(), {{"host-environment", "DB_PASSWORD,MIRROR"}});
+  ProbeReply reply = ParseProbe(lines);
+  LeaveOut({"MIRROR"}, reply);
+  EXPECT_EQ(reply.answers["host-environment"], "DB_PASSWORD");
+  LeaveOut({"OTHER", "DB_PASSWORD"}, reply);
+  EXPECT_EQ(reply.answers["host-environment"], "none");
+}
+
 TEST(DoctorJudgeTest, NoAnswerIsNoPass) {
   const std::vector<Judgement> judgements = JudgeAnswers(
       Inside(), ReplyOf(Printed(GoodLines(Inside(), {{"bpf", ""}}))));

@@ -112,6 +112,12 @@ const std::vector<DeniedCall>& DeniedCalls() {
       {EPERM, SYS_ptrace, {absl::StrCat(PTRACE_ATTACH), "child"}},
       {EPERM, SYS_ptrace, {absl::StrCat(PTRACE_SEIZE), "child"}},
       {EPERM, SYS_ptrace, {absl::StrCat(PTRACE_SEIZE), "1"}},
+      // Of one that waited: the interpreter that it came from.
+      {EPERM, SYS_ptrace, {absl::StrCat(PTRACE_SEIZE), "parent"}},
+      {EPERM, SYS_process_vm_readv, {"parent", "z:16", "1", "z:16", "1"}},
+      {EPERM, SYS_process_vm_writev, {"parent", "z:16", "1", "z:16", "1"}},
+      {EPERM, SYS_kcmp, {"self", "parent", "0", "0", "1"}},
+      {EPERM, SYS_pidfd_getfd, {"parent-fd", "1", "0"}},
       {EPERM, SYS_process_vm_readv, {"child", "z:16", "1", "z:16", "1"}},
       {EPERM, SYS_process_vm_writev, {"child", "z:16", "1", "z:16", "1"}},
       {EPERM, SYS_process_madvise, {"child-fd", "z:16", "1", "21"}},

@@ -69,6 +69,9 @@ TEST_P(HostileFiles, ProcCannotBeWritten) {
                            "/proc/self/attr/exec",
                            "/proc/self/clear_refs",
                            "/proc/self/comm",
+                           "/proc/self/mem",
+                           "/proc/parent/mem",
+                           "/proc/parent/oom_score_adj",
                            "/proc/irq/default_smp_affinity"}) {
     cases.push_back(OpenForWriting(path, EROFS));
   }
@@ -219,7 +222,7 @@ TEST_P(HostileFiles, DevicesCannotBeMadeOrFound) {
 
 TEST_P(HostileFiles, SetuidProgramsAndFileCapabilitiesGiveNothing) {
   RunCases(GetParam(),
-           {{{"setuid"}, Refused(EPERM)},
+           {{{"setuid", "/usr/bin", "/usr/sbin", "/usr/lib"}, Refused(EPERM)},
             // security.capability of version 2 with all of them
             {{"call", absl::StrCat(SYS_setxattr), "s:hostile",
               "s:security.capability",

@@ -1,7 +1,7 @@
 // Attempts to make sockets that lead into the kernel, and to reach somebody:
 // the host, or another jail.
 
-#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -146,14 +146,17 @@ TEST_P(HostileSockets, OutOfBandBytesAreRefused) {
 }
 
 TEST_P(HostileSockets, TheNetworkCannotBeChanged) {
-  // RTM_NEWLINK, _NEWADDR, _NEWROUTE, _NEWQDISC, _NEWTFILTER with a bare
-  // header: the kernel asks for the right first, and answers in a message; so
-  // what is looked at is that nothing came of it, which HostileTest does from
-  // outside.
   std::vector<Case> cases;
-  // SIOCSIFFLAGS, SIOCSIFADDR, SIOCADDRT, SIOCBRADDBR, SIOCETHTOOL, SIOCSIFNAME
+  for (const int type :
+       {RTM_NEWLINK, RTM_DELLINK, RTM_SETLINK, RTM_NEWADDR, RTM_DELADDR,
+        RTM_NEWROUTE, RTM_DELROUTE, RTM_NEWNEIGH, RTM_NEWRULE, RTM_NEWQDISC,
+        RTM_NEWTCLASS, RTM_NEWTFILTER, RTM_NEWACTION, RTM_NEWNSID}) {
+    cases.push_back({{"rtnetlink", absl::StrCat(type)}, Refused(EPERM)});
+  }
+  // SIOCADDRT, SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNAME, SIOCBRADDBR,
+  // SIOCADDMULTI (linux/sockios.h), and 0x8943, which is none
   for (const char* request :
-       {"0x8914", "0x8916", "0x89a0", "0x8923", "0x8943"}) {
+       {"0x890b", "0x8914", "0x8916", "0x8923", "0x89a0", "0x8931", "0x8943"}) {
     cases.push_back(
         {{"call", absl::StrCat(SYS_ioctl), "udp", request,
           "h:6c6f0000000000000000000000000000" + std::string(64, '0')},
@@ -217,6 +220,7 @@ TEST_P(HostileSockets, NoOtherJailIsReached) {
   RunCases(
       GetParam(),
       {{{"connect", "unix", Neighbour::kAbstractName}, Refused(ECONNREFUSED)},
+       {{"connect", "unix", Neighbour::kPathname}, Refused(ENOENT)},
        {{"connect", "inet", "127.0.0.1", port}, Refused(ECONNREFUSED)},
        {{"connect", "inet", "::1", port}, Refused(ECONNREFUSED)},
        {{"call", absl::StrCat(SYS_shmget), key, "1", "0"}, Refused(ENOENT)}});

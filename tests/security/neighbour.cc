@@ -25,6 +25,9 @@ for place in places:
 stream = socket.socket(socket.AF_UNIX)
 stream.bind('\0' + 'ABSTRACT'[1:])
 stream.listen()
+named = socket.socket(socket.AF_UNIX)
+named.bind('PATHNAME')
+named.listen()
 port = socket.create_server(('127.0.0.1', PORT))
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
@@ -44,10 +47,10 @@ mounts = open('/proc/self/mountinfo').read()
 def wrong():
     if hashlib.sha256(secret).hexdigest() != digest: return 'memory'
     for place in places:
-        if set(os.listdir(place)) - {'neighbour', 'main.py'}: return place
+        if set(os.listdir(place)) - {'neighbour', 'main.py', 'socket'}: return place
         with open(place + '/neighbour', 'rb') as file:
             if file.read() != secret: return 'file in ' + place
-    if select.select([stream, port], [], [], 0)[0]: return 'socket'
+    if select.select([stream, named, port], [], [], 0)[0]: return 'socket'
     if ctypes.string_at(address, 4096) != b'\x5b' * 4096: return 'System V'
     if signals: return 'signal %r' % signals
     if os.waitpid(child, os.WNOHANG) != (0, 0): return 'child'
@@ -79,6 +82,7 @@ Neighbour::Neighbour(Client& client) : client_(client) { Begin(); }
 void Neighbour::Begin() {
   const v1::RunCodeRequest request =
       Python(absl::StrReplaceAll(kProgram, {{"ABSTRACT", kAbstractName},
+                                            {"PATHNAME", kPathname},
                                             {"PORT", absl::StrCat(kPort)},
                                             {"KEY", absl::StrCat(kKey)}}));
   unread_.clear();

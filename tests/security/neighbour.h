@@ -24,6 +24,7 @@ class Neighbour {
 
   // What it listens at, in its own jail.
   static constexpr char kAbstractName[] = "@sandglass-neighbour";
+  static constexpr char kPathname[] = "/tmp/socket";
   static constexpr int kPort = 18556;
   static constexpr int kKey = 0x5b5b5b5b;
 

@@ -125,6 +125,15 @@ const std::vector<internal::FdRole> kEnough = {
     internal::FD_ROLE_RUN_EVENTS,     internal::FD_ROLE_CGROUP_V2,
     internal::FD_ROLE_NETLINK_SOCKETS};
 
+TEST_F(UntrustedInit, FailsOnce) {
+  internal::InitEvent failed;
+  failed.mutable_failed()->set_step(1);
+  const absl::StatusOr<std::optional<JailEvent>> first = Say(failed);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(std::holds_alternative<FailedEvent>(**first));
+  EXPECT_FALSE(Say(failed).ok());
+}
+
 TEST(UntrustedSpawner, HandsOverAJail) {
   absl::StatusOr<SpawnerNews> news =
       ReadSpawnerEvent(Created(kEnough, {{0, 5000}}));

@@ -47,8 +47,9 @@ int List(const Words& words);
 int Walk(const Words& words);
 // descriptors FD…: EBADF when no descriptor but these is open.
 int Descriptors(const Words& words);
-// setuid: runs a setuid program of the image; goes through if the kernel marks
-// it as one that has gained rights.
+// setuid PATH…: runs every program below with a setuid or setgid bit or file
+// capabilities; goes through if the kernel marks one as having gained rights.
+// ENODATA where there is none.
 int SetUid(const Words& words);
 // overwrite PATH: writes to a file of the image in every way there is without
 // opening it for writing; goes through if its content then differs.
@@ -56,6 +57,8 @@ int Overwrite(const Words& words);
 
 // socket FAMILY TYPE PROTOCOL
 int Socket(const Words& words);
+// rtnetlink TYPE: a request with an empty body; what the kernel answers.
+int RtNetlink(const Words& words);
 // connect unix PATH (a leading @: abstract) | connect inet ADDRESS PORT, also
 // with "send" instead of "connect" for datagrams.
 int Connect(const Words& words);

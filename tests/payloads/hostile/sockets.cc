@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
@@ -129,6 +130,27 @@ int Socket(const Words& words) {
   if (fd < 0) return errno;
   close(fd);
   return 0;
+}
+
+int RtNetlink(const Words& words) {
+  const int fd = static_cast<int>(Value("netlink"));
+  struct {
+    nlmsghdr header = {};
+    char body[64] = {};
+  } request;
+  request.header.nlmsg_len = sizeof(request);
+  request.header.nlmsg_type = static_cast<uint16_t>(Value(words[0]));
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE;
+  if (send(fd, &request, sizeof(request), 0) < 0) return errno;
+  struct {
+    nlmsghdr header = {};
+    nlmsgerr error = {};
+    char rest[1024] = {};
+  } answer;
+  const ssize_t size = recv(fd, &answer, sizeof(answer), 0);
+  close(fd);
+  if (size < 0) return errno;
+  return answer.header.nlmsg_type == NLMSG_ERROR ? -answer.error.error : 0;
 }
 
 int Connect(const Words& words) {
