@@ -134,6 +134,17 @@ bool IsHarmless(const std::string& target) {
   return false;
 }
 
+// Whether it is a file of the jail's own /proc, of which a JVM opens some now
+// and then: what the path leads to from here, where it may be read anyway.
+bool IsOfOwnProc(const std::string& descriptor, const std::string& target) {
+  if (target.rfind("/proc/", 0) != 0) return false;
+  struct stat open_file = {};
+  struct stat here = {};
+  if (stat(descriptor.c_str(), &open_file) != 0) return true;  // closed again
+  return stat(target.c_str(), &here) == 0 && here.st_dev == open_file.st_dev &&
+         here.st_ino == open_file.st_ino && access(target.c_str(), R_OK) == 0;
+}
+
 void LookAtDescriptors(const char* name, const std::string& who) {
   std::vector<std::string> found;
   const std::string directory = "/proc/" + who + "/fd";
@@ -147,7 +158,10 @@ void LookAtDescriptors(const char* name, const std::string& who) {
         readlink((directory + "/" + fd).c_str(), link, sizeof(link));
     if (size <= 0) continue;  // the one that listed them
     const std::string target(link, static_cast<size_t>(size));
-    if (target == listing || IsHarmless(target)) continue;
+    if (target == listing || IsHarmless(target) ||
+        IsOfOwnProc(directory + "/" + fd, target)) {
+      continue;
+    }
     found.push_back(fd + " " + target);
   }
   ReportNames(name, found);

@@ -372,5 +372,28 @@ if __name__ == '__main__':
             "[0, 1, 4, 9]\n285\n42\nchild\n0\n");
 }
 
+// A JVM looks at its own /proc now and then; that is no leak, and a socket is.
+TEST_F(Inside, WhatAStarterHasOpenIsToldFromALeak) {
+  std::ifstream file(PROBE_PATH, std::ios::binary);
+  v1::RunCodeRequest request = Python(
+      "import socket, subprocess\n"
+      "own = open('/proc/self/stat')\n"
+      "def probe():\n"
+      "    lines = subprocess.run(['./probe', 'self'], text=True,\n"
+      "                           stdout=subprocess.PIPE).stdout.split('\\n')\n"
+      "    print([l for l in lines if l.startswith('starter-desc')])\n"
+      "probe()\n"
+      "pair = socket.socketpair()\n"
+      "probe()\n");
+  v1::InputFile* probe = request.add_files();
+  probe->set_path("probe");
+  probe->set_content(std::string(std::istreambuf_iterator<char>(file), {}));
+  probe->set_executable(true);
+  const std::vector<std::string> lines = Lines(Output(request));
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "['starter-descriptors=none']");
+  EXPECT_THAT(lines[1], HasSubstr("socket:["));
+}
+
 }  // namespace
 }  // namespace sandglass::testing
