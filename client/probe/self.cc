@@ -140,7 +140,8 @@ bool IsOfOwnProc(const std::string& descriptor, const std::string& target) {
   if (target.rfind("/proc/", 0) != 0) return false;
   struct stat open_file = {};
   struct stat here = {};
-  if (stat(descriptor.c_str(), &open_file) != 0) return true;  // closed again
+  // It may be closed again by now.
+  if (stat(descriptor.c_str(), &open_file) != 0) return errno == ENOENT;
   return stat(target.c_str(), &here) == 0 && here.st_dev == open_file.st_dev &&
          here.st_ino == open_file.st_ino && access(target.c_str(), R_OK) == 0;
 }
@@ -179,7 +180,10 @@ constexpr const char* kGiven =
 
 bool IsGiven(const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('='));
-  return variable != "HOME=/root" && name.find(' ') == std::string::npos &&
+  for (const char* of_root : {"HOME=/root", "USER=root", "LOGNAME=root"}) {
+    if (variable.rfind(of_root, 0) == 0) return false;
+  }
+  return name.find(' ') == std::string::npos &&
          std::string(kGiven).find(" " + name + " ") != std::string::npos;
 }
 

@@ -283,6 +283,8 @@ TEST(DoctorReportTest, AnExcusedLayerIsMissingAndAnOptionalOneIsNot) {
   EXPECT_EQ(DoctorExitCode(examination), kExitProtectionMissing);
   layer.set_required(false);
   EXPECT_EQ(DoctorExitCode(examination), kExitOk);
+  layer.set_state(v1::LAYER_STATE_EXCUSED);
+  EXPECT_EQ(DoctorExitCode(examination), kExitOk);
   layer.set_state(static_cast<v1::LayerState>(9));
   EXPECT_EQ(DoctorExitCode(examination), kExitNotChecked);
 }

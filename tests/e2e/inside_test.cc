@@ -372,6 +372,24 @@ if __name__ == '__main__':
             "[0, 1, 4, 9]\n285\n42\nchild\n0\n");
 }
 
+TEST_F(Inside, VariablesThatNobodyGaveAreTold) {
+  std::ifstream file(PROBE_PATH, std::ios::binary);
+  v1::RunCodeRequest request =
+      Bash("DB_PASSWORD=x USER=root LOGNAME=root HOME=/root ./probe self");
+  v1::InputFile* probe = request.add_files();
+  probe->set_path("probe");
+  probe->set_content(std::string(std::istreambuf_iterator<char>(file), {}));
+  probe->set_executable(true);
+  const std::string output = Output(request);
+  const size_t at = output.find("host-environment=");
+  ASSERT_NE(at, std::string::npos);
+  const std::string line = output.substr(at, output.find('\n', at) - at);
+  for (const char* name : {"DB_PASSWORD", "USER", "LOGNAME", "HOME"}) {
+    EXPECT_THAT(line, HasSubstr(name));
+  }
+  EXPECT_THAT(line, Not(HasSubstr("PATH")));
+}
+
 // A JVM looks at its own /proc now and then; that is no leak, and a socket is.
 TEST_F(Inside, WhatAStarterHasOpenIsToldFromALeak) {
   std::ifstream file(PROBE_PATH, std::ios::binary);

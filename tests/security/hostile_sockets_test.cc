@@ -154,7 +154,7 @@ TEST_P(HostileSockets, TheNetworkCannotBeChanged) {
     cases.push_back({{"rtnetlink", absl::StrCat(type)}, Refused(EPERM)});
   }
   // SIOCADDRT, SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNAME, SIOCBRADDBR,
-  // SIOCADDMULTI (linux/sockios.h), and 0x8943, which is none
+  // SIOCADDMULTI, SIOCSIFTXQLEN (linux/sockios.h)
   for (const char* request :
        {"0x890b", "0x8914", "0x8916", "0x8923", "0x89a0", "0x8931", "0x8943"}) {
     cases.push_back(
