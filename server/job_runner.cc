@@ -176,7 +176,7 @@ class Run {
     // What said so has only memory to give back, which nobody needs to wait
     // for. If there is anything else, or files have to be at rest, its end
     // comes first.
-    if (done_ && !NothingElseRuns()) {
+    if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess())) {
       exited_ = false;
       const Instant deadline = After(drain_began_, kRunnerEndTimeout);
       while (!exited_ && !gone_ && Now() < deadline) {
@@ -199,7 +199,9 @@ class Run {
         return absl::InternalError(
             "the program's processes did not die after being killed");
       }
-      if (absl::Status status = PollOnce(deadline); !status.ok()) return status;
+      // Looked at again even if no notice of the last one's death comes.
+      const Instant wake = std::min(deadline, After(Now(), kSampleInterval));
+      if (absl::Status status = PollOnce(wake); !status.ok()) return status;
     }
     // What is in the pipes is all there will be: nobody can write any more, or
     // he has said so himself and may do it all the same.
@@ -212,10 +214,6 @@ class Run {
     TakeOutput(stdout_, end_note_.Rest());
     end_of_drain_ = Now();
     return absl::OkStatus();
-  }
-
-  bool NothingElseRuns() const {
-    return job_.fetch.empty() && jail_->RunIsOneProcess();
   }
 
   // Waits for anything and takes what came.
