@@ -190,7 +190,7 @@ absl::Status FillDev(const std::string& dev) {
       return status;
     }
   }
-  return MakeDirs(dev, {"shm"});
+  return MakeDirs(dev, {"shm", "pts"});
 }
 
 absl::Status SetAttributes(const std::string& path, uint64_t attributes) {

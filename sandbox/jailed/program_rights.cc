@@ -2,12 +2,15 @@
 
 #include <grp.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "sandbox/jailed/layout.h"
 #include "sandbox/os/landlock.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 
 namespace sandglass::sandbox {
@@ -75,6 +78,15 @@ bool SetProgramLimits(const ProgramLimits& limits) {
 bool LimitProcess(pid_t pid, const ProgramLimits& limits) {
   RealCodeIds ids;
   return ids.taken() && SetRunLimits(pid, limits) && ids.GiveBack();
+}
+
+bool LimitProcessAside(pid_t pid, const ProgramLimits& limits) {
+  const pid_t child = os::Clone3({});
+  if (child == 0) ::_exit(LimitProcess(pid, limits) ? 0 : 1);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return false;
+  if (status != 0) errno = EPERM;
+  return status == 0;
 }
 
 bool DropProgramRights() {

@@ -24,6 +24,10 @@ bool SetProgramLimits(const ProgramLimits& limits);
 // uid. For init, while no user's code is in the jail. False with errno.
 bool LimitProcess(pid_t pid, const ProgramLimits& limits);
 
+// The same when the code is there: in a child, since whoever does it can get
+// signals of the code's meanwhile. Waits for the child.
+bool LimitProcessAside(pid_t pid, const ProgramLimits& limits);
+
 // Becomes the code's uid, with no group, no capability and no way to any.
 // False with errno: the caller must then end.
 // Preconditions: CAP_SETUID and CAP_SETGID in the jail's user namespace.
