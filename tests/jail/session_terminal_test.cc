@@ -81,7 +81,7 @@ TEST(Terminal, ControlCInterruptsTheForeground) {
 TEST(Terminal, AShellHasJobControl) {
   TestSession jail;
   ProcessSpec spec = OnTerminal(Shell(""));
-  spec.argv = {"bash", "--norc", "-i"};
+  spec.argv = {"bash", "--norc", "--noediting", "-i"};
   spec.env.push_back("PS1=> ");
   Seen& seen = jail.Started(spec);
   ASSERT_TRUE(jail.Await([&] { return Lines(seen).ends_with("> "); }));
@@ -95,7 +95,10 @@ TEST(Terminal, AShellHasJobControl) {
     })) << seen.out;
   };
   seen.out.clear();
-  Type(seen, "cat\n");
+  Type(seen, "sh -c 'echo ready; cat'\n");
+  // What came earlier the shell would read.
+  ASSERT_TRUE(jail.Await(
+      [&] { return Lines(seen).find("\nready\n") != std::string::npos; }));
   Type(seen, "typed\n");
   // Once as an echo, once from cat.
   ASSERT_TRUE(jail.Await(
@@ -104,6 +107,7 @@ TEST(Terminal, AShellHasJobControl) {
   run("jobs\n", "cat");
   seen.out.clear();
   Type(seen, "fg\n");
+  ASSERT_TRUE(jail.Await([&] { return Lines(seen).ends_with("cat'\n"); }));
   Type(seen, "again\n");
   ASSERT_TRUE(jail.Await(
       [&] { return Lines(seen).find("again\nagain\n") != std::string::npos; }));
