@@ -124,6 +124,12 @@ std::optional<uint64_t> EventValue(const os::Fd& events, const char* key) {
 
 }  // namespace
 
+bool SpawnFailedEvent::IsCallersMistake() const {
+  return (step == SetupStep::kExec || step == SetupStep::kEnterDirectory) &&
+         error != EAGAIN && error != ENOMEM && error != EINTR &&
+         error != ENFILE && error != EMFILE;
+}
+
 absl::Status KillGroup(const os::Fd& kill) {
   // ENODEV: the group is gone, so nothing is left to kill.
   if (::write(kill.get(), "1", 1) == 1 || errno == ENODEV) {

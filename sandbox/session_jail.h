@@ -71,11 +71,9 @@ struct SpawnFailedEvent {
   SetupStep step;
   int error;  // errno
 
-  // It asked for what there isn't: the program (kExec) or the directory
+  // What was asked for can't be had: the program (kExec) or the directory
   // (kEnterDirectory). All else is a limit of the jail (EAGAIN, ENOMEM…).
-  bool IsCallersMistake() const {
-    return step == SetupStep::kExec || step == SetupStep::kEnterDirectory;
-  }
+  bool IsCallersMistake() const;
 };
 struct ProcessExitedEvent {
   uint64_t id;

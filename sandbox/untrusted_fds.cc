@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/terminal.h"
 
@@ -66,13 +67,20 @@ bool IsFileOfTmpfs(const os::Fd& fd) {
 }
 
 bool IsGroupFile(const os::Fd& fd, absl::string_view name, int access) {
-  if (!IsOpenFor(fd, access) || !IsOf(fd, kCgroupFs)) return false;
-  // The kernel's own word; nobody else can give a name there.
+  // A directory can have any name.
+  struct stat info = {};
+  if (!IsOpenFor(fd, access) || !IsOf(fd, kCgroupFs) ||
+      ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return false;
+  }
+  // The kernel's own word. The group may be gone already.
   char path[4096];
   const ssize_t size = ::readlink(
       absl::StrCat("/proc/self/fd/", fd.get()).c_str(), path, sizeof(path));
-  return size > 0 && absl::EndsWith({path, static_cast<size_t>(size)},
-                                    absl::StrCat("/", name));
+  if (size <= 0) return false;
+  absl::string_view text(path, static_cast<size_t>(size));
+  (void)absl::ConsumeSuffix(&text, " (deleted)");
+  return absl::EndsWith(text, absl::StrCat("/", name));
 }
 
 bool IsTerminal(const os::Fd& fd) {

@@ -208,6 +208,16 @@ TEST(Spawn, HasTheProgramsRights) {
   EXPECT_THAT(seen.err, HasSubstr("cannot access '/proc/1'"));
 }
 
+TEST(Spawn, OneCanSignalAnother) {
+  TestSession jail;
+  Seen& server = jail.Started(Shell("sleep 1000"));
+  const Seen& other =
+      jail.Ended(Shell(absl::StrCat("kill ", server.spawned->pid)));
+  EXPECT_EQ(ExitCode(other), 0) << other.err;
+  ASSERT_TRUE(jail.Await([&] { return server.exited.has_value(); }));
+  EXPECT_EQ(Signal(server), SIGTERM);
+}
+
 TEST(KillGroup, TakesATreeAndNoOther) {
   TestSession jail;
   ProcessSpec echo = Shell("cat");
