@@ -40,8 +40,7 @@ void AddSteps(absl::Span<const StepClock::Entry> entries,
 
 class Init {
  public:
-  explicit Init(const JailPlan& plan)
-      : plan_(plan), processes_(plan, fds_.landlock_ruleset) {}
+  explicit Init(const JailPlan& plan) : plan_(plan), processes_(plan) {}
 
   [[noreturn]] void Run() {
     os::SetProcessName("sandglass-init");

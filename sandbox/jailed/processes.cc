@@ -32,6 +32,14 @@ internal::InitEvent Failed(const internal::Spawn& request, SetupStep step,
 
 }  // namespace
 
+bool Processes::HaveRules() {
+  if (plan_.landlock_abi == 0 || landlock_ruleset_.valid()) return true;
+  // All paths are mounts or of the image, so the code can't have moved them.
+  landlock_ruleset_ =
+      MakeLandlockRules(plan_.landlock_abi, os::LandlockScopes::kNone);
+  return landlock_ruleset_.valid();
+}
+
 bool Processes::MakeStreams(const internal::Spawn& request, Ends& ends) {
   if (request.stdio() == internal::STDIO_TERMINAL &&
       !(os::OpenTerminal(kTerminals, ends.terminal_master, ends.terminal) &&
@@ -89,6 +97,9 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
                                      void* report_memory, Fds& fds) {
   RemoveEmptyGroups();
   any_ = true;
+  if (!HaveRules()) {
+    return Failed(request, SetupStep::kLandlockRules, errno);
+  }
   Ends ends;
   if (!MakeStreams(request, ends)) {
     return Failed(request, SetupStep::kMakePipes, errno);

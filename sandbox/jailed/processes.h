@@ -22,9 +22,7 @@ class Processes {
   // What goes to the daemon with an event, in the order of its roles.
   using Fds = std::vector<os::Fd>;
 
-  // `landlock_ruleset` is the code's.
-  Processes(const JailPlan& plan, const os::Fd& landlock_ruleset)
-      : plan_(plan), landlock_ruleset_(landlock_ruleset) {}
+  explicit Processes(const JailPlan& plan) : plan_(plan) {}
 
   // The event that answers. `report` is memory for a StartReport, shared with
   // children.
@@ -51,6 +49,8 @@ class Processes {
     os::Fd terminal, terminal_master;
   };
 
+  // Makes the rules when the first process wants them. False with errno.
+  bool HaveRules();
   // False with errno.
   static bool MakeStreams(const internal::Spawn& request, Ends& ends);
   // The group's directory; empty with errno.
@@ -60,7 +60,10 @@ class Processes {
                        internal::Spawned& event, Fds& fds);
 
   const JailPlan& plan_;
-  const os::Fd& landlock_ruleset_;
+  // The program's without scopes: each process enters a domain of its own, and
+  // they are to be able to signal each other. That others are out of reach the
+  // jail's namespaces see to.
+  os::Fd landlock_ruleset_;
   std::map<pid_t, Running> running_;
   std::vector<uint64_t> ended_groups_;  // where others may still be
   uint64_t last_group_ = 0;

@@ -9,7 +9,6 @@
 #include <cerrno>
 
 #include "sandbox/jailed/layout.h"
-#include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 
@@ -96,14 +95,14 @@ bool DropProgramRights() {
          os::SetCapabilities(0) && os::SetNoNewPrivs();
 }
 
-os::Fd MakeLandlockRules(int abi) {
+os::Fd MakeLandlockRules(int abi, os::LandlockScopes scopes) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
       {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
       {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
       {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
   };
-  return os::MakeLandlockRuleset(abi, kPaths);
+  return os::MakeLandlockRuleset(abi, kPaths, scopes);
 }
 
 }  // namespace sandglass::sandbox

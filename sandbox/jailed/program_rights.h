@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sandbox/os/fd.h"
+#include "sandbox/os/landlock.h"
 
 namespace sandglass::sandbox {
 
@@ -36,7 +37,8 @@ bool DropProgramRights();
 // What the program may open, by Landlock; the paths are looked up now, in the
 // caller's mount namespace. Empty with errno on failure. Precondition: `abi`
 // is at least 1.
-os::Fd MakeLandlockRules(int abi);
+os::Fd MakeLandlockRules(int abi,
+                         os::LandlockScopes scopes = os::LandlockScopes::kOwn);
 
 }  // namespace sandglass::sandbox
 

@@ -430,7 +430,9 @@ TEST(Limits, AreTheJails) {
   limits.max_processes = 8;
   TestSession jail(kExecKind, limits);
   std::vector<uint64_t> ids;
-  for (int i = 0; i < 12; ++i) ids.push_back(jail.Spawn(Shell("sleep 1000")));
+  ProcessSpec spec = Shell("");
+  spec.argv = {"sleep", "1000"};
+  for (int i = 0; i < 12; ++i) ids.push_back(jail.Spawn(spec));
   ASSERT_TRUE(jail.Await([&] {
     return jail.At(ids.back()).failed || jail.At(ids.back()).spawned;
   }));
