@@ -78,7 +78,8 @@ bool MountTerminals(const char* target, unsigned owner, unsigned most) {
   std::snprintf(data, sizeof(data),
                 "uid=%u,gid=%u,mode=0600,ptmxmode=0600,max=%u", owner, owner,
                 most);
-  return ::mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC, data) == 0;
+  return ::mount("devpts", target, "devpts", MS_RDONLY | MS_NOSUID | MS_NOEXEC,
+                 data) == 0;
 }
 
 bool BindMount(const char* source, const char* target) {
