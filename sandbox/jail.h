@@ -96,8 +96,7 @@ struct ProgramSpec {
 };
 
 // The daemon's handle on one jail: only descriptors, no rights of its own. It
-// serves one run, or a SessionJail; the jail ends with it. One thread at a
-// time.
+// serves one run or a SessionJail and ends with it. One thread at a time.
 class Jail {
  public:
   // Descriptors as the spawner's reply carries them. Those that a host layout
