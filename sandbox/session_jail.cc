@@ -21,8 +21,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-using internal::FdRole;
-
 // PID_MAX_LIMIT of the kernel.
 constexpr pid_t kMostPid = 4 << 20;
 

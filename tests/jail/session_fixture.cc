@@ -59,7 +59,7 @@ absl::Status StartSandbox(const char* state_dir) {
   const auto filter = seccomp->Compile();
   if (!filter.ok()) return filter.status();
   HostReport host = ProbeHost();
-  if (const auto status = RequireLayers(host, {}); !status.ok()) {
+  if (absl::Status status = RequireLayers(host, {}); !status.ok()) {
     return status;
   }
   SandboxOptions options;
@@ -90,6 +90,8 @@ template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 }  // namespace
 
