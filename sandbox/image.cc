@@ -146,15 +146,18 @@ absl::Status FillEtc(const std::string& etc) {
 
 struct Device {
   const char* name;
+  unsigned major;
   unsigned minor;
 };
-// Major 1, mem (devices.txt of the kernel).
-constexpr Device kDevices[] = {
-    {"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}};
+// devices.txt of the kernel. tty is whatever terminal its opener's session has.
+constexpr Device kDevices[] = {{"null", 1, 3},    {"zero", 1, 5},
+                               {"full", 1, 7},    {"random", 1, 8},
+                               {"urandom", 1, 9}, {"tty", 5, 0}};
 
 absl::Status MakeDevice(const std::string& dev, const Device& device) {
   const std::string path = absl::StrCat(dev, "/", device.name);
-  if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(1, device.minor)) == 0 &&
+  if (::mknod(path.c_str(), S_IFCHR | 0666,
+              makedev(device.major, device.minor)) == 0 &&
       ::chmod(path.c_str(), 0666) == 0) {
     return absl::OkStatus();
   }
@@ -190,7 +193,7 @@ absl::Status FillDev(const std::string& dev) {
       return status;
     }
   }
-  return MakeDirs(dev, {"shm"});
+  return MakeDirs(dev, {"shm", "pts"});
 }
 
 absl::Status SetAttributes(const std::string& path, uint64_t attributes) {

@@ -95,8 +95,8 @@ struct ProgramSpec {
   absl::Duration cpu_time;
 };
 
-// The daemon's handle on one jail: only descriptors, no rights of its own. The
-// jail serves one run and ends with the handle. One thread at a time.
+// The daemon's handle on one jail: only descriptors, no rights of its own. It
+// serves one run or a SessionJail and ends with it. One thread at a time.
 class Jail {
  public:
   // Descriptors as the spawner's reply carries them. Those that a host layout
@@ -105,9 +105,8 @@ class Jail {
     uint64_t id = 0;
     os::Fd init_pidfd;
     os::Fd control;
-    os::Fd kill_jail;
-    os::Fd kill_run;
-    os::Fd run_events;
+    os::Fd kill_jail, kill_run;
+    os::Fd run_events, freeze_run;
     CounterGroups groups;
     os::Fd oom_event;        // v1 eventfd, or empty
     os::Fd netlink_sockets;  // their list
@@ -156,7 +155,7 @@ class Jail {
   absl::Status KillRun();
   absl::Status KillJail();
 
-  // True when no process of the program is left.
+  // True when no process of the program, or of a spawned one, is left.
   bool RunIsEmpty() const;
   // True when the kernel has met the memory limit with a kill since the start.
   bool SawOomKill() const;
@@ -205,6 +204,7 @@ class Jail {
   const std::vector<StepTiming>& steps() const { return parts_.steps; }
 
  private:
+  friend class SessionJail;
   absl::Status StartInRunner(const ProgramSpec& program);
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
   // Leaves in `fds` what it doesn't take.

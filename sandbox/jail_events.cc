@@ -1,12 +1,9 @@
 // What a jail's init and runner say, taken as from strangers: each word where
 // it belongs, each descriptor of the kind it is to be.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -17,6 +14,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/untrusted_fds.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -24,8 +22,6 @@ namespace {
 // Each step comes once, some a second time: with an interpreter that waits.
 constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
 constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
-// PIPEFS_MAGIC of linux/magic.h: no FIFO of a file system.
-constexpr decltype(statfs::f_type) kPipeFs = 0x50495045;
 constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
 
 bool AddSteps(
@@ -55,31 +51,6 @@ bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
 }
 
 absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
-
-// Closes descriptors of unknown kinds where nobody waits for it: their maker
-// chooses how long that takes (SO_LINGER, also of a socket that waits in
-// another).
-void CloseAside(std::vector<os::Fd> fds) {
-  if (!fds.empty()) std::thread([fds = std::move(fds)] {}).detach();
-}
-
-// An end of a pipe, which neither reading, writing nor closing holds up.
-bool IsPipeEnd(const os::Fd& fd, int access) {
-  struct statfs info = {};
-  const int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags < 0 || (flags & (O_ACCMODE | O_PATH)) != access ||
-      ::fstatfs(fd.get(), &info) != 0 || info.f_type != kPipeFs) {
-    return false;
-  }
-  return (flags & O_NONBLOCK) != 0 ||
-         ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
-bool IsFileOfTmpfs(const os::Fd& fd) {
-  struct stat info = {};
-  return ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
-         os::IsTmpfs(fd.get());
-}
 
 bool StaysBelow(const std::string& path) {
   if (path.size() > kMostPathBytes || path.find('\0') != std::string::npos) {
@@ -196,6 +167,11 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
     case internal::InitEvent::kCollectDone:
       if (!std::exchange(collecting_, false)) return Broken();
       return CollectDoneEvent{event.collect_done().truncated()};
+    // Only a session asks for these.
+    case internal::InitEvent::kSpawned:
+    case internal::InitEvent::kSpawnFailed:
+    case internal::InitEvent::kProcessExited:
+    case internal::InitEvent::kFilesOpened:
     case internal::InitEvent::EVENT_NOT_SET:
       break;
   }

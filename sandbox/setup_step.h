@@ -43,6 +43,7 @@ namespace sandglass::sandbox {
   X(kSetRlimits, "set_rlimits")                                           \
   X(kSetStdio, "set_stdio")                                               \
   X(kDropProgramRights, "drop_program_rights")                            \
+  X(kEnterDirectory, "enter_directory") /* with the code's rights */      \
   X(kLandlock, "landlock")                                                \
   X(kCloseProgramFds, "close_program_fds")                                \
   X(kSeccomp, "seccomp")                                                  \

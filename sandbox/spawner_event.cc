@@ -24,6 +24,8 @@ os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
       return &parts.kill_run;
     case internal::FD_ROLE_RUN_EVENTS:
       return &parts.run_events;
+    case internal::FD_ROLE_FREEZE_RUN:
+      return &parts.freeze_run;
     case internal::FD_ROLE_CGROUP_V2:
       return &parts.groups.v2;
     case internal::FD_ROLE_CGROUP_MEMORY:
@@ -77,7 +79,8 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
   }
   for (const os::Fd* needed :
        {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,
-        &parts.run_events, &parts.groups.v2, &parts.netlink_sockets}) {
+        &parts.run_events, &parts.freeze_run, &parts.groups.v2,
+        &parts.netlink_sockets}) {
     if (!needed->valid()) {
       return absl::InternalError("the spawner's jail lacks a descriptor");
     }

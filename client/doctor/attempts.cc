@@ -160,7 +160,7 @@ constexpr Attempt kFileTable[] = {
     {"writable-mounts", "/dev/shm,/home/sandbox,/tmp,/workspace",
      "read-only-image"},
     {"setuid-mounts", "none", "nosuid"},
-    {"device-nodes", "full,null,random,urandom,zero", "devices"},
+    {"device-nodes", "full,null,ptmx,random,tty,urandom,zero", "devices"},
     {"proc-readable", "none", "proc-masked"},
     {"proc-listed", "none", "proc-masked"},
     {"proc-writable", "none", "proc-read-only"},

@@ -20,6 +20,9 @@
 namespace sandglass::sandbox {
 namespace {
 
+// The host has 4096 for all.
+constexpr unsigned kMostTerminals = 16;
+
 bool JoinCgroups(const JailPlan& plan) {
   // A single-threaded process that writes "0" moves itself without the
   // grace period that moving another process costs (5–28 ms).
@@ -57,7 +60,11 @@ bool MountImage() {
   // A copy of the template made once per yard: one call instead of a mount
   // each.
   const os::Fd tree = os::CloneTree(kYardImage);
-  return tree.valid() && os::AttachTree(tree, kYardMount);
+  return tree.valid() && os::AttachTree(tree, kYardMount) &&
+         // Empty until a process is started on a terminal. Init will have lost
+         // the right by then.
+         os::MountTerminals((std::string(kYardMount) + kTerminals).c_str(),
+                            kCodeUid, kMostTerminals);
 }
 
 bool MakeOwnedDirectory(const std::string& path, mode_t mode) {

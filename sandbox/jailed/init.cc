@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <initializer_list>
+#include <cstdint>
 #include <new>
+#include <vector>
 
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/enter_jail.h"
+#include "sandbox/jailed/file_service.h"
+#include "sandbox/jailed/processes.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/jailed/workspace.h"
@@ -37,7 +40,7 @@ void AddSteps(absl::Span<const StepClock::Entry> entries,
 
 class Init {
  public:
-  explicit Init(const JailPlan& plan) : plan_(plan) {}
+  explicit Init(const JailPlan& plan) : plan_(plan), processes_(plan) {}
 
   [[noreturn]] void Run() {
     os::SetProcessName("sandglass-init");
@@ -138,13 +141,24 @@ class Init {
     }
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      if (pid != program_) continue;
-      program_ = -1;
       internal::InitEvent event;
-      event.mutable_exited()->set_wait_status(status);
-      event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
+      uint64_t process_id = 0;
+      if (pid == program_) {
+        program_ = -1;
+        event.mutable_exited()->set_wait_status(status);
+        event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
+      } else if (processes_.Ended(pid, process_id)) {
+        internal::ProcessExited& exited = *event.mutable_process_exited();
+        exited.set_process_id(process_id);
+        exited.set_wait_status(status);
+        exited.set_monotonic_ns(os::MonotonicNanos());
+      } else {
+        if (pid == file_agent_) file_agent_ = -1;
+        continue;
+      }
       Send(event, {});
     }
+    processes_.RemoveEmptyGroups();
   }
 
   void TakeRequest() {
@@ -166,6 +180,15 @@ class Init {
         return;
       case internal::InitRequest::kCollect:
         Collect(request.collect());
+        return;
+      case internal::InitRequest::kSpawn:
+        Spawn(request.spawn());
+        return;
+      case internal::InitRequest::kSignal:
+        SendSignal(request.signal());
+        return;
+      case internal::InitRequest::kOpenFiles:
+        OpenFiles();
         return;
       case internal::InitRequest::REQUEST_NOT_SET:
         break;
@@ -195,9 +218,10 @@ class Init {
     // Its end was told when it was reaped.
     if (program_ < 0) return;
     report.clock.Begin(SetupStep::kSetRlimits);
-    if (!LimitProcess(program_,
-                      {request.open_files(), request.file_size_bytes(),
-                       request.cpu_seconds()})) {
+    const ProgramLimits limits = {
+        request.open_files(), request.file_size_bytes(), request.cpu_seconds()};
+    if (!(processes_.any() ? LimitProcessAside(program_, limits)
+                           : LimitProcess(program_, limits))) {
       SendFailure(SetupStep::kSetRlimits, errno);
       return;
     }
@@ -258,6 +282,40 @@ class Init {
     Send(event, {});
   }
 
+  void Spawn(const internal::Spawn& request) {
+    Processes::Fds fds;
+    const internal::InitEvent event =
+        processes_.Spawn(request, filter_, report_, fds);
+    std::vector<int> numbers;
+    for (const os::Fd& fd : fds) numbers.push_back(fd.get());
+    Send(event, numbers);
+  }
+
+  void SendSignal(const internal::SendSignal& request) {
+    const pid_t pid = request.pid();
+    // 0 would be init's own group, -1 everybody, and as a group -1 is 1.
+    if (pid <= 1 || request.signal() < 1 || request.signal() >= NSIG) {
+      ::_exit(kExitProtocol);
+    }
+    if (pid == file_agent_) return;
+    (void)::kill(request.to_group() ? -pid : pid, request.signal());
+  }
+
+  void OpenFiles() {
+    // The one there is may hang, since the code can stop it.
+    if (file_agent_ > 0) (void)::kill(file_agent_, SIGKILL);
+    os::Fd socket;
+    file_agent_ = StartFileAgent(plan_, fds_.landlock_ruleset, filter_, socket);
+    internal::InitEvent event;
+    event.mutable_files_opened();
+    if (file_agent_ > 0) {
+      Send(event, {socket.get()});
+      return;
+    }
+    event.mutable_files_opened()->set_error(errno);
+    Send(event, {});
+  }
+
   void SendFailure(SetupStep step, int error) {
     internal::InitEvent event;
     event.mutable_failed()->set_step(static_cast<int>(step));
@@ -265,10 +323,9 @@ class Init {
     Send(event, {});
   }
 
-  void Send(const internal::InitEvent& event, std::initializer_list<int> fds) {
+  void Send(const internal::InitEvent& event, absl::Span<const int> fds) {
     // Nobody to tell: the jail has no further use.
-    if (!os::SendPacket(plan_.control, event.SerializeAsString(),
-                        absl::MakeConstSpan(fds.begin(), fds.size()),
+    if (!os::SendPacket(plan_.control, event.SerializeAsString(), fds,
                         os::Wait::kYes)
              .ok()) {
       ::_exit(0);
@@ -285,6 +342,8 @@ class Init {
   os::Fd children_;
   pid_t program_ = -1;
   bool prestarted_ = false;  // program_ is, or was, an interpreter that waits
+  Processes processes_;
+  pid_t file_agent_ = -1;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ inline constexpr uid_t kCodeUid = 1000;
 
 inline constexpr char kWorkspace[] = "/workspace";
 inline constexpr char kHome[] = "/home/sandbox";
+inline constexpr char kTerminals[] = "/dev/pts";
 
 // Places in the yard's root, made by root before the yard exists.
 inline constexpr char kYardImage[] = "/images/default";

@@ -8,58 +8,95 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/jailed/layout.h"
-#include "sandbox/jailed/program_rights.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/os/terminal.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-bool SetStdio(const JailFds& fds, bool with_stdin) {
-  // Not init's own /dev/null: the flags of an open file are common to all who
-  // have it.
-  const os::Fd null(with_stdin ? -1 : ::open("/dev/null", O_RDONLY));
-  const int input = with_stdin ? fds.streams.in.program.get() : null.get();
-  if (::dup2(input, 0) < 0) return false;
-  return ::dup2(fds.streams.out.program.get(), 1) >= 0 &&
-         ::dup2(fds.streams.err.program.get(), 2) >= 0 &&
-         ::chdir(kWorkspace) == 0;
+bool SetStdio(const ProcessStart& start) {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::dup2(start.streams[fd], fd) < 0) return false;
+  }
+  return ::setsid() >= 0 && (!start.on_terminal || os::TakeTerminal(0));
+}
+
+// Nothing is open but the standard streams, and 3 if that was asked for.
+bool CloseOthers(int channel) {
+  if (channel < 0) return os::CloseFrom(3);
+  // dup2(2) to the same number would leave it close-on-exec.
+  if (channel == 3 ? ::fcntl(3, F_SETFD, 0) != 0 : ::dup2(channel, 3) < 0) {
+    return false;
+  }
+  return os::CloseFrom(4);
+}
+
+absl::string_view SearchPath(char* const* env) {
+  constexpr absl::string_view kName = "PATH=";
+  for (; *env != nullptr; ++env) {
+    const absl::string_view entry = *env;
+    if (entry.substr(0, kName.size()) == kName) {
+      return entry.substr(kName.size());
+    }
+  }
+  return "";
+}
+
+// execvpe(3) without its shell for files that are none. Returns with errno.
+void Execute(char* const* argv, char* const* env) {
+  const absl::string_view name = argv[0];
+  if (name.empty() || name.find('/') != absl::string_view::npos) {
+    ::execve(argv[0], argv, env);
+    return;
+  }
+  int error = ENOENT;
+  for (const absl::string_view directory :
+       absl::StrSplit(SearchPath(env), ':')) {
+    const std::string path =
+        absl::StrCat(directory.empty() ? "." : directory, "/", name);
+    ::execve(path.c_str(), argv, env);
+    if (errno == EACCES) error = EACCES;
+    if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return;
+  }
+  errno = error;
 }
 
 // Runs in the child; returns only when a step failed, with errno.
-void BecomeProgram(const JailPlan& plan, const JailFds& fds,
+void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
-                   const internal::StartProgram& request, char* const* argv,
-                   char* const* envp, StartReport& report) {
+                   const ProcessStart& start, StartReport& report) {
   // ORDER: what needs a right comes before the rights go; Landlock before
   // seccomp, which doesn't let its calls through; descriptors last, since the
   // ruleset is one.
   report.clock.Begin(SetupStep::kSetRlimits);
-  if (!SetProgramLimits({request.open_files(), request.file_size_bytes(),
-                         request.cpu_seconds()})) {
-    return;
-  }
+  if (!SetProgramLimits(start.limits)) return;
   report.clock.Begin(SetupStep::kSetStdio);
-  if (!SetStdio(fds, request.with_stdin()) || ::setsid() < 0) return;
+  if (!SetStdio(start)) return;
   ::umask(022);
   report.clock.Begin(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
+  report.clock.Begin(SetupStep::kEnterDirectory);
+  if (::chdir(start.directory) != 0) return;
   report.clock.Begin(SetupStep::kLandlock);
-  if (plan.landlock_abi > 0 &&
-      !os::LandlockRestrictSelf(fds.landlock_ruleset)) {
+  if (plan.landlock_abi > 0 && !os::LandlockRestrictSelf(landlock_ruleset)) {
     return;
   }
   report.clock.Begin(SetupStep::kCloseProgramFds);
-  if (!os::CloseFrom(3)) return;
+  if (!CloseOthers(start.channel)) return;
   os::ResetSignals();
   report.clock.Begin(SetupStep::kSeccomp);
   if (!os::InstallSeccompFilter(filter)) return;
   report.clock.Begin(SetupStep::kExec);
   report.exec_monotonic_ns = os::MonotonicNanos();
-  ::execve(argv[0], argv, envp);
+  Execute(start.argv, start.env);
 }
+
+}  // namespace
 
 std::vector<char*> Pointers(
     const google::protobuf::RepeatedPtrField<std::string>& strings) {
@@ -72,16 +109,11 @@ std::vector<char*> Pointers(
   return pointers;
 }
 
-}  // namespace
-
-pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
-                          absl::Span<const sock_filter> filter,
-                          const internal::StartProgram& request,
-                          StartReport& report) {
-  const std::vector<char*> argv = Pointers(request.argv());
-  const std::vector<char*> envp = Pointers(request.env());
+pid_t StartProcess(const JailPlan& plan, const os::Fd& landlock_ruleset,
+                   absl::Span<const sock_filter> filter,
+                   const ProcessStart& start, StartReport& report) {
   report.clock.Begin(SetupStep::kCloneProgram);
-  if (argv.size() < 2) {
+  if (start.argv[0] == nullptr) {
     report.error = EINVAL;
     return -1;
   }
@@ -89,14 +121,36 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
   // final. Not CLONE_VM: the child changes ids and must not share init's
   // memory.
   const pid_t pid =
-      os::Clone3({.flags = os::kVfork, .cgroup_fd = plan.run_cgroup});
+      os::Clone3({.flags = os::kVfork, .cgroup_fd = start.cgroup});
   if (pid == 0) {
-    BecomeProgram(plan, fds, filter, request, argv.data(), envp.data(), report);
+    BecomeProgram(plan, landlock_ruleset, filter, start, report);
     report.error = errno;
     ::_exit(127);
   }
   if (pid < 0) report.error = errno;
   return report.error == 0 ? pid : -1;
+}
+
+pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
+                          absl::Span<const sock_filter> filter,
+                          const internal::StartProgram& request,
+                          StartReport& report) {
+  const std::vector<char*> argv = Pointers(request.argv());
+  const std::vector<char*> env = Pointers(request.env());
+  // Not init's own /dev/null: the flags of an open file are common to all who
+  // have it.
+  const os::Fd null(
+      request.with_stdin() ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const ProcessStart start = {
+      .argv = argv.data(),
+      .env = env.data(),
+      .cgroup = plan.run_cgroup,
+      .streams = {request.with_stdin() ? fds.streams.in.program.get()
+                                       : null.get(),
+                  fds.streams.out.program.get(), fds.streams.err.program.get()},
+      .limits = {request.open_files(), request.file_size_bytes(),
+                 request.cpu_seconds()}};
+  return StartProcess(plan, fds.landlock_ruleset, filter, start, report);
 }
 
 }  // namespace sandglass::sandbox

@@ -4,10 +4,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/enter_jail.h"
+#include "sandbox/jailed/layout.h"
 #include "sandbox/jailed/plan.h"
+#include "sandbox/jailed/program_rights.h"
 
 namespace sandglass::sandbox {
 
@@ -18,14 +22,37 @@ struct StartReport {
   int64_t exec_monotonic_ns = 0;
 };
 
-// Forks the program's process into the run group, gives up every right in it
-// and executes. Returns when the exec has succeeded or a step has failed: the
-// pid, or -1; `report` then says which step. `report` must be fresh, in memory
-// shared with the child (MAP_SHARED). `filter` is the program's seccomp filter.
+// What a process of the code's is started with. Descriptors and text are
+// borrowed.
+struct ProcessStart {
+  char* const* argv = nullptr;  // ends with nullptr
+  char* const* env = nullptr;
+  const char* directory = kWorkspace;
+  int cgroup = -1;           // v2 directory to be born in
+  int streams[3] = {};       // what become 0, 1 and 2
+  int channel = -1;          // what becomes 3, if there is one
+  bool on_terminal = false;  // the streams are one, which becomes its own
+  ProgramLimits limits;
+};
+
+// Forks a process, gives up every right in it and executes; argv[0] is looked
+// up along the PATH of `env` when it has no "/". Returns when the exec has
+// succeeded or a step has failed: the pid, or -1; `report` then says which
+// step. `report` must be fresh, in memory shared with the child (MAP_SHARED).
+// `filter` is the process's seccomp filter, `landlock_ruleset` its rules.
+pid_t StartProcess(const JailPlan& plan, const os::Fd& landlock_ruleset,
+                   absl::Span<const sock_filter> filter,
+                   const ProcessStart& start, StartReport& report);
+
+// The same for the program, in the run group.
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           absl::Span<const sock_filter> filter,
                           const internal::StartProgram& request,
                           StartReport& report);
+
+// The texts as exec wants them, which live as long as `strings`.
+std::vector<char*> Pointers(
+    const google::protobuf::RepeatedPtrField<std::string>& strings);
 
 }  // namespace sandglass::sandbox
 

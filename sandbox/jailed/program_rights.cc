@@ -2,12 +2,14 @@
 
 #include <grp.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "sandbox/jailed/layout.h"
-#include "sandbox/os/landlock.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 
 namespace sandglass::sandbox {
@@ -77,6 +79,15 @@ bool LimitProcess(pid_t pid, const ProgramLimits& limits) {
   return ids.taken() && SetRunLimits(pid, limits) && ids.GiveBack();
 }
 
+bool LimitProcessAside(pid_t pid, const ProgramLimits& limits) {
+  const pid_t child = os::Clone3({});
+  if (child == 0) ::_exit(LimitProcess(pid, limits) ? 0 : 1);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return false;
+  if (status != 0) errno = EPERM;
+  return status == 0;
+}
+
 bool DropProgramRights() {
   return ::setgroups(0, nullptr) == 0 &&
          ::setresgid(kCodeUid, kCodeUid, kCodeUid) == 0 &&
@@ -84,14 +95,14 @@ bool DropProgramRights() {
          os::SetCapabilities(0) && os::SetNoNewPrivs();
 }
 
-os::Fd MakeLandlockRules(int abi) {
+os::Fd MakeLandlockRules(int abi, os::LandlockScopes scopes) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
       {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
       {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
       {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
   };
-  return os::MakeLandlockRuleset(abi, kPaths);
+  return os::MakeLandlockRuleset(abi, kPaths, scopes);
 }
 
 }  // namespace sandglass::sandbox

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sandbox/os/fd.h"
+#include "sandbox/os/landlock.h"
 
 namespace sandglass::sandbox {
 
@@ -24,6 +25,10 @@ bool SetProgramLimits(const ProgramLimits& limits);
 // uid. For init, while no user's code is in the jail. False with errno.
 bool LimitProcess(pid_t pid, const ProgramLimits& limits);
 
+// The same when the code is there: in a child, since whoever does it can get
+// signals of the code's meanwhile. Waits for the child.
+bool LimitProcessAside(pid_t pid, const ProgramLimits& limits);
+
 // Becomes the code's uid, with no group, no capability and no way to any.
 // False with errno: the caller must then end.
 // Preconditions: CAP_SETUID and CAP_SETGID in the jail's user namespace.
@@ -32,7 +37,8 @@ bool DropProgramRights();
 // What the program may open, by Landlock; the paths are looked up now, in the
 // caller's mount namespace. Empty with errno on failure. Precondition: `abi`
 // is at least 1.
-os::Fd MakeLandlockRules(int abi);
+os::Fd MakeLandlockRules(int abi,
+                         os::LandlockScopes scopes = os::LandlockScopes::kOwn);
 
 }  // namespace sandglass::sandbox
 

@@ -72,11 +72,12 @@ int LandlockAbi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
-Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths) {
+Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
+                       LandlockScopes scopes) {
   RulesetAttr attr = {};
   attr.handled_access_fs = HandledRights(abi);
   size_t size = sizeof(attr.handled_access_fs);
-  if (abi >= 6) {
+  if (abi >= 6 && scopes == LandlockScopes::kOwn) {
     attr.scoped = kScopeAbstractUnixSocket | kScopeSignal;
     size = sizeof(attr);
   }

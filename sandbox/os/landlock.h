@@ -28,10 +28,16 @@ struct LandlockPath {
   LandlockAccess access;
 };
 
+enum class LandlockScopes {
+  kOwn,   // abstract unix sockets and signals reach its own processes only
+  kNone,  // no bounds on these
+};
+
 // A ruleset that handles every right that this ABI knows and allows the given
-// paths; scopes abstract unix sockets and signals from ABI 6. Empty Fd with
-// errno on failure; a path that isn't there is skipped.
-Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths);
+// paths; with scopes from ABI 6. Empty Fd with errno on failure; a path that
+// isn't there is skipped.
+Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
+                       LandlockScopes scopes = LandlockScopes::kOwn);
 
 // landlock_restrict_self(2). Needs no_new_privs.
 bool LandlockRestrictSelf(const Fd& ruleset);

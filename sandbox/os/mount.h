@@ -51,6 +51,11 @@ struct ProcOptions {
 // sees no other proc whole.
 bool MountProc(const char* target, const ProcOptions& options);
 
+// New pseudo-terminals, at most `most`, that share nothing with others'. They
+// belong to `owner`, and only the ids' own root may open ptmx. Read-only, so
+// nobody changes their modes; terminals are written to all the same.
+bool MountTerminals(const char* target, unsigned owner, unsigned most);
+
 // Binds `source` (a directory or file, without what is mounted below) at
 // `target`.
 bool BindMount(const char* source, const char* target);

@@ -1,5 +1,6 @@
 #include "sandbox/spawner/jail_cgroup.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -19,6 +20,8 @@ namespace {
 // of the group's memory.
 constexpr uint64_t kMostSocketBytes = 16 << 20;
 constexpr uint64_t kCpuPeriodMicros = 100'000;
+// An init that has gone bad can't fill the host's memory with groups.
+constexpr uint64_t kMostProcessGroups = 4096;
 
 os::Fd OpenDirectory(const os::Fd& parent, const std::string& name) {
   return os::Fd(::openat(parent.get(), name.c_str(),
@@ -74,6 +77,27 @@ bool RemoveIn(const os::Fd& root, const std::string& path) {
          errno == ENOENT;
 }
 
+// What init made and didn't remove, at most kMostProcessGroups.
+bool RemoveWithChildren(const os::Fd& root, const std::string& path) {
+  if (RemoveIn(root, path)) return true;
+  if (errno != EBUSY) return false;
+  // A group with groups in it is busy as one with processes is.
+  os::Fd directory = OpenDirectory(root, path);
+  DIR* entries = ::fdopendir(directory.get());
+  if (entries == nullptr) return false;
+  (void)directory.release();
+  // glibc's readdir is unsafe only where threads share one stream.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  while (const struct dirent* entry = ::readdir(entries)) {
+    const absl::string_view name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") {
+      ::unlinkat(::dirfd(entries), entry->d_name, AT_REMOVEDIR);
+    }
+  }
+  ::closedir(entries);
+  return RemoveIn(root, path);
+}
+
 }  // namespace
 
 absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
@@ -94,11 +118,19 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
       ::fchownat(group.run_.get(), "cgroup.procs", init_uid, -1, 0) != 0) {
     return os::ErrnoStatus("give v2 group ", name, " to its init");
   }
+  // The directory too, for groups of single processes; the files beside
+  // cgroup.procs stay the yard's. ORDER: the bounds come first.
+  if (!Write(group.run_, "cgroup.max.descendants", kMostProcessGroups) ||
+      !Write(group.run_, "cgroup.max.depth", 1) ||
+      ::fchown(group.run_.get(), init_uid, -1) != 0) {
+    return os::ErrnoStatus("let init make groups in ", name, "/run");
+  }
   group.kill_jail_ = OpenIn(group.v2_, "cgroup.kill", O_WRONLY);
   group.kill_run_ = OpenIn(group.run_, "cgroup.kill", O_WRONLY);
   group.run_events_ = OpenIn(group.run_, "cgroup.events", O_RDONLY);
+  group.freeze_run_ = OpenIn(group.run_, "cgroup.freeze", O_WRONLY);
   if (!group.kill_jail_.valid() || !group.kill_run_.valid() ||
-      !group.run_events_.valid()) {
+      !group.run_events_.valid() || !group.freeze_run_.valid()) {
     return os::ErrnoStatus("open control files of v2 group ", name);
   }
   if (!MakeV1(roots.memory_v1, name, group.memory_v1_, group.memory_tasks_) ||
@@ -192,6 +224,7 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
   add(internal::FD_ROLE_KILL_JAIL, kill_jail_);
   add(internal::FD_ROLE_KILL_RUN, kill_run_);
   add(internal::FD_ROLE_RUN_EVENTS, run_events_);
+  add(internal::FD_ROLE_FREEZE_RUN, freeze_run_);
   add(internal::FD_ROLE_CGROUP_V2, v2_);
   add(internal::FD_ROLE_CGROUP_MEMORY, memory_v1_);
   add(internal::FD_ROLE_CGROUP_PIDS, pids_v1_);
@@ -201,17 +234,17 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
 
 void JailCgroup::CloseAll() {
   for (os::Fd* fd : {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_,
-                     &memory_v1_, &pids_v1_, &cpu_v1_, &memory_tasks_,
-                     &pids_tasks_, &cpu_tasks_, &oom_event_}) {
+                     &freeze_run_, &memory_v1_, &pids_v1_, &cpu_v1_,
+                     &memory_tasks_, &pids_tasks_, &cpu_tasks_, &oom_event_}) {
     fd->reset();
   }
 }
 
 bool JailCgroup::Remove(const CgroupRoots& roots) {
   CloseAll();
-  return RemoveIn(roots.v2, name_ + "/run") && RemoveIn(roots.v2, name_) &&
-         RemoveIn(roots.memory_v1, name_) && RemoveIn(roots.pids_v1, name_) &&
-         RemoveIn(roots.cpu_v1, name_);
+  return RemoveWithChildren(roots.v2, name_ + "/run") &&
+         RemoveIn(roots.v2, name_) && RemoveIn(roots.memory_v1, name_) &&
+         RemoveIn(roots.pids_v1, name_) && RemoveIn(roots.cpu_v1, name_);
 }
 
 }  // namespace sandglass::sandbox

@@ -24,14 +24,15 @@ struct CgroupRoots {
 };
 
 // The groups of one jail: `<name>` in each hierarchy for init and the limits,
-// `<name>/run` on v2 for the program. A group that was once killed is not used
-// again: on some kernels (6.18) later CLONE_INTO_CGROUP children of it die at
-// birth.
+// `<name>/run` on v2 for the program, and below it those that init makes for
+// processes that can be killed one by one. A group that was once killed is not
+// used again: on some kernels (6.18) later CLONE_INTO_CGROUP children of it die
+// at birth.
 class JailCgroup {
  public:
   // Makes the groups and opens what a jail needs of them. `init_uid` is the
   // uid, as the yard sees it, that may move children from `<name>` to its
-  // `run`.
+  // `run`, and make groups in that.
   static absl::StatusOr<JailCgroup> Create(const CgroupRoots& roots,
                                            const std::string& name,
                                            uid_t init_uid);
@@ -68,7 +69,7 @@ class JailCgroup {
 
   std::string name_;
   internal::JailSlots in_force_;
-  os::Fd v2_, run_, kill_jail_, kill_run_, run_events_;
+  os::Fd v2_, run_, kill_jail_, kill_run_, run_events_, freeze_run_;
   os::Fd memory_v1_, pids_v1_, cpu_v1_;
   os::Fd memory_tasks_, pids_tasks_, cpu_tasks_;
   os::Fd oom_event_;

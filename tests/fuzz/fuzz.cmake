@@ -17,8 +17,10 @@ add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/jailed/workspace.cc
   ${sandbox}/job_frame.cc
   ${sandbox}/netlink_bytes.cc
+  ${sandbox}/session_jail.cc
   ${sandbox}/spawner/request.cc
-  ${sandbox}/spawner_event.cc)
+  ${sandbox}/spawner_event.cc
+  ${sandbox}/untrusted_fds.cc)
 target_link_libraries(sandglass_fuzzed_sandbox PUBLIC sandglass_os
   sandglass_spawner_proto protobuf::libprotobuf sandglass_policy)
 
@@ -94,6 +96,7 @@ sandglass_fuzz_target(program sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(request sandglass_fuzzed_server)
 sandglass_fuzz_target(runner_job sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(seccomp sandglass_seccomp sandglass_policy)
+sandglass_fuzz_target(session sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(spawner_event sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(spawner_request sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(terminal sandglass_fuzzed_terminal)

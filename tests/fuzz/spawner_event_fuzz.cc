@@ -33,7 +33,8 @@ void CheckAnswer(const JailAnswered& answer) {
   // Without these it can't be killed, told anything, or measured.
   for (const os::Fd* fd :
        {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,
-        &parts.run_events, &parts.groups.v2, &parts.netlink_sockets}) {
+        &parts.run_events, &parts.freeze_run, &parts.groups.v2,
+        &parts.netlink_sockets}) {
     FUZZ_CHECK(fd->valid());
   }
 }

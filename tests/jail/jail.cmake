@@ -22,3 +22,21 @@ target_link_libraries(jail_test PRIVATE sandglass_sandbox sandglass_seccomp spdl
 add_dependencies(jail_test sandglass-spawner)
 add_test(NAME jail_test COMMAND jail_test)
 set_tests_properties(jail_test PROPERTIES LABELS "jail" TIMEOUT 120)
+
+# Sessions' jails. The spawner has a file agent of the tests' own.
+sandglass_add_spawner(sandglass-spawner-of-tests
+  ${CMAKE_SOURCE_DIR}/tests/jail/reading_agent.cc)
+add_executable(session_jail_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_files_test.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_fixture.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_process_test.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_terminal_test.cc)
+target_compile_definitions(session_jail_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner-of-tests>")
+target_link_libraries(session_jail_test PRIVATE sandglass_sandbox
+  sandglass_seccomp GTest::gmock absl::strings)
+add_dependencies(session_jail_test sandglass-spawner-of-tests
+  sandglass-zygote-python)
+add_test(NAME session_jail_test COMMAND session_jail_test)
+set_tests_properties(session_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)

@@ -127,6 +127,7 @@ internal::SpawnerEvent FarEnd::Created(std::vector<int>& fds) {
   add(internal::FD_ROLE_KILL_JAIL, near_kill_jail_);
   add(internal::FD_ROLE_KILL_RUN, near_kill_run_);
   add(internal::FD_ROLE_RUN_EVENTS, events_);
+  add(internal::FD_ROLE_FREEZE_RUN, events_);  // never written to
   add(internal::FD_ROLE_CGROUP_V2, groups_);
   add(internal::FD_ROLE_NETLINK_SOCKETS, events_);  // as good as empty
   if (near_runner_.valid()) add(internal::FD_ROLE_RUNNER, near_runner_);

@@ -4,6 +4,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/netlink_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/open_beneath_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_events_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_session_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
   sandglass_sandbox GTest::gmock_main)

@@ -120,10 +120,10 @@ os::Packet Created(const std::vector<internal::FdRole>& roles,
 }
 
 const std::vector<internal::FdRole> kEnough = {
-    internal::FD_ROLE_INIT_PIDFD,     internal::FD_ROLE_CONTROL,
-    internal::FD_ROLE_KILL_JAIL,      internal::FD_ROLE_KILL_RUN,
-    internal::FD_ROLE_RUN_EVENTS,     internal::FD_ROLE_CGROUP_V2,
-    internal::FD_ROLE_NETLINK_SOCKETS};
+    internal::FD_ROLE_INIT_PIDFD, internal::FD_ROLE_CONTROL,
+    internal::FD_ROLE_KILL_JAIL,  internal::FD_ROLE_KILL_RUN,
+    internal::FD_ROLE_RUN_EVENTS, internal::FD_ROLE_FREEZE_RUN,
+    internal::FD_ROLE_CGROUP_V2,  internal::FD_ROLE_NETLINK_SOCKETS};
 
 TEST_F(UntrustedInit, FailsOnce) {
   internal::InitEvent failed;

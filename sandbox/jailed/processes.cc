@@ -1,0 +1,165 @@
+#include "sandbox/jailed/processes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/jailed/code_rights.h"
+#include "sandbox/jailed/program.h"
+#include "sandbox/os/terminal.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+std::string GroupName(uint64_t group) { return absl::StrCat("p-", group); }
+
+internal::InitEvent Failed(const internal::Spawn& request, SetupStep step,
+                           int error) {
+  internal::InitEvent event;
+  internal::SpawnFailed& failed = *event.mutable_spawn_failed();
+  failed.set_process_id(request.process_id());
+  failed.mutable_failure()->set_step(static_cast<int>(step));
+  failed.mutable_failure()->set_error(error);
+  return event;
+}
+
+}  // namespace
+
+bool Processes::HaveRules() {
+  if (plan_.landlock_abi == 0 || landlock_ruleset_.valid()) return true;
+  // All paths are mounts or of the image, so the code can't have moved them.
+  landlock_ruleset_ =
+      MakeLandlockRules(plan_.landlock_abi, os::LandlockScopes::kNone);
+  return landlock_ruleset_.valid();
+}
+
+bool Processes::MakeStreams(const internal::Spawn& request, Ends& ends) {
+  if (request.stdio() == internal::STDIO_TERMINAL &&
+      !(os::OpenTerminal(kTerminals, ends.terminal_master, ends.terminal) &&
+        os::SetTerminalSize(ends.terminal.get(),
+                            static_cast<uint16_t>(request.rows()),
+                            static_cast<uint16_t>(request.columns())))) {
+    return false;
+  }
+  // The code's uid must own pipes, so that the process can open /dev/stdout.
+  const CodeRights rights;
+  if (request.with_channel() && !MakePipe(DaemonEnd::kRead, ends.channel)) {
+    return false;
+  }
+  if (request.stdio() == internal::STDIO_TERMINAL) return true;
+  if (request.with_stdin()) {
+    if (!MakePipe(DaemonEnd::kWrite, ends.in)) return false;
+  } else {
+    ends.in.program.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!ends.in.program.valid()) return false;
+  }
+  return MakePipe(DaemonEnd::kRead, ends.out) &&
+         (request.stdio() == internal::STDIO_MERGED_PIPES ||
+          MakePipe(DaemonEnd::kRead, ends.err));
+}
+
+os::Fd Processes::MakeGroup(uint64_t group) const {
+  const std::string name = GroupName(group);
+  if (::mkdirat(plan_.run_cgroup, name.c_str(), 0755) != 0) return os::Fd();
+  return os::Fd(::openat(plan_.run_cgroup, name.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool Processes::GiveEnds(Ends& ends, const os::Fd& group,
+                         internal::Spawned& event, Fds& fds) {
+  os::Fd kill(::openat(group.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC));
+  os::Fd events(::openat(group.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
+  if (!kill.valid() || !events.valid()) return false;
+  for (const auto& [role, fd] :
+       {std::pair(internal::FD_ROLE_STDIN, &ends.in.daemon),
+        std::pair(internal::FD_ROLE_STDOUT, &ends.out.daemon),
+        std::pair(internal::FD_ROLE_STDERR, &ends.err.daemon),
+        std::pair(internal::FD_ROLE_TERMINAL, &ends.terminal_master),
+        std::pair(internal::FD_ROLE_CHANNEL, &ends.channel.daemon),
+        std::pair(internal::FD_ROLE_KILL_PROCESS, &kill),
+        std::pair(internal::FD_ROLE_PROCESS_EVENTS, &events)}) {
+    if (!fd->valid()) continue;
+    event.add_roles(role);
+    fds.push_back(std::move(*fd));
+  }
+  return true;
+}
+
+internal::InitEvent Processes::Spawn(const internal::Spawn& request,
+                                     absl::Span<const sock_filter> filter,
+                                     void* report_memory, Fds& fds) {
+  RemoveEmptyGroups();
+  any_ = true;
+  if (!HaveRules()) {
+    return Failed(request, SetupStep::kLandlockRules, errno);
+  }
+  Ends ends;
+  if (!MakeStreams(request, ends)) {
+    return Failed(request, SetupStep::kMakePipes, errno);
+  }
+  const uint64_t group = ++last_group_;
+  const os::Fd directory = MakeGroup(group);
+  internal::InitEvent event;
+  internal::Spawned& spawned = *event.mutable_spawned();
+  if (!directory.valid() || !GiveEnds(ends, directory, spawned, fds)) {
+    const int error = errno;
+    ended_groups_.push_back(group);
+    fds.clear();
+    return Failed(request, SetupStep::kPrepareCgroup, error);
+  }
+  const std::vector<char*> argv = Pointers(request.argv());
+  const std::vector<char*> env = Pointers(request.env());
+  const bool on_terminal = ends.terminal.valid();
+  const int out = on_terminal ? ends.terminal.get() : ends.out.program.get();
+  const ProcessStart start = {
+      .argv = argv.data(),
+      .env = env.data(),
+      .directory = request.directory().c_str(),
+      .cgroup = directory.get(),
+      .streams = {on_terminal ? out : ends.in.program.get(), out,
+                  ends.err.program.valid() ? ends.err.program.get() : out},
+      .channel = ends.channel.program.get(),
+      .on_terminal = on_terminal,
+      .limits = {request.open_files(), request.file_size_bytes(),
+                 request.cpu_seconds()}};
+  StartReport& report = *new (report_memory) StartReport;
+  const pid_t pid =
+      StartProcess(plan_, landlock_ruleset_, filter, start, report);
+  if (pid < 0) {
+    ended_groups_.push_back(group);
+    fds.clear();
+    return Failed(request, report.clock.current(), report.error);
+  }
+  running_[pid] = {request.process_id(), group};
+  spawned.set_process_id(request.process_id());
+  spawned.set_pid(pid);
+  spawned.set_monotonic_ns(report.exec_monotonic_ns);
+  return event;
+}
+
+bool Processes::Ended(pid_t pid, uint64_t& process_id) {
+  const auto found = running_.find(pid);
+  if (found == running_.end()) return false;
+  process_id = found->second.process_id;
+  ended_groups_.push_back(found->second.group);
+  running_.erase(found);
+  return true;
+}
+
+void Processes::RemoveEmptyGroups() {
+  // EBUSY: somebody is in it yet, and will be reaped here.
+  std::erase_if(ended_groups_, [this](uint64_t group) {
+    return ::unlinkat(plan_.run_cgroup, GroupName(group).c_str(),
+                      AT_REMOVEDIR) == 0 ||
+           errno == ENOENT;
+  });
+}
+
+}  // namespace sandglass::sandbox

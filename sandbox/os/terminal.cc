@@ -1,0 +1,47 @@
+#include "sandbox/os/terminal.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+namespace sandglass::os {
+namespace {
+
+// devices.txt of the kernel: 5:2 is ptmx, of any devpts.
+constexpr unsigned kPtmxMajor = 5;
+constexpr unsigned kPtmxMinor = 2;
+
+}  // namespace
+
+bool OpenTerminal(const char* directory, Fd& master, Fd& slave) {
+  constexpr int kFlags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+  const Fd parent(::open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.valid()) return false;
+  master.reset(::openat(parent.get(), "ptmx", kFlags | O_NONBLOCK));
+  int locked = 0;
+  if (!master.valid() || ::ioctl(master.get(), TIOCSPTLCK, &locked) != 0) {
+    return false;
+  }
+  // Of this very master, whatever the directory shows.
+  slave.reset(::ioctl(master.get(), TIOCGPTPEER, kFlags));
+  return slave.valid();
+}
+
+bool TakeTerminal(int terminal) { return ::ioctl(terminal, TIOCSCTTY, 0) == 0; }
+
+bool SetTerminalSize(int terminal, uint16_t rows, uint16_t columns) {
+  const struct winsize size = {rows, columns, 0, 0};
+  return ::ioctl(terminal, TIOCSWINSZ, &size) == 0;
+}
+
+bool IsTerminalMaster(int fd) {
+  struct stat info = {};
+  int number = 0;
+  return ::fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) &&
+         major(info.st_rdev) == kPtmxMajor &&
+         minor(info.st_rdev) == kPtmxMinor &&
+         ::ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
+}  // namespace sandglass::os
