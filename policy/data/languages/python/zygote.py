@@ -4,8 +4,8 @@
 
 imports the modules and then waits, in a native library, to be forked. Each
 child runs one program, as `python3 PROGRAM` would have run it, and is gone.
-Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py and this file,
-one after the other. Descriptor 201 is the library, which has all that concerns
+Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py, the kernel's
+files and this one, one after the other. Descriptor 201 is the library, which has all that concerns
 the kernel. In a child it calls, with no Python frame beneath,
 
     rehearse(fully)               before there is a program
@@ -213,6 +213,8 @@ def prepare(argv, env, source=None):
     namespace of its __main__.
     """
     global _main
+    if argv[:2] == _KERNEL_ARGV:
+        return _prepare_kernel(int(argv[2]), env)
     _set_environment(env)
     path = _set_path_and_names(argv, source is None)
     if source is None and _would_import_otherwise(sys.path[0]):
@@ -226,6 +228,31 @@ def prepare(argv, env, source=None):
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
     return _compile(path, namespace, source), namespace
+
+
+_KERNEL_ARGV = [b"-m", b"sandglass_kernel"]
+# Compiled here, so that no child pays for it.
+_KERNEL_CODE = compile("_kernel.serve()", "<kernel>", "exec", dont_inherit=True)
+
+
+def _prepare_kernel(events, env):
+    """The kernel in place of a program: it has commands on descriptor 0, runs
+    cells in a new __main__, and never returns."""
+    global _kernel
+    _set_environment(env)
+    sys.argv = [""]
+    sys.orig_argv = [sys.executable]
+    # The working directory, as it will be.
+    sys.path[:] = ["", *_search_path]
+    if "logging" in _modules:
+        _modules["logging"]._startTime = time.time()
+    if _blas:
+        _set_blas_threads()
+    module = _modules["__main__"] = type(sys)("__main__")
+    vars(module)["__builtins__"] = builtins
+    commands = _k_move_high(os.dup(0))
+    _kernel = _Kernel(module, commands, events, _flush_c_files)
+    return _KERNEL_CODE, globals()
 
 
 def _set_environment(env):

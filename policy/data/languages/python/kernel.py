@@ -1,0 +1,355 @@
+"""The Python kernel: the last part of it, which speaks.
+
+It is told on a pipe, one JSON object a line, what to do, and writes events to a
+descriptor, one a line too:
+
+    {"op":"run","id":7,"code":"1+1","rich":true}
+    {"ev":"display","id":7,"kind":"result","data":{"text/plain":"2"},"metadata":{}}
+    {"ev":"done","id":7,"status":"ok","exit_code":0,"count":1}
+
+What a cell prints goes to descriptors 1 and 2, past all this. A cell may do to
+the process what it likes. The kernel goes on as long as both channels are as
+they were, and ends when they are not.
+"""
+
+import gc
+import io
+import os
+from _signal import default_int_handler as _k_default_interrupt
+from _signal import getsignal as _k_get_handler
+from _signal import raise_signal as _k_raise_signal
+from _signal import signal as _k_set_handler
+from posix import dup2 as _k_dup2
+from posix import read as _k_read
+
+_k_set_trace, _k_set_profile = sys.settrace, sys.setprofile
+
+_K_READ = 64 * 1024
+_K_INTERRUPT = 2
+_K_LEAST_RECURSION = 500
+_K_MOST_RESULTS = 100
+_K_MOST_RESULT_BYTES = 8 * 1024 * 1024
+
+
+def _k_move_high(fd):
+    """Out of the way of a cell's files, and not for what it executes."""
+    for high in (253, 252, 251, 120, 119, 118, 60, 59, 58, 30, 29, 28):
+        try:
+            _k_fstat(high)
+            continue  # taken
+        except OSError:
+            pass
+        try:
+            _k_dup2(fd, high, False)
+        except OSError:
+            continue  # above the limit of open files
+        os.close(fd)
+        return high
+    os.set_inheritable(fd, False)
+    return fd
+
+
+class _KernelStreams:
+    """Descriptors 0, 1 and 2, and the file objects in sys."""
+
+    __module__ = "sandglass"
+
+    def __init__(self, flush_c_files):
+        self._flush_c_files = flush_c_files
+        self._input = sys.stdin
+        self._reads_null = False
+        for name in ("stdout", "stderr"):
+            # What was written has left the process, as with PYTHONUNBUFFERED.
+            if isinstance(getattr(sys, name).buffer, io.BufferedIOBase):
+                self._open_output(name)
+        self._kept = {
+            fd: (high, _k_identity(high))
+            for fd in (1, 2)
+            for high in [_k_move_high(os.dup(fd))]
+        }
+
+    def _open_output(self, name):
+        fd = 1 if name == "stdout" else 2
+        raw = io.open(fd, "wb", 0, closefd=False)
+        raw.name = f"<{name}>"
+        errors = "strict" if fd == 1 else "backslashreplace"
+        file = io.TextIOWrapper(raw, "utf-8", errors, "\n", write_through=True)
+        file.mode = "w"
+        setattr(sys, name, file)
+        setattr(sys, f"__{name}__", file)
+
+    def set_input(self, content):
+        """What the next cell reads: end of file without content, which is
+        base64."""
+        if content is None and self._reads_null and self._is_null():
+            if sys.stdin is self._input and not self._input.closed:
+                return
+        else:
+            self._open_input(content)
+        before = getattr(sys, "stdin", None)
+        raw = io.open(0, "rb", closefd=False)
+        file = io.TextIOWrapper(raw, "utf-8", "surrogateescape")
+        file.mode = "r"
+        # A cell may have put an object of its own there, which stays.
+        if content is not None or before in (None, self._input):
+            sys.stdin = file
+        self._input = sys.__stdin__ = file
+
+    def _is_null(self):
+        try:
+            return _k_identity(0) == self._null
+        except OSError:
+            return False
+
+    def _open_input(self, content):
+        self._reads_null = content is None
+        if content is None:
+            fd = os.open("/dev/null", os.O_RDONLY)
+        else:
+            from binascii import a2b_base64
+
+            fd = os.memfd_create("stdin", 0)
+            rest = memoryview(a2b_base64(content))
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+            os.lseek(fd, 0, os.SEEK_SET)
+        if fd != 0:
+            _k_dup2(fd, 0)
+            os.close(fd)
+        if content is None:
+            self._null = _k_identity(0)
+
+    def flush(self):
+        for name in ("stdout", "stderr"):
+            try:
+                getattr(sys, name).flush()
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                pass  # whatever a cell has put there
+        if self._flush_c_files is not None:
+            self._flush_c_files(None)
+        elif "ctypes" in _k_modules:
+            # Who has that may have called printf().
+            self._flush_c_files = _k_modules["ctypes"].pythonapi.fflush
+
+    def repair(self):
+        """What a cell has closed is open for the next one."""
+        for fd, name in ((1, "stdout"), (2, "stderr")):
+            try:
+                _k_fstat(fd)
+            except OSError:
+                high, identity = self._kept[fd]
+                try:
+                    if _k_identity(high) == identity:
+                        _k_dup2(high, fd)
+                except OSError:
+                    pass
+            file = getattr(sys, name, None)
+            if file is None or getattr(file, "closed", False) is True:
+                self._open_output(name)
+
+
+class _Kernel:
+    __module__ = "sandglass"
+
+    def __init__(self, module, commands, events, flush_c_files=None):
+        self._pid = _k_getpid()
+        self._commands = commands
+        self._commands_identity = _k_identity(commands)
+        self._buffer = b""
+        self._channel = _KernelChannel(events)
+        self._streams = _KernelStreams(flush_c_files)
+        self._screen = _KernelScreen(self._channel, self._streams.flush)
+        self._cells = _KernelCells(module, self._screen)
+        self._module = module
+        # Whether a cell's code may run, and a signal's handler raise.
+        self._is_open = False
+        self._handler = _k_default_interrupt
+        self._begins = self._interrupted_early = False
+
+    def serve(self):
+        """Never returns."""
+        try:
+            self._start()
+            while True:
+                line = None
+                try:
+                    line = self._next_line()
+                    if line is None:
+                        self._leave()
+                    self._obey(line)
+                except BaseException:
+                    # The handler of a cell's alarm, between cells; or too little
+                    # memory. After a cell its end has still to be told.
+                    if line is not None:
+                        self._finish(None)
+        finally:
+            _k_exit(_K_CHANNEL_GONE)
+
+    def _start(self):
+        import json
+        import select
+
+        self._decode = json.JSONDecoder().decode
+        self._poll = select.poll()
+        self._poll.register(self._commands, select.POLLIN)
+        builtins.display = self._screen.display
+        builtins.clear_output = self._screen.clear_output
+        os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
+        _k_watch_imports(self._cells)
+        _k_set_handler(_K_INTERRUPT, self._on_interrupt)
+        self._streams.set_input(None)
+        self._id = None
+        self._channel.send(b'{"ev":"ready","pid":%d}' % self._pid)
+
+    # Commands.
+
+    def _next_line(self):
+        self._begins = self._interrupted_early = False
+        while b"\n" not in self._buffer:
+            self._poll.poll()
+            self._begins = True
+            if not self._read_some():
+                return None
+        self._begins = True
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _read_some(self):
+        # ORDER: a handler that raises may not come between reading and keeping.
+        before = _k_mask(_k_block, _K_SIGNALS)
+        try:
+            if _k_identity(self._commands) != self._commands_identity:
+                _k_exit(_K_CHANNEL_GONE)
+            chunk = _k_read(self._commands, _K_READ)
+            self._buffer += chunk
+        except OSError:
+            _k_exit(_K_CHANNEL_GONE)
+        finally:
+            _k_mask(_k_set_mask, before)
+        return chunk
+
+    def _on_interrupt(self, _number, _frame):
+        """SIGINT between cells: nobody's, unless the next cell is on its way.
+        SIG_IGN instead would be inherited by what a thread executes."""
+        if self._begins or self._poll.poll(0):
+            self._interrupted_early = True
+
+    def _obey(self, line):
+        command = self._decode(line.decode())
+        if command["op"] == "quit":
+            self._flush_open_files()
+            self._leave()
+        if command["op"] == "run":
+            self._id = command["id"]
+            self._run(command)
+
+    def _leave(self):
+        self._streams.flush()
+        _k_exit(0)
+
+    @staticmethod
+    def _flush_open_files():
+        """Those of a program would be, at its end."""
+        kinds = io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom
+        for thing in gc.get_objects():
+            if isinstance(thing, kinds):
+                try:
+                    thing.flush()
+                except BaseException:
+                    pass
+
+    # Cells.
+
+    def _run(self, command):
+        rich = command.get("rich", True)
+        self._screen.begin(
+            self._id,
+            command.get("max_results", _K_MOST_RESULTS),
+            command.get("max_result_bytes", _K_MOST_RESULT_BYTES),
+        )
+        self._streams.set_input(command.get("stdin"))
+        _k_modules["__main__"] = self._module
+        outcome = None
+        try:
+            self._open()
+            outcome = self._cells.run(command["code"], rich)
+            self._streams.flush()
+            self._streams.repair()
+        except BaseException as error:
+            # A second interrupt, or one where the cell's error was looked at.
+            outcome = self._plainly(error)
+        self._close_surely()
+        self._restore()
+        self._finish(outcome)
+
+    @staticmethod
+    def _plainly(error):
+        name = type(error).__name__
+        if isinstance(error, KeyboardInterrupt):
+            return _KernelOutcome("interrupted", 130, (name, "", f"{name}\n"))
+        return _KernelOutcome("error", 1, (name, "", f"{name}\n"))
+
+    def _open(self):
+        self._is_open = True
+        _k_set_handler(_K_INTERRUPT, self._handler)
+        if self._interrupted_early:
+            self._interrupted_early = False
+            _k_raise_signal(_K_INTERRUPT)
+
+    def _close_surely(self):
+        while self._is_open:
+            try:
+                self._close()
+            except BaseException:
+                pass
+
+    def _close(self):
+        self._begins = False
+        handler = _k_get_handler(_K_INTERRUPT)
+        _k_set_handler(_K_INTERRUPT, self._on_interrupt)
+        if handler != self._on_interrupt:
+            # A cell's own stays, but no cell makes the next deaf.
+            self._handler = handler if callable(handler) else _k_default_interrupt
+        self._is_open = False
+
+    @staticmethod
+    def _restore():
+        _k_set_trace(None)
+        _k_set_profile(None)
+        if sys.getrecursionlimit() < _K_LEAST_RECURSION:
+            sys.setrecursionlimit(_K_LEAST_RECURSION)
+        now = vars(builtins)
+        if not __builtins__.keys() <= now.keys():
+            for name, value in __builtins__.items():
+                now.setdefault(name, value)
+
+    def _finish(self, outcome):
+        """The last words of a cell; none if they have been said."""
+        cell_id, self._id = self._id, None
+        if cell_id is None:
+            return
+        if outcome is None:
+            outcome = _KernelOutcome("error", 1, ("KernelError", "", "KernelError\n"))
+        if _k_getpid() != self._pid:
+            self._leave_child(outcome)
+        if outcome.error is not None:
+            words = b",".join(
+                b'"%s":%s' % (name, _k_bytes(_k_quote(text)))
+                for name, text in zip((b"name", b"value", b"traceback"), outcome.error)
+            )
+            self._channel.send(b'{"ev":"error","id":%d,%s}' % (cell_id, words))
+        self._screen.end()
+        self._channel.send(
+            b'{"ev":"done","id":%d,"status":"%s","exit_code":%d,"count":%d}'
+            % (cell_id, outcome.status.encode(), outcome.exit_code, self._cells.count)
+        )
+
+    def _leave_child(self, outcome):
+        """A process that the cell forked came to the cell's end."""
+        if outcome.error is not None:
+            _k_note_whole(outcome.error[2].rstrip("\n"))
+        self._flush_open_files()
+        self._streams.flush()
+        _k_exit(outcome.exit_code)
