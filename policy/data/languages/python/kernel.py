@@ -22,8 +22,6 @@ from _signal import signal as _k_set_handler
 from posix import dup2 as _k_dup2
 from posix import read as _k_read
 
-_k_set_trace, _k_set_profile = sys.settrace, sys.setprofile
-
 _K_READ = 64 * 1024
 _K_INTERRUPT = 2
 _K_LEAST_RECURSION = 500
@@ -194,10 +192,13 @@ class _Kernel:
         self._decode = json.JSONDecoder().decode
         self._poll = select.poll()
         self._poll.register(self._commands, select.POLLIN)
-        builtins.display = self._screen.display
-        builtins.clear_output = self._screen.clear_output
+        for function in (self._screen.display, self._screen.clear_output):
+            name = function.__name__
+            __builtins__[name] = function
+            setattr(builtins, name, function)
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
         _k_watch_imports(self._cells)
+        self._first_modules = dict(_k_modules)
         _k_set_handler(_K_INTERRUPT, self._on_interrupt)
         self._streams.set_input(None)
         self._id = None
@@ -271,6 +272,7 @@ class _Kernel:
         )
         self._streams.set_input(command.get("stdin"))
         _k_modules["__main__"] = self._module
+        self._cells.begin(command["code"])
         outcome = None
         try:
             self._open()
@@ -314,16 +316,15 @@ class _Kernel:
             self._handler = handler if callable(handler) else _k_default_interrupt
         self._is_open = False
 
-    @staticmethod
-    def _restore():
-        _k_set_trace(None)
-        _k_set_profile(None)
+    def _restore(self):
         if sys.getrecursionlimit() < _K_LEAST_RECURSION:
             sys.setrecursionlimit(_K_LEAST_RECURSION)
         now = vars(builtins)
         if not __builtins__.keys() <= now.keys():
             for name, value in __builtins__.items():
                 now.setdefault(name, value)
+        if "sys" not in _k_modules:
+            _k_modules.update(self._first_modules)
 
     def _finish(self, outcome):
         """The last words of a cell; none if they have been said."""

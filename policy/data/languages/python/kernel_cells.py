@@ -2,6 +2,8 @@
 
 import _ast
 
+_k_set_trace, _k_set_profile = sys.settrace, sys.setprofile
+
 # Of compile(): PyCF_ONLY_AST and PyCF_ALLOW_TOP_LEVEL_AWAIT; of code objects:
 # CO_FUTURE_ANNOTATIONS, which holds for later cells too, and CO_COROUTINE.
 _K_ONLY_AST, _K_AWAIT = 0x400, 0x2000
@@ -76,17 +78,19 @@ class _KernelCells:
         self._last = [None, None, None]
         self._sources = {}
         self._flags = 0
-        self._loop = None
+        self._loop = self._asyncio = None
         self._outcome = None
+
+    def begin(self, source):
+        self.count += 1
+        self._outcome = None
+        self._register(f"<cell {self.count}>", source)
+        self.inputs.append(source)
 
     def run(self, source, rich):
         """Runs a cell. All that may call its code is done in here, where a
         signal may interrupt it; the outcome has only our own objects."""
-        self.count += 1
-        self._outcome = None
         name = f"<cell {self.count}>"
-        self._register(name, source)
-        self.inputs.append(source)
         shell = self.screen.shell
         try:
             try:
@@ -124,8 +128,13 @@ class _KernelCells:
             codes = self._compile(name, self._without_magic(source, problem), rich)
         self._revive_loop()
         value = None
-        for code in codes:
-            value = self._evaluate(code)
+        try:
+            for code in codes:
+                value = self._evaluate(code)
+        finally:
+            # A cell's own would be called for all that follows.
+            _k_set_trace(None)
+            _k_set_profile(None)
         if value is not None:
             # Only an expression has one.
             codes = code = None
@@ -208,8 +217,9 @@ class _KernelCells:
         import asyncio
 
         loop = self._loop
-        if loop is None or loop.is_closed():
+        if loop is None or loop.is_closed() or asyncio is not self._asyncio:
             loop = self._loop = asyncio.new_event_loop()
+            self._asyncio = asyncio
         asyncio.set_event_loop(loop)
         task = loop.create_task(coroutine)
         try:
@@ -222,8 +232,11 @@ class _KernelCells:
 
     def _revive_loop(self):
         # asyncio.run() leaves none behind.
-        if self._loop is not None and not self._loop.is_closed():
-            _k_modules["asyncio"].set_event_loop(self._loop)
+        if self._loop is not None:
+            try:
+                self._asyncio.set_event_loop(self._loop)
+            except Exception:
+                self._loop = None  # of an asyncio that a cell has unloaded
 
     def _show_result(self, value):
         names, number = self.names, self.count
@@ -243,9 +256,7 @@ class _KernelCells:
 
     def _register(self, name, source):
         """For tracebacks and inspect.getsource()."""
-        lines = source.splitlines(True)
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += "\n"
+        lines = [f"{line}\n" for line in source.split("\n")]
         self._sources[name] = (len(source), None, lines, name)
         self._tell_linecache()
 
