@@ -73,11 +73,6 @@ const Damage kDamages[] = {
      "import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)"},
     {"SignalsBlocked",
      "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))"},
-    {"AlarmBetweenCells",
-     "import signal\nsignal.signal(signal.SIGALRM, lambda *a: 1 / 0)\n"
-     "signal.setitimer(signal.ITIMER_REAL, 0.000001, 0.0007)\n"
-     "try:\n  import time\n  time.sleep(1)\nexcept Exception: pass\n"
-     "signal.setitimer(signal.ITIMER_REAL, 0.001)"},
     {"ClosedLoop",
      "import asyncio\nasync def f(): asyncio.get_running_loop().stop()\n"
      "await f()"},
@@ -89,7 +84,7 @@ const Damage kDamages[] = {
     {"ExceptHook", "import sys\nsys.excepthook = sys.displayhook = None"},
     {"AuditHook",
      "import sys\non = [True]\ndef hook(*a):\n  if on: raise ValueError\n"
-     "sys.addaudithook(hook)\non.clear()"},
+     "sys.addaudithook(hook); on.clear();"},
     {"ChildThatComesBack",
      "import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\ndisplay(1)"},
     {"ChildThatFails",
@@ -179,6 +174,38 @@ TEST(HostileCell, ShowsMuchFromManyThreadsWhole) {
     large += event["data"]["text/plain"].get<std::string>().size() == 20002;
   }
   EXPECT_EQ(large, 100u);
+}
+
+TEST(HostileCell, AnAlarmBetweenCellsHarmsNone) {
+  KernelProcess kernel;
+  kernel.Run(
+      "import signal\ndef fail(*_): raise ValueError('late')\n"
+      "signal.signal(signal.SIGALRM, fail)");
+  for (int i = 0; i < 5; ++i) {
+    const CellResult set =
+        kernel.Run("signal.setitimer(signal.ITIMER_REAL, 0.05);");
+    EXPECT_EQ(set.status, "ok") << set;
+    absl::SleepFor(absl::Milliseconds(150));
+    const CellResult after = kernel.Run("'next'");
+    EXPECT_EQ(after.Shown(), "'next'\n") << after;
+  }
+}
+
+TEST(HostileCell, AlarmsAtAnyTimeLoseNoCell) {
+  KernelProcess kernel;
+  kernel.Run(
+      "import signal, threading, time\n"
+      "def fail(*_): raise ValueError('late')\n"
+      "signal.signal(signal.SIGALRM, fail)\n"
+      "threading.Thread(target=time.sleep, args=(30,), daemon=True)"
+      ".start()\n"
+      "signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)");
+  for (int i = 0; i < 300; ++i) {
+    const CellResult result = kernel.Run("for i in range(1000): pass");
+    ASSERT_TRUE(result.status == "ok" || result.status == "error") << result;
+  }
+  kernel.SendLine(R"({"op":"quit"})");
+  EXPECT_EQ(kernel.Wait(), 0);
 }
 
 TEST(HostileCell, OddCommandsAreNoEnd) {

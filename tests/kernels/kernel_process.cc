@@ -1,6 +1,7 @@
 #include "tests/kernels/kernel_process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kPatience = absl::Seconds(20);
 
 // Makes IPython as absent as where it isn't installed.
 constexpr char kHideIPython[] = R"(
@@ -148,6 +149,10 @@ std::ostream& operator<<(std::ostream& os, const CellResult& result) {
 
 KernelProcess::KernelProcess(const KernelOptions& options) {
   static const auto& prepared = *new PreparedKernel;
+  // Whoever started the tests may have left some open.
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  // To a kernel that has ended.
+  ::signal(SIGPIPE, SIG_IGN);
   Pipe commands;
   Pipe events;
   Pipe out;

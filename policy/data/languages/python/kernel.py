@@ -25,6 +25,7 @@ from posix import read as _k_read
 _K_READ = 64 * 1024
 _K_INTERRUPT = 2
 _K_LEAST_RECURSION = 500
+_K_TRIES = 3
 _K_MOST_RESULTS = 100
 _K_MOST_RESULT_BYTES = 8 * 1024 * 1024
 
@@ -79,12 +80,12 @@ class _KernelStreams:
     def set_input(self, content):
         """What the next cell reads: end of file without content, which is
         base64."""
+        before = getattr(sys, "stdin", None)
         if content is None and self._reads_null and self._is_null():
-            if sys.stdin is self._input and not self._input.closed:
+            if before is self._input and not self._input.closed:
                 return
         else:
             self._open_input(content)
-        before = getattr(sys, "stdin", None)
         raw = io.open(0, "rb", closefd=False)
         file = io.TextIOWrapper(raw, "utf-8", "surrogateescape")
         file.mode = "r"
@@ -125,11 +126,11 @@ class _KernelStreams:
                 raise
             except BaseException:
                 pass  # whatever a cell has put there
-        if self._flush_c_files is not None:
-            self._flush_c_files(None)
-        elif "ctypes" in _k_modules:
+        if self._flush_c_files is None and "ctypes" in _k_modules:
             # Who has that may have called printf().
             self._flush_c_files = _k_modules["ctypes"].pythonapi.fflush
+        if self._flush_c_files is not None:
+            self._flush_c_files(None)
 
     def repair(self):
         """What a cell has closed is open for the next one."""
@@ -155,14 +156,22 @@ class _Kernel:
         self._pid = _k_getpid()
         self._commands = commands
         self._commands_identity = _k_identity(commands)
-        self._buffer = b""
+        self._chunks = []  # of what was read; a line is taken out of them
+        self._line = None
+        self._tries = 0
         self._channel = _KernelChannel(events)
         self._streams = _KernelStreams(flush_c_files)
         self._screen = _KernelScreen(self._channel, self._streams.flush)
         self._cells = _KernelCells(module, self._screen)
         self._module = module
-        # Whether a cell's code may run, and a signal's handler raise.
+        self._id = None
+        self._last_words = []
+        words = ("KernelError", "", "KernelError\n")
+        self._lost_outcome = _KernelOutcome("error", 1, words)
+        # Whether a cell's code may run, and a signal's handler raise. Else
+        # signals are blocked, with what a cell had blocked put aside.
         self._is_open = False
+        self._mask = _k_mask(_k_block, ()) - {_K_INTERRUPT}
         self._handler = _k_default_interrupt
         self._begins = self._interrupted_early = False
 
@@ -171,17 +180,13 @@ class _Kernel:
         try:
             self._start()
             while True:
-                line = None
                 try:
-                    line = self._next_line()
-                    if line is None:
-                        self._leave()
-                    self._obey(line)
+                    self._wait_for_line()
+                    self._obey()
                 except BaseException:
                     # The handler of a cell's alarm, between cells; or too little
                     # memory. After a cell its end has still to be told.
-                    if line is not None:
-                        self._finish(None)
+                    self._finish_surely(None)
         finally:
             _k_exit(_K_CHANNEL_GONE)
 
@@ -201,35 +206,42 @@ class _Kernel:
         self._first_modules = dict(_k_modules)
         _k_set_handler(_K_INTERRUPT, self._on_interrupt)
         self._streams.set_input(None)
-        self._id = None
         self._channel.send(b'{"ev":"ready","pid":%d}' % self._pid)
 
     # Commands.
 
-    def _next_line(self):
+    # A cell's handler may raise in all of this. Nothing is lost then: CPython
+    # calls none between the parts of one assignment, nor within a C function.
+
+    def _wait_for_line(self):
         self._begins = self._interrupted_early = False
-        while b"\n" not in self._buffer:
-            self._poll.poll()
+        while self._line is None:
+            if not self._chunks or b"\n" not in self._chunks[-1]:
+                self._read_some()
+                continue
             self._begins = True
-            if not self._read_some():
-                return None
-        self._begins = True
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
+            text = b"".join(self._chunks)
+            at = text.index(b"\n")
+            rest = text[at + 1 :]
+            chunks = [rest] if rest else []
+            self._line, self._chunks, self._tries = text[:at], chunks, 0
 
     def _read_some(self):
-        # ORDER: a handler that raises may not come between reading and keeping.
-        before = _k_mask(_k_block, _K_SIGNALS)
+        try:
+            _k_mask(_k_set_mask, self._mask)
+            self._poll.poll()
+        finally:
+            _k_mask(_k_block, _K_SIGNALS)
+        self._begins = True
         try:
             if _k_identity(self._commands) != self._commands_identity:
                 _k_exit(_K_CHANNEL_GONE)
-            chunk = _k_read(self._commands, _K_READ)
-            self._buffer += chunk
-        except OSError:
-            _k_exit(_K_CHANNEL_GONE)
-        finally:
-            _k_mask(_k_set_mask, before)
-        return chunk
+            self._chunks.extend(map(_k_read, (self._commands,), (_K_READ,)))
+        except OSError as error:
+            if _k_is_from_system(error):
+                _k_exit(_K_CHANNEL_GONE)
+        if self._chunks and not self._chunks[-1]:
+            self._leave()
 
     def _on_interrupt(self, _number, _frame):
         """SIGINT between cells: nobody's, unless the next cell is on its way.
@@ -237,18 +249,27 @@ class _Kernel:
         if self._begins or self._poll.poll(0):
             self._interrupted_early = True
 
-    def _obey(self, line):
-        command = self._decode(line.decode())
+    def _obey(self):
+        self._tries += 1
+        if self._tries > _K_TRIES:
+            self._line = None  # nothing that can be obeyed
+            return
+        command = self._decode(self._line.decode())
         if command["op"] == "quit":
-            self._flush_open_files()
-            self._leave()
+            try:
+                self._flush_open_files()
+            finally:
+                self._leave()
         if command["op"] == "run":
-            self._id = command["id"]
+            _k_quote(command["code"])  # which has to be text
+            self._line, self._id = None, int(command["id"])
             self._run(command)
 
     def _leave(self):
-        self._streams.flush()
-        _k_exit(0)
+        try:
+            self._streams.flush()
+        finally:
+            _k_exit(0)
 
     @staticmethod
     def _flush_open_files():
@@ -284,7 +305,7 @@ class _Kernel:
             outcome = self._plainly(error)
         self._close_surely()
         self._restore()
-        self._finish(outcome)
+        self._finish_surely(outcome)
 
     @staticmethod
     def _plainly(error):
@@ -295,6 +316,7 @@ class _Kernel:
 
     def _open(self):
         self._is_open = True
+        _k_mask(_k_set_mask, self._mask)
         _k_set_handler(_K_INTERRUPT, self._handler)
         if self._interrupted_early:
             self._interrupted_early = False
@@ -309,11 +331,13 @@ class _Kernel:
 
     def _close(self):
         self._begins = False
+        mask = _k_mask(_k_block, _K_SIGNALS)
         handler = _k_get_handler(_K_INTERRUPT)
         _k_set_handler(_K_INTERRUPT, self._on_interrupt)
         if handler != self._on_interrupt:
             # A cell's own stays, but no cell makes the next deaf.
             self._handler = handler if callable(handler) else _k_default_interrupt
+            self._mask = mask - {_K_INTERRUPT}
         self._is_open = False
 
     def _restore(self):
@@ -326,26 +350,43 @@ class _Kernel:
         if "sys" not in _k_modules:
             _k_modules.update(self._first_modules)
 
-    def _finish(self, outcome):
-        """The last words of a cell; none if they have been said."""
-        cell_id, self._id = self._id, None
-        if cell_id is None:
-            return
+    def _finish_surely(self, outcome):
+        # A handler may raise in the midst of it, where a thread took the signal.
+        # Each step therefore either has been done or not.
+        while self._id is not None or self._last_words:
+            try:
+                if self._id is not None:
+                    words = self._finish(self._id, outcome)
+                    self._last_words, self._id = [words], None
+                self._channel.send_first(self._last_words)
+            except BaseException:
+                outcome = outcome or self._lost_outcome
+        while self._channel.waits:
+            try:
+                self._channel.finish()
+            except BaseException:
+                pass
+
+    def _finish(self, cell_id, outcome):
+        """The last words of a cell."""
         if outcome is None:
-            outcome = _KernelOutcome("error", 1, ("KernelError", "", "KernelError\n"))
+            outcome = self._lost_outcome
         if _k_getpid() != self._pid:
             self._leave_child(outcome)
+        error = b""
         if outcome.error is not None:
             words = b",".join(
                 b'"%s":%s' % (name, _k_bytes(_k_quote(text)))
                 for name, text in zip((b"name", b"value", b"traceback"), outcome.error)
             )
-            self._channel.send(b'{"ev":"error","id":%d,%s}' % (cell_id, words))
-        self._screen.end()
-        self._channel.send(
-            b'{"ev":"done","id":%d,"status":"%s","exit_code":%d,"count":%d}'
-            % (cell_id, outcome.status.encode(), outcome.exit_code, self._cells.count)
+            error = b'{"ev":"error","id":%d,%s}\n' % (cell_id, words)
+        done = b'{"ev":"done","id":%d,"status":"%s","exit_code":%d,"count":%d}' % (
+            cell_id,
+            outcome.status.encode(),
+            outcome.exit_code,
+            self._cells.count,
         )
+        return self._channel.entry(error + self._screen.end(cell_id) + done)
 
     def _leave_child(self, outcome):
         """A process that the cell forked came to the cell's end."""

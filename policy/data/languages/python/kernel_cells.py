@@ -204,9 +204,14 @@ class _KernelCells:
     def _evaluate(self, code):
         if code.co_flags & _K_COROUTINE:
             return self._await(eval(code, self.names))
-        if not _K_LOOP_NAMES.isdisjoint(code.co_names) and "asyncio" in _k_modules:
+        if self._needs_loop(code.co_names):
             return self._await(self._call_in_loop(code))
         return eval(code, self.names)
+
+    @staticmethod
+    def _needs_loop(names):
+        known = "asyncio" in names or "asyncio" in _k_modules
+        return known and not _K_LOOP_NAMES.isdisjoint(names)
 
     async def _call_in_loop(self, code):
         return eval(code, self.names)
@@ -239,6 +244,7 @@ class _KernelCells:
                 self._loop = None  # of an asyncio that a cell has unloaded
 
     def _show_result(self, value):
+        self.screen.show_value("result", value)
         names, number = self.names, self.count
         last = self._last
         if "_" not in vars(builtins):
@@ -252,7 +258,6 @@ class _KernelCells:
                 oldest = next(iter(self.outputs))
                 self.outputs.pop(oldest)
                 names.pop(f"_{oldest}", None)
-        self.screen.show_value("result", value)
 
     def _register(self, name, source):
         """For tracebacks and inspect.getsource()."""
@@ -263,7 +268,10 @@ class _KernelCells:
     def _tell_linecache(self):
         linecache = _k_modules.get("linecache")
         if linecache is not None:
-            linecache.cache.update(self._sources)
+            try:
+                linecache.cache.update(self._sources)
+            except Exception:
+                pass  # whatever a cell has put there
 
     # What a cell died of.
 
@@ -282,13 +290,15 @@ class _KernelCells:
                 _k_note_whole(words)
             return _KernelOutcome("exit", code)
         kind = type(error)
+        # First, because traceback takes an interrupt of it for its failure.
+        value = _k_text(error)
         try:
             text = self._traceback(name, error)
         except (Exception, SystemExit):
-            text = f"{kind.__name__}: {_k_text(error)}\n"
+            text = f"{kind.__name__}: {value}\n"
         details = (
             kind.__name__,
-            _k_cut(_k_text(error), _K_MAX_VALUE),
+            _k_cut(value, _K_MAX_VALUE),
             _k_cut(text, _K_MAX_TRACEBACK),
         )
         if isinstance(error, MemoryError):

@@ -153,6 +153,11 @@ def _k_repr(value):
     return object.__repr__(value) if text is None else text
 
 
+def _k_is_from_system(error):
+    """Not a TimeoutError that some handler raises."""
+    return isinstance(error, OSError) and error.errno is not None
+
+
 class _KernelChannel:
     """Where the events go."""
 
@@ -163,37 +168,65 @@ class _KernelChannel:
         self._identity = _k_identity(fd)
         self._pid = _k_getpid()
         self.lock = _KernelLock()
-        self._waiting = []
+        self.waits = []
         self._writes = False
 
     def send(self, line):
-        """Writes one line, whole. Only the kernel's own process speaks: not
-        what a cell has forked."""
+        """Writes one line, whole."""
+        self.send_first([self.entry(line)])
+
+    @staticmethod
+    def entry(line):
+        # With what of it has been written, piece by piece.
+        return line + b"\n", []
+
+    def send_first(self, entries):
+        """Takes the first of the entries and writes it. Only the kernel's own
+        process speaks: not what a cell has forked."""
         if _k_getpid() != self._pid:
             return
-        # A handler that raises could leave half of a line.
+        # A handler that raises would come in the midst of it.
         before = _k_mask(_k_block, _K_SIGNALS)
         try:
             with self.lock:
-                self._waiting.append(line)
+                # ORDER: no handler can come between taking and keeping.
+                self.waits.extend(map(entries.pop, (0,)))
                 if not self._writes:
                     self._write_all()
         finally:
             _k_mask(_k_set_mask, before)
 
+    def finish(self):
+        """After an exception in the midst of writing: does the rest."""
+        with self.lock:
+            self._write_all()
+
     def _write_all(self):
         self._writes = True
+        problem = None
         try:
-            if _k_identity(self._fd) != self._identity:
-                _k_exit(_K_CHANNEL_GONE)
-            while self._waiting:
-                rest = memoryview(self._waiting.pop(0) + b"\n")
-                while rest:
-                    rest = rest[_k_write(self._fd, rest) :]
-        except BaseException:
-            # Closed by a cell, or broken off in a line.
+            while self.waits:
+                try:
+                    self._write_first()
+                except BaseException as error:
+                    if _k_is_from_system(error):
+                        _k_exit(_K_CHANNEL_GONE)
+                    # A handler's: where a thread has taken the signal.
+                    problem = error
+        finally:
+            self._writes = False
+        if problem is not None:
+            raise problem
+
+    def _write_first(self):
+        if _k_identity(self._fd) != self._identity:
             _k_exit(_K_CHANNEL_GONE)
-        self._writes = False
+        line, written = self.waits[0]
+        while sum(written) < len(line):
+            rest = memoryview(line)[sum(written) :]
+            # ORDER: a handler can't come between writing and noting it.
+            written.extend(map(_k_write, (self._fd,), (rest,)))
+        del self.waits[0]
 
 
 class _KernelScreen:
@@ -205,6 +238,7 @@ class _KernelScreen:
         self._channel = channel
         self._flush = flush
         self._id = None
+        self._dropped = 0
         # IPython's shell, when there is one.
         self.shell = None
 
@@ -213,15 +247,18 @@ class _KernelScreen:
         self._dropped = self._dropped_bytes = 0
         self._id = cell_id
 
-    def end(self):
-        """From here on nothing is shown: the cell's last word follows."""
+    def end(self, cell_id):
+        """From here on nothing is shown: the cell's last words follow. Returns
+        the first of them."""
         with self._channel.lock:
-            cell_id, self._id = self._id, None
-        if cell_id is not None and self._dropped:
-            self._channel.send(
-                b'{"ev":"dropped","id":%d,"count":%d,"bytes":%d}'
-                % (cell_id, self._dropped, self._dropped_bytes)
-            )
+            self._id = None
+        if not self._dropped:
+            return b""
+        return b'{"ev":"dropped","id":%d,"count":%d,"bytes":%d}\n' % (
+            cell_id,
+            self._dropped,
+            self._dropped_bytes,
+        )
 
     # The functions that cells call.
 
