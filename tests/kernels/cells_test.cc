@@ -1,8 +1,8 @@
 // What a cell of Python does and what is kept for the next.
 
-#include <algorithm>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 // Cells of one kernel, and what the last of them wrote and showed.
@@ -31,21 +30,25 @@ std::ostream& operator<<(std::ostream& os, const Cells& cells) {
   return os << cells.name;
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Cells>& info) {
-  return info.param.name;
+std::string NameOf(
+    const ::testing::TestParamInfo<std::tuple<Cells, const char*>>& info) {
+  return absl::StrCat(std::get<0>(info.param).name,
+                      *std::get<1>(info.param) == 0 ? "" : "ByZygote");
 }
 
-class Kept : public ::testing::TestWithParam<Cells> {};
+// In both ways in which a kernel starts.
+class Kept : public ::testing::TestWithParam<std::tuple<Cells, const char*>> {};
 
 TEST_P(Kept, TheLastCellShowsIt) {
-  KernelProcess kernel;
+  const auto& [session, zygote] = GetParam();
+  KernelProcess kernel({.zygote = zygote});
   CellResult last;
-  for (const char* cell : GetParam().cells) {
+  for (const char* cell : session.cells) {
     last = kernel.Run(cell);
     EXPECT_EQ(last.status, "ok") << cell << "\n" << last;
   }
-  EXPECT_EQ(last.Whole(), GetParam().expected) << last;
-  EXPECT_EQ(last.count, static_cast<int>(GetParam().cells.size()));
+  EXPECT_EQ(last.Whole(), session.expected) << last;
+  EXPECT_EQ(last.count, static_cast<int>(session.cells.size()));
 }
 
 const Cells kKept[] = {
@@ -149,7 +152,10 @@ const Cells kKept[] = {
      "'\xE2\x82\xAC \xF0\x9F\x98\x80'\n"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Python, Kept, ::testing::ValuesIn(kKept), NameOf);
+INSTANTIATE_TEST_SUITE_P(Python, Kept,
+                         ::testing::Combine(::testing::ValuesIn(kKept),
+                                            ::testing::Values("", "lean")),
+                         NameOf);
 
 TEST(PythonCell, ReadsItsInputAndNoOther) {
   KernelProcess kernel;
@@ -381,6 +387,27 @@ TEST(PythonKernel, TakesAnyDescriptor) {
         "import os\nopen('/dev/null').fileno() < 10, os.get_inheritable(0)");
     EXPECT_EQ(result.Shown(), "(True, True)\n") << fd << result;
   }
+}
+
+TEST(PythonKernel, OfAZygoteIsLikeAnyOther) {
+  KernelProcess kernel({.zygote = "lean"});
+  EXPECT_EQ(kernel.Run("sorted(globals())").Shown(),
+            "['In', 'Out', '__builtins__', '__doc__', '__loader__', "
+            "'__name__', '__package__', '__spec__']\n");
+  EXPECT_EQ(kernel.Run("1 / 0").Error("traceback"),
+            "Traceback (most recent call last):\n"
+            "  File \"<cell 2>\", line 1, in <module>\n"
+            "    1 / 0\n"
+            "    ~~^~~\n"
+            "ZeroDivisionError: division by zero\n");
+  kernel.InterruptLater(absl::Milliseconds(200));
+  EXPECT_EQ(kernel.Run("while True: pass").status, "interrupted");
+  EXPECT_EQ(kernel.Run("vars(__builtins__).clear()").status, "ok");
+  EXPECT_EQ(kernel.Run("import sys\nlen([1]), sys.argv").Shown(),
+            "(1, [''])\n");
+  const CellResult closed = kernel.Run("import os\nos.closerange(3, 999)");
+  EXPECT_EQ(closed.status, "") << closed;
+  EXPECT_EQ(kernel.Wait(), 70);
 }
 
 TEST(PythonKernel, WhatACellExecutesHasNoneOfItsChannels) {

@@ -234,6 +234,22 @@ TEST_P(Results, FiguresAreShownOnceAndInOrder) {
   EXPECT_THAT(Run("plt.plot([1])", {{"rich", false}}).events, IsEmpty());
 }
 
+// pyplot was there before the kernel.
+TEST(Figures, OfAZygoteThatHasImportedThem) {
+  if (!MissingModules({"matplotlib", "numpy", "pandas"}).empty()) {
+    ASSERT_FALSE(MustRun());
+    GTEST_SKIP() << "NOT RUN: matplotlib, numpy, pandas";
+  }
+  KernelProcess kernel({.zygote = "science"});
+  const CellResult shown = kernel.Run(
+      "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()");
+  EXPECT_TRUE(IsPng(OnlyData(shown))) << shown;
+  EXPECT_EQ(shown.err, "");
+  EXPECT_TRUE(IsPng(OnlyData(kernel.Run("plt.plot([2, 1]);"))));
+  EXPECT_EQ(kernel.Run("import numpy\nnumpy.arange(3)").Shown(),
+            "array([0, 1, 2])\n");
+}
+
 TEST_P(Results, ImagesAndTables) {
   if (!Has({"PIL", "pandas"})) GTEST_SKIP() << "NOT RUN: PIL, pandas";
   const Json image = OnlyData(

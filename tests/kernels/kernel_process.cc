@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "policy/language.h"
@@ -74,8 +75,24 @@ class PreparedKernel {
       WriteFile(directory_.Path(name), content);
     }
     for (const policy::Command& command : prepare->commands) RunHere(command);
+    zygote_ = *table->Find("python")->zygote;
+    WriteFile(directory_.Path("zygote.py"), zygote_.script);
   }
-  std::string path() const { return directory_.Path("kernel.pyc"); }
+  std::vector<std::string> CommandFor(const KernelOptions& options) const {
+    const std::string fd = absl::StrCat(options.events_fd);
+    if (options.zygote.empty()) {
+      return {"/usr/bin/python3", directory_.Path("kernel.pyc"), fd};
+    }
+    for (const policy::ZygoteKind& kind : zygote_.kinds) {
+      if (kind.name != options.zygote) continue;
+      return {"/usr/bin/python3",
+              SANDGLASS_SOURCE_DIR "/tests/kernels/by_zygote.py",
+              directory_.Path("zygote.py"), absl::StrJoin(kind.preload, " "),
+              fd};
+    }
+    ADD_FAILURE() << "there is no kind " << options.zygote;
+    return {"/bin/false"};
+  }
 
  private:
   void RunHere(const policy::Command& command) {
@@ -89,6 +106,7 @@ class PreparedKernel {
         << command[0] << " failed";
   }
   TempDir directory_;
+  policy::ZygoteRecipe zygote_;
 };
 
 struct Pipe {
@@ -168,14 +186,14 @@ KernelProcess::KernelProcess(const KernelOptions& options) {
                                    options.events_fd);
   std::vector<std::string> env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
                                   absl::StrCat("HOME=", home_.path())};
+  // As a zygote has it: threads don't outlive a fork.
+  if (!options.zygote.empty()) env.push_back("OPENBLAS_NUM_THREADS=1");
   if (options.hide_ipython) {
     std::filesystem::create_directory(home_.Path("hide"));
     WriteFile(home_.Path("hide/sitecustomize.py"), kHideIPython);
     env.push_back(absl::StrCat("PYTHONPATH=", home_.Path("hide")));
   }
-  pid_ = Start(
-      {"/usr/bin/python3", prepared.path(), absl::StrCat(options.events_fd)},
-      env, actions);
+  pid_ = Start(prepared.CommandFor(options), env, actions);
   posix_spawn_file_actions_destroy(&actions);
   EXPECT_GT(pid_, 0);
   commands_ = std::move(commands.write);

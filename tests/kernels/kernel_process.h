@@ -39,6 +39,8 @@ std::ostream& operator<<(std::ostream& os, const CellResult& result);
 struct KernelOptions {
   bool hide_ipython = false;
   int events_fd = 254;
+  // A kind of the language's zygotes, for example "lean": started as its child.
+  std::string zygote;
 };
 
 // The Python kernel as a process of its own, started as it is in a jail without

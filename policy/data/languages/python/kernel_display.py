@@ -262,7 +262,16 @@ class _KernelScreen:
 
     # The functions that cells call.
 
-    def display(self, *values, include=None, exclude=None, metadata=None, raw=False, clear=False, **_):
+    def display(
+        self,
+        *values,
+        include=None,
+        exclude=None,
+        metadata=None,
+        raw=False,
+        clear=False,
+        **_others,
+    ):
         if clear:
             self.clear_output(wait=True)
         for value in values:
