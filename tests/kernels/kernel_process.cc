@@ -166,7 +166,7 @@ std::ostream& operator<<(std::ostream& os, const CellResult& result) {
 }
 
 KernelProcess::KernelProcess(const KernelOptions& options) {
-  static const auto& prepared = *new PreparedKernel;
+  static const PreparedKernel prepared;
   // Whoever started the tests may have left some open.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   // To a kernel that has ended.
