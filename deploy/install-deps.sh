@@ -61,6 +61,7 @@ TEST_PACKAGES=(
   procps
   # Imported or called by the programs of others that the tests run.
   bc
+  ipython3
   python3-lxml
   python3-matplotlib
   python3-numpy

@@ -4,8 +4,8 @@
 
 imports the modules and then waits, in a native library, to be forked. Each
 child runs one program, as `python3 PROGRAM` would have run it, and is gone.
-Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py and this file,
-one after the other. Descriptor 201 is the library, which has all that concerns
+Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py, the kernel's
+files and this one, one after the other. Descriptor 201 is the library, which has all that concerns
 the kernel. In a child it calls, with no Python frame beneath,
 
     rehearse(fully)               before there is a program
@@ -213,6 +213,8 @@ def prepare(argv, env, source=None):
     namespace of its __main__.
     """
     global _main
+    if argv[:2] == _KERNEL_ARGV:
+        return _prepare_kernel(int(argv[2]), env)
     _set_environment(env)
     path = _set_path_and_names(argv, source is None)
     if source is None and _would_import_otherwise(sys.path[0]):

@@ -1,0 +1,28 @@
+"""The kernel in a zygote's child; a part of zygote.py.
+
+Its files come before this one. None of it runs in a child that has a program.
+"""
+
+_KERNEL_ARGV = [b"-m", b"sandglass_kernel"]
+# Compiled here, so that no child pays for it.
+_KERNEL_CODE = compile("_kernel.serve()", "<kernel>", "exec", dont_inherit=True)
+
+
+def _prepare_kernel(events, env):
+    """The kernel in place of a program: it has commands on descriptor 0, runs
+    cells in a new __main__, and never returns."""
+    global _kernel
+    _set_environment(env)
+    sys.argv = [""]
+    sys.orig_argv = [sys.executable]
+    # The working directory, as it will be.
+    sys.path[:] = ["", *_search_path]
+    if "logging" in _modules:
+        _modules["logging"]._startTime = time.time()
+    if _blas:
+        _set_blas_threads()
+    module = _modules["__main__"] = type(sys)("__main__")
+    vars(module)["__builtins__"] = builtins
+    commands = _k_move_high(os.dup(0))
+    _kernel = _Kernel(module, commands, events, _flush_c_files)
+    return _KERNEL_CODE, globals()

@@ -1,0 +1,87 @@
+#ifndef SANDGLASS_TESTS_KERNELS_KERNEL_PROCESS_H_
+#define SANDGLASS_TESTS_KERNELS_KERNEL_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "sandbox/os/fd.h"
+#include "tests/support/temp_dir.h"
+
+namespace sandglass::testing {
+
+// What came of one cell, until its last word or the kernel's end.
+struct CellResult {
+  std::vector<nlohmann::json> events;  // without "done"
+  std::string out;
+  std::string err;
+  std::string status;  // "" when the kernel ended instead
+  int exit_code = -1;
+  int count = -1;
+
+  // Those of one kind: "display", "error", "clear", "dropped".
+  std::vector<nlohmann::json> Events(const std::string& kind) const;
+  // The text/plain of what was shown, line by line.
+  std::string Shown() const;
+  // Of the first error; "" without one.
+  std::string Error(const std::string& key) const;
+  // What a notebook shows of it all: output, then results.
+  std::string Whole() const { return out + Shown(); }
+};
+
+std::ostream& operator<<(std::ostream& os, const CellResult& result);
+
+struct KernelOptions {
+  bool hide_ipython = false;
+  int events_fd = 254;
+  // A kind of the language's zygotes, for example "lean": started as its child.
+  std::string zygote;
+};
+
+// The Python kernel as a process of its own, started as it is in a jail without
+// a zygote, from what the language's file says is to be prepared.
+class KernelProcess {
+ public:
+  explicit KernelProcess(const KernelOptions& options = {});
+  ~KernelProcess();
+  KernelProcess(const KernelProcess&) = delete;
+  KernelProcess& operator=(const KernelProcess&) = delete;
+
+  // Sends a cell and waits for its end. `more` are further keys of the command.
+  CellResult Run(const std::string& code,
+                 const nlohmann::json& more = nlohmann::json::object());
+  int Send(const std::string& code,
+           const nlohmann::json& more = nlohmann::json::object());
+  CellResult WaitForEnd(int id);
+  void SendLine(const std::string& line);
+  // SIGINT to its process group, as the daemon does.
+  void Interrupt() const;
+  void InterruptLater(absl::Duration after);
+  void CloseCommands() { commands_.reset(); }
+  // Its exit code, 128 + n for a signal; -1: it didn't end within the time.
+  int Wait();
+  pid_t pid() const { return pid_; }
+  const std::string& home() const { return home_.path(); }
+
+ private:
+  bool Pump(CellResult& result);
+
+  TempDir home_;
+  os::Fd commands_;
+  os::Fd events_;
+  os::Fd out_;
+  os::Fd err_;
+  pid_t pid_ = -1;
+  int next_id_ = 0;
+  std::vector<std::thread> later_;
+  std::string unread_;  // of events
+};
+
+}  // namespace sandglass::testing
+
+#endif  // SANDGLASS_TESTS_KERNELS_KERNEL_PROCESS_H_

@@ -1,0 +1,15 @@
+# The kernels of the languages, as processes of their own: no jail, no rights.
+add_executable(kernel_test
+  ${PROJECT_SOURCE_DIR}/tests/kernels/cells_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/display_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/hostile_cells_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/ipython_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/kernel_process.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/sessions_test.cc)
+target_link_libraries(kernel_test PRIVATE
+  sandglass_policy sandglass_os sandglass_test_support
+  nlohmann_json::nlohmann_json GTest::gmock_main)
+target_compile_definitions(kernel_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+gtest_discover_tests(kernel_test TEST_PREFIX "kernel."
+  PROPERTIES LABELS kernel TIMEOUT 300)
