@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_split.h"
 #include "internal/spawner.pb.h"
 #include "policy/paths.h"
+#include "sandbox/close_aside.h"
 #include "sandbox/jail.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/os/files.h"
@@ -55,13 +55,6 @@ bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
 }
 
 absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
-
-// Closes descriptors of unknown kinds where nobody waits for it: their maker
-// chooses how long that takes (SO_LINGER, also of a socket that waits in
-// another).
-void CloseAside(std::vector<os::Fd> fds) {
-  if (!fds.empty()) std::thread([fds = std::move(fds)] {}).detach();
-}
 
 // An end of a pipe, which neither reading, writing nor closing holds up.
 bool IsPipeEnd(const os::Fd& fd, int access) {
