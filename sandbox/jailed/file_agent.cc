@@ -232,9 +232,11 @@ void Agent::Reap(int timeout_ms, bool with_socket, bool& readable) {
     // One that ends in any other way didn't say the last word: it was killed,
     // for memory or for taking too long to stop.
     if (reaped < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
       internal::FileReply reply;
       Answer(ids[i],
-             {given_up ? FileCode::kCancelled : FileCode::kFailed, ENOMEM},
+             given_up ? FileResult{FileCode::kCancelled, 0}
+                      : FileResult{FileCode::kFailed, killed ? ENOMEM : 0},
              reply, os::Fd());
     }
   }

@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/file_agent_client.h"
 #include "sandbox/os/files.h"
@@ -470,6 +472,27 @@ TEST_F(FileAgentTest, StopsWhenItsCallerDoes) {
   EXPECT_EQ(CodeOfWrite("/x"), FileCode::kOk);
   EXPECT_EQ(Stop(), 0);
   EXPECT_EQ(NamesIn("/"), 2u);
+}
+
+// As the kernel does when the jail's memory is full.
+TEST_F(FileAgentTest, OutlivesWhatWorksForIt) {
+  Start();
+  auto upload = agent().BeginWrite("/a", {}, limits_);
+  ASSERT_TRUE(upload.ok());
+  const std::string children =
+      absl::StrCat("/proc/", pid_, "/task/", pid_, "/children");
+  pid_t worker = 0;
+  while (!absl::SimpleAtoi(
+      absl::StripAsciiWhitespace(sandglass::testing::ReadFile(children)),
+      &worker)) {
+    ::usleep(1000);
+  }
+  ASSERT_GT(worker, 0);
+  ::kill(worker, SIGKILL);
+  const auto ended = upload.value.Commit(limits_);
+  EXPECT_EQ(ended.result.code, FileCode::kFailed);
+  EXPECT_EQ(ended.result.error, ENOMEM);
+  EXPECT_EQ(CodeOfWrite("/b"), FileCode::kOk);
 }
 
 TEST_F(FileAgentTest, ACallOnADeadAgentFails) {
