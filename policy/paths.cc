@@ -198,7 +198,16 @@ absl::Status ValidateGlob(std::string_view pattern) {
   return absl::OkStatus();
 }
 
-bool GlobMatch(std::string_view pattern, std::string_view path) {
+namespace {
+
+enum class Dots { kAsOthers, kOnlyByDot };
+
+// Whether stars and the like don't reach the next segment of `path`.
+bool Hidden(std::string_view path, Dots dots) {
+  return dots == Dots::kOnlyByDot && path[0] == '.';
+}
+
+bool Match(std::string_view pattern, std::string_view path, Dots dots) {
   if (path.empty() || path.size() > kMaxMatchedPath ||
       !ValidateGlob(pattern).ok()) {
     return false;
@@ -221,13 +230,26 @@ bool GlobMatch(std::string_view pattern, std::string_view path) {
     if (path.empty() && pattern.empty()) return true;
     if (!path.empty() && !pattern.empty()) {
       const std::string_view element = TakeSegment(pattern);
-      if (SegmentMatch(element, TakeSegment(path))) continue;
+      const bool hidden = Hidden(path, dots) && element[0] != '.';
+      if (SegmentMatch(element, TakeSegment(path)) && !hidden) continue;
     }
-    if (!starred || retry_path.empty()) return false;
+    if (!starred || retry_path.empty() || Hidden(retry_path, dots)) {
+      return false;
+    }
     TakeSegment(retry_path);
     pattern = retry_pattern;
     path = retry_path;
   }
+}
+
+}  // namespace
+
+bool GlobMatch(std::string_view pattern, std::string_view path) {
+  return Match(pattern, path, Dots::kAsOthers);
+}
+
+bool GlobMatchVisible(std::string_view pattern, std::string_view path) {
+  return Match(pattern, path, Dots::kOnlyByDot);
 }
 
 }  // namespace sandglass::policy

@@ -37,6 +37,10 @@ absl::Status ValidateGlob(std::string_view pattern);
 // ValidateGlob refuses, and paths over 4096 bytes, match nothing.
 bool GlobMatch(std::string_view pattern, std::string_view path);
 
+// The same, but a name that begins with a dot is matched only by a segment of
+// the pattern that begins with one, as a shell has it.
+bool GlobMatchVisible(std::string_view pattern, std::string_view path);
+
 }  // namespace sandglass::policy
 
 #endif  // SANDGLASS_POLICY_PATHS_H_

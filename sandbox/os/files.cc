@@ -101,4 +101,27 @@ bool IsTmpfs(int fd) {
   return ::fstatfs(fd, &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
+bool IsKernelFileSystem(int fd) {
+  struct statfs info = {};
+  if (::fstatfs(fd, &info) != 0) return true;
+  switch (static_cast<unsigned long>(info.f_type)) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case BPF_FS_MAGIC:
+    case DEVPTS_SUPER_MAGIC:
+    case PSTOREFS_MAGIC:
+    case EFIVARFS_MAGIC:
+    case BINFMTFS_MAGIC:
+    case NSFS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace sandglass::os

@@ -41,6 +41,11 @@ absl::StatusOr<Fd> MakeSealedMemfd(const char* name, absl::string_view data);
 // True when `fd` is of a tmpfs; false also when the kernel doesn't say.
 bool IsTmpfs(int fd);
 
+// True when `fd` is of a file system whose files are the kernel's doing (proc,
+// sysfs, cgroups and the like): they have no honest size, and reading or
+// opening one can do something. Also when the kernel doesn't say.
+bool IsKernelFileSystem(int fd);
+
 }  // namespace sandglass::os
 
 #endif  // SANDGLASS_SANDBOX_OS_FILES_H_

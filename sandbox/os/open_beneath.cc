@@ -44,4 +44,26 @@ Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode) {
   return file;
 }
 
+Fd OpenDirectoryNoLinks(const Fd& directory, const char* path) {
+  struct open_how how = {};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+  return Open(directory, path, how);
+}
+
+Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode) {
+  struct open_how how = {};
+  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
+  how.mode = mode;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  // A rename anywhere in the system while ".." is looked up is EAGAIN.
+  constexpr int kTries = 32;
+  Fd file;
+  for (int i = 0; i < kTries; ++i) {
+    file = Open(root, path, how);
+    if (file.valid() || errno != EAGAIN) break;
+  }
+  return file;
+}
+
 }  // namespace sandglass::os

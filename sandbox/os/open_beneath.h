@@ -16,6 +16,15 @@ Fd OpenBeneath(const Fd& directory, const char* path, int flags);
 // what else has the name is refused (EEXIST, ENXIO, EISDIR…).
 Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode);
 
+// A directory below `directory` (O_PATH). Refuses any symbolic link on the way
+// (ELOOP).
+Fd OpenDirectoryNoLinks(const Fd& directory, const char* path);
+
+// openat2(2) with RESOLVE_IN_ROOT and NO_MAGICLINKS: `root` is taken for "/",
+// whatever "..", absolute links and absolute paths say. Close-on-exec. `mode`
+// is that of a file to be made. Empty with errno on failure.
+Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode = 0);
+
 }  // namespace sandglass::os
 
 #endif  // SANDGLASS_SANDBOX_OS_OPEN_BENEATH_H_

@@ -14,9 +14,11 @@ namespace sandglass::testing {
 // a socket's address.
 class TempDir {
  public:
-  TempDir() {
-    char name[] = "/tmp/sandglass-unit-XXXXXX";
-    if (mkdtemp(name) != nullptr) path_ = name;
+  TempDir() : TempDir("/tmp") {}
+  // In a directory of the test's choice, such as one in memory.
+  explicit TempDir(const std::string& parent) {
+    std::string name = parent + "/sandglass-unit-XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~TempDir() {
     std::error_code ignored;

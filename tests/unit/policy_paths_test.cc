@@ -184,6 +184,21 @@ TEST(GlobMatch, FollowsItsRules) {
   }
 }
 
+TEST(GlobMatchVisible, LeavesDotFilesToPatternsWithADot) {
+  for (const char* pattern : {"*", "?x", "[.]x", "**", "**/*"}) {
+    EXPECT_FALSE(GlobMatchVisible(pattern, ".x")) << pattern;
+    EXPECT_TRUE(GlobMatch(pattern, ".x")) << pattern;
+  }
+  EXPECT_TRUE(GlobMatchVisible(".*", ".x"));
+  EXPECT_TRUE(GlobMatchVisible("**/.x", "a/b/.x"));
+  EXPECT_TRUE(GlobMatchVisible("**/*.y", "a/b/x.y"));
+  EXPECT_FALSE(GlobMatchVisible("**/*.y", "a/.b/x.y"));
+  EXPECT_FALSE(GlobMatchVisible("**/*.y", "a/b/.x.y"));
+  EXPECT_FALSE(GlobMatchVisible("*/x", ".a/x"));
+  EXPECT_TRUE(GlobMatchVisible(".a/**/x", ".a/b/x"));
+  EXPECT_FALSE(GlobMatchVisible(".a/**/x", ".a/.b/x"));
+}
+
 TEST(GlobMatch, NastyPatternsTakeBoundedTime) {
   const absl::Time start = absl::Now();
   // Each of these takes longer than the universe by naive backtracking.

@@ -1,5 +1,11 @@
 add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/counter_files_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_archive_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_search_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_track_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/landlock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/netlink_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/open_beneath_test.cc
@@ -7,5 +13,5 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_session_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
-  sandglass_sandbox GTest::gmock_main)
+  sandglass_file_agent sandglass_sandbox GTest::gmock_main)
 gtest_discover_tests(sandbox_unit_test PROPERTIES TIMEOUT 60)

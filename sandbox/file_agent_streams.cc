@@ -1,0 +1,141 @@
+// Operations of a file agent that go on over several calls.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "sandbox/file_agent_client.h"
+#include "sandbox/file_replies.h"
+
+namespace sandglass::sandbox {
+
+FileUpload::FileUpload(FileUpload&& other) noexcept
+    : channel_(std::exchange(other.channel_, nullptr)),
+      id_(other.id_),
+      pipe_(std::move(other.pipe_)),
+      size_(other.size_) {}
+
+FileUpload& FileUpload::operator=(FileUpload&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(id_, other.id_);
+  std::swap(pipe_, other.pipe_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+FileUpload::~FileUpload() {
+  if (channel_ != nullptr) channel_->Drop(id_);
+}
+
+FileResult FileUpload::Append(absl::string_view data,
+                              const FileLimits& limits) {
+  const absl::Time deadline = absl::Now() + limits.timeout;
+  while (!data.empty()) {
+    const ssize_t put = ::write(pipe_.get(), data.data(), data.size());
+    if (put >= 0) {
+      data.remove_prefix(static_cast<size_t>(put));
+      size_ += static_cast<uint64_t>(put);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return {FileCode::kIncomplete, errno};
+    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    if (left <= 0) return {FileCode::kTimedOut, 0};
+    struct pollfd waits[] = {{pipe_.get(), POLLOUT, 0},
+                             {limits.cancel_fd, POLLIN, 0}};
+    constexpr int64_t kMostMillis = 60'000;
+    (void)::poll(waits, 2, static_cast<int>(std::min(left, kMostMillis)));
+    if (waits[1].revents != 0) return {FileCode::kCancelled, 0};
+  }
+  return {};
+}
+
+FileAnswer<FileFacts> FileUpload::Commit(const FileLimits& limits) {
+  FileAnswer<FileFacts> answer;
+  if (channel_ == nullptr) {
+    answer.result = {FileCode::kBadRequest, 0};
+    return answer;
+  }
+  const absl::Time deadline = absl::Now() + limits.timeout;
+  pipe_.reset();
+  internal::FileRequest note;
+  note.mutable_commit()->set_size(size_);
+  answer.result = channel_->Tell(id_, note, limits, deadline);
+  if (answer.ok()) {
+    FileAgentChannel::Answer last;
+    answer.result = channel_->Next(id_, limits, deadline, last);
+    if (answer.ok()) {
+      answer.result = {static_cast<FileCode>(last.reply->code()),
+                       last.reply->error()};
+      answer.value = FactsOf(*last.reply->mutable_info());
+    }
+  }
+  std::exchange(channel_, nullptr)->Drop(id_);
+  return answer;
+}
+
+FileTracker::FileTracker(FileTracker&& other) noexcept
+    : channel_(std::exchange(other.channel_, nullptr)),
+      id_(other.id_),
+      on_demand_(other.on_demand_) {}
+
+FileTracker& FileTracker::operator=(FileTracker&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(id_, other.id_);
+  std::swap(on_demand_, other.on_demand_);
+  return *this;
+}
+
+FileTracker::~FileTracker() {
+  if (channel_ != nullptr) channel_->Drop(id_);
+}
+
+FileAnswer<bool> FileTracker::Next(const FileLimits& limits, const Sink& sink) {
+  FileAnswer<bool> answer;
+  if (channel_ == nullptr) {
+    answer.result = {FileCode::kBadRequest, 0};
+    return answer;
+  }
+  const absl::Time deadline = absl::Now() + limits.timeout;
+  if (on_demand_) {
+    internal::FileRequest note;
+    note.mutable_rescan();
+    answer.result = channel_->Tell(id_, note, limits, deadline);
+  }
+  while (answer.ok()) {
+    FileAgentChannel::Answer batch;
+    answer.result = channel_->Next(id_, limits, deadline, batch);
+    if (!answer.ok()) break;
+    size_t file = 0;
+    for (internal::FileChange& change : *batch.reply->mutable_changes()) {
+      FileChanged told;
+      told.type = static_cast<ChangeType>(change.kind());
+      told.facts = FactsOf(*change.mutable_info());
+      told.old_path = std::move(*change.mutable_old_path());
+      if (change.opened()) told.file = std::move(batch.fds[file++]);
+      sink(std::move(told));
+    }
+    answer.value |= batch.reply->truncated();
+    if (batch.reply->last()) {
+      answer.result = {static_cast<FileCode>(batch.reply->code()),
+                       batch.reply->error()};
+      // It ended by itself, which no tracker does without a reason.
+      if (answer.ok()) answer.result = {FileCode::kFailed, 0};
+      break;
+    }
+    if (batch.reply->scan_done()) return answer;
+  }
+  // Waiting for what didn't happen is no failure of the tracker's.
+  if (!on_demand_ && (answer.result.code == FileCode::kTimedOut ||
+                      answer.result.code == FileCode::kCancelled)) {
+    return answer;
+  }
+  // A look that was left halfway can't be gone on with.
+  std::exchange(channel_, nullptr)->Drop(id_);
+  return answer;
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,148 @@
+// Lists directories and removes trees.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "sandbox/jailed/file_ops.h"
+#include "sandbox/jailed/file_paths.h"
+#include "sandbox/jailed/tree_walk.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr size_t kMostNames = 1'000'000;
+// What an entry takes of a reply beside its texts.
+constexpr size_t kEntryBytes = 48;
+
+class Remover : public TreeVisitor {
+ public:
+  explicit Remover(FileTask& task) : task_(task) {}
+
+  Next Enter(const TreeEntry& entry) override {
+    if (task_.Cancelled()) {
+      result_ = {FileCode::kCancelled, 0};
+      return Next::kStop;
+    }
+    if (S_ISDIR(entry.info.st_mode)) return Next::kGoOn;
+    Remove(entry, 0);
+    return Next::kSkip;
+  }
+  bool Leave(const TreeEntry& entry) override {
+    Remove(entry, AT_REMOVEDIR);
+    return true;
+  }
+
+  uint64_t count() const { return count_; }
+  // The first failure; the walk goes on beyond it, as rm does.
+  FileResult result() const { return result_; }
+  void Fail(FileResult result) {
+    if (result_.ok()) result_ = result;
+  }
+
+ private:
+  void Remove(const TreeEntry& entry, int flags) {
+    if (::unlinkat(entry.directory, entry.name.c_str(), flags) == 0) {
+      ++count_;
+    } else if (errno != ENOENT) {
+      Fail(ResultOfErrno(errno));
+    }
+  }
+
+  FileTask& task_;
+  uint64_t count_ = 0;
+  FileResult result_;
+};
+
+}  // namespace
+
+FileResult ListNames(FileTask& task, const internal::ListDirectory& request,
+                     internal::FileReply& reply) {
+  os::Fd directory;
+  if (FileResult result = OpenDirectory(task.root(), request.path(), directory);
+      !result.ok()) {
+    return result;
+  }
+  std::vector<std::string> names;
+  bool truncated = false;
+  if (!ReadNames(directory, kMostNames, names, truncated)) {
+    return ResultOfErrno(errno);
+  }
+  auto name = request.after().empty()
+                  ? names.begin()
+                  : std::upper_bound(names.begin(), names.end(),
+                                     std::string(request.after()));
+  internal::FileReply batch;
+  size_t batch_bytes = 0;
+  uint64_t count = 0;
+  for (; name != names.end(); ++name) {
+    if (request.max_entries() > 0 && count >= request.max_entries()) {
+      truncated = true;
+      break;
+    }
+    if (task.Cancelled()) return {FileCode::kCancelled, 0};
+    struct stat info = {};
+    if (::fstatat(directory.get(), name->c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
+        0) {
+      continue;  // gone meanwhile
+    }
+    internal::FileInfo& entry = *batch.add_entries();
+    FillInfo(info, entry);
+    entry.set_name(*name);
+    if (S_ISLNK(info.st_mode)) {
+      entry.set_link_target(ReadLink(directory.get(), name->c_str()));
+    }
+    ++count;
+    batch_bytes += kEntryBytes + name->size() + entry.link_target().size();
+    if (batch_bytes >= kFileBatchBytes) {
+      if (!task.Send(batch)) return {FileCode::kCancelled, 0};
+      batch_bytes = 0;
+    }
+  }
+  reply.Swap(&batch);
+  reply.set_truncated(truncated);
+  reply.set_count(count);
+  return {};
+}
+
+FileResult RemoveTree(FileTask& task, const internal::RemoveFile& request,
+                      internal::FileReply& reply) {
+  // Files, links, and directories that hold nothing.
+  FileResult result = RemoveOne(task.root(), request, reply);
+  if (result.code != FileCode::kNotEmpty) return result;
+  Place place;
+  if (result = FindPlace(task.root(), request.path(), false, place);
+      !result.ok()) {
+    return result;
+  }
+  const os::Fd directory(
+      ::openat(place.directory.get(), place.name.c_str(),
+               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.valid()) return ResultOfErrno(errno);
+  Remover remover(task);
+  WalkEnd end;
+  // A directory with more names than one walk takes is gone through again.
+  uint64_t before;
+  do {
+    before = remover.count();
+    end = WalkTree(directory, kMostNames, remover);
+  } while (end == WalkEnd::kBound && remover.count() > before);
+  reply.set_count(remover.count());
+  // What happened below says more than that the directory isn't empty.
+  if (!remover.result().ok() && remover.result().code != FileCode::kNotEmpty) {
+    return remover.result();
+  }
+  if (end == WalkEnd::kMoved) return {FileCode::kBusyChanged, 0};
+  if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) !=
+      0) {
+    return ResultOfErrno(errno);
+  }
+  reply.set_count(remover.count() + 1);
+  return {};
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,62 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_NEW_FILE_H_
+#define SANDGLASS_SANDBOX_JAILED_NEW_FILE_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "internal/files.pb.h"
+#include "sandbox/file_code.h"
+#include "sandbox/jailed/file_paths.h"
+#include "sandbox/jailed/file_task.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// A file that is written under a name of its own beside its later one and then
+// takes its place at once. Until then it goes away with its object.
+class NewFile {
+ public:
+  NewFile() = default;
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // Refuses what the code itself couldn't write.
+  FileResult Begin(const os::Fd& root, const internal::WriteFile& request);
+  FileResult Write(absl::string_view data);
+  FileResult Commit();
+
+  int fd() const { return file_.get(); }
+  // Of the file that was there.
+  const std::optional<struct stat>& old() const { return old_; }
+  uint64_t written() const { return written_; }
+
+ private:
+  FileResult CheckOld() const;
+  FileResult MakeTemporary();
+  FileResult CopyOld();
+
+  Place place_;
+  std::optional<struct stat> old_;
+  internal::WriteDisposition disposition_ = internal::WRITE_REPLACE;
+  mode_t mode_ = 0;
+  uint64_t max_bytes_ = 0;
+  std::string temporary_;
+  os::Fd file_;
+  uint64_t written_ = 0;
+};
+
+// With the content in the request itself.
+FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,
+                       internal::FileReply& reply);
+// With the content from a descriptor.
+FileResult WriteFrom(FileTask& task, const internal::WriteFile& request,
+                     const os::Fd& source, internal::FileReply& reply);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_NEW_FILE_H_

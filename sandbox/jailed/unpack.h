@@ -1,0 +1,68 @@
+#ifndef SANDGLASS_SANDBOX_JAILED_UNPACK_H_
+#define SANDGLASS_SANDBOX_JAILED_UNPACK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "sandbox/file_code.h"
+#include "sandbox/jailed/tar.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// Makes of an archive's members what they say, below a directory and nowhere
+// else: no member's path may be absolute or have "..", and no symbolic link is
+// gone through, whoever made it and when.
+class Unpacker {
+ public:
+  Unpacker(const os::Fd& directory, uint64_t max_bytes, uint64_t max_entries);
+  ~Unpacker();
+
+  // All of the archive. What was made stays when it fails.
+  FileResult Run(TarReader& reader);
+
+  uint64_t entries() const { return entries_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Settled {
+    std::string path;
+    mode_t mode;
+    int64_t mtime_ns;
+  };
+
+  FileResult Take(TarReader& reader, const TarMember& member);
+  FileResult FindParent(const std::string& path, bool make, std::string& name);
+  FileResult MakeDirectory(const std::string& name);
+  FileResult MakeFile(TarReader& reader, const TarMember& member,
+                      const std::string& name);
+  FileResult MakeHardLink(const TarMember& member, const std::string& path,
+                          const std::string& name);
+  FileResult MakeSymlink(const TarMember& member, const std::string& name);
+  FileResult ClearName(const std::string& name);
+  FileResult SettleDirectories();
+
+  const os::Fd& directory_;
+  const uint64_t max_bytes_;
+  const uint64_t max_entries_;
+  const std::unique_ptr<char[]> buffer_;
+  // The directory of the member before, which is most often the next one's.
+  os::Fd parent_;
+  std::string parent_path_;
+  // Of directories mode and time come when nothing is made in them any more.
+  std::vector<Settled> directories_;
+  uint64_t entries_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+// A member's path without what stands for nothing ("./", "//", a slash at its
+// end); "" is the archive's own top. kBadArchive for a path that could lead out
+// or that no file can have.
+FileResult CleanMemberPath(absl::string_view path, std::string& clean);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAILED_UNPACK_H_
