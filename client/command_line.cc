@@ -8,18 +8,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/address.h"
 #include "client/exit_codes.h"
+#include "client/flag_values.h"
+#include "client/session_command_line.h"
 #include "client/terminal_filter.h"
-#include "client/units.h"
 
 namespace sandglass::client {
 namespace {
-
-using Pair = std::pair<std::string, std::string>;
 
 constexpr char kExamples[] = R"(
 Examples:
@@ -29,33 +27,14 @@ Examples:
   sandglass run sort.py --stdin words.txt --timeout 5s --memory 128M -- -r
   sandglass run plot.py --file data.csv --fetch '*.png' --fetch-dir out
   sandglass run -c 'print(1)' -l py --repeat 100 --json-summary
+  sandglass run --rich -l python -c '20 + 1'
+  sandglass session create python
   sandglass ps
   sandglass kill RUN_ID
   sandglass doctor
 )";
 
-absl::StatusOr<Pair> SplitPair(absl::string_view flag,
-                               const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, " '", VisibleText(text), "': write NAME=VALUE"));
-  }
-  return Pair(text.substr(0, equals), text.substr(equals + 1));
-}
-
-absl::StatusOr<std::vector<Pair>> SplitPairs(
-    absl::string_view flag, const std::vector<std::string>& texts) {
-  std::vector<Pair> pairs;
-  for (const std::string& text : texts) {
-    absl::StatusOr<Pair> pair = SplitPair(flag, text);
-    if (!pair.ok()) return pair.status();
-    pairs.push_back(*std::move(pair));
-  }
-  return pairs;
-}
-
-absl::StatusOr<Pair> SplitFile(const std::string& text) {
+absl::StatusOr<Pairs::value_type> SplitFile(const std::string& text) {
   const size_t equals = text.find('=');
   const std::string local =
       equals == std::string::npos ? text : text.substr(equals + 1);
@@ -66,32 +45,10 @@ absl::StatusOr<Pair> SplitFile(const std::string& text) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--file '", VisibleText(text), "': write LOCAL or REMOTE=LOCAL"));
   }
-  return Pair(std::move(remote), local);
+  return Pairs::value_type(std::move(remote), local);
 }
 
-// Puts "--flag" before what a value parser says.
-template <typename T>
-absl::Status Store(absl::string_view flag, absl::StatusOr<T> value,
-                   std::optional<T>& out) {
-  if (!value.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": ", VisibleText(value.status().message())));
-  }
-  out = *std::move(value);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<uint32_t> ParseCount(const std::string& text) {
-  uint32_t count = 0;
-  if (!absl::SimpleAtoi(text, &count) || count == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no count: write a number from 1"));
-  }
-  return count;
-}
-
-// The options of `run`. Values are taken as CLI11 collected them and not as it
-// converts them: it reads "{}" and "[a,b]" as lists.
+// The options of `run`.
 class RunFlags {
  public:
   explicit RunFlags(CLI::App& app) : app_(app) {
@@ -114,10 +71,7 @@ class RunFlags {
                      ". where no file is replaced; with --json only when "
                      "given)",
                      "DIR");
-    timeout_ = Add("--timeout", "Wall time limit, such as 5s", "TIME");
-    memory_ = Add("--memory", "Memory limit, such as 256M", "SIZE");
-    cpu_time_ = Add("--cpu-time", "Processor time limit, such as 2s", "TIME");
-    pids_ = Add("--pids", "Most processes and threads at once", "N");
+    limits_.emplace(app);
     compile_timeout_ = Add("--compile-timeout",
                            "Wall time limit of the compile phase", "TIME");
     compile_memory_ =
@@ -131,6 +85,14 @@ class RunFlags {
                   "Run it N times one after another over one channel and "
                   "print times instead of output",
                   "N");
+    results_ = Add("--results",
+                   "With --rich: where to save figures and other results that "
+                   "are no text, under new names (default: "
+                   "./sandglass-results, made at need)",
+                   "DIR");
+    app.add_flag("--rich", options_.rich,
+                 "Show also the value of the last expression and what the "
+                 "program displays");
     app.add_flag("--json-summary", options_.json_summary,
                  "With --repeat: one JSON object (n, p50_ms, p99_ms, "
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "
@@ -146,13 +108,14 @@ class RunFlags {
 
   // `after_dashes` are the arguments behind "--".
   absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
-    options_.file = Value(file_);
-    options_.code = Value(code_);
-    options_.stdin_file = Value(stdin_);
-    options_.fetch_dir = Value(fetch_dir_);
-    options_.language = Value(language_).value_or("");
-    options_.profile = Value(profile_).value_or("");
-    options_.request_id = Value(request_id_).value_or("");
+    options_.file = ValueOf(file_);
+    options_.code = ValueOf(code_);
+    options_.stdin_file = ValueOf(stdin_);
+    options_.fetch_dir = ValueOf(fetch_dir_);
+    options_.results_dir = ValueOf(results_);
+    options_.language = ValueOf(language_).value_or("");
+    options_.profile = ValueOf(profile_).value_or("");
+    options_.request_id = ValueOf(request_id_).value_or("");
     options_.args = args_->results();
     options_.fetch = fetch_->results();
     options_.stream = !no_stream_;
@@ -169,35 +132,23 @@ class RunFlags {
  private:
   CLI::Option* Add(const std::string& name, const std::string& help,
                    const std::string& type = "") {
-    CLI::Option* option = app_.add_option(name, help);
-    option->expected(1)->type_name(type);
-    return option;
+    return AddValue(app_, name, help, type);
   }
 
   CLI::Option* AddMany(const std::string& name, const std::string& help,
                        const std::string& type) {
-    CLI::Option* option = Add(name, absl::StrCat(help, " (repeatable)"), type);
-    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);
-    return option;
-  }
-
-  static std::optional<std::string> Value(const CLI::Option* option) {
-    if (option->results().empty()) return std::nullopt;
-    return option->results().back();
+    return AddValues(app_, name, help, type);
   }
 
   absl::Status TakePairs() {
-    absl::StatusOr<std::vector<Pair>> env =
-        SplitPairs("--env", env_->results());
+    absl::StatusOr<Pairs> env = PairsOf(env_);
     if (!env.ok()) return env.status();
     options_.env = *std::move(env);
-    absl::StatusOr<std::vector<Pair>> labels =
-        SplitPairs("--label", labels_->results());
+    absl::StatusOr<Pairs> labels = PairsOf(labels_);
     if (!labels.ok()) return labels.status();
     options_.labels = *std::move(labels);
     for (const std::string& text : files_->results()) {
-      absl::StatusOr<Pair> file = SplitFile(text);
+      absl::StatusOr<Pairs::value_type> file = SplitFile(text);
       if (!file.ok()) return file.status();
       options_.files.push_back(*std::move(file));
     }
@@ -205,34 +156,12 @@ class RunFlags {
   }
 
   absl::Status TakeNumbers() {
-    absl::Status status;
-    if (const auto text = Value(timeout_)) {
-      status.Update(Store("--timeout", ParseTimeSpan(*text), options_.timeout));
-    }
-    if (const auto text = Value(cpu_time_)) {
-      status.Update(
-          Store("--cpu-time", ParseTimeSpan(*text), options_.cpu_time));
-    }
-    if (const auto text = Value(memory_)) {
-      status.Update(
-          Store("--memory", ParseByteSize(*text), options_.memory_bytes));
-    }
-    if (const auto text = Value(compile_timeout_)) {
-      status.Update(Store("--compile-timeout", ParseTimeSpan(*text),
-                          options_.compile_timeout));
-    }
-    if (const auto text = Value(compile_memory_)) {
-      status.Update(Store("--compile-memory", ParseByteSize(*text),
-                          options_.compile_memory_bytes));
-    }
-    if (const auto text = Value(pids_)) {
-      status.Update(Store("--pids", ParseCount(*text), options_.max_processes));
-    }
-    if (const auto text = Value(repeat_)) {
-      std::optional<uint32_t> count;
-      status.Update(Store("--repeat", ParseCount(*text), count));
-      options_.repeat = count.value_or(0);
-    }
+    absl::Status status = limits_->Take(options_.limits);
+    status.Update(TakeTimeSpan(compile_timeout_, options_.compile_timeout));
+    status.Update(TakeByteSize(compile_memory_, options_.compile_memory_bytes));
+    std::optional<uint32_t> repeat;
+    status.Update(TakeCount(repeat_, repeat));
+    options_.repeat = repeat.value_or(0);
     return status;
   }
 
@@ -255,20 +184,24 @@ class RunFlags {
     if (o.repeat > 0 && !o.request_id.empty()) {
       problem = "--repeat excludes --request-id: each run would be the first";
     }
+    if (o.results_dir && !o.rich) problem = "--results needs --rich";
+    if (o.results_dir && o.json) {
+      problem = "--json excludes --results: the results are in the JSON";
+    }
     return problem == nullptr ? absl::OkStatus()
                               : absl::InvalidArgumentError(problem);
   }
 
   CLI::App& app_;
+  std::optional<LimitFlags> limits_;
   RunOptions options_;
   bool no_stream_ = false;
   CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
-      *fetch_, *fetch_dir_, *timeout_, *memory_, *cpu_time_, *pids_,
-      *compile_timeout_, *compile_memory_, *profile_, *labels_, *request_id_,
-      *repeat_;
+      *fetch_, *fetch_dir_, *compile_timeout_, *compile_memory_, *profile_,
+      *labels_, *request_id_, *repeat_, *results_;
 };
 
-// `command` is whose help would have said it, empty or "run ".
+// `command` is whose help would have said it, such as "run ", or empty.
 ParsedCommandLine UsageError(absl::string_view message,
                              absl::string_view command = "") {
   ParsedCommandLine parsed;
@@ -340,11 +273,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   ps->add_flag("-a,--all", ps_options.all, "All that the daemon remembers");
   ps->add_flag("--json", ps_options.json, "As proto JSON (ListRunsResponse)");
   CLI::Option* ps_labels =
-      ps->add_option("--label", "Only runs with this mark (repeatable)");
-  ps_labels->expected(1)
-      ->type_name("K=V")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
+      AddValues(*ps, "--label", "Only runs with this mark", "K=V");
 
   CLI::App* kill = app.add_subcommand("kill", "Stop a run");
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
@@ -361,40 +290,34 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   doctor->add_flag("--quick", doctor_options.quick,
                    "Only what one run sees from inside: no limits, no other "
                    "runs");
-  CLI::Option* doctor_profile =
-      doctor->add_option("--profile", "Profile to look at (default: default)");
-  doctor_profile->expected(1)->type_name("NAME");
-  CLI::Option* doctor_languages = doctor->add_option(
-      "-l,--language,--lang",
-      "Only programs in this language (repeatable; default: all)");
-  doctor_languages->expected(1)
-      ->type_name("LANG")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  CLI::Option* doctor_environment = doctor->add_option(
-      "--env-name", doctor_options.environment,
-      "A variable that your own policy gives programs, and that is no leak "
-      "(repeatable)");
-  doctor_environment->expected(1)
-      ->type_name("NAME")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
+  CLI::Option* doctor_profile = AddValue(
+      *doctor, "--profile", "Profile to look at (default: default)", "NAME");
+  CLI::Option* doctor_languages =
+      AddValues(*doctor, "-l,--language,--lang",
+                "Only programs in this language; default: all", "LANG");
+  CLI::Option* doctor_environment = AddValues(
+      *doctor, "--env-name",
+      "A variable that your own policy gives programs, and that is no leak",
+      "NAME");
   doctor->footer(DoctorExitCodeHelp());
+
+  const SessionCommandLine session(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
   // CLI11 takes the arguments last first.
   std::reverse(arguments.begin(), arguments.end());
+  const auto path = [&]() -> std::string {
+    if (session.parsed()) return session.Path();
+    return run->parsed() ? "run " : "";
+  };
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError& error) {
-    return UsageError(ExtraWords(error, app, run->parsed()),
-                      run->parsed() ? "run " : "");
+    return UsageError(ExtraWords(error, app, run->parsed()), path());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
-      return UsageError(error.what(), run->parsed() ? "run " : "");
-    }
+    if (error.get_exit_code() != 0) return UsageError(error.what(), path());
     std::ostringstream out;
     app.exit(error, out, out);
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
@@ -416,22 +339,24 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   } else if (languages->parsed()) {
     line.command = languages_options;
   } else if (ps->parsed()) {
-    absl::StatusOr<std::vector<Pair>> labels =
-        SplitPairs("--label", ps_labels->results());
+    absl::StatusOr<Pairs> labels = PairsOf(ps_labels);
     if (!labels.ok()) return UsageError(labels.status().message());
     ps_options.labels = *std::move(labels);
     line.command = ps_options;
   } else if (kill->parsed()) {
     line.command = KillOptions{kill_id->results().back()};
   } else if (doctor->parsed()) {
-    if (!doctor_profile->results().empty()) {
-      doctor_options.profile = doctor_profile->results().back();
-    }
+    doctor_options.profile = ValueOf(doctor_profile).value_or("");
     doctor_options.languages = doctor_languages->results();
+    doctor_options.environment = doctor_environment->results();
     line.command = doctor_options;
+  } else if (session.parsed()) {
+    absl::StatusOr<SessionOptions> options = session.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else {
     return UsageError(
-        "give a command: run, info, languages, ps, kill or doctor");
+        "give a command: run, session, info, languages, ps, kill or doctor");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

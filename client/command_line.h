@@ -3,11 +3,21 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "client/options.h"
+#include "client/session_options.h"
 
 namespace sandglass::client {
+
+// One whole command line.
+struct CommandLine {
+  std::string address;
+  std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
+               KillOptions, DoctorOptions, SessionOptions>
+      command;
+};
 
 // Either a command to carry out, or text to print and an exit code (help,
 // version, usage errors).

@@ -21,8 +21,10 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
   if (!parsed.ok()) return parsed.status();
   absl::StatusOr<UniqueFd> connection = Connect(*parsed);
   if (!connection.ok()) return connection.status();
-  return Daemon{address, v1::SandboxService::NewStub(
-                             MakeChannel(*std::move(connection)))};
+  const std::shared_ptr<grpc::Channel> channel =
+      MakeChannel(*std::move(connection));
+  return Daemon{address, v1::SandboxService::NewStub(channel),
+                v1::SessionService::NewStub(channel)};
 }
 
 void SetQuickDeadline(grpc::ClientContext& context) {

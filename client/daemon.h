@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "sandglass/v1/session_service.grpc.pb.h"
 
 namespace sandglass::client {
 
@@ -15,6 +16,7 @@ namespace sandglass::client {
 struct Daemon {
   std::string address;  // as the user gave it
   std::unique_ptr<v1::SandboxService::Stub> stub;
+  std::unique_ptr<v1::SessionService::Stub> sessions;
 };
 
 // Connects; see ParseAddress and Connect for the errors.

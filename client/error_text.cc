@@ -46,6 +46,23 @@ std::string Indented(absl::string_view text) {
   return out;
 }
 
+// What to do about an error with this reason; empty when its message says it.
+absl::string_view AdviceFor(absl::string_view reason) {
+  static constexpr std::array<std::array<absl::string_view, 2>, 4> kAdvice = {
+      {{"SESSION_NOT_FOUND", "sandglass session list shows yours"},
+       {"SESSION_EXPIRED",
+        "start another with sandglass session create, whose --idle-timeout "
+        "and --max-age say how long it lives"},
+       {"SESSION_DELETED", "start another with sandglass session create"},
+       {"SESSION_DIED",
+        "its files and state are lost; start another with sandglass session "
+        "create"}}};
+  for (const auto& [name, advice] : kAdvice) {
+    if (name == reason) return advice;
+  }
+  return "";
+}
+
 // Leaves out what `message`, printed above, says already.
 void AppendDetail(const google::protobuf::Any& any, const std::string& message,
                   std::string& out) {
@@ -70,6 +87,8 @@ void AppendDetail(const google::protobuf::Any& any, const std::string& message,
     google::rpc::ErrorInfo info;
     if (!any.UnpackTo(&info)) return;
     absl::StrAppend(&out, "  reason: ", VisibleText(info.reason()), "\n");
+    const absl::string_view advice = AdviceFor(info.reason());
+    if (!advice.empty()) absl::StrAppend(&out, "  ", advice, "\n");
   }
 }
 

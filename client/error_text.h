@@ -10,8 +10,9 @@ namespace sandglass::client {
 
 // A failed call for people: the first line says what was wrong; then, where
 // the daemon sent them (google.rpc.Status in the call's details), one indented
-// line a field violation, when to try again, and the stable reason. Made
-// harmless for a terminal; ends with a newline. `address` is the daemon's.
+// line a field violation, when to try again, the stable reason, and what to do
+// about it. Made harmless for a terminal; ends with a newline. `address` is the
+// daemon's.
 std::string RpcErrorText(const grpc::Status& status, absl::string_view address);
 
 // True when the call ended because the connection broke, not because the

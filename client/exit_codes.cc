@@ -54,7 +54,7 @@ std::string OutcomeName(v1::Outcome outcome) {
 }
 
 std::string ExitCodeHelp() {
-  std::string text = "Exit codes of run:\n";
+  std::string text = "Exit codes of run and session run:\n";
   for (const OutcomeExit& row : kTable) {
     std::string code = absl::StrCat(row.code);
     if (row.code == kExitProgramCode) code = "its own";
@@ -64,7 +64,7 @@ std::string ExitCodeHelp() {
   absl::StrAppend(
       &text,
       "  125      usage or gRPC error, or a file that could not be read,\n"
-      "           fetched or written after an otherwise good run\n"
+      "           fetched, saved or written after an otherwise good run\n"
       "  141      the reader of standard output went away\n"
       "The other commands exit with 0 or 125, doctor also with 1 and 2. A "
       "signal to sandglass itself\n"

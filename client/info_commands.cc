@@ -8,6 +8,7 @@
 #include "client/daemon.h"
 #include "client/exit_codes.h"
 #include "client/json_text.h"
+#include "client/limits_text.h"
 #include "client/terminal_filter.h"
 #include "client/text_table.h"
 #include "client/units.h"
@@ -28,40 +29,6 @@ absl::string_view StateWords(v1::LayerState state) {
     default:
       return "unknown";
   }
-}
-
-// "wall 30 s, memory 256 MiB, …" of the limits that are set.
-std::string LimitsText(const v1::Limits& limits) {
-  std::vector<std::string> parts;
-  const auto add_size = [&](bool set, absl::string_view name, uint64_t bytes) {
-    if (set) parts.push_back(absl::StrCat(name, " ", FormatByteSize(bytes)));
-  };
-  const auto add_count = [&](bool set, absl::string_view name, uint64_t count) {
-    if (set) parts.push_back(absl::StrCat(name, " ", count));
-  };
-  if (limits.has_wall_time()) {
-    parts.push_back(
-        absl::StrCat("wall ", FormatTimeSpan(FromProto(limits.wall_time()))));
-  }
-  if (limits.has_cpu_time()) {
-    parts.push_back(
-        absl::StrCat("cpu ", FormatTimeSpan(FromProto(limits.cpu_time()))));
-  }
-  if (limits.has_cpu_millis()) {
-    parts.push_back(absl::StrCat(limits.cpu_millis() / 1000.0, " processors"));
-  }
-  add_size(limits.has_memory_bytes(), "memory", limits.memory_bytes());
-  add_count(limits.has_max_processes(), "processes", limits.max_processes());
-  add_size(limits.has_tmp_bytes(), "/tmp", limits.tmp_bytes());
-  add_size(limits.has_workspace_bytes(), "/workspace",
-           limits.workspace_bytes());
-  add_count(limits.has_max_files(), "files", limits.max_files());
-  add_size(limits.has_output_bytes(), "output", limits.output_bytes());
-  add_size(limits.has_output_total_bytes(), "stopped at output",
-           limits.output_total_bytes());
-  add_count(limits.has_open_files(), "open files", limits.open_files());
-  add_size(limits.has_file_size_bytes(), "file size", limits.file_size_bytes());
-  return absl::StrJoin(parts, ", ");
 }
 
 std::string AdmissionText(const v1::Admission& admission) {
@@ -145,9 +112,8 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
   std::string text = absl::StrCat(
       "sandglassd ", VisibleText(info.version()), ", kernel ",
       VisibleText(info.kernel()), ", up ",
-      absl::FormatDuration(
-          absl::Trunc(FromProto(info.uptime()), absl::Seconds(1))),
-      "\n", AdmissionText(info.admission()),
+      FormatLongTime(FromProto(info.uptime())), "\n",
+      AdmissionText(info.admission()),
       info.has_compile_cache() ? CompileCacheText(info.compile_cache())
                                : "compile cache: off\n");
 

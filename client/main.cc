@@ -14,6 +14,7 @@
 #include "client/info_commands.h"
 #include "client/run_command.h"
 #include "client/runs_commands.h"
+#include "client/session_commands.h"
 
 namespace sandglass::client {
 namespace {
@@ -29,6 +30,9 @@ struct Dispatch {
   int operator()(const KillOptions& o) const { return KillCommand(address, o); }
   int operator()(const DoctorOptions& o) const {
     return DoctorCommand(address, o);
+  }
+  int operator()(const SessionOptions& o) const {
+    return SessionCommand(address, o);
   }
 };
 

@@ -4,12 +4,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 
 namespace sandglass::client {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// Limits that are asked for; one that isn't set is the profile's.
+struct LimitOptions {
+  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> cpu_time;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint32_t> max_processes;
+};
 
 // `sandglass run`: what the command line said, syntax checked. Exactly one of
 // file and code is set.
@@ -19,20 +29,22 @@ struct RunOptions {
   std::string language;                   // empty: to be inferred
   std::optional<std::string> stdin_file;  // "-" is standard input
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;
+  Pairs env;
   // Path in the jail, path here.
-  std::vector<std::pair<std::string, std::string>> files;
+  Pairs files;
   std::vector<std::string> fetch;
   std::optional<std::string> fetch_dir;
-  std::optional<absl::Duration> timeout;
-  std::optional<absl::Duration> cpu_time;
-  std::optional<uint64_t> memory_bytes;
-  std::optional<uint32_t> max_processes;
+  LimitOptions limits;
   std::optional<absl::Duration> compile_timeout;
   std::optional<uint64_t> compile_memory_bytes;
   std::string profile;
-  std::vector<std::pair<std::string, std::string>> labels;
+  Pairs labels;
   std::string request_id;
+  // Set by `sandglass session run`: the program is a cell of this session.
+  std::string session_id;
+  std::string context;
+  bool rich = false;
+  std::optional<std::string> results_dir;
   bool json = false;
   bool stream = true;
   bool quiet = false;
@@ -51,7 +63,7 @@ struct LanguagesOptions {
 struct PsOptions {
   bool all = false;
   bool json = false;
-  std::vector<std::pair<std::string, std::string>> labels;
+  Pairs labels;
 };
 
 struct KillOptions {
@@ -66,14 +78,6 @@ struct DoctorOptions {
   bool quick = false;
   // Variables that the operator's own policy gives programs.
   std::vector<std::string> environment;
-};
-
-// One whole command line.
-struct CommandLine {
-  std::string address;
-  std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
-               KillOptions, DoctorOptions>
-      command;
 };
 
 }  // namespace sandglass::client

@@ -11,6 +11,16 @@
 
 namespace sandglass::client {
 
+std::array<OutputPiece, 2> PiecesOf(const v1::Output& output) {
+  const absl::string_view data = output.data();
+  if (!output.truncated()) return {{{0, data}, {data.size(), ""}}};
+  const size_t head =
+      static_cast<size_t>(std::min<uint64_t>(output.head_bytes(), data.size()));
+  const absl::string_view tail = data.substr(head);
+  const uint64_t total = std::max<uint64_t>(output.total_bytes(), data.size());
+  return {{{0, data.substr(0, head)}, {total - tail.size(), tail}}};
+}
+
 OutputPrinter::OutputPrinter(int stdout_fd, int stderr_fd) {
   out_.fd = stdout_fd;
   out_.is_terminal = isatty(stdout_fd) == 1;
@@ -57,17 +67,6 @@ int OutputPrinter::Chunk(v1::OutputStream stream, uint64_t offset,
   return Write(*sink, data);
 }
 
-int OutputPrinter::Output(v1::OutputStream stream, const v1::Output& output) {
-  const absl::string_view data = output.data();
-  if (!output.truncated()) return Chunk(stream, 0, data);
-  const size_t head =
-      static_cast<size_t>(std::min<uint64_t>(output.head_bytes(), data.size()));
-  const absl::string_view tail = data.substr(head);
-  const uint64_t total = std::max<uint64_t>(output.total_bytes(), data.size());
-  const int error = Chunk(stream, 0, data.substr(0, head));
-  return error != 0 ? error : Chunk(stream, total - tail.size(), tail);
-}
-
 int OutputPrinter::ExtraStderr(absl::string_view data) {
   return Write(err_, data);
 }
@@ -78,13 +77,38 @@ int OutputPrinter::Finish() {
   return error != 0 ? error : other;
 }
 
-int OutputPrinter::Line(absl::string_view line) {
+// Whether the next text on `sink` begins a line; it is taken to be written.
+bool OutputPrinter::StartsLine(Sink& sink) {
   // On a terminal both streams are on the same screen.
-  const bool after_stdout = err_.is_terminal && out_.is_terminal;
-  const bool fresh =
-      err_.at_line_start && (!after_stdout || out_.at_line_start);
-  if (after_stdout) out_.at_line_start = true;
-  return Raw(err_, absl::StrCat(fresh ? "" : "\n", line, "\n"));
+  const bool one_screen = err_.is_terminal && out_.is_terminal;
+  Sink& other = &sink == &err_ ? out_ : err_;
+  const bool fresh = sink.at_line_start && (!one_screen || other.at_line_start);
+  if (one_screen) other.at_line_start = true;
+  return fresh;
+}
+
+uint64_t OutputPrinter::printed(v1::OutputStream stream) const {
+  return stream == v1::OUTPUT_STREAM_STDERR ? err_.next_offset
+                                            : out_.next_offset;
+}
+
+int OutputPrinter::Lines(v1::OutputStream stream, absl::string_view text) {
+  Sink* sink = SinkOf(stream);
+  if (sink == nullptr || text.empty()) return 0;
+  std::string shown(text);
+  if (sink->is_terminal) {
+    // A character that the stream left unfinished ends here.
+    const int error = Raw(*sink, sink->filter.Finish());
+    if (error != 0) return error;
+    shown = sink->filter.Feed(text);
+    absl::StrAppend(&shown, sink->filter.Finish());
+  }
+  return Raw(*sink, absl::StrCat(StartsLine(*sink) ? "" : "\n", shown,
+                                 shown.back() == '\n' ? "" : "\n"));
+}
+
+int OutputPrinter::Line(absl::string_view line) {
+  return Raw(err_, absl::StrCat(StartsLine(err_) ? "" : "\n", line, "\n"));
 }
 
 Colour OutputPrinter::colour() const {

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_CLIENT_OUTPUT_PRINTER_H_
 #define SANDGLASS_CLIENT_OUTPUT_PRINTER_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,16 @@
 #include "sandglass/v1/run.pb.h"
 
 namespace sandglass::client {
+
+// A part of a stream and the place of its first byte.
+struct OutputPiece {
+  uint64_t offset = 0;
+  absl::string_view data;
+};
+
+// A stream as the final answer has it, all or its head and its tail. Points
+// into `output`.
+std::array<OutputPiece, 2> PiecesOf(const v1::Output& output);
 
 // Writes a program's two streams and our own lines to two descriptors. A
 // stream's bytes go out as they are, or through TerminalFilter when its
@@ -24,8 +35,11 @@ class OutputPrinter {
   // A piece of a stream; `offset` is the place of its first byte.
   int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
 
-  // A stream as the final answer has it: all, or its head and tail.
-  int Output(v1::OutputStream stream, const v1::Output& output);
+  // How far a stream is printed: the place of its next byte.
+  uint64_t printed(v1::OutputStream stream) const;
+
+  // Text of the program's that is no part of its streams, on lines of its own.
+  int Lines(v1::OutputStream stream, absl::string_view text);
 
   // Bytes for stderr that belong to no stream (a compiler's output).
   int ExtraStderr(absl::string_view data);
@@ -51,6 +65,7 @@ class OutputPrinter {
   };
   static int Write(Sink& sink, absl::string_view bytes);
   static int Raw(Sink& sink, absl::string_view bytes);
+  bool StartsLine(Sink& sink);
   Sink* SinkOf(v1::OutputStream stream);
 
   Sink out_;

@@ -6,26 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "client/connect.h"
 #include "client/file_io.h"
-#include "client/terminal_filter.h"
 #include "client/units.h"
+#include "client/utf8_check.h"
 
 namespace sandglass::client {
 namespace {
 
 void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
   // An empty Limits message is not sent: nothing is asked for.
-  if (options.timeout) {
-    *request.mutable_limits()->mutable_wall_time() = ToProto(*options.timeout);
-  }
-  if (options.cpu_time) {
-    *request.mutable_limits()->mutable_cpu_time() = ToProto(*options.cpu_time);
-  }
-  if (options.memory_bytes) {
-    request.mutable_limits()->set_memory_bytes(*options.memory_bytes);
-  }
-  if (options.max_processes) {
-    request.mutable_limits()->set_max_processes(*options.max_processes);
-  }
+  const v1::Limits limits = ToProto(options.limits);
+  if (limits.ByteSizeLong() > 0) *request.mutable_limits() = limits;
   if (options.compile_timeout) {
     *request.mutable_compile_limits()->mutable_wall_time() =
         ToProto(*options.compile_timeout);
@@ -34,15 +24,6 @@ void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
     request.mutable_compile_limits()->set_memory_bytes(
         *options.compile_memory_bytes);
   }
-}
-
-// proto3 strings must be UTF-8; protobuf would fail the call without saying
-// where.
-absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
-  const size_t bad = FindInvalidUtf8(text);
-  if (bad == absl::string_view::npos) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " is not UTF-8 (byte ", bad, ")"));
 }
 
 absl::Status CheckStrings(const v1::RunCodeRequest& request) {
@@ -56,14 +37,10 @@ absl::Status CheckStrings(const v1::RunCodeRequest& request) {
   for (const std::string& glob : request.fetch()) {
     status.Update(CheckUtf8("--fetch", glob));
   }
-  for (const auto& [name, value] : request.env()) {
-    status.Update(CheckUtf8("--env", name));
-    status.Update(CheckUtf8(absl::StrCat("--env ", name), value));
-  }
-  for (const auto& [name, value] : request.labels()) {
-    status.Update(CheckUtf8("--label", name));
-    status.Update(CheckUtf8(absl::StrCat("--label ", name), value));
-  }
+  status.Update(CheckUtf8("--env", request.env()));
+  status.Update(CheckUtf8("--label", request.labels()));
+  status.Update(CheckUtf8("the session's id", request.session_id()));
+  status.Update(CheckUtf8("--context", request.context()));
   for (const v1::InputFile& file : request.files()) {
     status.Update(CheckUtf8("the path of a --file", file.path()));
   }
@@ -72,11 +49,27 @@ absl::Status CheckStrings(const v1::RunCodeRequest& request) {
 
 }  // namespace
 
+v1::Limits ToProto(const LimitOptions& options) {
+  v1::Limits limits;
+  if (options.timeout) {
+    *limits.mutable_wall_time() = ToProto(*options.timeout);
+  }
+  if (options.cpu_time) {
+    *limits.mutable_cpu_time() = ToProto(*options.cpu_time);
+  }
+  if (options.memory_bytes) limits.set_memory_bytes(*options.memory_bytes);
+  if (options.max_processes) limits.set_max_processes(*options.max_processes);
+  return limits;
+}
+
 absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   v1::RunCodeRequest request;
   request.set_language(options.language);
   request.set_profile(options.profile);
   request.set_request_id(options.request_id);
+  request.set_session_id(options.session_id);
+  request.set_context(options.context);
+  request.set_rich_results(options.rich);
   if (options.code) {
     request.set_code(*options.code);
   } else {

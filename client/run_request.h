@@ -3,9 +3,13 @@
 
 #include "absl/status/statusor.h"
 #include "client/options.h"
+#include "sandglass/v1/limits.pb.h"
 #include "sandglass/v1/run.pb.h"
 
 namespace sandglass::client {
+
+// Only what is asked for is set.
+v1::Limits ToProto(const LimitOptions& options);
 
 // Builds the request, reading the program, --stdin and --file from disk. The
 // language stays empty where the options leave it open. Fails when an input

@@ -80,9 +80,6 @@ std::string RunsText(const v1::ListRunsResponse& runs) {
   for (const v1::RunSummary& run : runs.runs()) {
     const bool has_outcome = run.state() == v1::RUN_STATE_FINISHED &&
                              run.outcome() != v1::OUTCOME_UNSPECIFIED;
-    const absl::Time created =
-        absl::FromUnixSeconds(run.create_time().seconds()) +
-        absl::Nanoseconds(run.create_time().nanos());
     // A map's order is random; a table's should not be.
     const std::map<std::string, std::string> labels(run.labels().begin(),
                                                     run.labels().end());
@@ -90,7 +87,8 @@ std::string RunsText(const v1::ListRunsResponse& runs) {
         {run.run_id(), StateName(run.state()), run.language(), run.profile(),
          has_outcome ? OutcomeName(run.outcome()) : "-",
          FormatTimeSpan(FromProto(run.elapsed())),
-         absl::FormatTime("%Y-%m-%d %H:%M:%S", created, absl::LocalTimeZone()),
+         absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(run.create_time()),
+                          absl::LocalTimeZone()),
          run.caller(), absl::StrJoin(labels, ",", absl::PairFormatter("="))});
   }
   return TextTable(rows, "");

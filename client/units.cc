@@ -82,6 +82,10 @@ std::string FormatTimeSpan(absl::Duration duration) {
   return absl::StrFormat("%.0f s", ms / 1000);
 }
 
+std::string FormatLongTime(absl::Duration duration) {
+  return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
+}
+
 std::string FormatByteSize(uint64_t bytes) {
   static constexpr std::array<const char*, 6> kNames = {"B",   "KiB", "MiB",
                                                         "GiB", "TiB", "PiB"};
@@ -101,6 +105,11 @@ std::string FormatByteSize(uint64_t bytes) {
 absl::Duration FromProto(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) +
          absl::Nanoseconds(duration.nanos());
+}
+
+absl::Time FromProto(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) +
+         absl::Nanoseconds(time.nanos());
 }
 
 google::protobuf::Duration ToProto(absl::Duration duration) {

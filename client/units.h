@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
 
 namespace sandglass::client {
 
@@ -24,10 +25,14 @@ absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 // "0.42 ms", "12.3 ms", "5.00 s", "125 s".
 std::string FormatTimeSpan(absl::Duration duration);
 
+// For times that people wait for, without parts of a second: "2h5m".
+std::string FormatLongTime(absl::Duration duration);
+
 // "512 B", "1.5 MiB", "256 MiB".
 std::string FormatByteSize(uint64_t bytes);
 
 absl::Duration FromProto(const google::protobuf::Duration& duration);
+absl::Time FromProto(const google::protobuf::Timestamp& time);
 google::protobuf::Duration ToProto(absl::Duration duration);
 
 }  // namespace sandglass::client

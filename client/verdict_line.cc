@@ -145,6 +145,32 @@ std::vector<std::string> NoteLines(const v1::RunCodeResponse& response) {
   return lines;
 }
 
+std::vector<std::string> LossLines(const v1::RunCodeResponse& response) {
+  std::vector<std::string> lines;
+  const uint32_t dropped = response.results_dropped();
+  if (dropped > 0) {
+    lines.push_back(absl::StrCat(
+        "sandglass: ", dropped, dropped == 1 ? " result" : " results", " (",
+        FormatByteSize(response.results_dropped_bytes()),
+        ") had no room in the answer and ", dropped == 1 ? "is" : "are",
+        " left out"));
+  }
+  const v1::RunSession& session = response.session();
+  if (!session.state_lost().empty()) {
+    const std::string why = VisibleText(session.state_lost());
+    lines.push_back(absl::StrCat(
+        "sandglass: this run began with an empty state, that of the runs "
+        "before it is lost: ",
+        absl::StripSuffix(why, ".")));
+  }
+  if (session.kernel_ended()) {
+    lines.push_back(
+        "sandglass: the kernel ended with this run; the next run begins with "
+        "an empty state");
+  }
+  return lines;
+}
+
 std::string InterruptedLine(int signal, absl::Duration elapsed,
                             absl::string_view run_id, Colour colour) {
   std::string line = absl::StrCat(

@@ -21,6 +21,10 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour);
 // behind, a replayed answer, hints.
 std::vector<std::string> NoteLines(const v1::RunCodeResponse& response);
 
+// What the caller lost with the run: a kernel's state, results. In the same
+// form; to be said whatever the outcome.
+std::vector<std::string> LossLines(const v1::RunCodeResponse& response);
+
 // The line for a run that this client itself stopped on a signal; the daemon's
 // verdict does not come back then. `run_id` is empty when it was not known.
 std::string InterruptedLine(int signal, absl::Duration elapsed,

@@ -5,7 +5,9 @@ add_executable(client_test
   client/cli_daemon_test.cc
   client/cli_doctor_test.cc
   client/cli_fetch_test.cc
+  client/cli_rich_test.cc
   client/cli_run_test.cc
+  client/cli_session_test.cc
   client/cli_signal_test.cc
   client/cli_terminal_test.cc
   client/command_line_test.cc
@@ -13,11 +15,16 @@ add_executable(client_test
   client/error_text_test.cc
   client/exit_codes_test.cc
   client/fake_daemon.cc
+  client/fake_sessions.cc
   client/fetch_writer_test.cc
   client/language_guess_test.cc
   client/output_printer_test.cc
   client/repeat_command_test.cc
+  client/result_files_test.cc
+  client/rich_printer_test.cc
   client/run_request_test.cc
+  client/session_command_line_test.cc
+  client/session_text_test.cc
   client/subprocess.cc
   client/terminal_filter_test.cc
   client/text_commands_test.cc

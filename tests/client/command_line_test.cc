@@ -79,10 +79,10 @@ TEST(CommandLineTest, TakesAllOptionsOfRun) {
                                    Pair("x/y", "/etc/hosts")));
   EXPECT_THAT(o.fetch, ElementsAre("*.png", "b"));
   EXPECT_EQ(o.fetch_dir, "out");
-  EXPECT_EQ(o.timeout, absl::Seconds(5));
-  EXPECT_EQ(o.cpu_time, absl::Seconds(2));
-  EXPECT_EQ(o.memory_bytes, uint64_t{256} << 20);
-  EXPECT_EQ(o.max_processes, 9u);
+  EXPECT_EQ(o.limits.timeout, absl::Seconds(5));
+  EXPECT_EQ(o.limits.cpu_time, absl::Seconds(2));
+  EXPECT_EQ(o.limits.memory_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(o.limits.max_processes, 9u);
   EXPECT_EQ(o.profile, "p");
   EXPECT_THAT(o.labels, ElementsAre(Pair("k", "v")));
   EXPECT_EQ(o.request_id, "id-1");

@@ -15,6 +15,7 @@ FakeDaemon::FakeDaemon() {
   builder.SetMaxReceiveMessageSize(17 << 20);
   builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
   builder.RegisterService(this);
+  builder.RegisterService(&sessions);
   server_ = builder.BuildAndStart();
   Answer(ResponseWith(v1::OUTCOME_OK));
 }
@@ -48,9 +49,7 @@ void FakeDaemon::Answer(const v1::RunCodeResponse& response) {
     SendStarted(writer);
     SendChunk(writer, v1::OUTPUT_STREAM_STDOUT, 0, response.stdout().data());
     SendChunk(writer, v1::OUTPUT_STREAM_STDERR, 0, response.stderr().data());
-    v1::StreamRunCodeResponse event;
-    *event.mutable_result() = response;
-    writer.Write(event);
+    SendResult(writer, response);
     return grpc::Status::OK;
   };
 }
@@ -172,6 +171,32 @@ void SendStarted(StreamWriter& writer) {
   v1::StreamRunCodeResponse event;
   event.mutable_started()->set_run_id("r-1");
   writer.Write(event);
+}
+
+void SendRich(StreamWriter& writer, const v1::RichResult& result) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_rich() = result;
+  writer.Write(event);
+}
+
+void SendResult(StreamWriter& writer, const v1::RunCodeResponse& response) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_result() = response;
+  writer.Write(event);
+}
+
+v1::RichResult RichOf(
+    uint64_t stdout_offset, uint64_t stderr_offset,
+    const std::vector<std::pair<std::string, std::string>>& type_and_data) {
+  v1::RichResult result;
+  result.set_stdout_offset(stdout_offset);
+  result.set_stderr_offset(stderr_offset);
+  for (const auto& [type, data] : type_and_data) {
+    v1::MimeData& item = *result.add_data();
+    item.set_mime_type(type);
+    item.set_data(data);
+  }
+  return result;
 }
 
 grpc::Status RichStatus(

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "google/protobuf/message.h"
 #include "grpcpp/server.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "tests/client/fake_sessions.h"
+#include "tests/client/shared.h"
 #include "tests/client/subprocess.h"
 #include "tests/support/temp_dir.h"
 
@@ -21,27 +22,9 @@ using testing::TempDir;
 
 using StreamWriter = grpc::ServerWriter<v1::StreamRunCodeResponse>;
 
-// A value that a test and the threads of its server share.
-template <typename T>
-class Shared {
- public:
-  Shared& operator=(T value) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    value_ = std::move(value);
-    return *this;
-  }
-  T Get() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return value_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  T value_;
-};
-
 // A SandboxService on a unix socket in the test's process, whose answers a test
-// sets before it calls. It knows two languages, python and bash.
+// sets before it calls, with a SessionService beside it. It knows two
+// languages, python and bash.
 class FakeDaemon final : public v1::SandboxService::Service {
  public:
   FakeDaemon();
@@ -60,6 +43,8 @@ class FakeDaemon final : public v1::SandboxService::Service {
   Shared<std::function<grpc::Status(const v1::CancelRunRequest&,
                                     v1::CancelRunResponse&)>>
       on_cancel;
+
+  FakeSessions sessions;
 
   // The last request, and how many came; true once a stream saw its client
   // cancel (WaitForCancel).
@@ -118,6 +103,15 @@ v1::RunCodeResponse ResponseWith(v1::Outcome outcome);
 void SendChunk(StreamWriter& writer, v1::OutputStream stream, uint64_t offset,
                const std::string& data);
 void SendStarted(StreamWriter& writer);
+// A result at this place of the two streams.
+void SendRich(StreamWriter& writer, const v1::RichResult& result);
+// The last event of a stream.
+void SendResult(StreamWriter& writer, const v1::RunCodeResponse& response);
+
+// A result of one or two types.
+v1::RichResult RichOf(
+    uint64_t stdout_offset, uint64_t stderr_offset,
+    const std::vector<std::pair<std::string, std::string>>& type_and_data);
 
 // A status whose details carry these messages, as google.rpc wants it.
 grpc::Status RichStatus(

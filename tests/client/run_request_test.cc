@@ -30,8 +30,8 @@ TEST(RunRequestTest, CarriesAllThatTheOptionsSay) {
   options.env = {{"A", "1"}, {"A", "2"}};
   options.labels = {{"k", "v"}};
   options.fetch = {"*"};
-  options.timeout = absl::Milliseconds(1500);
-  options.memory_bytes = 7;
+  options.limits.timeout = absl::Milliseconds(1500);
+  options.limits.memory_bytes = 7;
   const auto request = BuildRunRequest(options);
   ASSERT_TRUE(request.ok()) << request.status();
   EXPECT_EQ(request->code(), "print(1)");
