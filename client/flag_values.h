@@ -11,6 +11,8 @@
 #include "absl/time/time.h"
 #include "client/options.h"
 
+// The name is the library's.
+// NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
 class Option;

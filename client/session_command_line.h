@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "client/session_options.h"
 
+// The name is the library's.
+// NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
 }  // namespace CLI
