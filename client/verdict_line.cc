@@ -40,12 +40,15 @@ bool IsSelfEvident(v1::Outcome outcome) {
          outcome == v1::OUTCOME_SIGNALED;
 }
 
-absl::string_view KillerWords(v1::Killer killer) {
-  switch (killer) {
+absl::string_view KillerWords(const v1::RunCodeResponse& response) {
+  switch (response.evidence().killed_by()) {
     case v1::KILLER_KERNEL_OOM:
       return "killed by the kernel's out-of-memory killer";
     case v1::KILLER_DAEMON:
-      return "killed by the daemon";
+      // A cell ends by an interrupt, if it heeds that.
+      return response.has_session() && !response.session().kernel_ended()
+                 ? "interrupted by the daemon"
+                 : "killed by the daemon";
     default:
       return "";
   }
@@ -104,7 +107,7 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
   } else {
     const std::string why = VisibleText(evidence.explanation());
     if (!why.empty()) absl::StrAppend(&line, ": ", absl::StripSuffix(why, "."));
-    const absl::string_view killer = KillerWords(evidence.killed_by());
+    const absl::string_view killer = KillerWords(response);
     // The daemon's sentence may say it already.
     if (!killer.empty() && !absl::StrContains(why, "killed")) {
       absl::StrAppend(&line, why.empty() ? ": " : "; ", killer);

@@ -42,6 +42,13 @@ TEST(VerdictLineTest, GivesTheEvidenceAndTheKiller) {
   EXPECT_EQ(VerdictLine(response, Colour::kOff),
             "sandglass: TIMEOUT after 5.00 s: wall time limit 5 s passed; "
             "killed by the daemon (run r-1)");
+  // A cell that heeded its interrupt left its kernel alive.
+  response.mutable_session()->set_session_id("ses-1");
+  EXPECT_THAT(VerdictLine(response, Colour::kOff),
+              ::testing::HasSubstr("; interrupted by the daemon (run r-1)"));
+  response.mutable_session()->set_kernel_ended(true);
+  EXPECT_THAT(VerdictLine(response, Colour::kOff),
+              ::testing::HasSubstr("; killed by the daemon (run r-1)"));
 }
 
 TEST(VerdictLineTest, DoesNotSayTwiceWhoKilled) {
