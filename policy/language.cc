@@ -37,6 +37,14 @@ std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
   return recipe;
 }
 
+std::optional<KernelRecipe> ReadKernel(JsonObject& root) {
+  std::optional<JsonObject> object = root.OptionalObject("kernel");
+  if (!object) return std::nullopt;
+  return KernelRecipe{
+      .command = object->Strings("command"),
+      .runner_arguments = object->Strings("runner_arguments", kNone)};
+}
+
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("compile");
   if (!object) return std::nullopt;
@@ -96,6 +104,7 @@ std::optional<Preparation> ReadPrepare(const std::string& directory,
   if (!object) return std::nullopt;
   Preparation prepare;
   prepare.optional = object->Bool("optional", false);
+  prepare.quick = object->Bool("quick", false);
   const StringPairs companions = object->StringMap("files", StringPairs());
   if (!companions.empty()) {
     JsonObject files = object->Object("files");
@@ -165,6 +174,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.prepare = ReadPrepare(directory, root);
   language.zygote = ReadZygote(directory, root);
   language.prestart = ReadPrestart(root);
+  language.kernel = ReadKernel(root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);
   if (absl::Status status = document->Finish(); !status.ok()) return status;

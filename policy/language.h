@@ -74,6 +74,8 @@ struct CompilePhase {
 struct Preparation {
   // The language works without it, only slower.
   bool optional = false;
+  // It takes next to nothing, so it comes before the others.
+  bool quick = false;
   StringPairs files;  // name below /workspace and content
   // One jail each, in this order. What one makes is in ${prepared} for those
   // after it.
@@ -107,6 +109,15 @@ struct ZygoteRecipe {
   std::vector<ZygoteKind> kinds;
 };
 
+// An interpreter that runs cells one after another and keeps their state
+// (docs/sessions.md has its protocol).
+struct KernelRecipe {
+  // Started in a jail; its descriptor 3 is where it tells its events.
+  Command command;
+  // What a zygote's runner is told instead; empty: it can't be one.
+  Command runner_arguments;
+};
+
 // One language as its file under policy/data/languages/ describes it.
 // placeholders.h tells what commands and environments may refer to.
 struct Language {
@@ -129,6 +140,7 @@ struct Language {
   std::optional<Preparation> prepare;
   std::optional<ZygoteRecipe> zygote;
   std::optional<PrestartRecipe> prestart;  // of the run
+  std::optional<KernelRecipe> kernel;
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which

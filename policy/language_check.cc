@@ -70,6 +70,7 @@ class Checker {
             "is of no use: what was made is taken when the compiler has ended");
       }
     }
+    if (language_.kernel) CheckKernel(*language_.kernel);
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
@@ -131,6 +132,14 @@ class Checker {
       } else if (name == language_.source_file) {
         Add(place, "is where the program goes");
       }
+    }
+  }
+
+  void CheckKernel(const KernelRecipe& kernel) {
+    CheckCommand("/kernel/command", kernel.command,
+                 PlaceholderUse::kWithoutCode);
+    if (!kernel.runner_arguments.empty() && !language_.zygote) {
+      Add("/kernel/runner_arguments", "is for languages with a \"zygote\"");
     }
   }
 

@@ -161,6 +161,14 @@ absl::Status LanguageProbe::Available(const policy::Language& language) const {
   return LanguagePreparing(language.name, kPreparingRetry);
 }
 
+absl::Status LanguageProbe::Prepared(const policy::Language& language) const {
+  if (!language.prepare) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto it = prepared_.find(language.id);
+  if (it != prepared_.end()) return it->second;
+  return LanguagePreparing(language.name, kPreparingRetry);
+}
+
 std::string LanguageProbe::Version(const std::string& language_id) const {
   absl::MutexLock lock(&mutex_);
   const auto it = versions_.find(language_id);
@@ -173,12 +181,13 @@ void LanguageProbe::Probe() {
     absl::MutexLock lock(&mutex_);
     versions_known_ = true;
   }
-  PrepareAll(/*optional=*/false);
+  PrepareAll(Turn::kQuick);
+  PrepareAll(Turn::kNeeded);
   {
     absl::MutexLock lock(&mutex_);
     usable_ = true;
   }
-  PrepareAll(/*optional=*/true);
+  PrepareAll(Turn::kOptional);
   if (!cancel_.reason().has_value())
     Log(LogLevel::kInfo, "languages_ready", {});
   if (!store_) return;
@@ -207,13 +216,19 @@ void LanguageProbe::AskVersions() {
   }
 }
 
-void LanguageProbe::PrepareAll(bool optional) {
+LanguageProbe::Turn LanguageProbe::TurnOf(
+    const policy::Preparation& preparation) {
+  if (preparation.quick) return Turn::kQuick;
+  return preparation.optional ? Turn::kOptional : Turn::kNeeded;
+}
+
+void LanguageProbe::PrepareAll(Turn turn) {
   for (const policy::Language& language : policy_.languages().languages()) {
     if (cancel_.reason().has_value()) return;
     if (!CheckInstalled(language).ok()) continue;
-    if (language.prepare && language.prepare->optional == optional) {
+    if (language.prepare && TurnOf(*language.prepare) == turn) {
       Prepare(language);
-    } else if (!language.prepare && !optional && ready_) {
+    } else if (!language.prepare && turn == Turn::kNeeded && ready_) {
       ready_(language);
     }
   }

@@ -51,6 +51,10 @@ class LanguageProbe {
   absl::Status Available(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether what is prepared for it is there; errors as above.
+  absl::Status Prepared(const policy::Language& language) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // True while the language's preparation goes on.
   bool Preparing(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -63,8 +67,11 @@ class LanguageProbe {
  private:
   void Probe();
   void AskVersions() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Those whose preparation is optional, or those whose isn't.
-  void PrepareAll(bool optional) ABSL_LOCKS_EXCLUDED(mutex_);
+  // One after another: what takes next to nothing, what languages can't be used
+  // without, what only makes them faster.
+  enum class Turn { kQuick, kNeeded, kOptional };
+  static Turn TurnOf(const policy::Preparation& preparation);
+  void PrepareAll(Turn turn) ABSL_LOCKS_EXCLUDED(mutex_);
   void Prepare(const policy::Language& language) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status MakePrepared(const policy::Language& language);
   absl::Status FillDraft(const policy::Language& language,

@@ -7,6 +7,8 @@ descriptor, one a line too:
     {"ev":"display","id":7,"kind":"result","data":{"text/plain":"2"},"metadata":{}}
     {"ev":"done","id":7,"status":"ok","exit_code":0,"count":1}
 
+A display with "ack":true is answered by {"op":"ack"}: the cell goes on then.
+
 What a cell prints goes to descriptors 1 and 2, past all this. A cell may do to
 the process what it likes. The kernel goes on as long as both channels are as
 they were, and ends when they are not.
@@ -21,8 +23,10 @@ from _signal import raise_signal as _k_raise_signal
 from _signal import signal as _k_set_handler
 from posix import dup2 as _k_dup2
 from posix import read as _k_read
+from _thread import get_ident as _k_thread
 
 _K_READ = 64 * 1024
+_K_ACK = b'{"op":"ack"}\n'
 _K_INTERRUPT = 2
 _K_LEAST_RECURSION = 500
 _K_TRIES = 3
@@ -163,6 +167,9 @@ class _Kernel:
         self._streams = _KernelStreams(flush_c_files)
         self._screen = _KernelScreen(self._channel, self._streams.flush)
         self._cells = _KernelCells(module, self._screen)
+        self._screen.may_wait = self._may_wait
+        self._screen.await_taken = self._await_taken
+        self._thread = _k_thread()
         self._module = module
         self._id = None
         self._last_words = []
@@ -260,10 +267,27 @@ class _Kernel:
                 self._flush_open_files()
             finally:
                 self._leave()
+        if command["op"] == "ack":
+            self._line = None  # came too late for who waited
         if command["op"] == "run":
             _k_quote(command["code"])  # which has to be text
             self._line, self._id = None, int(command["id"])
             self._run(command)
+
+    def _may_wait(self):
+        """Not a thread nor a process that the cell has started."""
+        mine = _k_thread() == self._thread and _k_getpid() == self._pid
+        return mine and self._is_open
+
+    def _await_taken(self):
+        """Until the daemon has taken what is displayed. It writes nothing else
+        while a cell runs."""
+        try:
+            if _k_identity(self._commands) == self._commands_identity:
+                _k_read(self._commands, len(_K_ACK))
+        except OSError as error:
+            if not _k_is_from_system(error):
+                raise
 
     def _leave(self):
         try:

@@ -241,6 +241,9 @@ class _KernelScreen:
         self._dropped = 0
         # IPython's shell, when there is one.
         self.shell = None
+        # Whether a cell can wait until a display was taken, and what waits.
+        self.may_wait = lambda: False
+        self.await_taken = None
 
     def begin(self, cell_id, most, most_bytes):
         self._left, self._bytes_left = most, most_bytes
@@ -442,13 +445,18 @@ class _KernelScreen:
             notes = _k_bytes(_k_json(notes if isinstance(notes, dict) else {}))
         except Exception:
             notes = b"{}"
+        # What the cell writes next is to come behind this. After a value comes
+        # nothing.
+        waits = kind == "display" and self.may_wait()
         with self._channel.lock:
-            self._send_within_bounds(kind, pieces, notes)
+            sent = self._send_within_bounds(kind, pieces, notes, waits)
+        if sent and waits:
+            self.await_taken()
 
-    def _send_within_bounds(self, kind, pieces, notes):
+    def _send_within_bounds(self, kind, pieces, notes, waits):
         if self._id is None:
             # A thread that has outlived its cell.
-            return
+            return False
         size = sum(map(len, pieces)) + len(notes)
         left_out = 0
         # The largest go first: often a picture, and its text can stay.
@@ -467,6 +475,13 @@ class _KernelScreen:
             self._left -= 1
             self._bytes_left -= size
             self._channel.send(
-                b'{"ev":"display","id":%d,"kind":"%s","data":{%s},"metadata":%s}'
-                % (self._id, kind.encode(), b",".join(pieces), notes)
+                b'{"ev":"display","id":%d,"kind":"%s","data":{%s},"metadata":%s%s}'
+                % (
+                    self._id,
+                    kind.encode(),
+                    b",".join(pieces),
+                    notes,
+                    b',"ack":true' if waits else b"",
+                )
             )
+        return bool(pieces)

@@ -4,9 +4,10 @@
 
 imports the modules and then waits, in a native library, to be forked. Each
 child runs one program, as `python3 PROGRAM` would have run it, and is gone.
-Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py, the kernel's
-files and this one, one after the other. Descriptor 201 is the library, which has all that concerns
-the kernel. In a child it calls, with no Python frame beneath,
+Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py, those of the
+kernel of sessions, and this file, one after the other. Descriptor 201 is the
+library, which has all that concerns the system. In a child it calls, with no
+Python frame beneath,
 
     rehearse(fully)               before there is a program
     code, module = prepare(argv, env[, source])
