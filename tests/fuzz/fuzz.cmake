@@ -38,14 +38,18 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/cancel_token.cc
   ${server}/config.cc
   ${server}/errors.cc
+  ${server}/kernel_protocol.cc
   ${server}/listen_address.cc
   ${server}/log.cc
   ${server}/make_job.cc
   ${server}/memory_budget.cc
   ${server}/parse.cc
   ${server}/policy_set.cc
+  ${server}/request_checks.cc
+  ${server}/response.cc
   ${server}/run.cc
   ${server}/run_registry.cc
+  ${server}/session.cc
   ${server}/validate.cc)
 target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
   sandglass_api_proto sandglass_seccomp absl::synchronization spdlog::spdlog
@@ -89,6 +93,7 @@ sandglass_fuzz_target(fetch sandglass_fuzzed_client)
 sandglass_fuzz_target(file_request sandglass_file_agent)
 sandglass_fuzz_target(jail sandglass_fuzzed_sandbox)
 sandglass_fuzz_target(json sandglass_policy)
+sandglass_fuzz_target(kernel sandglass_fuzzed_server)
 sandglass_fuzz_target(language sandglass_policy)
 sandglass_fuzz_target(output sandglass_fuzzed_output)
 sandglass_fuzz_target(paths sandglass_policy)

@@ -72,6 +72,22 @@ class Results : public ::testing::TestWithParam<bool> {
   std::optional<KernelProcess> kernel_;
 };
 
+TEST_P(Results, WhatIsWrittenNextComesBehindADisplay) {
+  const CellResult result =
+      Run("import os, threading\nprint('a')\ndisplay(1)\nprint('b')\n"
+          "display(2)\nprint('c')\n3");
+  EXPECT_EQ(result.status, "ok") << result;
+  EXPECT_EQ(result.before, (std::vector<std::string>{"a\n", "a\nb\n"}));
+  EXPECT_THAT(result.Events("display"), SizeIs(3));
+  // Others than the cell's own thread go on at once.
+  const CellResult others =
+      Run("thread = threading.Thread(target=lambda: display(4))\n"
+          "thread.start()\nthread.join()");
+  EXPECT_EQ(others.status, "ok") << others;
+  EXPECT_THAT(others.before, IsEmpty());
+  EXPECT_THAT(others.Events("display"), SizeIs(1));
+}
+
 INSTANTIATE_TEST_SUITE_P(Python, Results, ::testing::Bool(),
                          [](const auto& test) {
                            return std::string(test.param ? "WithIPython"

@@ -238,6 +238,12 @@ CellResult KernelProcess::WaitForEnd(int id) {
         continue;
       }
       EXPECT_EQ(event["id"], id) << event;
+      if (event.value("ack", false)) {
+        // What was written before it is there.
+        Drain(out_, result.out);
+        result.before.push_back(result.out);
+        SendLine(R"({"op":"ack"})");
+      }
       if (event["ev"] != "done") {
         result.events.push_back(event);
         continue;

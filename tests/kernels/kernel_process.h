@@ -20,6 +20,8 @@ struct CellResult {
   std::vector<nlohmann::json> events;  // without "done"
   std::string out;
   std::string err;
+  // For each display that the cell waited for, what it had written before.
+  std::vector<std::string> before;
   std::string status;  // "" when the kernel ended instead
   int exit_code = -1;
   int count = -1;
