@@ -34,6 +34,7 @@ BUILD_PACKAGES=(
   libgrpc++-dev
   libgtest-dev
   libprotobuf-dev
+  libre2-dev
   libseccomp-dev
   libspdlog-dev
   ninja-build

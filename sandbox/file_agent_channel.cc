@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "internal/files.pb.h"
-#include "sandbox/close_aside.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/untrusted_fds.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -66,8 +66,13 @@ FileAgentChannel::~FileAgentChannel() {
 }
 
 bool FileAgentChannel::alive() const {
-  const absl::MutexLock lock(&mutex_);
-  return broken_ == FileCode::kOk;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (broken_ != FileCode::kOk) return false;
+  }
+  // Nobody may have looked since it ended.
+  struct pollfd hung_up = {socket_.get(), 0, 0};
+  return ::poll(&hung_up, 1, 0) <= 0 || hung_up.revents == 0;
 }
 
 void FileAgentChannel::GiveUp(FileCode why) {

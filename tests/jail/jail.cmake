@@ -35,7 +35,7 @@ target_compile_definitions(session_jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner-of-tests>")
 target_link_libraries(session_jail_test PRIVATE sandglass_sandbox
-  sandglass_seccomp GTest::gmock absl::strings)
+  sandglass_policy sandglass_seccomp GTest::gmock absl::strings)
 add_dependencies(session_jail_test sandglass-spawner-of-tests
   sandglass-zygote-python)
 add_test(NAME session_jail_test COMMAND session_jail_test)

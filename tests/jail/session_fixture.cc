@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "policy/language.h"
 #include "policy/profile.h"
 #include "policy/seccomp.h"
 #include "sandbox/host_probe.h"
@@ -26,23 +27,20 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-std::string ReadAll(const std::string& path) {
-  absl::StatusOr<std::string> text = os::ReadWholeFile(path);
-  EXPECT_TRUE(text.ok()) << text.status();
-  return text.ok() ? *std::move(text) : "";
+// As the daemon puts it together.
+std::string PythonScript() {
+  const auto languages = policy::LanguageTable::Load(SANDGLASS_SOURCE_DIR
+                                                     "/policy/data/languages");
+  EXPECT_TRUE(languages.ok()) << languages.status();
+  return languages.ok() ? languages->Find("python")->zygote->script : "";
 }
 
 ZygoteOptions PythonZygote() {
-  const std::string scripts =
-      SANDGLASS_SOURCE_DIR "/policy/data/languages/python/";
   ZygoteOptions zygote;
   zygote.kind = kPythonKind;
   zygote.argv = {"/usr/bin/python3", kZygoteScript, "json"};
   zygote.env = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
-  for (const char* name :
-       {"zygote_end.py", "zygote_rehearsal.py", "zygote.py"}) {
-    zygote.script += ReadAll(scripts + name);
-  }
+  zygote.script = PythonScript();
   zygote.library_path = std::filesystem::path(SANDGLASS_SPAWNER).parent_path() /
                         "sandglass-zygote-python.so";
   zygote.renew_after = 1000;
