@@ -86,7 +86,7 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
                              file.executable ? 0755u : 0644u,
                              file.sealed ? file.sealed->get() : -1});
   }
-  program.with_stdin = !job.stdin_data.empty();
+  program.with_stdin = job.keeps_stdin || !job.stdin_data.empty();
   program.open_files = job.limits.open_files;
   program.file_size_bytes = job.limits.file_size_bytes;
   program.cpu_time = job.limits.cpu_time;

@@ -24,6 +24,7 @@ constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
 constexpr char kInstalledSpawner[] = "/usr/libexec/sandglass/sandglass-spawner";
 constexpr char kSocketName[] = "sandglass.sock";
 constexpr uint64_t kMaxPool = 1000;
+constexpr uint64_t kMaxSessions = 1000;
 constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 // Below: the system's and people's accounts. Above: no room for the slices.
@@ -183,6 +184,24 @@ void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
   options.max_bytes = object->ByteSize("max_bytes", {}, options.max_bytes);
 }
 
+void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("sessions");
+  if (!object.has_value()) return;
+  options.max_sessions = static_cast<uint32_t>(
+      object->Unsigned("max", {.max = kMaxSessions}, options.max_sessions));
+  options.max_per_caller = static_cast<uint32_t>(
+      object->Unsigned("max_per_caller", {.min = 1, .max = kMaxSessions},
+                       std::max(1u, options.max_sessions)));
+  const auto time = [&](const char* key, absl::Duration fallback) {
+    return object->Duration(
+        key, {.min = absl::Seconds(1), .max = absl::Hours(24 * 30)}, fallback);
+  };
+  options.idle_timeout = time("idle_timeout", options.idle_timeout);
+  options.max_age = time("max_age", options.max_age);
+  options.remember = object->Duration("remember", {.max = absl::Hours(24 * 30)},
+                                      options.remember);
+}
+
 void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
   std::optional<policy::JsonObject> object =
       root.OptionalObject("compile_cache");
@@ -236,6 +255,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadAdmission(root, config.admission);
   ReadPool(root, config);
   ReadRetention(root, config.retention);
+  ReadSessions(root, config.sessions);
   ReadCompileCache(root, config.compile_cache);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
@@ -330,6 +350,12 @@ std::string ConfigToJson(const Config& config) {
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},
         {"max_bytes", config.retention.max_bytes}}},
+      {"sessions",
+       {{"max", config.sessions.max_sessions},
+        {"max_per_caller", config.sessions.max_per_caller},
+        {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
+        {"max_age", absl::FormatDuration(config.sessions.max_age)},
+        {"remember", absl::FormatDuration(config.sessions.remember)}}},
       {"compile_cache",
        {{"max_bytes", config.compile_cache.max_bytes},
         {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},

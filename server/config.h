@@ -16,6 +16,7 @@
 #include "server/log.h"
 #include "server/pool_targets.h"
 #include "server/run_registry.h"
+#include "server/session_spec.h"
 
 namespace sandglass::server {
 
@@ -50,6 +51,7 @@ struct Config {
   // after so many.
   uint32_t zygote_runs = 1000;
   RetentionOptions retention;
+  SessionOptions sessions;
   CompileCacheOptions compile_cache;
   absl::Duration drain_timeout = absl::Seconds(30);
   uint64_t max_message_bytes = uint64_t{16} << 20;

@@ -40,9 +40,11 @@ namespace {
 constexpr uint32_t kSpareJails = 2;
 // Jails whose program has ended but whose teardown is under way take a slot.
 uint32_t MaxJails(const Config& config) {
-  // Twice, for those on their way out; the idle ones; and the spawner's spares.
+  // Twice, for those on their way out; the idle ones; the spawner's spares; and
+  // those of sessions.
   const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  return std::min(4096u, 2 * config.admission.max_running + 8 + idle);
+  return std::min(4096u, 2 * config.admission.max_running + 8 + idle +
+                             config.sessions.max_sessions);
 }
 
 absl::Status RequireRoot() {

@@ -169,6 +169,66 @@ absl::Status RunNotFound(const std::string& run_id) {
                            " of yours; ListRuns shows those there are"));
 }
 
+absl::Status SessionNotFound(const std::string& session_id) {
+  return Make(absl::StatusCode::kNotFound, "SESSION_NOT_FOUND",
+              absl::StrCat("there is no session ", Quote(session_id),
+                           " of yours; ListSessions shows those there are"));
+}
+
+absl::Status SessionOver(const std::string& reason,
+                         const std::string& message) {
+  return Make(
+      absl::StatusCode::kNotFound, reason,
+      absl::StrCat("the session has ended: ", message, "; create another"));
+}
+
+absl::Status TooManySessions(const std::string& whose, uint32_t most) {
+  return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS",
+              absl::StrCat(whose, " at most ", most,
+                           " sessions at once; delete one that is not needed"));
+}
+
+absl::Status TooManyContexts(size_t most) {
+  return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_CONTEXTS",
+              absl::StrCat("a session has at most ", most,
+                           " contexts; use one that is there"));
+}
+
+absl::Status SessionLineFull(const std::string& session_id, size_t waiting) {
+  return Make(absl::StatusCode::kResourceExhausted, "SESSION_LINE_FULL",
+              absl::StrCat("in session ", session_id, " ", waiting,
+                           " runs of this context wait already; runs of one "
+                           "context go one after another"),
+              kRetryAfterFailure);
+}
+
+absl::Status SessionBusy(const std::string& session_id,
+                         const std::string& what) {
+  return Make(absl::StatusCode::kFailedPrecondition, "SESSION_BUSY",
+              absl::StrCat(what, " goes on in session ", session_id,
+                           "; cancel it, or wait for it"));
+}
+
+absl::Status TooManyCalls(absl::Duration retry_after) {
+  return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_CALLS",
+              "too many calls wait for this session already", retry_after);
+}
+
+absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
+                        const std::string& message) {
+  if (code == absl::StatusCode::kUnavailable) {
+    return Make(code, reason, message, kRetryAfterFailure);
+  }
+  return Make(code, reason, message);
+}
+
+absl::Status SessionWithoutKernel(const std::string& session_id) {
+  return Make(absl::StatusCode::kFailedPrecondition, "SESSION_WITHOUT_KERNEL",
+              absl::StrCat("session ", session_id,
+                           " was created without a language, so it has no "
+                           "kernel to run code in"));
+}
+
 absl::Status ShuttingDown() {
   return Make(absl::StatusCode::kUnavailable, "SHUTTING_DOWN",
               "the server is shutting down; the program was not started",

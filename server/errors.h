@@ -48,6 +48,27 @@ absl::Status DeadlineTooShort(absl::Duration left, absl::Duration needed);
 absl::Status RequestIdReused(const std::string& request_id);
 // NOT_FOUND, "RUN_NOT_FOUND". Also for runs of others.
 absl::Status RunNotFound(const std::string& run_id);
+// NOT_FOUND, "SESSION_NOT_FOUND". Also for sessions of others.
+absl::Status SessionNotFound(const std::string& session_id);
+// NOT_FOUND with what is known of the session's end: "SESSION_EXPIRED",
+// "SESSION_DELETED" or "SESSION_DIED".
+absl::Status SessionOver(const std::string& reason, const std::string& message);
+// RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS".
+absl::Status TooManySessions(const std::string& whose, uint32_t most);
+// RESOURCE_EXHAUSTED, "TOO_MANY_CONTEXTS".
+absl::Status TooManyContexts(size_t most);
+// RESOURCE_EXHAUSTED, "SESSION_LINE_FULL", with RetryInfo.
+absl::Status SessionLineFull(const std::string& session_id, size_t waiting);
+// FAILED_PRECONDITION, "SESSION_BUSY". `what` goes on: "run 7".
+absl::Status SessionBusy(const std::string& session_id,
+                         const std::string& what);
+// RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo.
+absl::Status TooManyCalls(absl::Duration retry_after);
+// Of an operation on a session's file. `reason` begins with "FILE_".
+absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
+                        const std::string& message);
+// FAILED_PRECONDITION, "SESSION_WITHOUT_KERNEL".
+absl::Status SessionWithoutKernel(const std::string& session_id);
 // UNAVAILABLE, "SHUTTING_DOWN".
 absl::Status ShuttingDown();
 // UNAUTHENTICATED, "UNKNOWN_CALLER": the connection is not one we accepted.

@@ -13,7 +13,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr char kServiceName[] = "sandglass.v1.SandboxService";
+constexpr const char* kServiceNames[] = {"sandglass.v1.SandboxService",
+                                         "sandglass.v1.SessionService",
+                                         "sandglass.v1.FileService"};
 // Room for messages on their way in and out, over all connections.
 constexpr size_t kTransportMemory = size_t{512} << 20;
 // Only reflection takes threads; the rest is callbacks.
@@ -23,14 +25,14 @@ constexpr int kMaxCallsPerConnection = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
-    SandboxServiceImpl& service, const GrpcOptions& options) {
+    const std::vector<grpc::Service*>& services, const GrpcOptions& options) {
   QuietenProtobuf();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   std::unique_ptr<GrpcServer> made(new GrpcServer());
   grpc::ServerBuilder builder;
-  builder.RegisterService(&service);
+  for (grpc::Service* service : services) builder.RegisterService(service);
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);
   builder.SetMaxSendMessageSize(options.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
@@ -70,7 +72,9 @@ void GrpcServer::Serve(int fd) {
 void GrpcServer::SetHealth(Health health) {
   grpc::HealthCheckServiceInterface* service = server_->GetHealthCheckService();
   const bool serving = health == Health::kServing;
-  service->SetServingStatus(kServiceName, serving);
+  for (const char* name : kServiceNames) {
+    service->SetServingStatus(name, serving);
+  }
   service->SetServingStatus(serving);
 }
 

@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server.h"
-#include "server/service.h"
 
 namespace sandglass::server {
 
@@ -21,16 +22,17 @@ struct GrpcOptions {
 // the process will never fork again.
 class GrpcServer {
  public:
-  // `service` outlives the server. Health starts as NOT_SERVING.
+  // The services outlive the server. Health starts as NOT_SERVING.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
-      SandboxServiceImpl& service, const GrpcOptions& options);
+      const std::vector<grpc::Service*>& services, const GrpcOptions& options);
   // Calls Shutdown with no time to spare.
   ~GrpcServer();
 
   // Serves a connected, non-blocking socket; owns it from here on.
   void Serve(int fd);
 
-  // Health of "" and "sandglass.v1.SandboxService".
+  // Health of "", "sandglass.v1.SandboxService",
+  // "sandglass.v1.SessionService" and "sandglass.v1.FileService".
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);
 

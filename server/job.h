@@ -23,6 +23,9 @@ struct FileEvent;
 
 namespace sandglass::server {
 
+class Session;
+struct SessionSpec;
+
 // Bounds of what one run hands back, all files together. The bytes leave room
 // for both streams and the rest in a message of 16 MiB.
 inline constexpr uint64_t kMaxCollectedBytes = uint64_t{12} << 20;
@@ -89,6 +92,41 @@ struct Job {
   std::vector<std::string> out_of_memory;
   uint64_t max_collected_bytes = kMaxCollectedBytes;
   uint32_t max_collected_files = kMaxCollectedFiles;
+  // Its standard input is open although there is nothing in it yet.
+  bool keeps_stdin = false;
+  // Its code is a cell of this session's kernel in that context.
+  std::shared_ptr<Session> session;
+  std::string context;
+  // Its code is the only cell of a kernel of its own.
+  std::shared_ptr<const SessionSpec> kernel;
+  // A value is displayed, an error told by its parts.
+  bool rich = false;
+};
+
+// One thing that a kernel displays, in several ways.
+struct RichOutput {
+  bool is_value = false;
+  std::vector<std::pair<std::string, std::string>> data;  // MIME type, bytes
+  uint64_t stdout_offset = 0;
+  uint64_t stderr_offset = 0;
+};
+
+// An error in the words of its language.
+struct ErrorWords {
+  std::string name;
+  std::string value;
+  std::string traceback;
+};
+
+// What a kernel adds to a run's result.
+struct CellResult {
+  std::vector<RichOutput> outputs;
+  uint32_t dropped = 0;  // outputs that were left out, and their bytes
+  uint64_t dropped_bytes = 0;
+  std::optional<ErrorWords> error;
+  uint32_t run_number = 0;
+  bool kernel_ended = false;
+  std::string state_lost;  // why the kernel had to be started anew; or empty
 };
 
 struct JobResult;
@@ -108,6 +146,11 @@ class JobObserver {
   // output, also what the answer leaves out, up to output_total_bytes.
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                         absl::Duration since_start) = 0;
+  // Something that is displayed.
+  virtual void OnRich(const RichOutput& output, absl::Duration since_start) {
+    (void)output;
+    (void)since_start;
+  }
   // A file that was asked for. True when the observer has taken care of it; it
   // is then not in the result, and no bound holds for it.
   virtual bool OnFile(const sandbox::FileEvent& file) {
@@ -180,6 +223,8 @@ struct JobResult {
   // Of the compile phase, for a job that has one. When that failed, this
   // result's verdict and facts are the compile phase's, and nothing was run.
   std::shared_ptr<const JobResult> compile;
+  // Of a job that ran as a cell.
+  std::optional<CellResult> cell;
   // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the
   // answer goes out first.
   std::shared_ptr<sandbox::Jail> jail;

@@ -108,18 +108,19 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
   return caching;
 }
 
+bool Names(const StringPairs& env, const std::string& wanted) {
+  return std::any_of(env.begin(), env.end(),
+                     [&](const auto& pair) { return pair.first == wanted; });
+}
+
 // What acts as an interpreter starts can't act in one that has started.
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
-                           const v1::RunCodeRequest& request) {
-  return std::any_of(
-      language.start_env.begin(), language.start_env.end(),
-      [&](const std::string& name) {
-        return request.env().contains(name) ||
-               std::any_of(
-                   profile.env.begin(), profile.env.end(),
-                   [&](const auto& pair) { return pair.first == name; });
-      });
+                           const StringPairs& wished) {
+  return std::any_of(language.start_env.begin(), language.start_env.end(),
+                     [&](const std::string& name) {
+                       return Names(wished, name) || Names(profile.env, name);
+                     });
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
   const policy::ZygoteKind* kind =
       policy::ChooseZygoteKind(language, request.code());
-  const bool fresh = NeedsFreshInterpreter(language, profile, request) ||
+  const bool fresh = NeedsFreshInterpreter(language, profile, wished) ||
                      TooSlowToWait(limits.run, profile);
   if (kind != nullptr && !fresh) {
     job.zygote = policy::ZygoteName(language, *kind);
@@ -170,6 +171,15 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
     job.prestart_argv.insert(job.prestart_argv.end(), request.args().begin(),
                              request.args().end());
   }
+  if (request.rich_results()) {
+    job.rich = true;
+    SessionSpec spec;
+    spec.language = &language;
+    spec.profile = &profile;
+    spec.limits = limits.run;
+    spec.env = wished;
+    job.kernel = std::make_shared<const SessionSpec>(std::move(spec));
+  }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
@@ -182,6 +192,47 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   }
   for (const auto& [name, content] : language.files) {
     if (brought.count(name) == 0) job.files.push_back({name, content, false});
+  }
+  return job;
+}
+
+Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
+                std::shared_ptr<Session> session,
+                v1::RunCodeRequest&& request) {
+  Job job;
+  job.template_name = spec.profile->name;
+  job.limits = limits;
+  job.out_of_memory = spec.language->out_of_memory;
+  job.code = std::move(*request.mutable_code());
+  job.stdin_data = std::move(*request.mutable_stdin());
+  job.session = std::move(session);
+  job.context = request.context();
+  job.rich = true;
+  return job;
+}
+
+Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
+  const policy::Language& language = *spec.language;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.prepared = language.prepared_dir;
+  values.limits = spec.limits;
+  values.heap_percent = language.heap_percent;
+  Job job;
+  job.template_name = spec.profile->name;
+  job.limits = spec.limits;
+  job.env = BaseEnvironment();
+  Overlay(Expanded(language.env, values), job.env);
+  Overlay(spec.profile->env, job.env);
+  Overlay(spec.env, job.env);
+  job.argv = policy::ExpandCommand(language.kernel->command, values);
+  job.keeps_stdin = true;
+  const policy::ZygoteKind* kind = policy::ChooseZygoteKind(language, code);
+  if (kind != nullptr && !language.kernel->runner_arguments.empty() &&
+      !NeedsFreshInterpreter(language, *spec.profile, spec.env) &&
+      !TooSlowToWait(spec.limits, *spec.profile)) {
+    job.zygote = policy::ZygoteName(language, *kind);
+    job.runner_argv = language.kernel->runner_arguments;
   }
   return job;
 }

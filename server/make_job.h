@@ -1,11 +1,15 @@
 #ifndef SANDGLASS_SERVER_MAKE_JOB_H_
 #define SANDGLASS_SERVER_MAKE_JOB_H_
 
+#include <memory>
+#include <string>
+
 #include "policy/language.h"
 #include "policy/profile.h"
 #include "sandbox/sandbox.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job.h"
+#include "server/session_spec.h"
 
 namespace sandglass::server {
 
@@ -18,6 +22,14 @@ struct PhaseLimits {
 // A job from a request that has been checked, and that is used up.
 Job MakeJob(const policy::Language& language, const policy::Profile& profile,
             const PhaseLimits& limits, v1::RunCodeRequest&& request);
+
+// A cell of a session's kernel.
+Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
+                std::shared_ptr<Session> session, v1::RunCodeRequest&& request);
+
+// What starts a kernel in a jail of its own; `code` is its first cell, by which
+// the zygote is chosen. `spec` has a language with a kernel.
+Job MakeKernelJob(const SessionSpec& spec, const std::string& code);
 
 // The zygote of one kind of a language that has zygotes. Whoever starts it
 // decides how many jails are kept for it.

@@ -10,6 +10,7 @@
 #include "policy/limit_fields.h"
 #include "policy/verdict.h"
 #include "server/proto_time.h"
+#include "server/session.h"
 
 namespace sandglass::server {
 namespace {
@@ -103,6 +104,53 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   }
 }
 
+// Where a program says what went wrong.
+std::string_view WordsOfFailure(const JobResult& result, bool compiling) {
+  if (compiling) return result.compile->stderr_result.data;
+  if (result.cell.has_value() && result.cell->error.has_value()) {
+    return result.cell->error->traceback;
+  }
+  return result.stderr_result.data;
+}
+
+void FillCell(const Run& run, const CellResult& cell,
+              v1::RunCodeResponse& proto) {
+  for (const RichOutput& output : cell.outputs) {
+    *proto.add_results() = ToProto(output);
+  }
+  proto.set_results_dropped(cell.dropped);
+  proto.set_results_dropped_bytes(cell.dropped_bytes);
+  if (cell.error.has_value()) {
+    proto.mutable_error()->set_name(cell.error->name);
+    proto.mutable_error()->set_value(cell.error->value);
+    proto.mutable_error()->set_traceback(cell.error->traceback);
+  }
+  const std::shared_ptr<Session>& session = run.job().session;
+  if (session == nullptr) return;
+  v1::RunSession& out = *proto.mutable_session();
+  out.set_session_id(session->id());
+  out.set_context(run.job().context);
+  out.set_run_number(cell.run_number);
+  out.set_kernel_ended(cell.kernel_ended);
+  out.set_state_lost(cell.state_lost);
+  *out.mutable_expire_time() = ToProto(session->expire_time());
+}
+
+// Takes the largest result out; false when there is none.
+bool DropLargestResult(v1::RunCodeResponse& response) {
+  auto& results = *response.mutable_results();
+  const auto largest = std::max_element(
+      results.begin(), results.end(), [](const auto& a, const auto& b) {
+        return a.ByteSizeLong() < b.ByteSizeLong();
+      });
+  if (largest == results.end()) return false;
+  response.set_results_dropped(response.results_dropped() + 1);
+  response.set_results_dropped_bytes(response.results_dropped_bytes() +
+                                     largest->ByteSizeLong());
+  results.erase(largest);
+  return true;
+}
+
 // Keeps the first and last part of what is there.
 void CutMiddle(v1::Output& output, uint64_t max_bytes) {
   std::string& data = *output.mutable_data();
@@ -120,6 +168,19 @@ void CutMiddle(v1::Output& output, uint64_t max_bytes) {
 }
 
 }  // namespace
+
+v1::RichResult ToProto(const RichOutput& output) {
+  v1::RichResult proto;
+  proto.set_is_value(output.is_value);
+  proto.set_stdout_offset(output.stdout_offset);
+  proto.set_stderr_offset(output.stderr_offset);
+  for (const auto& [type, data] : output.data) {
+    v1::MimeData& out = *proto.add_data();
+    out.set_mime_type(type);
+    out.set_data(data);
+  }
+  return proto;
+}
 
 v1::Limits ToProto(const policy::Limits& limits) {
   v1::Limits proto;
@@ -209,8 +270,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                          result.facts.phase == policy::Phase::kCompile;
   for (policy::Hint& hint :
        policy::MakeHints({.outcome = verdict.outcome,
-       .stderr_tail = compiling ? result.compile->stderr_result.data
-                                : result.stderr_result.data,
+       .stderr_tail = WordsOfFailure(result, compiling),
        .stdin_given = !run.job().stdin_data.empty(),
        .output_truncated = result.stdout_result.truncated ||
                            result.stderr_result.truncated,
@@ -221,6 +281,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));
   }
+  if (result.cell.has_value()) FillCell(run, *result.cell, response);
   FillFiles(std::move(result.files), response);
   FillOutput(std::move(result.stdout_result), *response.mutable_stdout());
   FillOutput(std::move(result.stderr_result), *response.mutable_stderr());
@@ -248,6 +309,8 @@ void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes) {
     if (largest == files.end() || largest->content().empty()) break;
     largest->clear_content();
     largest->set_error(v1::FILE_ERROR_TOO_LARGE);
+  }
+  while (response.ByteSizeLong() > max_bytes && DropLargestResult(response)) {
   }
   const uint64_t size = response.ByteSizeLong();
   if (size <= max_bytes) return;

@@ -17,6 +17,7 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile);
 // Cuts its outputs so that it fits into any message as an event of its own.
 void FitPhase(v1::PhaseResult& phase);
 
+v1::RichResult ToProto(const RichOutput& output);
 v1::Limits ToProto(const policy::Limits& limits);
 // Only the fields that are named.
 v1::Limits ToProto(const policy::LimitFloors& floors);
@@ -32,7 +33,8 @@ v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
 
 // Leaves the content of returned files out, largest first, until the message
 // has at most `max_bytes`; such a file then says FILE_ERROR_TOO_LARGE and keeps
-// its size. When that is not enough, the middle of the outputs goes too.
+// its size. When that is not enough results go, the largest first, then the
+// middle of the outputs.
 void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes);
 
 }  // namespace sandglass::server

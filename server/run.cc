@@ -43,7 +43,7 @@ void Run::MarkRunning() {
   running_ = true;
 }
 
-// The three below call listeners with the lock held: Detach must not return
+// The four below call listeners with the lock held: Detach must not return
 // while one of them is being called. Listeners only queue, so this is short.
 void Run::OnCompiled(const JobResult& compile) {
   absl::MutexLock lock(&mutex_);
@@ -68,6 +68,13 @@ void Run::OnOutput(Stream stream, std::string_view data, uint64_t offset,
     if (a.arrival == Arrival::kFirst) {
       a.listener->OnOutput(stream, data, offset, since_start);
     }
+  }
+}
+
+void Run::OnRich(const RichOutput& output, absl::Duration since_start) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnRich(output, since_start);
   }
 }
 

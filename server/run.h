@@ -38,6 +38,7 @@ class RunListener {
                          const policy::Limits& limits) = 0;
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                         absl::Duration since_start) = 0;
+  virtual void OnRich(const RichOutput& output, absl::Duration since_start) = 0;
   // Called once and last. The listener may be gone when it returns.
   virtual void OnEnd(const RunEnd& end) = 0;
 };
@@ -96,6 +97,9 @@ class Run : public JobObserver {
   void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void OnRich(const RichOutput& output, absl::Duration since_start) override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Hands the end to every listener. Only the first call counts.

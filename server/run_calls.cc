@@ -96,6 +96,27 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
   Take(step);
 }
 
+void StreamRunCall::OnRich(const RichOutput& output,
+                           absl::Duration since_start) {
+  uint64_t charge = kEventBytes;
+  for (const auto& [type, data] : output.data) {
+    charge += kEventBytes + type.size() + data.size();
+  }
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    last_stamp_ = since_start;
+    // The result has it, too.
+    if (broken_ || !budget_.Take(charge)) return;
+    Event& event = queue_.emplace_back();
+    event.charged = charge;
+    *event.message.mutable_since_start() = ToProto(since_start);
+    *event.message.mutable_rich() = ToProto(output);
+    step = NextStep();
+  }
+  Take(step);
+}
+
 bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
                            uint64_t offset) {
   if (queue_.empty() || !queue_.back().message.has_chunk()) return false;

@@ -36,6 +36,7 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
   void OnCompiled(const JobResult&) override {}
   void OnStarted(const std::string&, const policy::Limits&) override {}
   void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
+  void OnRich(const RichOutput&, absl::Duration) override {}
   void OnEnd(const RunEnd& end) override;
 
   void OnCancel() override;
@@ -88,6 +89,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                  const policy::Limits& limits) override;
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override;
+  void OnRich(const RichOutput& output, absl::Duration since_start) override;
   void OnEnd(const RunEnd& end) override;
 
   void OnWriteDone(bool ok) override;

@@ -62,8 +62,15 @@ std::shared_ptr<Run> RunDispatcher::Submit(
                    .accepted = Monotonic::now()};
   if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
 
+  std::shared_ptr<Session> session;
+  if (!request.session_id().empty()) {
+    absl::StatusOr<std::shared_ptr<Session>> found =
+        options_.find_session(caller, request.session_id());
+    if (!found.ok()) return refuse(found.status());
+    session = *std::move(found);
+  }
   absl::StatusOr<ValidRequest> valid =
-      ValidateRunCode(*options_.policy, std::move(request), prefix);
+      ValidateRunCode(*options_.policy, std::move(request), prefix, session);
   if (!valid.ok()) return refuse(valid.status());
   if (const absl::Status available = options_.available(*valid->language);
       !available.ok()) {
@@ -80,22 +87,48 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     listener->OnEnd(claimed.end);
     return nullptr;
   }
-  if (claimed.how == RunRegistry::Claimed::How::kNew) {
-    // A worker may have ended the run before this returns; Leave then says
-    // that OnEnd was called.
-    if (const absl::Status queued = admission_.Enqueue(run); !queued.ok()) {
-      Finish(*run, {.status = queued}, absl::ZeroDuration());
-      return nullptr;
-    }
+  // A worker may have ended the run before this returns; Leave then says that
+  // OnEnd was called.
+  if (claimed.how == RunRegistry::Claimed::How::kNew && !Queue(run)) {
+    return nullptr;
   }
   return claimed.run;
+}
+
+bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
+  absl::Status queued;
+  bool turn = true;
+  if (const auto& session = run->job().session; session != nullptr) {
+    absl::StatusOr<bool> entered = session->Enter(run);
+    queued = entered.status();
+    turn = entered.ok() && *entered;
+  }
+  if (queued.ok() && turn) queued = admission_.Enqueue(run);
+  if (!queued.ok()) Finish(*run, {.status = queued}, absl::ZeroDuration());
+  return queued.ok();
+}
+
+bool RunDispatcher::Unqueue(Run& run) {
+  if (admission_.Remove(&run)) return true;
+  const auto& session = run.job().session;
+  return session != nullptr && session->RemoveWaiting(run);
+}
+
+void RunDispatcher::PassTurnOn(Run& run) {
+  const std::shared_ptr<Session> session = run.job().session;
+  if (session == nullptr) return;
+  const std::shared_ptr<Run> next = session->Leave(run);
+  if (next == nullptr) return;
+  if (const absl::Status queued = admission_.Enqueue(next); !queued.ok()) {
+    Finish(*next, {.status = queued}, Since(next->origin().accepted));
+  }
 }
 
 bool RunDispatcher::Leave(const std::shared_ptr<Run>& run,
                           RunListener* listener) {
   if (!run->Detach(listener)) return false;
   // A run that still waits would keep its place until a worker took it.
-  if (run->abandoned() && admission_.Remove(run.get())) {
+  if (run->abandoned() && Unqueue(*run)) {
     EndUnstarted(*run, CallerGone());
   }
   return true;
@@ -107,7 +140,7 @@ absl::StatusOr<v1::RunSummary> RunDispatcher::Cancel(
   if (!run.ok()) return run.status();
   if (*run != nullptr) {
     (*run)->cancel().Cancel(policy::KillReason::kCancelled);
-    if (admission_.Remove(run->get())) EndUnstarted(**run, absl::OkStatus());
+    if (Unqueue(**run)) EndUnstarted(**run, absl::OkStatus());
   }
   return registry_.Describe(caller, run_id);
 }
@@ -212,13 +245,15 @@ void RunDispatcher::Finish(Run& run, const RunEnd& end, absl::Duration queued) {
          {"queue_ms", Ms(queued)},
          {"total_ms", Ms(total)}});
   }
+  // First, so that a caller who goes on has nobody of its own before it.
+  PassTurnOn(run);
   registry_.Finish(run, end);
 }
 
 void RunDispatcher::CancelAll() {
   for (const std::shared_ptr<Run>& run : registry_.Live()) {
     run->cancel().Cancel(policy::KillReason::kShutdown);
-    if (admission_.Remove(run.get())) EndUnstarted(*run, ShuttingDown());
+    if (Unqueue(*run)) EndUnstarted(*run, ShuttingDown());
   }
 }
 

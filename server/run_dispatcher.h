@@ -18,6 +18,7 @@
 #include "server/run.h"
 #include "server/run_function.h"
 #include "server/run_registry.h"
+#include "server/session.h"
 
 namespace sandglass::server {
 
@@ -27,6 +28,10 @@ struct DispatcherOptions {
   RetentionOptions retention;
   RunFunction run;
   CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
+  // A caller's session by its id, for runs that name one.
+  std::function<absl::StatusOr<std::shared_ptr<Session>>(const Caller&,
+                                                         const std::string&)>
+      find_session;
   // Whether a language can be used now; an error goes to the caller as it is.
   std::function<absl::Status(const policy::Language&)> available;
   uint64_t max_response_bytes = uint64_t{16} << 20;
@@ -82,6 +87,13 @@ class RunDispatcher {
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);
+  // To the gate, or into its session's line. Ends a run that is refused; true
+  // otherwise.
+  bool Queue(const std::shared_ptr<Run>& run);
+  // Takes a run away that waits for a worker or for its turn in its session.
+  bool Unqueue(Run& run);
+  // Lets the next run of its session have its turn.
+  void PassTurnOn(Run& run);
   // Ends a run that never started.
   void EndUnstarted(Run& run, const absl::Status& status);
   void Finish(Run& run, const RunEnd& end, absl::Duration queued);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "server/errors.h"
-#include "server/log.h"
 #include "server/parse.h"
+#include "server/unary_call.h"
 
 namespace sandglass::server {
 namespace {
@@ -20,27 +20,6 @@ std::optional<MonotonicTime> DeadlineOf(
   return Monotonic::now() + (deadline - Wall::now());
 }
 
-grpc::ServerUnaryReactor* Answer(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-    const absl::StatusOr<grpc::ByteBuffer>& message) {
-  if (message.ok()) *response = *message;
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(message.status()));
-  return reactor;
-}
-
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
-                                 const absl::Status& status) {
-  return Answer(context, nullptr, status);
-}
-
-template <typename Message>
-absl::StatusOr<grpc::ByteBuffer> Serialize(
-    const absl::StatusOr<Message>& message) {
-  if (!message.ok()) return message.status();
-  return SerializeMessage(*message);
-}
-
 // A stream that ends before it began.
 class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
@@ -52,25 +31,12 @@ class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
-absl::StatusOr<Caller> SandboxServiceImpl::Receive(
-    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
-    google::protobuf::Message& message) const {
-  std::optional<Caller> caller = peers_.CallerOf(context.peer());
-  if (!caller.has_value()) {
-    Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
-    return UnknownCaller();
-  }
-  if (absl::Status parsed = ParseMessage(bytes, message); !parsed.ok()) {
-    return parsed;
-  }
-  return *std::move(caller);
-}
-
 grpc::ServerUnaryReactor* SandboxServiceImpl::RunCode(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   v1::RunCodeRequest message;
-  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new UnaryRunCall(dispatcher_, response);
   call->Start(*caller, std::move(message), DeadlineOf(*context));
@@ -80,7 +46,8 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::RunCode(
 grpc::ServerWriteReactor<grpc::ByteBuffer>* SandboxServiceImpl::StreamRunCode(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
   v1::StreamRunCodeRequest message;
-  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
   if (!caller.ok()) return new RefusedStream(caller.status());
   auto* call = new StreamRunCall(dispatcher_, budget_);
   call->Start(*caller, std::move(*message.mutable_run()), DeadlineOf(*context));
@@ -91,7 +58,8 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::ListRuns(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   v1::ListRunsRequest message;
-  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   return Answer(context, response,
                 Serialize(dispatcher_.List(*caller, message)));
@@ -101,7 +69,8 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::CancelRun(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   v1::CancelRunRequest message;
-  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   absl::StatusOr<v1::RunSummary> summary =
       dispatcher_.Cancel(*caller, message.run_id());
@@ -115,7 +84,8 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::GetServerInfo(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   v1::GetServerInfoRequest message;
-  const absl::StatusOr<Caller> caller = Receive(*context, *request, message);
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   return Answer(context, response, SerializeMessage(MakeServerInfo(info_)));
 }

@@ -50,11 +50,6 @@ class SandboxServiceImpl final : public RawService {
                                           grpc::ByteBuffer* response) override;
 
  private:
-  // Who calls, with the message parsed.
-  absl::StatusOr<Caller> Receive(const grpc::CallbackServerContext& context,
-                                 const grpc::ByteBuffer& bytes,
-                                 google::protobuf::Message& message) const;
-
   RunDispatcher& dispatcher_;
   const PeerTable& peers_;
   const ServerInfoSources& info_;

@@ -17,10 +17,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/acceptor.h"
+#include "server/call_threads.h"
 #include "server/clock.h"
 #include "server/compile_cache.h"
+#include "server/file_service.h"
 #include "server/fill_jail.h"
 #include "server/grpc_server.h"
+#include "server/jail_host.h"
 #include "server/jail_pool.h"
 #include "server/job_runner.h"
 #include "server/languages.h"
@@ -30,6 +33,8 @@
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
+#include "server/session_service.h"
+#include "server/session_table.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -50,12 +55,14 @@ constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
-// What descriptors are left for connections, two each, when every run has its
-// share (about twenty).
+// What descriptors are left for connections, two each, when every run and every
+// session has its share (about twenty).
 uint32_t MaxConnections(const Config& config) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  const uint64_t runs = 256 + uint64_t{32} * config.admission.max_running;
+  const uint64_t runs =
+      256 + uint64_t{32} * (uint64_t{config.admission.max_running} +
+                            config.sessions.max_sessions);
   const uint64_t left = limit.rlim_cur > runs ? limit.rlim_cur - runs : 0;
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(left / 2, 16, kMostConnections));
@@ -121,6 +128,21 @@ PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
   return options;
 }
 
+// A program in a jail of its own, or a cell in its kernel.
+absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
+                                      const Job& job, CancelToken& cancel,
+                                      JobObserver* observer) {
+  if (job.kernel != nullptr) return RunRich(parts, job, cancel, observer);
+  if (job.session == nullptr) {
+    return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
+  }
+  // It ended while the run waited; its end has cancelled the run.
+  if (!job.session->Thaw().ok()) {
+    return absl::CancelledError("the session has ended");
+  }
+  return job.session->host().RunCell(job, cancel, observer);
+}
+
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -158,10 +180,14 @@ class Serving {
   std::optional<JailPool> pool_;
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
+  std::optional<SessionTable> sessions_;
   std::optional<RunDispatcher> dispatcher_;
   ServerInfoSources info_;
   PeerTable peers_;
   std::optional<SandboxServiceImpl> service_;
+  std::optional<SessionServiceImpl> session_service_;
+  std::optional<CallThreads> call_threads_;
+  std::optional<FileServiceImpl> file_service_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -191,10 +217,15 @@ absl::Status Serving::Start() {
       },
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
-  const RunFunction run = [sandbox = parts_.sandbox.get(), pool = &*pool_](
-                              const Job& job, CancelToken& cancel,
-                              JobObserver* observer) {
-    return RunJob(*sandbox, *pool, job, cancel, observer);
+  const JailHostParts host = {
+      .sandbox = parts_.sandbox.get(),
+      .pool = &*pool_,
+      .prepared = [this](const policy::Language& language) {
+        return languages_->Prepared(language);
+      }};
+  const RunFunction run = [host](const Job& job, CancelToken& cancel,
+                                 JobObserver* observer) {
+    return RunAnywhere(host, job, cancel, observer);
   };
   // Interpreters may need what is prepared for them.
   languages_.emplace(
@@ -210,16 +241,29 @@ absl::Status Serving::Start() {
                            config.compile_cache);
     compile_cache_->Start();
   }
+  const auto available = [languages =
+                              &*languages_](const policy::Language& language) {
+    return languages->Available(language);
+  };
+  sessions_.emplace(
+      parts_.policy, config.sessions,
+      [host](const SessionSpec& spec) {
+        return std::make_unique<JailHost>(host, spec);
+      },
+      available);
+  sessions_->Start();
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
       .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-      .available =
-          [languages = &*languages_](const policy::Language& language) {
-            return languages->Available(language);
+      .find_session =
+          [sessions = &*sessions_](const Caller& caller,
+                                   const std::string& session_id) {
+            return sessions->Find(caller, session_id);
           },
+      .available = available,
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes});
   dispatcher_->Start();
   info_ = {.policy = &parts_.policy,
@@ -230,9 +274,14 @@ absl::Status Serving::Start() {
            .pool = [pool = &*pool_] { return pool->State(); },
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr};
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
+  session_service_.emplace(*sessions_, peers_);
+  call_threads_.emplace(CallThreadsOptions{});
+  file_service_.emplace(
+      FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
+      peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
-      *service_,
+      {&*service_, &*session_service_, &*file_service_},
       {.tcp_address = config.listen.tcp_address,
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();
@@ -319,6 +368,7 @@ void Serving::StopAccepting() {
   grpc_->SetHealth(GrpcServer::Health::kNotServing);
   acceptor_.reset();
   dispatcher_->StopAccepting();
+  sessions_->StopAccepting();
 }
 
 int Serving::Run() {
@@ -348,6 +398,7 @@ int Serving::Drain() {
   absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(kLastAnswersWait);
   dispatcher_->Shutdown();
+  sessions_->Stop();
   pool_->Stop();
   parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
   Log(LogLevel::kInfo, "stopped");

@@ -6,129 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "policy/json_reader.h"
 #include "policy/paths.h"
 #include "server/errors.h"
 #include "server/make_job.h"
+#include "server/request_checks.h"
+#include "server/session.h"
 #include "server/text.h"
 
 namespace sandglass::server {
 namespace {
-
-using Violations = std::vector<policy::FieldViolation>;
-
-constexpr absl::string_view kReservedEnvPrefix = "SANDGLASS_";
-
-bool HasNul(const std::string& text) {
-  return text.find('\0') != std::string::npos;
-}
-
-std::string TooLarge(size_t size, size_t limit) {
-  return absl::StrCat("has ", size, " bytes; at most ", limit, " are taken");
-}
-
-std::string TooMany(size_t count, size_t limit) {
-  return absl::StrCat("has ", count, " entries; at most ", limit, " are taken");
-}
-
-std::string Indexed(absl::string_view field, size_t index) {
-  return absl::StrCat(field, "[", index, "]");
-}
-
-// A map's entry by its key, as far as that can be shown.
-std::string Keyed(absl::string_view field, const std::string& key) {
-  return absl::StrCat(field, "[", Quote(key), "]");
-}
-
-// "…; did you mean "python"? There are bash, python."
-std::string Unknown(const std::string& wanted,
-                    const std::vector<std::string>& candidates,
-                    const std::vector<std::string>& listed) {
-  const std::string nearest = policy::NearestWord(wanted, candidates);
-  return absl::StrCat(
-      Quote(wanted), " is not known",
-      nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
-      nearest.empty() ? "; there are: " : " There are: ",
-      absl::StrJoin(listed, ", "));
-}
-
-const policy::Language* CheckLanguage(const PolicySet& policy,
-                                      const std::string& wanted,
-                                      Violations& violations) {
-  const policy::Language* language = policy.languages().Find(wanted);
-  if (language != nullptr) return language;
-  std::vector<std::string> ids, words;
-  for (const policy::Language& known : policy.languages().languages()) {
-    ids.push_back(known.id);
-    words.push_back(known.id);
-    words.insert(words.end(), known.aliases.begin(), known.aliases.end());
-  }
-  violations.push_back({"language", wanted.empty()
-                                        ? absl::StrCat("is empty; there are: ",
-                                                       absl::StrJoin(ids, ", "))
-                                        : Unknown(wanted, words, ids)});
-  return nullptr;
-}
-
-bool Allows(const policy::Profile& profile, const policy::Language& language) {
-  return profile.languages.empty() ||
-         std::find(profile.languages.begin(), profile.languages.end(),
-                   language.id) != profile.languages.end();
-}
-
-const policy::Profile* CheckProfile(const PolicySet& policy,
-                                    const std::string& wanted,
-                                    const policy::Language* language,
-                                    Violations& violations) {
-  const policy::Profile* profile = policy.FindProfile(wanted);
-  if (profile == nullptr) {
-    std::vector<std::string> names;
-    for (const policy::Profile& known : policy.profiles()) {
-      names.push_back(known.name);
-    }
-    violations.push_back({"profile", Unknown(wanted, names, names)});
-    return nullptr;
-  }
-  if (language != nullptr && !Allows(*profile, *language)) {
-    violations.push_back(
-        {"language", absl::StrCat("profile ", profile->name, " does not allow ",
-                                  language->id, "; it allows: ",
-                                  absl::StrJoin(profile->languages, ", "))});
-  }
-  return profile;
-}
-
-// The wishes for one phase put into the profile's limits, which are raised to
-// what the language needs. What it refuses names a profile that grants all of
-// them, when there is one.
-policy::Limits ApplyWishes(const PolicySet& policy,
-                           const policy::Profile& profile,
-                           const policy::Language* language,
-                           const policy::LimitFloors& floors,
-                           const policy::LimitRequest& wishes,
-                           const std::string& field, Violations& violations) {
-  Violations refused;
-  const policy::Limits limits = policy::ApplyRequest(
-      policy::RaisedTo(floors, profile), wishes, refused, field);
-  if (refused.empty()) return limits;
-  for (const policy::Profile& other : policy.profiles()) {
-    Violations problems;
-    policy::ApplyRequest(policy::RaisedTo(floors, other), wishes, problems,
-                         field);
-    if (!problems.empty()) continue;
-    if (language != nullptr && !Allows(other, *language)) continue;
-    for (policy::FieldViolation& violation : refused) {
-      absl::StrAppend(&violation.description, "; profile \"", other.name,
-                      "\" allows it");
-    }
-    break;
-  }
-  violations.insert(violations.end(), refused.begin(), refused.end());
-  return limits;
-}
 
 void CheckCode(const std::string& code, Violations& violations) {
   if (code.empty()) {
@@ -156,40 +43,6 @@ void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
   }
   if (bytes > kMaxArgBytes) {
     violations.push_back({"args", TooLarge(bytes, kMaxArgBytes)});
-  }
-}
-
-bool IsEnvName(const std::string& name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-void CheckEnv(const v1::RunCodeRequest& request, Violations& violations) {
-  size_t bytes = 0;
-  for (const auto& [name, value] : request.env()) {
-    bytes += name.size() + value.size() + 2;
-  }
-  if (bytes > kMaxEnvBytes) {
-    // A word on each of millions of names would take far more than they do.
-    violations.push_back({"env", TooLarge(bytes, kMaxEnvBytes)});
-    return;
-  }
-  for (const auto& [name, value] : request.env()) {
-    if (!IsEnvName(name)) {
-      violations.push_back({Keyed("env", name),
-                            "is no name of the form [A-Za-z_][A-Za-z0-9_]*"});
-    } else if (absl::StartsWith(name, kReservedEnvPrefix)) {
-      violations.push_back(
-          {Keyed("env", name),
-           absl::StrCat("names that begin with ", kReservedEnvPrefix,
-                        " are the server's own")});
-    }
-    if (HasNul(value)) {
-      violations.push_back({Keyed("env", name), "the value has a NUL byte"});
-    }
   }
 }
 
@@ -291,67 +144,7 @@ void CheckMarks(const v1::RunCodeRequest& request, Violations& violations) {
     violations.push_back(
         {"request_id", "has characters that are not printable ASCII"});
   }
-  if (request.labels_size() > static_cast<int>(kMaxLabels)) {
-    violations.push_back(
-        {"labels", TooMany(request.labels_size(), kMaxLabels)});
-    return;
-  }
-  for (const auto& [key, value] : request.labels()) {
-    if (key.empty() || key.size() > kMaxLabelKeyBytes ||
-        !IsPrintableAscii(key)) {
-      violations.push_back({Keyed("labels", key),
-                            absl::StrCat("a key has 1 to ", kMaxLabelKeyBytes,
-                                         " printable ASCII characters")});
-    }
-    if (value.size() > kMaxLabelValueBytes) {
-      violations.push_back(
-          {Keyed("labels", key), TooLarge(value.size(), kMaxLabelValueBytes)});
-    } else if (std::any_of(value.begin(), value.end(), [](char c) {
-                 return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-               })) {
-      violations.push_back(
-          {Keyed("labels", key), "the value has a control character"});
-    }
-  }
-}
-
-std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
-                                       const std::string& field,
-                                       Violations& violations) {
-  constexpr int64_t kMostSeconds = 315'576'000'000;  // protobuf's own bound
-  if (proto.seconds() < 0 || proto.nanos() < 0 || proto.nanos() > 999'999'999 ||
-      proto.seconds() > kMostSeconds) {
-    violations.push_back({field, "is not a duration of zero or more"});
-    return std::nullopt;
-  }
-  return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
-}
-
-// `field` is the request's: "limits" or "compile_limits".
-policy::LimitRequest LimitWishes(const v1::Limits& wish,
-                                 const std::string& field,
-                                 Violations& violations) {
-  policy::LimitRequest out;
-  if (wish.has_wall_time()) {
-    out.wall_time =
-        TimeWish(wish.wall_time(), field + ".wall_time", violations);
-  }
-  if (wish.has_cpu_time()) {
-    out.cpu_time = TimeWish(wish.cpu_time(), field + ".cpu_time", violations);
-  }
-  if (wish.has_memory_bytes()) out.memory_bytes = wish.memory_bytes();
-  if (wish.has_max_processes()) out.max_processes = wish.max_processes();
-  if (wish.has_cpu_millis()) out.cpu_millis = wish.cpu_millis();
-  if (wish.has_tmp_bytes()) out.tmp_bytes = wish.tmp_bytes();
-  if (wish.has_workspace_bytes()) out.workspace_bytes = wish.workspace_bytes();
-  if (wish.has_max_files()) out.max_files = wish.max_files();
-  if (wish.has_output_bytes()) out.output_bytes = wish.output_bytes();
-  if (wish.has_output_total_bytes()) {
-    out.output_total_bytes = wish.output_total_bytes();
-  }
-  if (wish.has_open_files()) out.open_files = wish.open_files();
-  if (wish.has_file_size_bytes()) out.file_size_bytes = wish.file_size_bytes();
-  return out;
+  CheckLabels(request.labels(), violations);
 }
 
 // Fills the limits of both phases.
@@ -380,35 +173,133 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
                   compile, "compile_limits", violations);
 }
 
+void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
+  if (request.stdin().size() > kMaxStdinBytes) {
+    violations.push_back(
+        {"stdin", TooLarge(request.stdin().size(), kMaxStdinBytes)});
+  }
+}
+
+// What a run with results can't have.
+void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
+  const auto refuse = [&](bool given, const char* field) {
+    if (given) violations.push_back({field, "is not for rich_results"});
+  };
+  refuse(request.args_size() > 0, "args");
+  refuse(request.files_size() > 0, "files");
+  refuse(request.fetch_size() > 0, "fetch");
+}
+
+// What only a run of its own can have.
+void CheckLeftOut(const v1::RunCodeRequest& request, Violations& violations) {
+  const auto refuse = [&](bool given, const char* field, const char* instead) {
+    if (given) violations.push_back({field, instead});
+  };
+  refuse(!request.profile().empty(), "profile",
+         "is the session's; it was chosen by CreateSession");
+  refuse(request.args_size() > 0, "args",
+         "a run in a session has no arguments; set variables instead");
+  refuse(request.env_size() > 0, "env",
+         "is the session's; it was chosen by CreateSession");
+  refuse(request.files_size() > 0, "files",
+         "is for runs without a session; write them with FileService");
+  refuse(request.fetch_size() > 0, "fetch",
+         "is for runs without a session; read them with FileService");
+  refuse(request.has_compile_limits(), "compile_limits",
+         "a run in a session has no compile phase");
+}
+
+// Of the limits only those of a single run may be named.
+policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
+                          const v1::RunCodeRequest& request,
+                          Violations& violations) {
+  policy::LimitRequest wishes =
+      LimitWishes(request.limits(), "limits", violations);
+  const auto refuse = [&](auto& wish, const char* field) {
+    if (wish.has_value()) {
+      violations.push_back({absl::StrCat("limits.", field),
+                            "is the whole session's; it was set by "
+                            "CreateSession"});
+    }
+    wish.reset();
+  };
+  refuse(wishes.memory_bytes, "memory_bytes");
+  refuse(wishes.max_processes, "max_processes");
+  refuse(wishes.cpu_millis, "cpu_millis");
+  refuse(wishes.tmp_bytes, "tmp_bytes");
+  refuse(wishes.workspace_bytes, "workspace_bytes");
+  refuse(wishes.max_files, "max_files");
+  refuse(wishes.open_files, "open_files");
+  refuse(wishes.file_size_bytes, "file_size_bytes");
+  policy::Profile session = *spec.profile;
+  session.limits = session.maximum = spec.limits;
+  return ApplyWishes(policy, session, spec.language, {}, wishes, "limits",
+                     violations);
+}
+
+absl::StatusOr<ValidRequest> ValidateCell(
+    const PolicySet& policy, v1::RunCodeRequest&& request,
+    const std::string& prefix, const std::shared_ptr<Session>& session) {
+  const SessionSpec& spec = session->spec();
+  if (spec.language == nullptr) return SessionWithoutKernel(session->id());
+  Violations violations;
+  if (!request.language().empty()) {
+    const policy::Language* language =
+        CheckLanguage(policy, request.language(), violations);
+    if (language != nullptr && language != spec.language) {
+      violations.push_back(
+          {"language",
+           absl::StrCat("the session's kernel runs ", spec.language->id,
+                        ", not ", language->id)});
+    }
+  }
+  CheckCode(request.code(), violations);
+  CheckStdin(request, violations);
+  CheckLeftOut(request, violations);
+  CheckContext(request.context(), violations);
+  const policy::Limits limits = CellLimits(policy, spec, request, violations);
+  CheckMarks(request, violations);
+  if (!violations.empty())
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  return ValidRequest{
+      .job = MakeCellJob(spec, limits, session, std::move(request)),
+      .language = spec.language,
+      .profile = spec.profile};
+}
+
 }  // namespace
 
-absl::StatusOr<ValidRequest> ValidateRunCode(const PolicySet& policy,
-                                             v1::RunCodeRequest&& request,
-                                             const std::string& prefix) {
+absl::StatusOr<ValidRequest> ValidateRunCode(
+    const PolicySet& policy, v1::RunCodeRequest&& request,
+    const std::string& prefix, const std::shared_ptr<Session>& session) {
+  if (session != nullptr) {
+    return ValidateCell(policy, std::move(request), prefix, session);
+  }
   Violations violations;
   const policy::Language* language =
       CheckLanguage(policy, request.language(), violations);
   const policy::Profile* profile =
       CheckProfile(policy, request.profile(), language, violations);
   CheckCode(request.code(), violations);
-  if (request.stdin().size() > kMaxStdinBytes) {
-    violations.push_back(
-        {"stdin", TooLarge(request.stdin().size(), kMaxStdinBytes)});
+  CheckStdin(request, violations);
+  if (!request.context().empty()) {
+    violations.push_back({"context", "is for runs with a session_id"});
   }
+  if (request.rich_results() && language != nullptr && !language->kernel) {
+    violations.push_back({"rich_results", absl::StrCat(language->name,
+                                                       " has no kernel that "
+                                                       "gives them")});
+  }
+  if (request.rich_results()) CheckPlainOnly(request, violations);
   CheckArgs(request, violations);
-  CheckEnv(request, violations);
+  CheckEnv(request.env(), violations);
   CheckFiles(request, language, violations);
   CheckFetch(request, violations);
   PhaseLimits limits;
   CheckLimits(policy, profile, language, request, limits, violations);
   CheckMarks(request, violations);
-  if (!violations.empty()) {
-    for (policy::FieldViolation& violation : violations) {
-      violation.field.insert(0, prefix);
-    }
-    return InvalidRequest(violations);
-  }
-
+  if (!violations.empty())
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   return ValidRequest{
       .job = MakeJob(*language, *profile, limits, std::move(request)),
       .language = language,

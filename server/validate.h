@@ -2,12 +2,14 @@
 #define SANDGLASS_SERVER_VALIDATE_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job.h"
 #include "server/policy_set.h"
+#include "server/request_checks.h"
 
 namespace sandglass::server {
 
@@ -15,15 +17,11 @@ namespace sandglass::server {
 inline constexpr size_t kMaxCodeBytes = size_t{1} << 20;
 inline constexpr size_t kMaxArgs = 1024;
 inline constexpr size_t kMaxArgBytes = size_t{128} << 10;  // a NUL each counted
-inline constexpr size_t kMaxEnvBytes = size_t{64} << 10;   // with "=" and NUL
 inline constexpr size_t kMaxStdinBytes = size_t{8} << 20;
 inline constexpr size_t kMaxFiles = 256;
 inline constexpr size_t kMaxFileBytes = size_t{12} << 20;  // all together
 inline constexpr size_t kMaxFetch = 64;
 inline constexpr size_t kMaxRequestIdBytes = 128;
-inline constexpr size_t kMaxLabels = 32;
-inline constexpr size_t kMaxLabelKeyBytes = 63;
-inline constexpr size_t kMaxLabelValueBytes = 256;
 
 // A request with everything checked and every default resolved.
 struct ValidRequest {
@@ -34,10 +32,12 @@ struct ValidRequest {
 
 // INVALID_ARGUMENT with all violations at once; field paths start with
 // `prefix` ("" or "run."). Takes code, stdin and files out of `request`. The
-// pointers in the result live as long as `policy`.
-absl::StatusOr<ValidRequest> ValidateRunCode(const PolicySet& policy,
-                                             v1::RunCodeRequest&& request,
-                                             const std::string& prefix = "");
+// pointers in the result live as long as `policy`. `session` is the request's,
+// or null. FAILED_PRECONDITION when it has no kernel.
+absl::StatusOr<ValidRequest> ValidateRunCode(
+    const PolicySet& policy, v1::RunCodeRequest&& request,
+    const std::string& prefix = "",
+    const std::shared_ptr<Session>& session = nullptr);
 
 }  // namespace sandglass::server
 

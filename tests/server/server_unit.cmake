@@ -1,6 +1,7 @@
 # The server without a sandbox: runs unprivileged with scripted runs.
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/call_threads_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
@@ -8,10 +9,12 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/file_results_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/prestart_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/kernel_protocol_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/languages_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/pool_targets_test.cc
@@ -19,6 +22,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/session_table_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)

@@ -38,7 +38,7 @@ class ServiceTest : public ::testing::Test {
              .admission = &dispatcher_->admission(),
              .started = Monotonic::now()};
     service_.emplace(*dispatcher_, peers_, info_, stream_budget_);
-    auto grpc = GrpcServer::Start(*service_, {.max_message_bytes = 1 << 20});
+    auto grpc = GrpcServer::Start({&*service_}, {.max_message_bytes = 1 << 20});
     ASSERT_TRUE(grpc.ok()) << grpc.status();
     grpc_ = *std::move(grpc);
     auto listener = ListenOnUnixSocket({.path = dir_.path() + "/s",

@@ -33,6 +33,7 @@ inline PolicySet TestPolicy() {
                          .version = {"/bin/sh", "--version"},
                          .env = {{"BASH_ENV_LAYER", "language"}},
                          .package = "bash"};
+  shell.kernel = policy::KernelRecipe{.command = {"/bin/sh", "kernel"}};
   policy::Language absent{.id = "absent",
                           .name = "Absent",
                           .extensions = {".absent"},
@@ -145,6 +146,10 @@ class RecordingListener : public RunListener {
                 absl::Duration) override {
     absl::MutexLock lock(&mutex_);
     output_.append(data);
+  }
+  void OnRich(const RichOutput& output, absl::Duration) override {
+    absl::MutexLock lock(&mutex_);
+    output_.append(output.data.front().second);
   }
   void OnEnd(const RunEnd& end) override {
     absl::MutexLock lock(&mutex_);

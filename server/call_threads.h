@@ -1,0 +1,77 @@
+#ifndef SANDGLASS_SERVER_CALL_THREADS_H_
+#define SANDGLASS_SERVER_CALL_THREADS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+
+namespace sandglass::server {
+
+struct CallThreadsOptions {
+  int threads = 8;
+  // Of these, the most that work for one key.
+  int per_key = 4;
+  // What may wait: tasks of all keys, of one, and the bytes that they hold.
+  size_t max_waiting = 512;
+  size_t max_waiting_per_key = 64;
+  uint64_t max_waiting_bytes = uint64_t{64} << 20;
+};
+
+// Threads for calls that wait on a jail, so that gRPC's own never do. A jail
+// that keeps its callers waiting holds up no others: each key (a session) has
+// its share and no more. Thread-safe.
+class CallThreads {
+ public:
+  using Task = std::function<void()>;
+
+  explicit CallThreads(const CallThreadsOptions& options);
+  // Does first what waits.
+  ~CallThreads();
+  CallThreads(const CallThreads&) = delete;
+  CallThreads& operator=(const CallThreads&) = delete;
+
+  // Tasks of one key begin in their order. RESOURCE_EXHAUSTED when too much
+  // waits: the task is dropped.
+  absl::Status Add(const std::string& key, uint64_t bytes, Task task)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The next step of a call that was let in; never refused.
+  void Continue(const std::string& key, Task task) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Waiting {
+    std::string key;
+    uint64_t bytes;
+    Task task;
+  };
+  struct Load {
+    int running = 0;
+    size_t waiting = 0;
+  };
+
+  void Put(const std::string& key, uint64_t bytes, Task task)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayRun(const Waiting& waiting) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void Work() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const CallThreadsOptions options_;
+  absl::Mutex mutex_;
+  std::list<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  uint64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, Load> loads_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_CALL_THREADS_H_

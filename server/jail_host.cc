@@ -1,0 +1,453 @@
+#include "server/jail_host.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "policy/verdict.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/status.h"
+#include "server/acquire_jail.h"
+#include "server/await_event.h"
+#include "server/cell_run.h"
+#include "server/instant.h"
+#include "server/make_job.h"
+#include "server/poll_until.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+// Others may take the event that one waits for.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
+constexpr int kMostEventsAtOnce = 64;
+// Its runs have limits of their own; the kernel itself has none.
+constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
+// The jail's own program: a zygote's child.
+constexpr uint64_t kMainProcess = 0;
+
+std::string HowEnded(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    return absl::StrCat("it was ended by ",
+                        policy::SignalName(WTERMSIG(wait_status)));
+  }
+  return absl::StrCat("it ended with exit code ", WEXITSTATUS(wait_status));
+}
+
+sandbox::ProcessSpec KernelProcess(const Job& start) {
+  sandbox::ProcessSpec process;
+  process.argv = start.argv;
+  for (const auto& [name, value] : start.env) {
+    process.env.push_back(absl::StrCat(name, "=", value));
+  }
+  process.with_stdin = true;
+  process.with_channel = true;
+  process.open_files = start.limits.open_files;
+  process.file_size_bytes = start.limits.file_size_bytes;
+  process.cpu_time = kNoCpuLimit;
+  return process;
+}
+
+}  // namespace
+
+absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
+                                            JobObserver* observer) {
+  const Instant began = Now();
+  std::string state_lost;
+  absl::StatusOr<Kernel*> ready = Ready(job, cancel, state_lost);
+  if (!ready.ok()) return ready.status();
+  Kernel& kernel = **ready;
+  const Instant started = Now();
+  absl::StatusOr<JobResult> result =
+      RunCellIn(*this, kernel, job, cancel, observer);
+
+  absl::MutexLock lock(&mutex_);
+  Place& place = places_[job.context];
+  place.status.runs = kernel.runs;
+  place.status.state = KernelStatus::State::kIdle;
+  const bool ended = !result.ok() || result->cell->kernel_ended;
+  if (ended) {
+    place.started = false;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = result.ok()
+                                ? result->verdict.explanation
+                                : std::string(result.status().message());
+    if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+  }
+  if (!result.ok()) return result;
+  result->cell->state_lost = std::move(state_lost);
+  result->timings.acquire = Between(began, started);
+  result->timings.warm = kernel.timings.warm || !kernel.fresh;
+  result->timings.kind = kernel.timings.kind;
+  kernel.fresh = false;
+  return result;
+}
+
+absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
+                                        std::string& state_lost) {
+  if (absl::Status attached = Attach(job.context, job.code, cancel);
+      !attached.ok()) {
+    return attached;
+  }
+  Kernel* kernel = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    Pump();
+    if (!JailLives()) return absl::InternalError(death_);
+    Place& place = places_[job.context];
+    place.status.context = job.context;
+    if (place.started) {
+      const Process& process = processes_[place.kernel->process];
+      if (process.stage == Process::Stage::kRunning) {
+        place.status.state = KernelStatus::State::kBusy;
+        return place.kernel.get();
+      }
+      place.started = false;
+      place.status.last_end = absl::StrCat(HowEnded(process.wait_status),
+                                           " while no run went on in it");
+      if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+    }
+    if (place.kernel != nullptr) {
+      processes_.erase(place.kernel->process);
+      ++place.status.restarts;
+    }
+    state_lost = std::exchange(place.why_ended, "");
+    place.kernel = std::make_unique<Kernel>();
+    place.kernel->process = next_process_++;
+    place.status.state = KernelStatus::State::kBusy;
+    place.status.runs = 0;
+    kernel = place.kernel.get();
+  }
+  if (absl::Status spawned = Spawn(job, cancel, *kernel); !spawned.ok()) {
+    Kill(*kernel);
+    absl::MutexLock lock(&mutex_);
+    Place& place = places_[job.context];
+    place.status.state = KernelStatus::State::kDead;
+    place.why_ended = std::move(state_lost);
+    return spawned;
+  }
+  absl::MutexLock lock(&mutex_);
+  places_[job.context].started = true;
+  return kernel;
+}
+
+absl::Status JailHost::Attach(const std::string& context,
+                              const std::string& code, CancelToken& cancel) {
+  absl::MutexLock attaching(&attaching_);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_) return absl::CancelledError("the session has ended");
+    if (jail_ != nullptr) return absl::OkStatus();
+  }
+  if (cancel.reason().has_value()) {
+    return absl::CancelledError("cancelled before the program started");
+  }
+  Job start;
+  if (spec_.language != nullptr) {
+    start = MakeKernelJob(spec_, code);
+  } else {
+    start.template_name = spec_.profile->name;
+    start.limits = spec_.limits;
+  }
+  Timings timings;
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail =
+      TakeJail(start, timings);
+  if (!jail.ok()) return jail.status();
+  const bool has_kernel = (*jail)->has_runner();
+  absl::MutexLock lock(&mutex_);
+  if (ended_) return absl::CancelledError("the session has ended");
+  jail_ = std::make_unique<sandbox::SessionJail>(*std::move(jail));
+  if (!has_kernel) return absl::OkStatus();
+  Place& place = places_[context];
+  place.kernel = std::make_unique<Kernel>();
+  place.kernel->process = kMainProcess;
+  place.kernel->in = std::move(jail_->jail().stdin_fd());
+  place.kernel->out = std::move(jail_->jail().stdout_fd());
+  place.kernel->err = std::move(jail_->jail().stderr_fd());
+  place.kernel->events = jail_->TakeReport();
+  place.kernel->timings = std::move(timings);
+  place.status.context = context;
+  place.started = true;
+  processes_[kMainProcess].stage = Process::Stage::kRunning;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
+    const Job& start, Timings& timings) {
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(kSetupTimeout);
+  JailSource source(*parts_.sandbox, *parts_.pool, start);
+  while (true) {
+    absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail = source.Next();
+    if (!jail.ok()) return jail.status();
+    absl::Status ready;
+    if ((*jail)->has_runner()) {
+      sandbox::ProgramSpec program = ToProgram(start, **jail);
+      program.cpu_time = kNoCpuLimit;
+      ready = (*jail)->StartProgram(program);
+      if (ready.ok()) {
+        ready = AwaitEvent<sandbox::StartedEvent>(**jail, end,
+                                                  "no kernel was started");
+      }
+    } else if (!(*jail)->is_ready()) {
+      ready = AwaitEvent<sandbox::ReadyEvent>(**jail, end,
+                                              "the jail was not ready");
+    }
+    if (ready.ok()) {
+      timings.warm = source.warm();
+      timings.kind = source.kind();
+      return jail;
+    }
+    // One that was made ahead may die as it is given out.
+    if (!absl::IsUnavailable(ready) || !source.warm()) return ready;
+  }
+}
+
+absl::Status JailHost::Spawn(const Job& job, CancelToken& cancel,
+                             Kernel& kernel) {
+  if (absl::Status prepared = parts_.prepared(*spec_.language);
+      !prepared.ok()) {
+    return prepared;
+  }
+  const Instant deadline = After(Now(), kSetupTimeout);
+  int control = -1;
+  {
+    absl::MutexLock lock(&mutex_);
+    const Job start = MakeKernelJob(spec_, job.code);
+    kernel.timings.kind = sandbox::kExecKind;
+    processes_[kernel.process] = {};
+    if (absl::Status asked = jail_->Spawn(kernel.process, KernelProcess(start));
+        !asked.ok()) {
+      return asked;
+    }
+    control = jail_->jail().control_fd();
+  }
+  while (true) {
+    struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
+    PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
+    absl::MutexLock lock(&mutex_);
+    Pump();
+    if (!JailLives()) return absl::InternalError(death_);
+    Process& process = processes_[kernel.process];
+    if (process.stage == Process::Stage::kFailed) {
+      return absl::InternalError(absl::StrCat(
+          "the kernel could not be started: ",
+          sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
+          os::ErrorText(process.failed.error)));
+    }
+    if (process.stage != Process::Stage::kAsked) {
+      sandbox::ProcessFds& ends = process.spawned.fds;
+      kernel.pid = process.spawned.pid;
+      kernel.in = std::move(ends.stdin_fd);
+      kernel.out = std::move(ends.stdout_fd);
+      kernel.err = std::move(ends.stderr_fd);
+      kernel.events = std::move(ends.channel);
+      kernel.kill = std::move(ends.kill);
+      break;
+    }
+    if (Now() >= deadline) {
+      return absl::InternalError("the kernel was not started in time");
+    }
+  }
+  return AwaitReady(kernel, cancel, deadline);
+}
+
+absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
+                                  int64_t deadline) {
+  char text[1024];
+  while (true) {
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("cancelled before the program started");
+    }
+    struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
+                           {cancel.fd(), POLLIN, 0}};
+    if (!PollUntil(fds, 2, deadline)) {
+      return absl::InternalError("the kernel was not ready in time");
+    }
+    if (fds[0].revents == 0) continue;
+    const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (size <= 0) break;
+    (void)kernel.lines.Append({text, static_cast<size_t>(size)});
+    const std::optional<std::string> line = kernel.lines.Next();
+    if (!line.has_value()) continue;
+    const absl::StatusOr<KernelEvent> event = ParseKernelEvent(*line);
+    if (!event.ok()) return absl::InternalError(event.status().message());
+    if (std::holds_alternative<KernelReady>(*event)) return absl::OkStatus();
+  }
+  const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
+  return absl::InternalError(absl::StrCat(
+      "the kernel ended as it started; it wrote ",
+      Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
+}
+
+void JailHost::Pump() const {
+  for (int i = 0; i < kMostEventsAtOnce && JailLives(); ++i) {
+    absl::StatusOr<std::optional<sandbox::SessionEvent>> event =
+        jail_->NextEvent();
+    if (!event.ok()) {
+      (void)jail_->jail().KillJail();
+      death_ = std::string(event.status().message());
+      return;
+    }
+    if (!event->has_value()) return;
+    Take(**event);
+  }
+}
+
+void JailHost::Take(sandbox::SessionEvent& event) const {
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
+    Process& process = processes_[spawned->id];
+    process.spawned = std::move(*spawned);
+    process.stage = Process::Stage::kRunning;
+  } else if (const auto* failed =
+                 std::get_if<sandbox::SpawnFailedEvent>(&event)) {
+    Process& process = processes_[failed->id];
+    process.failed = *failed;
+    process.stage = Process::Stage::kFailed;
+  } else if (const auto* ended =
+                 std::get_if<sandbox::ProcessExitedEvent>(&event)) {
+    // One that was given up may be forgotten by now.
+    if (const auto it = processes_.find(ended->id); it != processes_.end()) {
+      it->second.wait_status = ended->wait_status;
+      it->second.stage = Process::Stage::kEnded;
+    }
+  } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+    processes_[kMainProcess].wait_status = exited->wait_status;
+    processes_[kMainProcess].stage = Process::Stage::kEnded;
+  } else if (auto* files = std::get_if<sandbox::FileChannelEvent>(&event)) {
+    files_told_ = std::move(*files);
+    --files_due_;
+  } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
+    death_ = jail_->jail().SawOomKill()
+                 ? "the kernel's out-of-memory killer took its jail's init"
+                 : "its jail's init died";
+  }
+}
+
+KernelKeeper::Fate JailHost::Look(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  Fate fate;
+  if (jail_ == nullptr) {
+    fate.jail_gone = true;
+    return fate;
+  }
+  fate.jail = &jail_->jail();
+  fate.jail_gone = !death_.empty();
+  fate.control_fd = fate.jail_gone ? -1 : jail_->jail().control_fd();
+  const Process& process = processes_[kernel.process];
+  if (process.stage == Process::Stage::kEnded) {
+    fate.wait_status = process.wait_status;
+  }
+  return fate;
+}
+
+void JailHost::Signal(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  SignalLocked(kernel);
+}
+
+void JailHost::SignalLocked(const Kernel& kernel) {
+  if (!JailLives() || kernel.pid <= 1) return;
+  (void)jail_->SendSignal(kernel.pid, SIGINT, /*to_group=*/true);
+}
+
+void JailHost::Kill(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  KillLocked(kernel);
+}
+
+void JailHost::KillLocked(const Kernel& kernel) {
+  if (!JailLives()) return;
+  if (kernel.kill.valid()) {
+    (void)sandbox::KillGroup(kernel.kill);
+  } else if (kernel.pid > 1) {
+    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
+    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
+  } else {
+    // It never said who it is.
+    (void)jail_->jail().KillRun();
+  }
+}
+
+bool JailHost::Interrupt(const std::string& context) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started ||
+      it->second.status.state != KernelStatus::State::kBusy) {
+    return false;
+  }
+  SignalLocked(*it->second.kernel);
+  return true;
+}
+
+void JailHost::EndKernel(const std::string& context, const std::string& why) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started) return;
+  Place& place = it->second;
+  place.why_ended = why;
+  KillLocked(*place.kernel);
+  // A run that goes on in it sees its end; otherwise nobody waits for that.
+  if (place.status.state == KernelStatus::State::kBusy) return;
+  place.started = false;
+  place.status.state = KernelStatus::State::kDead;
+  place.status.last_end = why;
+}
+
+absl::Status JailHost::Freeze(bool frozen) {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives() || frozen == frozen_) return absl::OkStatus();
+  if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
+  frozen_ = frozen;
+  return absl::OkStatus();
+}
+
+void JailHost::End() {
+  absl::MutexLock lock(&mutex_);
+  ended_ = true;
+  if (jail_ != nullptr) (void)jail_->jail().KillJail();
+}
+
+std::vector<KernelStatus> JailHost::Kernels() const {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  std::vector<KernelStatus> kernels;
+  for (const auto& [context, place] : places_) {
+    kernels.push_back(place.status);
+    if (place.started &&
+        processes_[place.kernel->process].stage == Process::Stage::kEnded) {
+      kernels.back().state = KernelStatus::State::kDead;
+    }
+  }
+  return kernels;
+}
+
+uint64_t JailHost::MemoryBytes() const {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives()) return 0;
+  const sandbox::MemorySample sample = jail_->jail().SampleMemory();
+  return sample.anonymous_bytes + sample.shared_bytes;
+}
+
+std::string JailHost::Death() const {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  return death_;
+}
+
+absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
+                                  CancelToken& cancel, JobObserver* observer) {
+  return JailHost(parts, *job.kernel).RunCell(job, cancel, observer);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,136 @@
+#ifndef SANDGLASS_SERVER_JAIL_HOST_H_
+#define SANDGLASS_SERVER_JAIL_HOST_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/file_agent_client.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/session_jail.h"
+#include "server/jail_pool.h"
+#include "server/kernel.h"
+#include "server/session_host.h"
+
+namespace sandglass::server {
+
+struct JailHostParts {
+  sandbox::Sandbox* sandbox = nullptr;
+  JailPool* pool = nullptr;
+  // Whether what a language's kernel is started from is there.
+  std::function<absl::Status(const policy::Language&)> prepared;
+};
+
+// A session on a jail of this machine. The jail comes with the first use: for
+// the default kernel an idle one in which a zygote's child waits, so that it is
+// there at once.
+class JailHost final : public SessionHost, public KernelKeeper {
+ public:
+  // What it points to outlives it.
+  JailHost(const JailHostParts& parts, const SessionSpec& spec)
+      : parts_(parts), spec_(spec) {}
+
+  absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
+                                    JobObserver* observer) override;
+  bool Interrupt(const std::string& context) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndKernel(const std::string& context, const std::string& why) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(CancelToken& cancel)
+      override ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
+  void ForgetFiles(const sandbox::FileAgent& agent) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void End() override ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<KernelStatus> Kernels() const override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t MemoryBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string Death() const override ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For the run that goes on in a kernel.
+  Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // How a kernel stands, for all threads; the Kernel itself is its run's.
+  struct Place {
+    std::unique_ptr<Kernel> kernel;  // there since the first start
+    KernelStatus status;
+    bool started = false;
+    std::string why_ended;  // to be told with the next start
+  };
+
+  // The default kernel, if it comes with the jail, is `context`'s; `code` is
+  // its first cell.
+  absl::Status Attach(const std::string& context, const std::string& code,
+                      CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> OpenFiles(
+      CancelToken& cancel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
+                                                          Timings& timings);
+  // The context's kernel, started when there is none. `state_lost` tells why
+  // the one before went.
+  absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
+                                std::string& state_lost)
+      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+  absl::Status Spawn(const Job& job, CancelToken& cancel, Kernel& kernel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void SignalLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KillLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Until the kernel that init started says that it is ready; its start is none
+  // of a cell's time.
+  static absl::Status AwaitReady(Kernel& kernel, CancelToken& cancel,
+                                 int64_t deadline);
+  // Takes what init has to say.
+  void Pump() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Take(sandbox::SessionEvent& event) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool JailLives() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return jail_ != nullptr && death_.empty();
+  }
+
+  const JailHostParts parts_;
+  const SessionSpec spec_;
+
+  absl::Mutex attaching_;  // one thread gets the jail, the others wait for it
+  absl::Mutex opening_;    // … or the file agent
+  // Looking at it takes what init says.
+  mutable absl::Mutex mutex_;
+  mutable std::unique_ptr<sandbox::SessionJail> jail_ ABSL_GUARDED_BY(mutex_);
+  mutable std::string death_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t next_process_ ABSL_GUARDED_BY(mutex_) = 1;
+  // By context; of processes that were asked for, too.
+  mutable std::map<std::string, Place> places_ ABSL_GUARDED_BY(mutex_);
+  // By process: how it ended, or that it was started.
+  struct Process {
+    enum class Stage { kAsked, kFailed, kRunning, kEnded };
+    Stage stage = Stage::kAsked;
+    int wait_status = 0;
+    sandbox::SpawnedEvent spawned;
+    sandbox::SpawnFailedEvent failed;
+  };
+  mutable std::map<uint64_t, Process> processes_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
+  // File agents that init was asked for and hasn't told of, and its last word.
+  mutable int files_due_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable sandbox::FileChannelEvent files_told_ ABSL_GUARDED_BY(mutex_) = {};
+};
+
+// A session's host for one run that wants results and has no session: the same
+// kernel, for one cell.
+absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
+                                  CancelToken& cancel, JobObserver* observer);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JAIL_HOST_H_

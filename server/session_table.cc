@@ -1,0 +1,361 @@
+#include "server/session_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/errors.h"
+#include "server/log.h"
+#include "server/request_checks.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
+constexpr absl::Duration kShortestIdle = absl::Seconds(1);
+constexpr size_t kMostRemembered = 10'000;
+constexpr int32_t kDefaultPageSize = 100;
+constexpr int32_t kMaxPageSize = 1000;
+
+// The wish, or `most` where there is none.
+absl::Duration CheckTime(bool wished, const google::protobuf::Duration& proto,
+                         const std::string& field, absl::Duration most,
+                         Violations& violations) {
+  if (!wished) return most;
+  const std::optional<absl::Duration> time = TimeWish(proto, field, violations);
+  if (!time.has_value()) return most;
+  if (*time < kShortestIdle || *time > most) {
+    violations.push_back(
+        {field, absl::StrCat(absl::FormatDuration(*time), " is not within ",
+                             absl::FormatDuration(kShortestIdle), " to ",
+                             absl::FormatDuration(most))});
+    return most;
+  }
+  return *time;
+}
+
+bool InStates(const v1::Session& session,
+              const google::protobuf::RepeatedField<int>& states) {
+  return states.empty() || std::find(states.begin(), states.end(),
+                                     session.state()) != states.end();
+}
+
+}  // namespace
+
+SessionTable::SessionTable(
+    const PolicySet& policy, const SessionOptions& options,
+    MakeSessionHost make_host,
+    std::function<absl::Status(const policy::Language&)> available)
+    : policy_(policy),
+      options_(options),
+      make_host_(std::move(make_host)),
+      available_(std::move(available)) {}
+
+SessionTable::~SessionTable() { Stop(); }
+
+void SessionTable::Start() {
+  sweeper_ = std::thread([this] { SweepLoop(); });
+}
+
+void SessionTable::StopAccepting() {
+  absl::MutexLock lock(&mutex_);
+  accepting_ = false;
+}
+
+void SessionTable::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    accepting_ = false;
+    stopped_ = true;
+  }
+  if (sweeper_.joinable()) sweeper_.join();
+  for (const auto& session : All()) {
+    End(session, {"SESSION_DIED", "the server was stopped"});
+  }
+}
+
+absl::StatusOr<SessionSpec> SessionTable::Check(
+    const v1::CreateSessionRequest& request, const std::string& prefix) const {
+  Violations violations;
+  SessionSpec spec;
+  if (!request.language().empty()) {
+    spec.language = CheckLanguage(policy_, request.language(), violations);
+    if (spec.language != nullptr && !spec.language->kernel.has_value()) {
+      violations.push_back(
+          {"language", absl::StrCat(spec.language->name,
+                                    " has no kernel that keeps state; leave "
+                                    "the field empty for a session without")});
+    }
+  }
+  spec.profile =
+      CheckProfile(policy_, request.profile(), spec.language, violations);
+  const policy::LimitRequest wishes =
+      LimitWishes(request.limits(), "limits", violations);
+  if (spec.profile != nullptr) {
+    const policy::LimitFloors none;
+    spec.limits =
+        ApplyWishes(policy_, *spec.profile, spec.language,
+                    spec.language == nullptr ? none : spec.language->limits,
+                    wishes, "limits", violations);
+  }
+  CheckEnv(request.env(), violations);
+  CheckLabels(request.labels(), violations);
+  spec.idle_timeout =
+      CheckTime(request.has_idle_timeout(), request.idle_timeout(),
+                "idle_timeout", options_.idle_timeout, violations);
+  spec.max_age = CheckTime(request.has_max_age(), request.max_age(), "max_age",
+                           options_.max_age, violations);
+  if (!violations.empty()) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  spec.env.assign(request.env().begin(), request.env().end());
+  std::sort(spec.env.begin(), spec.env.end());
+  spec.labels = {request.labels().begin(), request.labels().end()};
+  if (spec.language != nullptr) {
+    if (absl::Status available = available_(*spec.language); !available.ok()) {
+      return available;
+    }
+  }
+  return spec;
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
+                                                           SessionSpec spec) {
+  if (!accepting_) return ShuttingDown();
+  if (sessions_.size() >= options_.max_sessions) {
+    return TooManySessions("the server has", options_.max_sessions);
+  }
+  uint32_t& theirs = by_caller_[caller.name];
+  if (theirs >= options_.max_per_caller) {
+    return TooManySessions("one caller has", options_.max_per_caller);
+  }
+  std::unique_ptr<SessionHost> host = make_host_(spec);
+  auto session = std::make_shared<Session>(NewSessionId(), caller,
+                                           std::move(spec), std::move(host));
+  const uint64_t number = next_number_++;
+  ++theirs;
+  by_id_[session->id()] = number;
+  sessions_[number] = session;
+  return session;
+}
+
+absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
+    const Caller& caller, const v1::CreateSessionRequest& request) {
+  absl::StatusOr<SessionSpec> spec = Check(request, "");
+  if (!spec.ok()) return spec.status();
+  absl::StatusOr<std::shared_ptr<Session>> session = ShuttingDown();
+  {
+    absl::MutexLock lock(&mutex_);
+    session = Add(caller, *std::move(spec));
+  }
+  if (!session.ok()) return session.status();
+  Log(LogLevel::kInfo, "session_created",
+      {{"session_id", (*session)->id()}, {"caller", caller.name}});
+  v1::CreateSessionResponse response;
+  *response.mutable_session() = (*session)->Describe();
+  return response;
+}
+
+std::shared_ptr<Session> SessionTable::Latest(const Caller& caller,
+                                              const StringMap& labels) const {
+  for (const auto& [number, session] : sessions_) {
+    if (session->caller().name == caller.name && session->HasLabels(labels) &&
+        session->LooksOver().reason.empty()) {
+      return session;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
+    const Caller& caller, const v1::GetOrCreateSessionRequest& request) {
+  if (request.create().labels().empty()) {
+    return InvalidRequest(
+        {{"create.labels",
+          "is empty; a session is found by its labels, for example "
+          "thread_id"}});
+  }
+  absl::StatusOr<SessionSpec> spec = Check(request.create(), "create.");
+  if (!spec.ok()) return spec.status();
+  v1::GetOrCreateSessionResponse response;
+  std::shared_ptr<Session> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    session = Latest(caller, request.create().labels());
+    if (session == nullptr) {
+      absl::StatusOr<std::shared_ptr<Session>> added =
+          Add(caller, *std::move(spec));
+      if (!added.ok()) return added.status();
+      session = *std::move(added);
+      response.set_created(true);
+    }
+  }
+  session->Touch();
+  *response.mutable_session() = session->Describe();
+  return response;
+}
+
+absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
+    const Caller& caller, const v1::ListSessionsRequest& request) const {
+  Violations violations;
+  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
+    violations.push_back(
+        {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
+                                   kMaxPageSize)});
+  }
+  // A token is the number of the last session of the page before.
+  uint64_t after = 0;
+  if (!request.page_token().empty() &&
+      !absl::SimpleAtoi(request.page_token(), &after)) {
+    violations.push_back({"page_token", "is not one that ListSessions gave"});
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  const size_t most = static_cast<size_t>(
+      request.page_size() == 0 ? kDefaultPageSize : request.page_size());
+  std::vector<std::pair<uint64_t, std::shared_ptr<Session>>> candidates;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto it = after == 0 ? sessions_.begin()
+                              : sessions_.upper_bound(after);
+         it != sessions_.end(); ++it) {
+      if (caller.SeesAll() || it->second->caller().name == caller.name) {
+        candidates.emplace_back(*it);
+      }
+    }
+  }
+  v1::ListSessionsResponse response;
+  uint64_t last = 0;
+  for (const auto& [number, session] : candidates) {
+    if (!session->HasLabels(request.labels())) continue;
+    v1::Session described = session->Describe();
+    if (!InStates(described, request.states())) continue;
+    if (static_cast<size_t>(response.sessions_size()) == most) {
+      response.set_next_page_token(absl::StrCat(last));
+      break;
+    }
+    last = number;
+    *response.add_sessions() = std::move(described);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
+    const Caller& caller, const v1::UpdateSessionRequest& request) {
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Find(caller, request.session_id());
+  if (!session.ok()) return session.status();
+  Violations violations;
+  const absl::Duration idle =
+      CheckTime(request.has_idle_timeout(), request.idle_timeout(),
+                "idle_timeout", options_.idle_timeout, violations);
+  const absl::Duration age = CheckTime(request.has_max_age(), request.max_age(),
+                                       "max_age", options_.max_age, violations);
+  CheckLabels(request.labels().labels(), violations);
+  if (!violations.empty()) return InvalidRequest(violations);
+  const std::map<std::string, std::string> labels(
+      request.labels().labels().begin(), request.labels().labels().end());
+  (*session)->Update(request.has_labels() ? &labels : nullptr,
+                     request.has_idle_timeout() ? &idle : nullptr,
+                     request.has_max_age() ? &age : nullptr);
+  v1::UpdateSessionResponse response;
+  *response.mutable_session() = (*session)->Describe();
+  return response;
+}
+
+absl::Status SessionTable::Delete(const Caller& caller,
+                                  const std::string& session_id) {
+  absl::StatusOr<std::shared_ptr<Session>> session = Find(caller, session_id);
+  if (!session.ok()) return session.status();
+  End(*session, {"SESSION_DELETED", "it was deleted"});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Find(
+    const Caller& caller, const std::string& session_id) {
+  std::shared_ptr<Session> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (const auto it = by_id_.find(session_id); it != by_id_.end()) {
+      session = sessions_.at(it->second);
+      if (!caller.SeesAll() && session->caller().name != caller.name) {
+        return SessionNotFound(session_id);
+      }
+    } else {
+      for (const Remembered& ended : ended_) {
+        if (ended.id == session_id &&
+            (caller.SeesAll() || ended.caller == caller.name)) {
+          return SessionOver(ended.over.reason, ended.over.message);
+        }
+      }
+      return SessionNotFound(session_id);
+    }
+  }
+  // Before the sweeper has seen it.
+  if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
+    End(session, over);
+    return SessionOver(over.reason, over.message);
+  }
+  return session;
+}
+
+bool SessionTable::Forget(const Session& session, const Session::Over& over) {
+  absl::MutexLock lock(&mutex_);
+  const auto by_id = by_id_.find(session.id());
+  if (by_id == by_id_.end()) return false;
+  sessions_.erase(by_id->second);
+  by_id_.erase(by_id);
+  if (const auto theirs = by_caller_.find(session.caller().name);
+      --theirs->second == 0) {
+    by_caller_.erase(theirs);
+  }
+  ended_.push_back(
+      {session.id(), session.caller().name, over, Monotonic::now()});
+  while (ended_.size() > kMostRemembered ||
+         (!ended_.empty() && Since(ended_.front().ended) > options_.remember)) {
+    ended_.pop_front();
+  }
+  return true;
+}
+
+void SessionTable::End(const std::shared_ptr<Session>& session,
+                       const Session::Over& over) {
+  if (!Forget(*session, over)) return;
+  session->End(over);
+  Log(LogLevel::kInfo, "session_ended",
+      {{"session_id", session->id()},
+       {"caller", session->caller().name},
+       {"reason", over.reason},
+       {"message", over.message}});
+}
+
+std::vector<std::shared_ptr<Session>> SessionTable::All() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Session>> all;
+  for (const auto& [number, session] : sessions_) all.push_back(session);
+  return all;
+}
+
+size_t SessionTable::size() const {
+  absl::MutexLock lock(&mutex_);
+  return sessions_.size();
+}
+
+void SessionTable::SweepLoop() {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stopped_) return;
+    }
+    for (const auto& session : All()) {
+      if (const Session::Over over = session->LooksOver();
+          !over.reason.empty()) {
+        End(session, over);
+      }
+    }
+    absl::SleepFor(kSweepInterval);
+  }
+}
+
+}  // namespace sandglass::server

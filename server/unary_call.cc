@@ -1,0 +1,40 @@
+#include "server/unary_call.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/errors.h"
+#include "server/log.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<Caller> Receive(const PeerTable& peers,
+                               const grpc::CallbackServerContext& context,
+                               const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message) {
+  std::optional<Caller> caller = peers.CallerOf(context.peer());
+  if (!caller.has_value()) {
+    Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
+    return UnknownCaller();
+  }
+  if (absl::Status parsed = ParseMessage(bytes, message); !parsed.ok()) {
+    return parsed;
+  }
+  return *std::move(caller);
+}
+
+grpc::ServerUnaryReactor* Answer(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
+    const absl::StatusOr<grpc::ByteBuffer>& message) {
+  if (message.ok()) *response = *message;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(message.status()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                 const absl::Status& status) {
+  return Answer(context, nullptr, status);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,41 @@
+#ifndef SANDGLASS_SERVER_UNARY_CALL_H_
+#define SANDGLASS_SERVER_UNARY_CALL_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/caller.h"
+#include "server/parse.h"
+#include "server/peers.h"
+
+namespace sandglass::server {
+
+// What the methods of the services have in common. They get their messages as
+// bytes, see parse.h.
+
+// Who calls, with the message parsed.
+absl::StatusOr<Caller> Receive(const PeerTable& peers,
+                               const grpc::CallbackServerContext& context,
+                               const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message);
+
+// Ends a call with a message or an error.
+grpc::ServerUnaryReactor* Answer(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
+    const absl::StatusOr<grpc::ByteBuffer>& message);
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                 const absl::Status& status);
+
+template <typename Message>
+absl::StatusOr<grpc::ByteBuffer> Serialize(
+    const absl::StatusOr<Message>& message) {
+  if (!message.ok()) return message.status();
+  return SerializeMessage(*message);
+}
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_UNARY_CALL_H_

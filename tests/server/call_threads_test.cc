@@ -1,0 +1,95 @@
+#include "server/call_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/synchronization/notification.h"
+
+namespace sandglass::server {
+namespace {
+
+TEST(CallThreads, DoesWhatItWasGivenBeforeItGoes) {
+  std::atomic<int> done{0};
+  {
+    CallThreads threads({.threads = 2});
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(threads.Add("a", 1, [&] { ++done; }).ok());
+    }
+  }
+  EXPECT_EQ(done, 50);
+}
+
+TEST(CallThreads, OneKeyNeverHoldsUpAnother) {
+  absl::Notification go;
+  std::atomic<int> stuck{0};
+  CallThreads threads({.threads = 3, .per_key = 2});
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(threads
+                    .Add("slow", 1,
+                         [&] {
+                           ++stuck;
+                           go.WaitForNotification();
+                         })
+                    .ok());
+  }
+  absl::Notification other;
+  ASSERT_TRUE(threads.Add("other", 1, [&] { other.Notify(); }).ok());
+  EXPECT_TRUE(other.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_LE(stuck, 2);
+  go.Notify();
+}
+
+TEST(CallThreads, RefusesWhatIsTooMuch) {
+  absl::Notification go;
+  absl::Notification running;
+  CallThreads threads({.threads = 1,
+                       .per_key = 1,
+                       .max_waiting = 4,
+                       .max_waiting_per_key = 2,
+                       .max_waiting_bytes = 100});
+  ASSERT_TRUE(threads
+                  .Add("a", 1000,
+                       [&] {
+                         running.Notify();
+                         go.WaitForNotification();
+                       })
+                  .ok())
+      << "one that is too large for the bound waits alone";
+  running.WaitForNotification();
+  const auto nothing = [] {};
+  EXPECT_TRUE(threads.Add("a", 60, nothing).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(threads.Add("b", 60, nothing)))
+      << "bytes";
+  EXPECT_TRUE(threads.Add("a", 10, nothing).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(threads.Add("a", 1, nothing)))
+      << "of one key";
+  EXPECT_TRUE(threads.Add("b", 1, nothing).ok());
+  EXPECT_TRUE(threads.Add("c", 1, nothing).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(threads.Add("d", 1, nothing)))
+      << "of all";
+  // What was let in goes on.
+  std::atomic<bool> went_on{false};
+  threads.Continue("a", [&] { went_on = true; });
+  absl::Notification last;
+  threads.Continue("a", [&] { last.Notify(); });
+  go.Notify();
+  EXPECT_TRUE(last.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(went_on);
+}
+
+TEST(CallThreads, TasksOfOneKeyBeginInTheirOrder) {
+  std::string order;
+  {
+    CallThreads threads({.threads = 4, .per_key = 1});
+    for (char c = 'a'; c <= 'z'; ++c) {
+      ASSERT_TRUE(threads.Add("k", 1, [&order, c] { order += c; }).ok());
+    }
+  }
+  EXPECT_EQ(order, "abcdefghijklmnopqrstuvwxyz");
+}
+
+}  // namespace
+}  // namespace sandglass::server
