@@ -5,6 +5,7 @@ add_library(sandglass_test_support STATIC
   support/daemon.cc
   support/daemon_fixture.cc
   support/expectation.cc
+  support/files.cc
   support/idle_jails.cc
   support/matchers.cc
   support/posture_facts.cc
@@ -14,6 +15,7 @@ add_library(sandglass_test_support STATIC
   support/prestart.cc
   support/process.cc
   support/programs.cc
+  support/sessions.cc
   support/slowdown.cc
   support/text.cc
   support/unix_sockets.cc
@@ -53,6 +55,10 @@ add_executable(sandglass_e2e_test
   e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc
+  e2e/session_files_test.cc
+  e2e/session_life_test.cc
+  e2e/session_many_test.cc
+  e2e/session_test.cc
   e2e/stream_test.cc
   e2e/warm_languages.cc
   e2e/warm_science_test.cc

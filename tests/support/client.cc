@@ -132,6 +132,8 @@ Client::Client(const std::string& address) {
   channel_ = grpc::CreateCustomChannel(
       address, grpc::InsecureChannelCredentials(), arguments);
   stub_ = v1::SandboxService::NewStub(channel_);
+  sessions_ = v1::SessionService::NewStub(channel_);
+  files_ = v1::FileService::NewStub(channel_);
 }
 
 RunResult Client::Run(const v1::RunCodeRequest& request,

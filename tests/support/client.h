@@ -14,7 +14,9 @@
 #include "absl/time/time.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/rpc/error_details.pb.h"
+#include "sandglass/v1/file_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "sandglass/v1/session_service.grpc.pb.h"
 
 namespace sandglass::testing {
 
@@ -120,10 +122,14 @@ class Client {
   grpc::Status Reflect(std::string* answer);
 
   v1::SandboxService::Stub& stub() { return *stub_; }
+  v1::SessionService::Stub& sessions() { return *sessions_; }
+  v1::FileService::Stub& files() { return *files_; }
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SandboxService::Stub> stub_;
+  std::unique_ptr<v1::SessionService::Stub> sessions_;
+  std::unique_ptr<v1::FileService::Stub> files_;
 };
 
 // Requests that need nothing but their code.
