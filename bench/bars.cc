@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/sessions_report.h"
 
 namespace sandglass::bench {
 namespace {
@@ -179,6 +180,17 @@ void JudgeLayers(const LayersReport& layers, std::vector<BarLine>& lines) {
   FillRatio(both->cpu.p50, none->cpu.p50, absl::ZeroDuration(), line);
 }
 
+void JudgeSessions(const SessionsReport& sessions,
+                   std::vector<BarLine>& lines) {
+  BarLine& line = lines.emplace_back();
+  line.name = "a session's creation and first run by a stateless warm run, p50";
+  line.limit = kSessionStart;
+  const Summary* warm = FindStep(sessions, kWarmRun);
+  const Summary* first = FindStep(sessions, kCreateAndRun);
+  if (!sessions.problem.empty() || warm == nullptr || first == nullptr) return;
+  FillRatio(first->p50, warm->p50, absl::ZeroDuration(), line);
+}
+
 }  // namespace
 
 Verdict IsMet(const BarLine& line) {
@@ -209,6 +221,7 @@ std::vector<BarLine> Judge(const Report& report) {
   if (report.memory.has_value()) JudgeMemory(*report.memory, lines);
   if (report.wall.has_value()) JudgeWall(*report.wall, lines);
   if (report.layers.has_value()) JudgeLayers(*report.layers, lines);
+  if (report.sessions.has_value()) JudgeSessions(*report.sessions, lines);
   return lines;
 }
 

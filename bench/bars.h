@@ -18,6 +18,8 @@ inline constexpr double kIdleMiB = 3;
 inline constexpr size_t kIdleJails = 200;
 // Processor time of a program under seccomp and Landlock by that without.
 inline constexpr double kLayersCost = 1.05;
+// A session's creation with its first run, by a stateless warm run.
+inline constexpr double kSessionStart = 3;
 inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
 
 // One promise and what was found of it: it is kept when `value` is at most

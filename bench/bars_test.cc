@@ -202,6 +202,20 @@ TEST(BenchBars, TheCostOfTheLayersIsOfOneProgramUnderBothByNeither) {
   EXPECT_EQ(Only(report), Verdict());
 }
 
+TEST(BenchBars, ASessionStartsWithinThreeStatelessRuns) {
+  const auto step = [](const char* name, double ms) {
+    return std::pair(std::string(name),
+                     Summarise({ms * absl::Milliseconds(1)}));
+  };
+  Report report;
+  report.sessions = {.times = {step(kWarmRun, 2), step(kCreateAndRun, 6)}};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.sessions->times[1] = step(kCreateAndRun, 6.1);
+  EXPECT_EQ(Only(report), Verdict(false));
+  report.sessions->problem = "died";
+  EXPECT_EQ(Only(report), Verdict());
+}
+
 TEST(BenchBars, AMissDecidesEvenBesideAFigureThatIsMissing) {
   Report report = Program({.median = 0.1}, 10, 5);
   report.bars.emplace_back("b", Bar{.median = 1});

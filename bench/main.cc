@@ -25,6 +25,7 @@
 #include "bench/programs.h"
 #include "bench/report.h"
 #include "bench/rounds.h"
+#include "bench/sessions.h"
 #include "bench/shared_root.h"
 
 namespace sandglass::bench {
@@ -61,6 +62,7 @@ struct Options {
   std::vector<int> in_flight;
   bool memory = false;
   bool filter_cost = false;
+  bool sessions = false;
   std::string workloads;
 
   std::vector<std::string> contenders;  // empty: all
@@ -69,6 +71,7 @@ struct Options {
   int workload_programs = 20;
   int wall_runs = 20;
   int layers_rounds = 20;
+  int session_rounds = 200;
   int gap_ms = 10;
   int in_turn = 50;
   double budget_s = 6;
@@ -77,7 +80,8 @@ struct Options {
 
 bool ChoseRows(const Options& options) {
   return !options.programs.empty() || !options.in_flight.empty() ||
-         options.memory || options.filter_cost || !options.workloads.empty();
+         options.memory || options.filter_cost || options.sessions ||
+         !options.workloads.empty();
 }
 
 // A daemon as a contender.
@@ -269,6 +273,13 @@ absl::StatusOr<Report> Measure(const Options& options) {
                                    .directory = options.visible,
                                    .rounds = options.layers_rounds});
   }
+  if (all || options.sessions) {
+    report.sessions =
+        MeasureSessions({.address = options.warm.address,
+                         .groups = warm->groups.get(),
+                         .rounds = options.session_rounds,
+                         .gap = absl::Milliseconds(options.gap_ms)});
+  }
   if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
   report.machine.emplace_back("stolen by the host during the run",
                               StolenBetween(start, ReadCpuTicks()));
@@ -320,6 +331,7 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_flag("--memory", options.memory, "What idle jails hold");
   app.add_flag("--filter-cost", options.filter_cost,
                "Programs under seccomp and Landlock, and without");
+  app.add_flag("--sessions", options.sessions, "Sessions with a Python kernel");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,
@@ -337,6 +349,8 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_option("--wall-runs", options.wall_runs, "Of the wall limit")
       ->check(positive);
   app.add_option("--layers-rounds", options.layers_rounds, "Of filter cost")
+      ->check(positive);
+  app.add_option("--session-rounds", options.session_rounds, "Of sessions")
       ->check(positive);
   app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
       ->check(CLI::Range(0, 10'000));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/bars.h"
 #include "bench/layers_report.h"
+#include "bench/sessions_report.h"
 
 namespace sandglass::bench {
 namespace {
@@ -234,6 +235,9 @@ std::string ToMarkdown(const Report& report) {
   if (report.layers.has_value()) {
     absl::StrAppend(&text, LayersText(*report.layers));
   }
+  if (report.sessions.has_value()) {
+    absl::StrAppend(&text, SessionsText(*report.sessions));
+  }
   return absl::StrCat(text, PhasesText(report), BarsText(report));
 }
 
@@ -247,6 +251,9 @@ nlohmann::ordered_json ToJson(const Report& report) {
   if (report.memory.has_value()) json["memory"] = MemoryJson(*report.memory);
   if (report.wall.has_value()) json["wall_limit"] = WallJson(*report.wall);
   if (report.layers.has_value()) json["layers"] = LayersJson(*report.layers);
+  if (report.sessions.has_value()) {
+    json["sessions"] = SessionsJson(*report.sessions);
+  }
   const std::vector<BarLine> lines = Judge(report);
   json["bars"] = nlohmann::ordered_json::array();
   for (const BarLine& line : lines) {

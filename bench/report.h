@@ -117,6 +117,19 @@ struct LayersReport {
   std::string problem;
 };
 
+inline constexpr char kWarmRun[] = "warm run, stateless";
+inline constexpr char kCreateAndRun[] = "create and first run";
+inline constexpr char kKernelRun[] = "run in the kernel";
+inline constexpr char kDelete[] = "delete";
+
+// A session with a Python kernel, step by step.
+struct SessionsReport {
+  NamedSummaries times;   // by the names above
+  size_t idle = 0;        // sessions that were kept, one run in each
+  double idle_bytes = 0;  // of each
+  std::string problem;
+};
+
 // All that one run of the benchmark found; what wasn't asked for is absent.
 struct Report {
   NamedFacts machine;
@@ -125,6 +138,7 @@ struct Report {
   std::optional<MemoryReport> memory;
   std::optional<WallReport> wall;
   std::optional<LayersReport> layers;
+  std::optional<SessionsReport> sessions;
 };
 
 // For people, in Markdown.

@@ -10,6 +10,7 @@
 #   --in-flight LIST  so many runs at once, of these programs, else of the first
 #   --memory          what idle jails hold
 #   --filter-cost     what seccomp and Landlock take from programs
+#   --sessions        sessions with a Python kernel beside stateless runs
 #   --workloads DIR   a folder of programs that others wrote (in no case part of
 #                     everything)
 #
@@ -49,7 +50,7 @@ started=() # the directories of those that listen
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--workloads DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--workloads DIR]"
   say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
   say "       [--json FILE] [--bin DIR]"
 }
@@ -214,7 +215,7 @@ main() {
         shift
         ;;
       --memory) chosen=yes; crowd=yes; options+=("$1") ;;
-      --filter-cost) chosen=yes; options+=("$1") ;;
+      --filter-cost | --sessions) chosen=yes; options+=("$1") ;;
       --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
@@ -223,7 +224,7 @@ main() {
   done
   if [[ -n $quick ]]; then
     options+=(--runs 10 --budget 0 --loop-rounds 1 --window 0.3 --wall-runs 5
-      --layers-rounds 2
+      --layers-rounds 2 --session-rounds 10
       --workload-programs 2)
   fi
   ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"

@@ -1,0 +1,19 @@
+#ifndef SANDGLASS_BENCH_SESSIONS_REPORT_H_
+#define SANDGLASS_BENCH_SESSIONS_REPORT_H_
+
+#include <string>
+
+#include "bench/report.h"
+#include "nlohmann/json.hpp"
+
+namespace sandglass::bench {
+
+// nullptr when there is no step of this name.
+const Summary* FindStep(const SessionsReport& sessions, const char* name);
+
+std::string SessionsText(const SessionsReport& sessions);
+nlohmann::ordered_json SessionsJson(const SessionsReport& sessions);
+
+}  // namespace sandglass::bench
+
+#endif  // SANDGLASS_BENCH_SESSIONS_REPORT_H_
