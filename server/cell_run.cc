@@ -49,7 +49,11 @@ class CellRun {
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
       if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
         keeper_.Kill(kernel_);
-        return status;
+        if (!kill_.has_value()) return status;
+        // Half a line may be all that an interrupt left; why the cell ends is
+        // known already.
+        kernel_.events.reset();
+        patience_ = Now();
       }
       CheckLimits();
       if (ending_ && Now() >= give_up_) {
