@@ -175,7 +175,8 @@ TEST_F(Compile, WhatIsPreparedCanOnlyBeRead) {
       "grep -c ' /var/cache/sandglass [^ ]* ro,nosuid,nodev,noexec' "
       "/proc/self/mounts"));
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
-  EXPECT_EQ(result.response.stdout().data(), "cpp go java javascript python 1\n")
+  EXPECT_EQ(result.response.stdout().data(),
+            "cpp go java javascript python 1\n")
       << Describe(result);
 }
 
