@@ -185,10 +185,10 @@ void JudgeSessions(const SessionsReport& sessions,
   BarLine& line = lines.emplace_back();
   line.name = "a session's creation and first run by a stateless warm run, p50";
   line.limit = kSessionStart;
-  const Summary* warm = FindStep(sessions, kWarmRun);
-  const Summary* first = FindStep(sessions, kCreateAndRun);
+  const SessionStep* warm = FindStep(sessions, kWarmRun);
+  const SessionStep* first = FindStep(sessions, kCreateAndRun);
   if (!sessions.problem.empty() || warm == nullptr || first == nullptr) return;
-  FillRatio(first->p50, warm->p50, absl::ZeroDuration(), line);
+  FillRatio(first->time.p50, warm->time.p50, absl::ZeroDuration(), line);
 }
 
 }  // namespace

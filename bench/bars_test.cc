@@ -204,13 +204,14 @@ TEST(BenchBars, TheCostOfTheLayersIsOfOneProgramUnderBothByNeither) {
 
 TEST(BenchBars, ASessionStartsWithinThreeStatelessRuns) {
   const auto step = [](const char* name, double ms) {
-    return std::pair(std::string(name),
-                     Summarise({ms * absl::Milliseconds(1)}));
+    return SessionStep{.name = name,
+                       .contender = kSandglassSession,
+                       .time = Summarise({ms * absl::Milliseconds(1)})};
   };
   Report report;
-  report.sessions = {.times = {step(kWarmRun, 2), step(kCreateAndRun, 6)}};
+  report.sessions = {.steps = {step(kWarmRun, 2), step(kCreateAndRun, 6)}};
   EXPECT_EQ(Only(report), Verdict(true));
-  report.sessions->times[1] = step(kCreateAndRun, 6.1);
+  report.sessions->steps[1] = step(kCreateAndRun, 6.1);
   EXPECT_EQ(Only(report), Verdict(false));
   report.sessions->problem = "died";
   EXPECT_EQ(Only(report), Verdict());

@@ -37,11 +37,12 @@ class FileActions {
   FileActions& operator=(const FileActions&) = delete;
 
   // Returns 0, or an errno when there is no memory.
-  int Fill(const char* directory, int output, int error, int info) {
-    int result = posix_spawn_file_actions_addchdir_np(&actions_, directory);
+  int Fill(const Command& command, int output, int error, int info) {
+    int result = posix_spawn_file_actions_addchdir_np(
+        &actions_, command.directory.c_str());
     if (result == 0) {
-      result = posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO,
-                                                "/dev/null", O_RDONLY, 0);
+      result = posix_spawn_file_actions_addopen(
+          &actions_, STDIN_FILENO, command.input.c_str(), O_RDONLY, 0);
     }
     if (result == 0) {
       result =
@@ -167,8 +168,8 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
     info_writer = os::Fd(ends[1]);
   }
   FileActions actions;
-  if (const int failure = actions.Fill(command.directory.c_str(), writer.get(),
-                                       error->get(), info_writer.get());
+  if (const int failure =
+          actions.Fill(command, writer.get(), error->get(), info_writer.get());
       failure != 0) {
     return absl::ErrnoToStatus(failure, "posix_spawn_file_actions");
   }

@@ -13,6 +13,7 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] is an absolute path
   std::vector<std::string> env;   // "NAME=value"; nothing else is inherited
   std::string directory = "/";
+  std::string input = "/dev/null";  // the file that is its stdin
   // bubblewrap ends before what it started does, which tells its processor
   // time: with this set it is asked for that process, which is waited for.
   bool leaves_child = false;
@@ -30,7 +31,7 @@ struct CommandResult {
 // Lets RunCommand wait for such children.
 void AdoptChildren();
 
-// Runs the command with an empty stdin. Anything but exit 0 is an error that
+// Runs the command. Anything but exit 0 is an error that
 // carries the end of its stderr; so is taking longer than 30 s, and then it is
 // killed. Thread-safe.
 absl::StatusOr<CommandResult> RunCommand(const Command& command);

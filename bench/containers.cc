@@ -20,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const char* const kToolEnvironment = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+}  // namespace
 
-// The runtime's own default bundle.
 absl::StatusOr<Json> DefaultBundle(const std::string& runtime,
                                    const std::string& directory) {
   std::error_code error;
@@ -41,21 +40,17 @@ absl::StatusOr<Json> DefaultBundle(const std::string& runtime,
   return config;
 }
 
-struct Bundle {
-  std::string path;
-  std::string work;
-};
-
-// The default bundle, changed only where it must be.
 absl::Status WriteBundle(const Bundle& bundle, Json config,
-                         const std::string& cgroup, const Program& program,
+                         const std::string& cgroup,
+                         const std::vector<std::string>& args,
+                         const std::vector<std::string>& env,
                          const ContenderOptions& options) {
   config.merge_patch(
       {{"process",
         {{"terminal", false},
-         {"args", OneCommand(program)},
+         {"args", args},
          {"cwd", "/program"},
-         {"env", UserEnvironment(options, program, "/home", "/tmp")}}},
+         {"env", env}}},
        {"root", {{"path", options.root.rootfs}, {"readonly", true}}},
        {"linux", {{"cgroupsPath", cgroup}}}});
   const Json bind = {"rbind", "rw"};
@@ -79,6 +74,8 @@ absl::Status WriteBundle(const Bundle& bundle, Json config,
   return absl::OkStatus();
 }
 
+namespace {
+
 absl::StatusOr<Sample> RunContainer(const std::string& runtime,
                                     const Json& config, const char* name,
                                     const ContenderOptions& options, int number,
@@ -90,10 +87,11 @@ absl::StatusOr<Sample> RunContainer(const std::string& runtime,
   absl::Status made = MakeWorkDirectory(bundle.work, program, text);
   const std::string id = absl::StrCat(options.prefix, "-", name, "-", number);
   if (made.ok()) {
-    made =
-        WriteBundle(bundle, config,
-                    absl::StrCat("/", options.prefix, "-", name, "-", worker),
-                    program, options);
+    made = WriteBundle(
+        bundle, config,
+        absl::StrCat("/", options.prefix, "-", name, "-", worker),
+        OneCommand(program), UserEnvironment(options, program, "/home", "/tmp"),
+        options);
   }
   if (!made.ok()) return made;
   // Its state stays in the scratch tmpfs, its groups go with each run.

@@ -245,11 +245,11 @@ absl::StatusOr<Report> Measure(const Options& options) {
   report.machine.emplace_back("control groups", root->cgroup_layout);
   report.machine.emplace_back("load from others", LoadFromOthers());
 
-  std::vector<Contender> contenders =
-      MakeContenders({.root = *root,
-                      .python_env = *env,
-                      .prefix = options.prefix,
-                      .visible = options.visible});
+  const ContenderOptions containers = {.root = *root,
+                                       .python_env = *env,
+                                       .prefix = options.prefix,
+                                       .visible = options.visible};
+  std::vector<Contender> contenders = MakeContenders(containers);
   contenders.push_back(AsContender(kSandglassCold, *cold));
   contenders.push_back(AsContender(kSandglassWarm, *warm));
   for (const Contender& contender : contenders) {
@@ -276,6 +276,7 @@ absl::StatusOr<Report> Measure(const Options& options) {
   if (all || options.sessions) {
     report.sessions =
         MeasureSessions({.address = options.warm.address,
+                         .containers = &containers,
                          .groups = warm->groups.get(),
                          .rounds = options.session_rounds,
                          .gap = absl::Milliseconds(options.gap_ms)});
@@ -331,7 +332,8 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_flag("--memory", options.memory, "What idle jails hold");
   app.add_flag("--filter-cost", options.filter_cost,
                "Programs under seccomp and Landlock, and without");
-  app.add_flag("--sessions", options.sessions, "Sessions with a Python kernel");
+  app.add_flag("--sessions", options.sessions,
+               "Sessions, beside containers that are kept");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,

@@ -120,11 +120,28 @@ struct LayersReport {
 inline constexpr char kWarmRun[] = "warm run, stateless";
 inline constexpr char kCreateAndRun[] = "create and first run";
 inline constexpr char kKernelRun[] = "run in the kernel";
+inline constexpr char kExecTrue[] = "execute true";
+inline constexpr char kWriteSmall[] = "write 1 KiB";
+inline constexpr char kReadSmall[] = "read 1 KiB";
+inline constexpr char kForkSmall[] = "fork with 1 KiB";
+inline constexpr char kWriteLarge[] = "write 10 MiB";
+inline constexpr char kReadLarge[] = "read 10 MiB";
+inline constexpr char kForkLarge[] = "fork with 10 MiB";
 inline constexpr char kDelete[] = "delete";
+inline constexpr char kSandglassSession[] = "sandglass";
+
+// One of these by a session, or the same by a container's runtime.
+struct SessionStep {
+  std::string name;
+  std::string contender;
+  Summary time;
+  // The mean of a step and the rest after it.
+  std::optional<absl::Duration> cpu;
+};
 
 // A session with a Python kernel, step by step.
 struct SessionsReport {
-  NamedSummaries times;   // by the names above
+  std::vector<SessionStep> steps;
   size_t idle = 0;        // sessions that were kept, one run in each
   double idle_bytes = 0;  // of each
   std::string problem;

@@ -8,8 +8,9 @@
 
 namespace sandglass::bench {
 
-// nullptr when there is no step of this name.
-const Summary* FindStep(const SessionsReport& sessions, const char* name);
+// Sandglass's; nullptr when there is no step of this name.
+const SessionStep* FindStep(const SessionsReport& sessions,
+                            const std::string& name);
 
 std::string SessionsText(const SessionsReport& sessions);
 nlohmann::ordered_json SessionsJson(const SessionsReport& sessions);

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bench/command.h"
 #include "bench/contenders.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::bench {
 
@@ -32,6 +34,24 @@ absl::StatusOr<Sample> RunCommands(const std::vector<Command>& commands,
 // Debian's programs only, in /usr/bin and /usr/sbin: versions and figures are
 // those of its packages. Empty: not there.
 std::string FindDebianProgram(const std::string& name);
+
+// Of the tools that run containers.
+inline constexpr char kToolEnvironment[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+
+struct Bundle {
+  std::string path;
+  std::string work;  // a directory, /program in the container
+};
+
+// An OCI runtime's own default bundle; its state is kept below `directory`.
+absl::StatusOr<nlohmann::json> DefaultBundle(const std::string& runtime,
+                                             const std::string& directory);
+// That bundle, changed only where it must be.
+absl::Status WriteBundle(const Bundle& bundle, nlohmann::json config,
+                         const std::string& cgroup,
+                         const std::vector<std::string>& args,
+                         const std::vector<std::string>& env,
+                         const ContenderOptions& options);
 
 // crun or runc.
 Contender OciRuntime(const char* name, const ContenderOptions& options);
