@@ -37,6 +37,7 @@ add_executable(sandglass_stuck_client payloads/stuck_client.cc)
 target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
 
 add_executable(sandglass_e2e_test
+  client/subprocess.cc
   e2e/bad_input_test.cc
   e2e/bad_request_test.cc
   e2e/compile_cache_test.cc
@@ -55,6 +56,7 @@ add_executable(sandglass_e2e_test
   e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc
+  e2e/session_faults_test.cc
   e2e/session_files_test.cc
   e2e/session_life_test.cc
   e2e/session_many_test.cc

@@ -9,7 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "tests/support/idle_jails.h"
+#include "tests/support/matchers.h"
 #include "tests/support/posture_scene.h"
 #include "tests/support/prestart.h"
 #include "tests/support/process.h"
@@ -34,6 +36,15 @@ if os.fork() == 0:
         os.execv('/bin/sh', ['sh', '-c', 'SHELL', sys.argv[1]])
     os.wait()
 threading.Thread(target=time.sleep, args=(60,)).start()
+)";
+
+constexpr char kPythonCell[] = R"(
+import os
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.execv('/bin/sh', ['sh', '-c', 'SHELL', 'MARKER'])
+    os.wait()
+os.wait()
 )";
 
 constexpr char kRuby[] = R"(
@@ -182,6 +193,32 @@ LiveJail StartJavac(Daemon& daemon) {
   return jail;
 }
 
+// All that there is in a session's jail: the kernel that waited in it, one that
+// init started with its child and grandchild, and the file agent.
+LiveJail StartSession(Daemon& daemon) {
+  LiveJail jail;
+  jail.marker = MakeMarker();
+  Client& client = daemon.client();
+  jail.session = std::make_unique<TestSession>(client);
+  EXPECT_THAT(jail.session->status(), IsOk());
+  EXPECT_THAT(jail.session->Run("1"), OutcomeIs(v1::OUTCOME_OK));
+  v1::StatFileRequest request;
+  request.set_session_id(jail.session->id());
+  request.set_path(".");
+  v1::StatFileResponse response;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kCallDeadline));
+  EXPECT_THAT(client.files().StatFile(&context, request, &response), IsOk());
+  jail.call = std::make_unique<StreamCall>(
+      client.stub(),
+      jail.session->Cell(
+          absl::StrReplaceAll(kPythonCell,
+                              {{"SHELL", kShell}, {"MARKER", jail.marker}}),
+          "second"));
+  EXPECT_TRUE(jail.call->ReadUntil("ready"));
+  return jail;
+}
+
 // Of every kind whose programs run by themselves.
 std::vector<std::pair<std::string, std::string>> Roles(
     const std::string& base,
@@ -250,6 +287,18 @@ std::vector<PostureKind> MakeKinds() {
         (*request.mutable_env())["PYTHONHASHSEED"] = "0";
       });
   kinds.push_back(Warm("python-lean", "python", "print(1)", kPython));
+  PostureKind session;
+  session.name = "session";
+  session.yard = "yard-python-lean";
+  session.roles = {
+      {"init", "python-lean/init"}, {"program", "python-lean/program"},
+      {"spawned", "exec/program"},  {"file-agent", "exec/program"},
+      {"child", "spawned"},         {"grandchild", "child"}};
+  session.language = "python";
+  session.of_pool = true;
+  session.prepare = WarmsUp("python", "print(1)");
+  session.start = StartSession;
+  kinds.push_back(session);
   kinds.push_back(Warm("python-science", "python", "import numpy",
                        absl::StrCat("import numpy\n", kPython)));
   kinds.push_back(Warm("ruby-lean", "ruby", "print 1", kRuby));

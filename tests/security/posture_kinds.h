@@ -13,6 +13,7 @@
 
 #include "tests/support/client.h"
 #include "tests/support/daemon.h"
+#include "tests/support/sessions.h"
 
 // The kinds of jails, and how a test gets a live one of each.
 namespace sandglass::testing {
@@ -20,6 +21,7 @@ namespace sandglass::testing {
 // Has a thread, a child and a grandchild where it is a program; a compiler is
 // stopped (SIGSTOP) at its work.
 struct LiveJail {
+  std::unique_ptr<TestSession> session;  // where it serves one
   std::unique_ptr<StreamCall> call;
   std::string marker;  // in the grandchild's command line
   pid_t inside = 0;    // or this is one of the jail's

@@ -69,6 +69,16 @@ Member ReadMember(pid_t pid) {
   return member;
 }
 
+// Of what stands directly below a jail's init: in a session that is more than
+// the program.
+std::string RoleInSession(const Member& member) {
+  if (NameOf(member.pid) == "sandglass-files") return "file-agent";
+  for (const std::string& group : GroupsOf(member.pid)) {
+    if (absl::StrContains(group, "/run/p-")) return "spawned";
+  }
+  return "program";
+}
+
 bool Sees(const Member& member, const std::string& link) {
   return std::any_of(member.namespaces.begin(), member.namespaces.end(),
                      [&](const auto& each) { return each.second == link; });
@@ -198,7 +208,7 @@ void Scene::NameJail(const std::string& jail, bool in_question) {
     for (Member* member : all) {
       const Member* parent = Find(member->parent);
       if (parent != nullptr && parent->jail == jail && parent != init) continue;
-      member->role = "program";
+      member->role = RoleInSession(*member);
       level.push_back(member);
     }
     for (const char* name : {"child", "grandchild"}) {
