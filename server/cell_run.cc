@@ -77,7 +77,8 @@ class CellRun {
     fate_ = keeper_.Look(kernel_);
     if (fate_.jail != nullptr) before_ = fate_.jail->ReadCounters();
     cell_id_ = ++kernel_.cells;
-    command_ = RunCommand(cell_id_, job_.code, job_.stdin_data, job_.rich);
+    command_ = RunCommand(kernel_.commands, cell_id_, job_.code,
+                          job_.stdin_data, job_.rich);
     start_ = Now();
     start_time_ = absl::Now();
     wall_deadline_ = After(start_, job_.limits.wall_time);

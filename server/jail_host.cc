@@ -223,6 +223,7 @@ absl::Status JailHost::Spawn(const Job& job, CancelToken& cancel,
     absl::MutexLock lock(&mutex_);
     const Job start = MakeKernelJob(spec_, job.code);
     kernel.timings.kind = sandbox::kExecKind;
+    kernel.commands = spec_.language->kernel->commands;
     processes_[kernel.process] = {};
     if (absl::Status asked = jail_->Spawn(kernel.process, KernelProcess(start));
         !asked.ok()) {

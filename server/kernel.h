@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "policy/language.h"
 #include "sandbox/jail.h"
 #include "sandbox/os/fd.h"
 #include "server/job.h"
@@ -25,6 +26,9 @@ struct Kernel {
   os::Fd out, err;  // what its cells write
   os::Fd events;
   os::Fd kill;  // its own group; empty: it shares the jail's
+  // How it wants to be told.
+  policy::KernelRecipe::Commands commands =
+      policy::KernelRecipe::Commands::kJson;
   KernelLines lines;
   uint64_t cells = 0;  // that were sent to it
   uint32_t runs = 0;   // by its own count
