@@ -19,6 +19,9 @@ namespace sandglass::server {
 // The process of one kernel and the daemon's ends of what it talks through.
 // Belongs to the run that goes on in it.
 struct Kernel {
+  // A program of its own, which has input instead of commands and no events. It
+  // ends with its only run, or is killed at a limit.
+  bool is_program = false;
   uint64_t process = 0;  // by which its keeper knows it
   // In the jail; 0 as long as it is not known. Others read it.
   std::atomic<pid_t> pid = 0;

@@ -13,6 +13,7 @@
 # Ends the cell that has just run and takes the next one, into __sg_code.
 __sg_next() {
   builtin local IFS=$' \t\n' LC_ALL=C
+  # Between cells it is nobody's.
   builtin trap '' INT
   if [[ -n $__sg_leaving ]]; then
     __sg_end=$__sg_leaving
@@ -25,7 +26,8 @@ __sg_next() {
     __sg_id=
     builtin exit 0
   fi
-  __sg_code=
+  __sg_early= __sg_code=
+  builtin trap '__sg_early=1' INT
   if ((code_bytes > 0)); then
     builtin read -r -u "$__sg_in" -N "$code_bytes" __sg_code
   fi
@@ -43,6 +45,7 @@ __sg_next() {
   fi
   builtin trap '{ __sg_leave "$?" "$@"; } 2>/dev/null' EXIT
   builtin trap '{ __sg_interrupt; } 2>/dev/null' INT
+  if [[ -n $__sg_early ]]; then builtin kill -INT "$$"; fi
 }
 
 __sg_tell() {
