@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/cell_run.h"
+#include "server/file_results.h"
 #include "server/instant.h"
 #include "server/jail_host.h"
 
@@ -57,7 +58,7 @@ absl::Status Stage(const std::vector<Job::File>& program,
         file.sealed != nullptr
             ? files.WriteFrom(path, *file.sealed, bytes.size(), options, limits)
             : files.Write(path, {bytes.data(), bytes.size()}, options, limits);
-    if (!written.ok()) return sandbox::StatusOfFile(written.result, path);
+    if (!written.ok()) return FileStatus(written.result, path);
   }
   return absl::OkStatus();
 }

@@ -64,8 +64,8 @@ pid_t Start(const std::vector<std::string>& words,
 }
 
 const policy::LanguageTable& Languages() {
-  static const auto table =
-      policy::LanguageTable::Load(SANDGLASS_SOURCE_DIR "/policy/data/languages");
+  static const auto table = policy::LanguageTable::Load(
+      SANDGLASS_SOURCE_DIR "/policy/data/languages");
   EXPECT_TRUE(table.ok()) << table.status().message();
   return *table;
 }
@@ -215,10 +215,9 @@ KernelProcess::KernelProcess(const KernelOptions& options) {
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
   // Last: the number may be that of another pipe's end here.
-  posix_spawn_file_actions_adddup2(&actions, events.write.get(),
-                                   options.language == "python"
-                                       ? options.events_fd
-                                       : kEventsFd);
+  posix_spawn_file_actions_adddup2(
+      &actions, events.write.get(),
+      options.language == "python" ? options.events_fd : kEventsFd);
   std::vector<std::string> env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
                                   absl::StrCat("HOME=", home_.path())};
   // As a zygote has it: threads don't outlive a fork.

@@ -48,8 +48,8 @@ struct KernelOptions {
   std::string zygote;
 };
 
-// A language's kernel as a process of its own, started as it is in a jail without
-// a zygote, from what the language's file says is to be prepared.
+// A language's kernel as a process of its own, started as it is in a jail
+// without a zygote, from what the language's file says is to be prepared.
 class KernelProcess {
  public:
   explicit KernelProcess(const KernelOptions& options = {});

@@ -37,18 +37,21 @@ TEST(RunCommand, IsOneLineWithAllOfTheCell) {
   EXPECT_EQ(json["code"], "print(\"a\")\nb");
   EXPECT_EQ(json["stdin"], "aW4AcHV0");
   EXPECT_EQ(json["rich"], true);
-  EXPECT_FALSE(
-      nlohmann::json::parse(RunCommand(kJson, 1, "", "", false)).contains("stdin"));
+  EXPECT_FALSE(nlohmann::json::parse(RunCommand(kJson, 1, "", "", false))
+                   .contains("stdin"));
 }
 
 TEST(RunCommand, InBytesSaysItsLengths) {
-  EXPECT_EQ(RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), true),
-            "run 7 6 8\necho\n\xff" "aW4AcHV0");
+  EXPECT_EQ(
+      RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), true),
+      "run 7 6 8\necho\n\xff"
+      "aW4AcHV0");
   EXPECT_EQ(RunCommand(kBytes, 8, "", "", true), "run 8 0 0\n");
 }
 
 TEST(RunCommand, CodeNeedNotBeText) {
-  const auto json = nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", true));
+  const auto json =
+      nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", true));
   EXPECT_EQ(json["code"], "a\xef\xbf\xbd");
 }
 

@@ -1,3 +1,4 @@
+#!/bin/bash
 # The bash kernel: runs cells one after another in this shell, so that what they
 # leave stays. Commands come on descriptor 0, events go to 3:
 #
@@ -26,7 +27,7 @@ __sg_next() {
     __sg_id=
     builtin exit 0
   fi
-  __sg_early= __sg_code=
+  __sg_early='' __sg_code=''
   builtin trap '__sg_early=1' INT
   if ((code_bytes > 0)); then
     builtin read -r -u "$__sg_in" -N "$code_bytes" __sg_code
@@ -123,12 +124,14 @@ trap() {
       builtin set -- "${words[0]}" "${rest[@]}"
     fi
   fi
+  # shellcheck disable=SC2064 # as it was given
   builtin trap "$@"
 }
 builtin declare -ft trap
 
 __sg_start() {
   __sg_pid=$$ __sg_id='' __sg_count=0 __sg_leaving='' __sg_on_exit=''
+  __sg_flags=''
   # Out of the way of a cell's files.
   builtin local most
   most=$(builtin ulimit -n)
@@ -144,9 +147,13 @@ __sg_start() {
 # goes on.
 if [[ $0 == "${BASH_SOURCE[0]}" ]]; then
   # Standard error is put aside, because set -x writes there.
+  # shellcheck disable=SC2016
   loop='source "$1"; '
+  # shellcheck disable=SC2016
   loop+='while { __sg_end=$? __sg_flags=$-; builtin set +efnuvxC; } 2>/dev/null'
+  # shellcheck disable=SC2016
   loop+=' && __sg_next; do __sg_was "$__sg_end"'
+  # shellcheck disable=SC2016
   loop+='; builtin eval "$__sg_restore$__sg_code"; done'
   exec /bin/bash -c "$loop" bash "$0"
 fi
