@@ -49,6 +49,17 @@ std::string StateOf(const v1::LanguageInfo& language) {
                       language.preparing() ? " (still being prepared)" : "");
 }
 
+std::string SessionsOf(const v1::LanguageInfo& language) {
+  switch (language.session()) {
+    case v1::SESSION_SUPPORT_KERNEL:
+      return "keep state";
+    case v1::SESSION_SUPPORT_PROGRAM:
+      return "keep files";
+    default:
+      return "none";
+  }
+}
+
 std::string PoolText(const v1::GetServerInfoResponse& info) {
   Rows rows = {{"KIND", "PROFILE", "MEMORY", "READY", "WANTED", "HITS",
                 "MISSES", "FILL TAKES"}};
@@ -99,11 +110,12 @@ int ShowInfo(const std::string& address, bool json,
 }  // namespace
 
 std::string LanguagesText(const v1::GetServerInfoResponse& info) {
-  Rows rows = {{"ID", "NAME", "ALIASES", "FILES", "VERSION"}};
+  Rows rows = {{"ID", "NAME", "ALIASES", "FILES", "SESSIONS", "VERSION"}};
   for (const v1::LanguageInfo& language : info.languages()) {
-    rows.push_back(
-        {language.id(), language.name(), absl::StrJoin(language.aliases(), ","),
-         absl::StrJoin(language.file_extensions(), ","), StateOf(language)});
+    rows.push_back({language.id(), language.name(),
+                    absl::StrJoin(language.aliases(), ","),
+                    absl::StrJoin(language.file_extensions(), ","),
+                    SessionsOf(language), StateOf(language)});
   }
   return TextTable(rows, "");
 }

@@ -40,9 +40,16 @@ std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
 std::optional<KernelRecipe> ReadKernel(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("kernel");
   if (!object) return std::nullopt;
-  return KernelRecipe{
-      .command = object->Strings("command"),
-      .runner_arguments = object->Strings("runner_arguments", kNone)};
+  KernelRecipe kernel;
+  kernel.command = object->Strings("command");
+  kernel.runner_arguments = object->Strings("runner_arguments", kNone);
+  const std::string commands = object->String("commands", "json");
+  if (commands == "bytes") {
+    kernel.commands = KernelRecipe::Commands::kBytes;
+  } else if (commands != "json") {
+    object->AddError("commands", "expected \"json\" or \"bytes\"");
+  }
+  return kernel;
 }
 
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {

@@ -112,10 +112,16 @@ struct ZygoteRecipe {
 // An interpreter that runs cells one after another and keeps their state
 // (docs/sessions.md has its protocol).
 struct KernelRecipe {
+  // How it is told what to run.
+  enum class Commands {
+    kJson,   // an object a line
+    kBytes,  // a line with lengths, then what they are of
+  };
   // Started in a jail; its descriptor 3 is where it tells its events.
   Command command;
   // What a zygote's runner is told instead; empty: it can't be one.
   Command runner_arguments;
+  Commands commands = Commands::kJson;
 };
 
 // One language as its file under policy/data/languages/ describes it.

@@ -77,7 +77,10 @@ class CellRun {
     fate_ = keeper_.Look(kernel_);
     if (fate_.jail != nullptr) before_ = fate_.jail->ReadCounters();
     cell_id_ = ++kernel_.cells;
-    command_ = RunCommand(cell_id_, job_.code, job_.stdin_data, job_.rich);
+    command_ = kernel_.is_program
+                   ? job_.stdin_data
+                   : RunCommand(kernel_.commands, cell_id_, job_.code,
+                                job_.stdin_data, job_.rich);
     start_ = Now();
     start_time_ = absl::Now();
     wall_deadline_ = After(start_, job_.limits.wall_time);
@@ -126,6 +129,7 @@ class CellRun {
       if (size <= 0) return;
       written_ += static_cast<size_t>(size);
     }
+    if (kernel_.is_program) kernel_.in.reset();
   }
 
   // Who waits reads it at once; who doesn't gets no more than a few.
@@ -279,8 +283,9 @@ class CellRun {
   void Stop(policy::KillReason reason, uint64_t measured) {
     // ORDER: the reason is recorded before the signal is sent.
     kill_ = policy::Kill{reason, Between(start_, Now()), measured};
-    patience_ = After(Now(), kInterruptGrace);
     next_cpu_check_ = kNever;
+    if (kernel_.is_program) return Insist(patience_ = Now());
+    patience_ = After(Now(), kInterruptGrace);
     keeper_.Signal(kernel_);
   }
 
@@ -354,7 +359,7 @@ class CellRun {
                                 : result_.stderr_result.data);
     result_.verdict = policy::Decide(result_.facts, job_.limits);
     cell_.run_number = done_ ? kernel_.runs : kernel_.runs + 1;
-    cell_.kernel_ended = !done_;
+    cell_.kernel_ended = !done_ && !kernel_.is_program;
     result_.cell = std::move(cell_);
     result_.timings.run = Between(start_, end_);
     result_.timings.drain = Between(drain_began_, Now());

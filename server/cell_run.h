@@ -11,7 +11,8 @@ namespace sandglass::server {
 // Runs one cell in a kernel, top to bottom, on the calling thread: say what is
 // to be run, poll until the kernel says that it is done, drain, decide. At a
 // limit, and when cancelled, the cell is interrupted; a kernel that goes on all
-// the same is killed. Precondition: the kernel lives and nothing runs in it.
+// the same is killed; a program is killed at once. Precondition: the kernel
+// lives and nothing runs in it.
 //
 // In the result `cell` is set; counters are those of the time of the cell, the
 // whole session's. The error is ours: INTERNAL, the jail is gone or the kernel

@@ -247,6 +247,10 @@ absl::Status CallerGone() {
 }
 
 absl::Status RunFailed(const absl::Status& cause) {
+  bool is_told = false;
+  cause.ForEachPayload(
+      [&](absl::string_view, const absl::Cord&) { is_told = true; });
+  if (is_told) return cause;
   const std::string message(cause.message());
   switch (cause.code()) {
     case absl::StatusCode::kResourceExhausted:

@@ -75,9 +75,9 @@ absl::Status ShuttingDown();
 absl::Status UnknownCaller();
 // CANCELLED, "CANCELLED": the caller went away; it hardly sees this.
 absl::Status CallerGone();
-// Dresses up an error of the job runner: "NO_JAIL_SLOT" with RetryInfo for
-// RESOURCE_EXHAUSTED, "SANDBOX_UNAVAILABLE" with RetryInfo for UNAVAILABLE,
-// else "JAIL_FAILED".
+// Dresses up an error of the job runner that isn't one of these here:
+// "NO_JAIL_SLOT" with RetryInfo for RESOURCE_EXHAUSTED, "SANDBOX_UNAVAILABLE"
+// with RetryInfo for UNAVAILABLE, else "JAIL_FAILED".
 absl::Status RunFailed(const absl::Status& cause);
 
 // The one conversion. Details go into grpc-status-details-bin, bounded so that

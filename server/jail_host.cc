@@ -60,6 +60,7 @@ sandbox::ProcessSpec KernelProcess(const Job& start) {
 
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
                                             JobObserver* observer) {
+  if (!spec_.language->kernel) return RunProgram(job, cancel, observer);
   const Instant began = Now();
   std::string state_lost;
   absl::StatusOr<Kernel*> ready = Ready(job, cancel, state_lost);
@@ -126,7 +127,7 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
     place.status.runs = 0;
     kernel = place.kernel.get();
   }
-  if (absl::Status spawned = Spawn(job, cancel, *kernel); !spawned.ok()) {
+  if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
     Kill(*kernel);
     absl::MutexLock lock(&mutex_);
     Place& place = places_[job.context];
@@ -151,7 +152,7 @@ absl::Status JailHost::Attach(const std::string& context,
     return absl::CancelledError("cancelled before the program started");
   }
   Job start;
-  if (spec_.language != nullptr) {
+  if (spec_.language != nullptr && spec_.language->kernel) {
     start = MakeKernelJob(spec_, code);
   } else {
     start.template_name = spec_.profile->name;
@@ -211,21 +212,32 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
   }
 }
 
-absl::Status JailHost::Spawn(const Job& job, CancelToken& cancel,
-                             Kernel& kernel) {
+absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
+                                   Kernel& kernel) {
   if (absl::Status prepared = parts_.prepared(*spec_.language);
       !prepared.ok()) {
     return prepared;
   }
   const Instant deadline = After(Now(), kSetupTimeout);
+  kernel.timings.kind = sandbox::kExecKind;
+  kernel.commands = spec_.language->kernel->commands;
+  const Job start = MakeKernelJob(spec_, job.code);
+  if (absl::Status spawned =
+          Spawn(KernelProcess(start), cancel, deadline, kernel);
+      !spawned.ok()) {
+    return spawned;
+  }
+  return AwaitReady(kernel, cancel, deadline);
+}
+
+absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
+                             CancelToken& cancel, int64_t deadline,
+                             Kernel& kernel) {
   int control = -1;
   {
     absl::MutexLock lock(&mutex_);
-    const Job start = MakeKernelJob(spec_, job.code);
-    kernel.timings.kind = sandbox::kExecKind;
     processes_[kernel.process] = {};
-    if (absl::Status asked = jail_->Spawn(kernel.process, KernelProcess(start));
-        !asked.ok()) {
+    if (absl::Status asked = jail_->Spawn(kernel.process, spec); !asked.ok()) {
       return asked;
     }
     control = jail_->jail().control_fd();
@@ -239,7 +251,8 @@ absl::Status JailHost::Spawn(const Job& job, CancelToken& cancel,
     Process& process = processes_[kernel.process];
     if (process.stage == Process::Stage::kFailed) {
       return absl::InternalError(absl::StrCat(
-          "the kernel could not be started: ",
+          kernel.is_program ? "the program" : "the kernel",
+          " could not be started: ",
           sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
           os::ErrorText(process.failed.error)));
     }
@@ -251,13 +264,12 @@ absl::Status JailHost::Spawn(const Job& job, CancelToken& cancel,
       kernel.err = std::move(ends.stderr_fd);
       kernel.events = std::move(ends.channel);
       kernel.kill = std::move(ends.kill);
-      break;
+      return absl::OkStatus();
     }
     if (Now() >= deadline) {
       return absl::InternalError("the kernel was not started in time");
     }
   }
-  return AwaitReady(kernel, cancel, deadline);
 }
 
 absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,

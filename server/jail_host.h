@@ -81,7 +81,22 @@ class JailHost final : public SessionHost, public KernelKeeper {
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
                                 std::string& state_lost)
       ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
-  absl::Status Spawn(const Job& job, CancelToken& cancel, Kernel& kernel)
+  absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // A process of the kernel's number, until it has been started.
+  absl::Status Spawn(const sandbox::ProcessSpec& spec, CancelToken& cancel,
+                     int64_t deadline, Kernel& kernel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // One run of a language that has no kernel: its program, in this jail.
+  absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
+                                       JobObserver* observer)
+      ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
+  Kernel& BeginProgram(const std::string& context) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<JobResult> RunStaged(const Job& job,
+                                      const std::string& directory,
+                                      sandbox::FileAgent& files, Kernel& kernel,
+                                      CancelToken& cancel,
+                                      JobObserver* observer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void SignalLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KillLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

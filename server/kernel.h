@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "policy/language.h"
 #include "sandbox/jail.h"
 #include "sandbox/os/fd.h"
 #include "server/job.h"
@@ -18,6 +19,9 @@ namespace sandglass::server {
 // The process of one kernel and the daemon's ends of what it talks through.
 // Belongs to the run that goes on in it.
 struct Kernel {
+  // A program of its own, which has input instead of commands and no events. It
+  // ends with its only run, or is killed at a limit.
+  bool is_program = false;
   uint64_t process = 0;  // by which its keeper knows it
   // In the jail; 0 as long as it is not known. Others read it.
   std::atomic<pid_t> pid = 0;
@@ -25,6 +29,9 @@ struct Kernel {
   os::Fd out, err;  // what its cells write
   os::Fd events;
   os::Fd kill;  // its own group; empty: it shares the jail's
+  // How it wants to be told.
+  policy::KernelRecipe::Commands commands =
+      policy::KernelRecipe::Commands::kJson;
   KernelLines lines;
   uint64_t cells = 0;  // that were sent to it
   uint32_t runs = 0;   // by its own count

@@ -184,8 +184,14 @@ absl::StatusOr<KernelEvent> ParseObject(const Json& json) {
 
 }  // namespace
 
-std::string RunCommand(uint64_t cell, std::string_view code,
-                       std::string_view stdin_data, bool rich) {
+std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
+                       std::string_view code, std::string_view stdin_data,
+                       bool rich) {
+  if (how == policy::KernelRecipe::Commands::kBytes) {
+    const std::string input = absl::Base64Escape(AbslView(stdin_data));
+    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(), "\n",
+                        AbslView(code), input);
+  }
   Json command = {{"op", "run"},
                   {"id", cell},
                   {"code", code},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "policy/language.h"
 #include "server/job.h"
 
 // What the daemon and a kernel say to each other: one JSON object a line,
@@ -28,10 +29,11 @@ inline constexpr size_t kMaxEventBytes = size_t{12} << 20;
 // Of an error's traceback and value, kept from the end.
 inline constexpr size_t kMaxErrorBytes = size_t{256} << 10;
 
-// The line that runs a cell. `code` and `stdin_data` as in Job; invalid UTF-8
-// in `code` is replaced.
-std::string RunCommand(uint64_t cell, std::string_view code,
-                       std::string_view stdin_data, bool rich);
+// What runs a cell. `code` and `stdin_data` as in Job; in JSON invalid UTF-8 in
+// `code` is replaced.
+std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
+                       std::string_view code, std::string_view stdin_data,
+                       bool rich);
 
 // The line that lets a cell go on which has displayed something.
 std::string AckCommand();

@@ -211,6 +211,21 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   return job;
 }
 
+Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
+                   std::shared_ptr<Session> session,
+                   v1::RunCodeRequest&& request) {
+  const std::string context = request.context();
+  for (const auto& [name, value] : spec.env) {
+    (*request.mutable_env())[name] = value;
+  }
+  Job job = MakeJob(*spec.language, *spec.profile, limits, std::move(request));
+  job.session = std::move(session);
+  job.context = context;
+  job.zygote.clear();
+  job.prestart.clear();
+  return job;
+}
+
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   const policy::Language& language = *spec.language;
   policy::PlaceholderValues values;

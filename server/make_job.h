@@ -27,6 +27,11 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 std::shared_ptr<Session> session, v1::RunCodeRequest&& request);
 
+// A run in a session whose language has no kernel.
+Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
+                   std::shared_ptr<Session> session,
+                   v1::RunCodeRequest&& request);
+
 // What starts a kernel in a jail of its own; `code` is its first cell, by which
 // the zygote is chosen. `spec` has a language with a kernel.
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code);

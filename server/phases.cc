@@ -218,6 +218,7 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
     if (compile->verdict.outcome != policy::Outcome::kOk) {
       JobResult result = NotRun(job, compile);
       result.timings.compile = Since(began);
+      if (job.session != nullptr) result.cell.emplace();
       return result;
     }
     AddArtifacts(end->compiled, job);

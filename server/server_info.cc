@@ -26,6 +26,8 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
   }
   info.set_preparing(probe.Preparing(language));
   info.set_compiled(language.compile.has_value());
+  info.set_session(language.kernel ? v1::SESSION_SUPPORT_KERNEL
+                                   : v1::SESSION_SUPPORT_PROGRAM);
   *info.mutable_least_limits() = ToProto(language.limits);
   if (language.compile) {
     *info.mutable_least_compile_limits() = ToProto(language.compile->limits);

@@ -82,12 +82,6 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   SessionSpec spec;
   if (!request.language().empty()) {
     spec.language = CheckLanguage(policy_, request.language(), violations);
-    if (spec.language != nullptr && !spec.language->kernel.has_value()) {
-      violations.push_back(
-          {"language", absl::StrCat(spec.language->name,
-                                    " has no kernel that keeps state; leave "
-                                    "the field empty for a session without")});
-    }
   }
   spec.profile =
       CheckProfile(policy_, request.profile(), spec.language, violations);

@@ -147,6 +147,18 @@ void CheckMarks(const v1::RunCodeRequest& request, Violations& violations) {
   CheckLabels(request.labels(), violations);
 }
 
+policy::Limits CompileLimits(const PolicySet& policy,
+                             const policy::Profile& profile,
+                             const policy::Language& language,
+                             const v1::RunCodeRequest& request,
+                             Violations& violations) {
+  if (!language.compile) return {};
+  const policy::LimitRequest wishes =
+      LimitWishes(request.compile_limits(), "compile_limits", violations);
+  return ApplyWishes(policy, profile, &language, language.compile->limits,
+                     wishes, "compile_limits", violations);
+}
+
 // Fills the limits of both phases.
 void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
                  const policy::Language* language,
@@ -160,8 +172,6 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
   }
   const policy::LimitRequest run =
       LimitWishes(request.limits(), "limits", violations);
-  const policy::LimitRequest compile =
-      LimitWishes(request.compile_limits(), "compile_limits", violations);
   if (profile == nullptr) return;
   const policy::LimitFloors none;
   limits.run = ApplyWishes(policy, *profile, language,
@@ -169,8 +179,7 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
                            "limits", violations);
   if (!compiled) return;
   limits.compile =
-      ApplyWishes(policy, *profile, language, language->compile->limits,
-                  compile, "compile_limits", violations);
+      CompileLimits(policy, *profile, *language, request, violations);
 }
 
 void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
@@ -190,23 +199,28 @@ void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   refuse(request.fetch_size() > 0, "fetch");
 }
 
-// What only a run of its own can have.
-void CheckLeftOut(const v1::RunCodeRequest& request, Violations& violations) {
+// What only a run of its own can have, or a program of one.
+void CheckLeftOut(const v1::RunCodeRequest& request,
+                  const policy::Language& language, Violations& violations) {
   const auto refuse = [&](bool given, const char* field, const char* instead) {
     if (given) violations.push_back({field, instead});
   };
   refuse(!request.profile().empty(), "profile",
          "is the session's; it was chosen by CreateSession");
-  refuse(request.args_size() > 0, "args",
-         "a run in a session has no arguments; set variables instead");
+  if (language.kernel) {
+    refuse(request.args_size() > 0, "args",
+           "a cell has no arguments; set variables instead");
+  }
   refuse(request.env_size() > 0, "env",
          "is the session's; it was chosen by CreateSession");
   refuse(request.files_size() > 0, "files",
          "is for runs without a session; write them with FileService");
   refuse(request.fetch_size() > 0, "fetch",
          "is for runs without a session; read them with FileService");
-  refuse(request.has_compile_limits(), "compile_limits",
-         "a run in a session has no compile phase");
+  refuse(request.rich_results() && !language.kernel, "rich_results",
+         "the session's runs are programs, which have none");
+  refuse(request.has_compile_limits() && (language.kernel || !language.compile),
+         "compile_limits", "the session's runs have no compile phase");
 }
 
 // Of the limits only those of a single run may be named.
@@ -248,21 +262,26 @@ absl::StatusOr<ValidRequest> ValidateCell(
         CheckLanguage(policy, request.language(), violations);
     if (language != nullptr && language != spec.language) {
       violations.push_back(
-          {"language",
-           absl::StrCat("the session's kernel runs ", spec.language->id,
-                        ", not ", language->id)});
+          {"language", absl::StrCat("the session runs ", spec.language->id,
+                                    ", not ", language->id)});
     }
   }
   CheckCode(request.code(), violations);
   CheckStdin(request, violations);
-  CheckLeftOut(request, violations);
+  CheckLeftOut(request, *spec.language, violations);
+  CheckArgs(request, violations);
   CheckContext(request.context(), violations);
-  const policy::Limits limits = CellLimits(policy, spec, request, violations);
+  PhaseLimits limits;
+  limits.run = CellLimits(policy, spec, request, violations);
+  limits.compile =
+      CompileLimits(policy, *spec.profile, *spec.language, request, violations);
   CheckMarks(request, violations);
   if (!violations.empty())
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   return ValidRequest{
-      .job = MakeCellJob(spec, limits, session, std::move(request)),
+      .job = spec.language->kernel
+                 ? MakeCellJob(spec, limits.run, session, std::move(request))
+                 : MakeProgramJob(spec, limits, session, std::move(request)),
       .language = spec.language,
       .profile = spec.profile};
 }

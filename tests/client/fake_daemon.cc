@@ -128,12 +128,14 @@ v1::GetServerInfoResponse FakeInfo() {
   python.add_file_extensions(".py");
   python.set_version("3.11.2");
   python.set_available(true);
+  python.set_session(v1::SESSION_SUPPORT_KERNEL);
   v1::LanguageInfo& bash = *info.add_languages();
   bash.set_id("bash");
   bash.set_name("Bash");
   bash.add_aliases("sh");
   bash.add_file_extensions(".sh");
   bash.set_unavailable_reason("install the package bash");
+  bash.set_session(v1::SESSION_SUPPORT_KERNEL);
   v1::ProfileInfo& profile = *info.add_profiles();
   profile.set_name("default");
   profile.set_description("What runs get that name no profile");

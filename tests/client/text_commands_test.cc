@@ -58,11 +58,12 @@ TEST(InfoTextTest, ShowsTheCompileCache) {
 }
 
 TEST(LanguagesTextTest, ShowsAliasesFilesAndVersions) {
-  EXPECT_EQ(LanguagesText(FakeInfo()),
-            "ID      NAME    ALIASES  FILES  VERSION\n"
-            "python  Python  py       .py    3.11.2\n"
-            "bash    Bash    sh       .sh    not available: install the "
-            "package bash\n");
+  EXPECT_EQ(
+      LanguagesText(FakeInfo()),
+      "ID      NAME    ALIASES  FILES  SESSIONS    VERSION\n"
+      "python  Python  py       .py    keep state  3.11.2\n"
+      "bash    Bash    sh       .sh    keep state  not available: install "
+      "the package bash\n");
 }
 
 TEST(RunsTextTest, ShowsALineARun) {

@@ -59,6 +59,7 @@ add_executable(sandglass_e2e_test
   e2e/session_faults_test.cc
   e2e/session_files_test.cc
   e2e/session_life_test.cc
+  e2e/session_languages_test.cc
   e2e/session_many_test.cc
   e2e/session_test.cc
   e2e/stream_test.cc

@@ -10,12 +10,14 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "policy/language.h"
+#include "policy/placeholders.h"
 #include "sandbox/os/io.h"
 #include "tests/support/slowdown.h"
 
@@ -24,6 +26,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kEventsFd = 3;
 constexpr absl::Duration kPatience = absl::Seconds(20);
 
 // Makes IPython as absent as where it isn't installed.
@@ -60,30 +63,56 @@ pid_t Start(const std::vector<std::string>& words,
   return error == 0 ? pid : -1;
 }
 
+const policy::LanguageTable& Languages() {
+  static const auto table = policy::LanguageTable::Load(
+      SANDGLASS_SOURCE_DIR "/policy/data/languages");
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return *table;
+}
+
 // Does what the language's file says is to be done once per image.
 class PreparedKernel {
  public:
-  PreparedKernel() {
-    const auto table = policy::LanguageTable::Load(SANDGLASS_SOURCE_DIR
-                                                   "/policy/data/languages");
-    if (!table.ok()) {
-      ADD_FAILURE() << table.status().message();
-      return;
-    }
-    const auto& prepare = table->Find("python")->prepare;
-    for (const auto& [name, content] : prepare->files) {
+  explicit PreparedKernel(const policy::Language& language)
+      : language_(language) {
+    values_.prepared = directory_.path();
+    values_.limits.cpu_millis = 1000;
+    values_.limits.memory_bytes = uint64_t{512} << 20;
+    values_.heap_percent = language.heap_percent;
+    for (const auto& [name, content] : language.prepare->files) {
       WriteFile(directory_.Path(name), content);
     }
-    for (const policy::Command& command : prepare->commands) RunHere(command);
-    zygote_ = *table->Find("python")->zygote;
-    WriteFile(directory_.Path("zygote.py"), zygote_.script);
+    for (const policy::Command& command : language.prepare->commands) {
+      RunHere(policy::ExpandCommand(command, values_));
+    }
+    if (language.zygote) {
+      WriteFile(directory_.Path("zygote.py"), language.zygote->script);
+    }
   }
+
+  static const PreparedKernel& Of(const std::string& id) {
+    static auto& kernels =
+        *new std::map<std::string, std::unique_ptr<PreparedKernel>>();
+    std::unique_ptr<PreparedKernel>& kernel = kernels[id];
+    if (kernel == nullptr) {
+      kernel = std::make_unique<PreparedKernel>(*Languages().Find(id));
+    }
+    return *kernel;
+  }
+
+  policy::KernelRecipe::Commands commands() const {
+    return language_.kernel->commands;
+  }
+
   std::vector<std::string> CommandFor(const KernelOptions& options) const {
     const std::string fd = absl::StrCat(options.events_fd);
     if (options.zygote.empty()) {
-      return {"/usr/bin/python3", directory_.Path("kernel.pyc"), fd};
+      std::vector<std::string> command =
+          policy::ExpandCommand(language_.kernel->command, values_);
+      if (language_.id == "python") command.back() = fd;
+      return command;
     }
-    for (const policy::ZygoteKind& kind : zygote_.kinds) {
+    for (const policy::ZygoteKind& kind : language_.zygote->kinds) {
       if (kind.name != options.zygote) continue;
       return {"/usr/bin/python3",
               SANDGLASS_SOURCE_DIR "/tests/kernels/by_zygote.py",
@@ -99,14 +128,17 @@ class PreparedKernel {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addchdir_np(&actions, directory_.path().c_str());
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     const pid_t pid = Start(command, {"PATH=/usr/bin:/bin"}, actions);
     posix_spawn_file_actions_destroy(&actions);
     int status = -1;
     EXPECT_TRUE(pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0)
         << command[0] << " failed";
   }
+
+  const policy::Language& language_;
   TempDir directory_;
-  policy::ZygoteRecipe zygote_;
+  policy::PlaceholderValues values_;
 };
 
 struct Pipe {
@@ -166,7 +198,8 @@ std::ostream& operator<<(std::ostream& os, const CellResult& result) {
 }
 
 KernelProcess::KernelProcess(const KernelOptions& options) {
-  static const PreparedKernel prepared;
+  const PreparedKernel& prepared = PreparedKernel::Of(options.language);
+  commands_kind_ = prepared.commands();
   // Whoever started the tests may have left some open.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   // To a kernel that has ended.
@@ -182,8 +215,9 @@ KernelProcess::KernelProcess(const KernelOptions& options) {
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
   // Last: the number may be that of another pipe's end here.
-  posix_spawn_file_actions_adddup2(&actions, events.write.get(),
-                                   options.events_fd);
+  posix_spawn_file_actions_adddup2(
+      &actions, events.write.get(),
+      options.language == "python" ? options.events_fd : kEventsFd);
   std::vector<std::string> env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
                                   absl::StrCat("HOME=", home_.path())};
   // As a zygote has it: threads don't outlive a fork.
@@ -210,6 +244,13 @@ KernelProcess::~KernelProcess() {
 }
 
 int KernelProcess::Send(const std::string& code, const Json& more) {
+  if (commands_kind_ == policy::KernelRecipe::Commands::kBytes) {
+    const std::string input = more.value("stdin", "");
+    EXPECT_TRUE(os::WriteAll(
+        commands_.get(), absl::StrCat("run ", ++next_id_, " ", code.size(), " ",
+                                      input.size(), "\n", code, input)));
+    return next_id_;
+  }
   Json command = {
       {"op", "run"}, {"id", ++next_id_}, {"code", code}, {"rich", true}};
   command.update(more);

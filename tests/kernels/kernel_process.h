@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "policy/language.h"
 #include "sandbox/os/fd.h"
 #include "tests/support/temp_dir.h"
 
@@ -39,14 +40,16 @@ struct CellResult {
 std::ostream& operator<<(std::ostream& os, const CellResult& result);
 
 struct KernelOptions {
+  std::string language = "python";
+  // What follows is Python's.
   bool hide_ipython = false;
   int events_fd = 254;
   // A kind of the language's zygotes, for example "lean": started as its child.
   std::string zygote;
 };
 
-// The Python kernel as a process of its own, started as it is in a jail without
-// a zygote, from what the language's file says is to be prepared.
+// A language's kernel as a process of its own, started as it is in a jail
+// without a zygote, from what the language's file says is to be prepared.
 class KernelProcess {
  public:
   explicit KernelProcess(const KernelOptions& options = {});
@@ -54,7 +57,8 @@ class KernelProcess {
   KernelProcess(const KernelProcess&) = delete;
   KernelProcess& operator=(const KernelProcess&) = delete;
 
-  // Sends a cell and waits for its end. `more` are further keys of the command.
+  // Sends a cell and waits for its end. `more` are further keys of the command,
+  // of which a kernel that is told in bytes gets only "stdin".
   CellResult Run(const std::string& code,
                  const nlohmann::json& more = nlohmann::json::object());
   int Send(const std::string& code,
@@ -73,6 +77,7 @@ class KernelProcess {
  private:
   bool Pump(CellResult& result);
 
+  policy::KernelRecipe::Commands commands_kind_;
   TempDir home_;
   os::Fd commands_;
   os::Fd events_;

@@ -5,6 +5,7 @@ add_executable(kernel_test
   ${PROJECT_SOURCE_DIR}/tests/kernels/hostile_cells_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/ipython_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/kernel_process.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/other_kernels_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/sessions_test.cc)
 target_link_libraries(kernel_test PRIVATE
   sandglass_policy sandglass_os sandglass_test_support

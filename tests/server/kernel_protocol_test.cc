@@ -13,6 +13,9 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
+constexpr auto kJson = policy::KernelRecipe::Commands::kJson;
+constexpr auto kBytes = policy::KernelRecipe::Commands::kBytes;
+
 template <typename Event>
 Event Parsed(const std::string& line) {
   const absl::StatusOr<KernelEvent> event = ParseKernelEvent(line);
@@ -26,7 +29,7 @@ Event Parsed(const std::string& line) {
 
 TEST(RunCommand, IsOneLineWithAllOfTheCell) {
   const std::string line =
-      RunCommand(7, "print(\"a\")\nb", std::string("in\0put", 6), true);
+      RunCommand(kJson, 7, "print(\"a\")\nb", std::string("in\0put", 6), true);
   ASSERT_EQ(line.find('\n'), line.size() - 1);
   const auto json = nlohmann::json::parse(line);
   EXPECT_EQ(json["op"], "run");
@@ -34,12 +37,21 @@ TEST(RunCommand, IsOneLineWithAllOfTheCell) {
   EXPECT_EQ(json["code"], "print(\"a\")\nb");
   EXPECT_EQ(json["stdin"], "aW4AcHV0");
   EXPECT_EQ(json["rich"], true);
-  EXPECT_FALSE(
-      nlohmann::json::parse(RunCommand(1, "", "", false)).contains("stdin"));
+  EXPECT_FALSE(nlohmann::json::parse(RunCommand(kJson, 1, "", "", false))
+                   .contains("stdin"));
+}
+
+TEST(RunCommand, InBytesSaysItsLengths) {
+  EXPECT_EQ(
+      RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), true),
+      "run 7 6 8\necho\n\xff"
+      "aW4AcHV0");
+  EXPECT_EQ(RunCommand(kBytes, 8, "", "", true), "run 8 0 0\n");
 }
 
 TEST(RunCommand, CodeNeedNotBeText) {
-  const auto json = nlohmann::json::parse(RunCommand(1, "a\xff", "", true));
+  const auto json =
+      nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", true));
   EXPECT_EQ(json["code"], "a\xef\xbf\xbd");
 }
 

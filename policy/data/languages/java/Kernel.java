@@ -1,0 +1,310 @@
+package sandglass;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import jdk.internal.access.SharedSecrets;
+import jdk.jshell.DeclarationSnippet;
+import jdk.jshell.Diag;
+import jdk.jshell.EvalException;
+import jdk.jshell.JShell;
+import jdk.jshell.JShellException;
+import jdk.jshell.Snippet;
+import jdk.jshell.SnippetEvent;
+import jdk.jshell.SourceCodeAnalysis;
+import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
+import jdk.jshell.TypeDeclSnippet;
+import jdk.jshell.UnresolvedReferenceException;
+import jdk.jshell.execution.LocalExecutionControlProvider;
+import sun.misc.Signal;
+
+/**
+ * The Java kernel: runs cells one after another by JShell in this process, so that what they
+ * leave stays. Its arguments are the descriptors of commands and events. A command is a line
+ *
+ * <pre>run ID CODE_BYTES INPUT_BYTES</pre>
+ *
+ * and right behind it the code and, in base64, the cell's standard input.
+ */
+public final class Kernel {
+  private static final int MOST_TEXT = 256 * 1024;
+  private static final int MOST_RESULT = 8 << 20;
+  private static final int INTERRUPTED = 130;
+  // As the jshell tool has it.
+  private static final String[] IMPORTS = {
+    "java.io.*", "java.math.*", "java.net.*", "java.nio.file.*", "java.util.*",
+    "java.util.concurrent.*", "java.util.function.*", "java.util.regex.*", "java.util.stream.*",
+  };
+  private static final Pattern MAIN =
+      Pattern.compile("public\\s+static\\s+void\\s+main\\s*\\(\\s*(final\\s+)?String");
+
+  private final FileOutputStream events;
+  private final JShell shell;
+  private final SourceCodeAnalysis analysis;
+  private final Object lock = new Object();
+  private boolean busy; // guarded by lock
+  private boolean interrupted; // guarded by lock
+  private long id;
+  private int count;
+
+  private Kernel(FileOutputStream events) {
+    this.events = events;
+    shell =
+        JShell.builder().executionEngine(new LocalExecutionControlProvider(), Map.of()).build();
+    analysis = shell.sourceCodeAnalysis();
+    for (String name : IMPORTS) shell.eval("import " + name + ";");
+  }
+
+  public static void main(String[] args) throws IOException {
+    if (args[0].equals("--rehearse")) {
+      rehearse();
+      return;
+    }
+    Kernel kernel = new Kernel(new FileOutputStream(descriptor(args[1])));
+    Signal.handle(new Signal("INT"), signal -> kernel.interrupt());
+    kernel.send("{\"ev\":\"ready\",\"pid\":" + ProcessHandle.current().pid() + "}");
+    kernel.serve(
+        new DataInputStream(new BufferedInputStream(new FileInputStream(descriptor(args[0])))));
+    System.exit(0);
+  }
+
+  /** What it loads, for whoever makes an archive of it. */
+  private static void rehearse() throws IOException {
+    Kernel kernel = new Kernel(new FileOutputStream(descriptor("1")));
+    String code = "int x = 20; int f(int n) { return n + 1; } class A {}\nf(x)\nnope\n1 / 0";
+    kernel.run(code, new byte[0]);
+    kernel.run("System.out.println(\"a\"); throw new IllegalStateException();", new byte[0]);
+  }
+
+  private static FileDescriptor descriptor(String number) {
+    FileDescriptor descriptor = new FileDescriptor();
+    SharedSecrets.getJavaIOFileDescriptorAccess().set(descriptor, Integer.parseInt(number));
+    return descriptor;
+  }
+
+  private void serve(DataInputStream commands) throws IOException {
+    for (String line = readLine(commands); line != null; line = readLine(commands)) {
+      String[] words = line.split(" ");
+      if (!words[0].equals("run")) continue;
+      id = Long.parseLong(words[1]);
+      byte[] code = new byte[Integer.parseInt(words[2])];
+      commands.readFully(code);
+      byte[] input = new byte[Integer.parseInt(words[3])];
+      commands.readFully(input);
+      run(new String(code, StandardCharsets.UTF_8), Base64.getDecoder().decode(input));
+    }
+  }
+
+  private static String readLine(DataInputStream from) throws IOException {
+    StringBuilder line = new StringBuilder();
+    for (int c = from.read(); c != '\n'; c = from.read()) {
+      if (c < 0) return null;
+      line.append((char) c);
+    }
+    return line.toString();
+  }
+
+  private void interrupt() {
+    synchronized (lock) {
+      if (!busy) return;
+      interrupted = true;
+    }
+    shell.stop();
+  }
+
+  private boolean isInterrupted() {
+    synchronized (lock) {
+      return interrupted;
+    }
+  }
+
+  // One cell.
+
+  private void run(String code, byte[] input) throws IOException {
+    ++count;
+    System.setIn(new ByteArrayInputStream(input));
+    synchronized (lock) {
+      busy = true;
+      interrupted = false;
+    }
+    int exitCode = 1;
+    try {
+      exitCode = evaluate(code);
+    } catch (RuntimeException | StackOverflowError problem) {
+      // JShell's own.
+      tellError(problem.getClass().getName(), String.valueOf(problem.getMessage()), problem + "\n");
+    }
+    System.out.flush();
+    System.err.flush();
+    synchronized (lock) {
+      busy = false;
+    }
+    if (isInterrupted()) {
+      exitCode = INTERRUPTED;
+      tellError("Interrupt", "", "Interrupt\n");
+    }
+    String status = exitCode == 0 ? "ok" : exitCode == INTERRUPTED ? "interrupted" : "error";
+    send(
+        "{\"ev\":\"done\",\"id\":" + id + ",\"status\":\"" + status + "\",\"exit_code\":" + exitCode
+            + ",\"count\":" + count + "}");
+  }
+
+  /** The exit code. */
+  private int evaluate(String code) throws IOException {
+    List<Snippet> snippets = new ArrayList<>();
+    SnippetEvent last = null;
+    String rest = code;
+    while (!rest.isBlank() && !isInterrupted()) {
+      CompletionInfo info = analysis.analyzeCompletion(rest);
+      String source = info.source() == null ? rest : info.source();
+      rest = info.source() == null ? "" : info.remaining();
+      last = null;
+      for (SnippetEvent event : shell.eval(source)) {
+        if (event.causeSnippet() != null) continue; // what it changes of others
+        if (!isFine(event)) return 1;
+        snippets.add(event.snippet());
+        last = event;
+      }
+    }
+    if (isInterrupted()) return INTERRUPTED;
+    if (last != null && isExpression(last.snippet())) showValue(last);
+    return callMain(snippets);
+  }
+
+  /** Classes alone are a program; its class is the one with a main method. */
+  private int callMain(List<Snippet> snippets) throws IOException {
+    String name = null;
+    for (Snippet snippet : snippets) {
+      if (snippet.kind() == Snippet.Kind.IMPORT) continue;
+      if (!(snippet instanceof TypeDeclSnippet)) return 0;
+      if (MAIN.matcher(snippet.source()).find()) name = ((TypeDeclSnippet) snippet).name();
+    }
+    if (name == null) return 0;
+    for (SnippetEvent event : shell.eval(name + ".main(new String[0]);")) {
+      if (event.causeSnippet() == null && !isFine(event)) return 1;
+    }
+    return 0;
+  }
+
+  private static boolean isExpression(Snippet snippet) {
+    return snippet.kind() == Snippet.Kind.EXPRESSION
+        || snippet.subKind() == Snippet.SubKind.TEMP_VAR_EXPRESSION_SUBKIND;
+  }
+
+  private void showValue(SnippetEvent event) throws IOException {
+    String value = event.value();
+    if (value == null || value.isEmpty() || value.equals("null")) return;
+    if (value.length() > MOST_RESULT / 3) {
+      send("{\"ev\":\"dropped\",\"id\":" + id + ",\"count\":1,\"bytes\":" + value.length() + "}");
+      return;
+    }
+    send(
+        "{\"ev\":\"display\",\"id\":" + id + ",\"kind\":\"result\",\"data\":{\"text/plain\":"
+            + quote(value) + "},\"metadata\":{}}");
+  }
+
+  /** Tells what is wrong with it. */
+  private boolean isFine(SnippetEvent event) throws IOException {
+    Snippet snippet = event.snippet();
+    if (event.status() == Snippet.Status.REJECTED) {
+      StringBuilder text = new StringBuilder();
+      String first = null;
+      for (Diag diag : (Iterable<Diag>) shell.diagnostics(snippet)::iterator) {
+        if (!diag.isError()) continue;
+        if (first == null) first = diag.getMessage(null);
+        describe(diag, snippet.source(), text);
+      }
+      tellError("CompileError", String.valueOf(first), text.toString());
+      return false;
+    }
+    JShellException problem = event.exception();
+    if (problem == null) return true;
+    if (isInterrupted()) return false;
+    if (problem instanceof UnresolvedReferenceException) {
+      DeclarationSnippet unresolved = ((UnresolvedReferenceException) problem).getSnippet();
+      String missing =
+          shell.unresolvedDependencies(unresolved).collect(Collectors.joining(", "));
+      String text = "it uses what is not defined: " + missing;
+      tellError("UnresolvedReferenceException", text, text + "\n");
+    } else {
+      EvalException error = (EvalException) problem;
+      tellError(error.getExceptionClassName(), messageOf(error), traceOf(error));
+    }
+    return false;
+  }
+
+  private static void describe(Diag diag, String source, StringBuilder text) {
+    int at = (int) Math.max(0, Math.min(diag.getPosition(), source.length()));
+    int begin = source.lastIndexOf('\n', at - 1) + 1;
+    int end = source.indexOf('\n', at);
+    String line = source.substring(begin, end < 0 ? source.length() : end);
+    text.append("error: ").append(diag.getMessage(null)).append('\n');
+    text.append(line).append('\n').append(" ".repeat(at - begin)).append("^\n");
+  }
+
+  private static String messageOf(EvalException error) {
+    return error.getMessage() == null ? "" : error.getMessage();
+  }
+
+  private static String traceOf(EvalException error) {
+    StringBuilder text = new StringBuilder(error.getExceptionClassName());
+    if (error.getMessage() != null) text.append(": ").append(error.getMessage());
+    text.append('\n');
+    for (StackTraceElement frame : error.getStackTrace()) {
+      if (text.length() > MOST_TEXT / 2) break;
+      text.append("\tat ");
+      if (!frame.getClassName().isEmpty()) text.append(frame.getClassName()).append('.');
+      text.append(frame.getMethodName().isEmpty() ? "cell" : frame.getMethodName());
+      text.append(" (").append(frame.getFileName()).append(':').append(frame.getLineNumber());
+      text.append(")\n");
+    }
+    if (error.getCause() instanceof EvalException) {
+      text.append("Caused by: ").append(traceOf((EvalException) error.getCause()));
+    }
+    return text.toString();
+  }
+
+  // Events.
+
+  private void tellError(String name, String value, String traceback) throws IOException {
+    send(
+        "{\"ev\":\"error\",\"id\":" + id + ",\"name\":" + quote(name) + ",\"value\":"
+            + quote(tail(value)) + ",\"traceback\":" + quote(tail(traceback)) + "}");
+  }
+
+  private void send(String event) throws IOException {
+    System.out.flush();
+    System.err.flush();
+    events.write((event + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static String tail(String text) {
+    return text.length() <= MOST_TEXT ? text : text.substring(text.length() - MOST_TEXT);
+  }
+
+  private static String quote(String text) {
+    StringBuilder quoted = new StringBuilder("\"");
+    for (int i = 0; i < text.length(); ++i) {
+      char c = text.charAt(i);
+      if (c == '"' || c == '\\') {
+        quoted.append('\\').append(c);
+      } else if (c < ' ') {
+        quoted.append(String.format("\\u%04x", (int) c));
+      } else {
+        quoted.append(c);
+      }
+    }
+    return quoted.append('"').toString();
+  }
+}

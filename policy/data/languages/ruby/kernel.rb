@@ -1,0 +1,227 @@
+# The Ruby kernel: runs cells one after another in the top-level binding, so that
+# what they leave stays. docs/sessions.md has what it says and is told: events on
+# the descriptor that its argument names, commands on 0.
+#
+# No local variables here: they would be the cells'.
+
+require "json"
+
+module SandglassKernel
+  MOST_TEXT = 256 * 1024
+  MOST_RESULTS = 256
+  MOST_RESULT_BYTES = 8 << 20
+  F_DUPFD_CLOEXEC = 1030 # of linux/fcntl.h
+  # Out of the way of a cell's files.
+  FROM_FD = [250, 60, 28].find { |fd| Process.getrlimit(:NOFILE)[0] > fd + 4 } || 10
+
+  Outcome = Struct.new(:status, :exit_code, :error)
+  private_constant(*constants)
+
+  class << self
+    def serve(events)
+      @events = move_high(events)
+      @commands = move_high(0)
+      @out, @err = move_high(1), move_high(2)
+      @pid = Process.pid
+      @count = 0
+      $stdout.sync = $stderr.sync = true
+      $PROGRAM_NAME = "ruby"
+      ARGV.clear
+      between_cells
+      read_from(nil)
+      send_event(ev: "ready", pid: Process.pid)
+      while (line = @commands.gets)
+        command = JSON.parse(line)
+        break if command["op"] == "quit"
+        run(command) if command["op"] == "run"
+      end
+    end
+
+    private
+
+    def move_high(fd)
+      high = IO.for_fd(fd, autoclose: false).fcntl(F_DUPFD_CLOEXEC, FROM_FD)
+      IO.for_fd(fd).close if fd > 2
+      # Input is read by lines, output as it is.
+      IO.for_fd(high, fd.zero? ? "rb" : "wb").tap { |io| io.sync = true }
+    end
+
+    def send_event(event)
+      @events.write(JSON.generate(event), "\n")
+    end
+
+    # SIGINT is nobody's; a handler of the last cell's stays for the next.
+    def between_cells
+      handler = trap("INT") {}
+      @handler = handler if handler.is_a?(Proc) && @inside
+      @inside = false
+    end
+
+    def run(command)
+      @count += 1
+      @id = command["id"]
+      @results = @bytes = 0
+      @most_results = command["max_results"] || MOST_RESULTS
+      @most_bytes = command["max_result_bytes"] || MOST_RESULT_BYTES
+      read_from(command["stdin"])
+      outcome = evaluate(command["code"], command.fetch("rich", true))
+      finish(outcome)
+    rescue Interrupt
+      # A second one.
+      finish(outcome || interrupted)
+    end
+
+    def finish(outcome)
+      # A child of the cell's that came to its end.
+      exit!(outcome.exit_code) if Process.pid != @pid
+      between_cells
+      repair
+      send_event(ev: "error", id: @id, **outcome.error) if outcome.error
+      send_event(ev: "done", id: @id, status: outcome.status,
+                 exit_code: outcome.exit_code, count: @count)
+    end
+
+    def evaluate(code, rich)
+      @inside = true
+      trap("INT", @handler || "DEFAULT")
+      value = TOPLEVEL_BINDING.eval(code, "<cell #{@count}>", 1)
+      TOPLEVEL_BINDING.local_variable_set(:_, value)
+      show(value) if rich && !value.nil?
+      flush
+      Outcome.new("ok", 0)
+    rescue SystemExit => error
+      flush
+      Outcome.new("exit", error.status & 0xff)
+    rescue Interrupt
+      interrupted
+    rescue Exception => error # rubocop:disable Lint/RescueException
+      flush
+      Outcome.new("error", 1, describe(error))
+    end
+
+    def interrupted
+      Outcome.new("interrupted", 130,
+                  {name: "Interrupt", value: "", traceback: "Interrupt\n"})
+    end
+
+    # What was written has left the process.
+    def flush
+      $stdout.flush
+      $stderr.flush
+    rescue IOError, SystemCallError, NoMethodError
+      # Whatever a cell has put there.
+    end
+
+    # Results.
+
+    def show(value)
+      data = bundle_of(value)
+      bytes = data.sum { |_, text| text.bytesize }
+      if @results >= @most_results || @bytes + bytes > @most_bytes
+        send_event(ev: "dropped", id: @id, count: 1, bytes: bytes)
+      else
+        @results += 1
+        @bytes += bytes
+        send_event(ev: "display", id: @id, kind: "result", data: data, metadata: {})
+      end
+    rescue StandardError, SystemStackError => error
+      warn("the value can't be shown: #{error.class}: #{error.message}")
+    end
+
+    def bundle_of(value)
+      data = {"text/plain" => text_of(value.inspect)}
+      if value.respond_to?(:to_iruby_mimebundle)
+        bundle, = value.to_iruby_mimebundle
+        bundle.each { |type, content| data[type.to_s] = content_of(type.to_s, content) }
+      elsif value.respond_to?(:to_html)
+        data["text/html"] = text_of(value.to_html)
+      end
+      data
+    end
+
+    def content_of(type, content)
+      text = content.to_s
+      return text_of(text) if type.start_with?("text/") || type.include?("svg")
+      [text].pack("m0")
+    end
+
+    def text_of(text)
+      text = String(text)
+      return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
+      text = text.dup.force_encoding("UTF-8") if text.encoding == Encoding::BINARY
+      text.encode("UTF-8", invalid: :replace, undef: :replace).scrub
+    end
+
+    # Errors.
+
+    def describe(error)
+      {
+        name: tail(error.class.name || "Exception"),
+        value: tail(error.message),
+        traceback: tail(traceback_of(error)),
+      }
+    rescue Exception # rubocop:disable Lint/RescueException
+      {name: error.class.to_s, value: "", traceback: "#{error.class}\n"}
+    end
+
+    # As bare Ruby prints it, with the cell's frames alone.
+    def traceback_of(error)
+      frames = error.backtrace || []
+      last = frames.rindex { |frame| frame.start_with?("<cell ") }
+      frames = last ? frames[0..last] : frames.reject { |frame| frame.start_with?(__FILE__) }
+      if frames.size > 400
+        frames = frames[0, 200] + ["... #{frames.size - 400} frames ..."] + frames[-200, 200]
+      end
+      if error.is_a?(SyntaxError) || frames.empty?
+        text = "#{error.message} (#{error.class})\n"
+      else
+        text = "#{frames[0]}: #{error.message} (#{error.class})\n"
+        frames.drop(1).each { |frame| text += "\tfrom #{frame}\n" }
+      end
+      text += traceback_of(error.cause) if error.cause && !error.cause.equal?(error)
+      text
+    end
+
+    def tail(text)
+      text = text_of(text)
+      text.size <= MOST_TEXT ? text : text[-MOST_TEXT, MOST_TEXT]
+    end
+
+    # Standard streams.
+
+    def read_from(content)
+      if content.nil?
+        file = File.open(File::NULL, "r")
+      else
+        file = File.open("/tmp", File::RDWR | File::TMPFILE, 0o600)
+        file.binmode
+        file.write(content.unpack1("m"))
+        file.rewind
+      end
+      if STDIN.closed?
+        $stdin = file
+      else
+        STDIN.reopen(file)
+        file.close
+        $stdin = STDIN
+      end
+    end
+
+    # What a cell has closed is open for the next one.
+    def repair
+      $stdout = open_again(STDOUT, @out) if !$stdout.respond_to?(:write) || closed?($stdout)
+      $stderr = open_again(STDERR, @err) if !$stderr.respond_to?(:write) || closed?($stderr)
+    end
+
+    def closed?(io)
+      io.respond_to?(:closed?) && io.closed?
+    end
+
+    def open_again(io, kept)
+      return io unless io.closed?
+      kept.dup.tap { |copy| copy.sync = true }
+    end
+  end
+end
+
+SandglassKernel.serve(ARGV[0].to_i)
