@@ -120,6 +120,8 @@ struct LayersReport {
 inline constexpr char kWarmRun[] = "warm run, stateless";
 inline constexpr char kCreateAndRun[] = "create and first run";
 inline constexpr char kKernelRun[] = "run in the kernel";
+inline constexpr char kStartExec[] = "command, StartExec";
+inline constexpr char kExecute[] = "command, Execute";
 inline constexpr char kDelete[] = "delete";
 
 // A session with a Python kernel, step by step.

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "bench/rounds.h"
 #include "sandbox/os/process.h"
+#include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
@@ -37,6 +38,7 @@ class Sessions {
         grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
     runs_ = v1::SandboxService::NewStub(channel);
     sessions_ = v1::SessionService::NewStub(channel);
+    execs_ = v1::ExecService::NewStub(channel);
   }
 
   // In a session, or without one when its id is empty.
@@ -58,6 +60,36 @@ class Sessions {
           response.evidence().explanation()));
     }
     return absl::OkStatus();
+  }
+
+  // The smallest command, in one call
+  absl::Status StartExec(const std::string& session_id) {
+    v1::StartExecRequest request;
+    *request.mutable_spec() = True(session_id);
+    v1::StartExecResponse response;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const absl::Status status =
+        FromGrpc(execs_->StartExec(&context, request, &response));
+    if (!status.ok()) return status;
+    return CheckEnd(response.snapshot().exec().end());
+  }
+
+  // or by a stream.
+  absl::Status Execute(const std::string& session_id) {
+    v1::ExecuteRequest request;
+    *request.mutable_start()->mutable_spec() = True(session_id);
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const auto stream = execs_->Execute(&context);
+    stream->Write(request);
+    v1::ExecuteResponse response;
+    v1::ExecEnd end;
+    while (stream->Read(&response)) {
+      if (response.has_end()) end = response.end();
+    }
+    const absl::Status status = FromGrpc(stream->Finish());
+    return status.ok() ? CheckEnd(end) : status;
   }
 
   absl::StatusOr<std::string> Create() {
@@ -82,12 +114,25 @@ class Sessions {
   }
 
  private:
+  static v1::ExecSpec True(const std::string& session_id) {
+    v1::ExecSpec spec;
+    spec.set_session_id(session_id);
+    spec.add_argv("/usr/bin/true");
+    return spec;
+  }
+  static absl::Status CheckEnd(const v1::ExecEnd& end) {
+    if (end.outcome() == v1::OUTCOME_OK) return absl::OkStatus();
+    return absl::UnknownError(absl::StrCat("a command ended with ",
+                                           v1::Outcome_Name(end.outcome()),
+                                           ": ", end.evidence().explanation()));
+  }
   static void SetDeadline(grpc::ClientContext& context) {
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTime));
   }
 
   std::unique_ptr<v1::SandboxService::Stub> runs_;
   std::unique_ptr<v1::SessionService::Stub> sessions_;
+  std::unique_ptr<v1::ExecService::Stub> execs_;
 };
 
 // Times steps, one after another, with a rest before each.
@@ -126,6 +171,8 @@ absl::Status OneRound(Sessions& sessions, Steps& steps) {
              return sessions.Run(id);
            }},
           {kKernelRun, [&] { return sessions.Run(id); }},
+          {kStartExec, [&] { return sessions.StartExec(id); }},
+          {kExecute, [&] { return sessions.Execute(id); }},
           {kDelete, [&] { return sessions.Delete(id); }},
       };
   for (const auto& [name, part] : parts) {
