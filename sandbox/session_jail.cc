@@ -52,6 +52,8 @@ std::vector<int> RolesFor(const ProcessSpec& spec) {
   if (spec.with_channel) roles.push_back(internal::FD_ROLE_CHANNEL);
   roles.push_back(internal::FD_ROLE_KILL_PROCESS);
   roles.push_back(internal::FD_ROLE_PROCESS_EVENTS);
+  roles.push_back(internal::FD_ROLE_PROCESS_CPU);
+  roles.push_back(internal::FD_ROLE_PROCESS_LIST);
   return roles;
 }
 
@@ -72,6 +74,10 @@ os::Fd* TakenAs(int role, const os::Fd& fd, ProcessFds& to) {
       return IsGroupFile(fd, "cgroup.kill", O_WRONLY) ? &to.kill : nullptr;
     case internal::FD_ROLE_PROCESS_EVENTS:
       return IsGroupFile(fd, "cgroup.events", O_RDONLY) ? &to.events : nullptr;
+    case internal::FD_ROLE_PROCESS_CPU:
+      return IsGroupFile(fd, "cpu.stat", O_RDONLY) ? &to.cpu : nullptr;
+    case internal::FD_ROLE_PROCESS_LIST:
+      return IsGroupFile(fd, "cgroup.procs", O_RDONLY) ? &to.list : nullptr;
     default:
       return nullptr;
   }
@@ -138,6 +144,17 @@ absl::Status KillGroup(const os::Fd& kill) {
 
 bool GroupIsEmpty(const os::Fd& events) {
   return EventValue(events, "populated").value_or(0) == 0;
+}
+
+GroupCpu GroupCpuTime(const os::Fd& cpu) {
+  const std::string usage = os::ReadControlFile(cpu);
+  return {absl::Microseconds(os::FindKey(usage, "user_usec").value_or(0)),
+          absl::Microseconds(os::FindKey(usage, "system_usec").value_or(0))};
+}
+
+uint32_t CountGroup(const os::Fd& list) {
+  const std::string pids = os::ReadControlFile(list);
+  return static_cast<uint32_t>(std::count(pids.begin(), pids.end(), '\n'));
 }
 
 absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {

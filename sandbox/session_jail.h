@@ -57,6 +57,8 @@ struct ProcessFds {
   // POLLPRI.
   os::Fd kill;
   os::Fd events;
+  os::Fd cpu;   // see GroupCpuTime
+  os::Fd list;  // see CountGroup
 };
 
 // What init reports of spawned processes.
@@ -98,6 +100,14 @@ using SessionEvent =
 absl::Status KillGroup(const os::Fd& kill);
 // True when nobody is in it any more. Reading re-arms POLLPRI of `events`.
 bool GroupIsEmpty(const os::Fd& events);
+// Processor time of all that was ever in it; 0 when the group is gone.
+struct GroupCpu {
+  absl::Duration user;
+  absl::Duration system;
+};
+GroupCpu GroupCpuTime(const os::Fd& cpu);
+// Processes that are in it now; of many thousands, not all.
+uint32_t CountGroup(const os::Fd& list);
 
 // The daemon's handle on a jail that serves one session: besides the jail's own
 // program any number of processes, one after another and at once. One thread at

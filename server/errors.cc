@@ -222,6 +222,32 @@ absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
   return Make(code, reason, message);
 }
 
+absl::Status ExecNotFound(const std::string& session_id,
+                          const std::string& exec_id) {
+  return Make(
+      absl::StatusCode::kNotFound, "EXEC_NOT_FOUND",
+      absl::StrCat("session ", session_id, " has no command ", Quote(exec_id),
+                   "; those that ended long ago are forgotten"));
+}
+
+absl::Status ExecIdReused(const std::string& exec_id) {
+  return Make(absl::StatusCode::kAlreadyExists, "EXEC_ID_REUSED",
+              absl::StrCat("exec_id ", Quote(exec_id),
+                           " was used for another command; take another id"));
+}
+
+absl::Status TooManyExecs(const std::string& what, absl::Duration retry_after) {
+  return Make(
+      absl::StatusCode::kResourceExhausted, "TOO_MANY_EXECS",
+      absl::StrCat(what, "; stop some, or try again when they have ended"),
+      retry_after);
+}
+
+absl::Status ExecNotStarted(absl::StatusCode code, const std::string& reason,
+                            const std::string& message) {
+  return Make(code, reason, message);
+}
+
 absl::Status SessionWithoutKernel(const std::string& session_id) {
   return Make(absl::StatusCode::kFailedPrecondition, "SESSION_WITHOUT_KERNEL",
               absl::StrCat("session ", session_id,

@@ -67,6 +67,17 @@ absl::Status TooManyCalls(absl::Duration retry_after);
 // Of an operation on a session's file. `reason` begins with "FILE_".
 absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
                         const std::string& message);
+// NOT_FOUND, "EXEC_NOT_FOUND".
+absl::Status ExecNotFound(const std::string& session_id,
+                          const std::string& exec_id);
+// ALREADY_EXISTS, "EXEC_ID_REUSED".
+absl::Status ExecIdReused(const std::string& exec_id);
+// RESOURCE_EXHAUSTED, "TOO_MANY_EXECS", with RetryInfo. `what` there are too
+// many of: "32 commands run in the session".
+absl::Status TooManyExecs(const std::string& what, absl::Duration retry_after);
+// Of a command that could not be started; `reason` says why.
+absl::Status ExecNotStarted(absl::StatusCode code, const std::string& reason,
+                            const std::string& message);
 // FAILED_PRECONDITION, "SESSION_WITHOUT_KERNEL".
 absl::Status SessionWithoutKernel(const std::string& session_id);
 // UNAVAILABLE, "SHUTTING_DOWN".

@@ -307,8 +307,7 @@ void JailHost::Pump() const {
         jail_->NextEvent();
     if (!event.ok()) {
       (void)jail_->jail().KillJail();
-      death_ = std::string(event.status().message());
-      return;
+      return Die(std::string(event.status().message()));
     }
     if (!event->has_value()) return;
     Take(**event);
@@ -316,6 +315,7 @@ void JailHost::Pump() const {
 }
 
 void JailHost::Take(sandbox::SessionEvent& event) const {
+  if (TakeForCommand(event)) return;
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
     Process& process = processes_[spawned->id];
     process.spawned = std::move(*spawned);
@@ -339,9 +339,9 @@ void JailHost::Take(sandbox::SessionEvent& event) const {
     files_told_ = std::move(*files);
     --files_due_;
   } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
-    death_ = jail_->jail().SawOomKill()
-                 ? "the kernel's out-of-memory killer took its jail's init"
-                 : "its jail's init died";
+    Die(jail_->jail().SawOomKill()
+            ? "the kernel's out-of-memory killer took its jail's init"
+            : "its jail's init died");
   }
 }
 
@@ -421,6 +421,7 @@ absl::Status JailHost::Freeze(bool frozen) {
   if (!JailLives() || frozen == frozen_) return absl::OkStatus();
   if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
   frozen_ = frozen;
+  TellCommands([&] { return JailFroze{frozen}; });
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@
 #include "sandbox/session_jail.h"
 #include "server/jail_pool.h"
 #include "server/kernel.h"
+#include "server/process_host.h"
 #include "server/session_host.h"
 
 namespace sandglass::server {
@@ -29,7 +30,9 @@ struct JailHostParts {
 // A session on a jail of this machine. The jail comes with the first use: for
 // the default kernel an idle one in which a zygote's child waits, so that it is
 // there at once.
-class JailHost final : public SessionHost, public KernelKeeper {
+class JailHost final : public SessionHost,
+                       public KernelKeeper,
+                       public ProcessHost {
  public:
   // What it points to outlives it.
   JailHost(const JailHostParts& parts, const SessionSpec& spec)
@@ -46,6 +49,7 @@ class JailHost final : public SessionHost, public KernelKeeper {
   void ForgetFiles(const sandbox::FileAgent& agent) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(mutex_);
+  ProcessHost* processes() override { return this; }
   void End() override ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<KernelStatus> Kernels() const override
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -56,6 +60,20 @@ class JailHost final : public SessionHost, public KernelKeeper {
   Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For commands.
+  absl::Status Attach(CancelToken& cancel) override
+      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+  bool IsAttached() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  int control_fd() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status StartProcess(const sandbox::ProcessSpec& spec,
+                            TakeProcessNews take) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void TakeNews() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void SignalProcess(pid_t pid, int signal, bool to_group) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  JailFacts Facts() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t NetlinkBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // How a kernel stands, for all threads; the Kernel itself is its run's.
@@ -108,6 +126,12 @@ class JailHost final : public SessionHost, public KernelKeeper {
   void Pump() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(sandbox::SessionEvent& event) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True when it is of a command's process, which is told of it.
+  bool TakeForCommand(sandbox::SessionEvent& event) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellCommands(const std::function<ProcessNews()>& news) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Die(std::string how) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool JailLives() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return jail_ != nullptr && death_.empty();
   }
@@ -135,6 +159,8 @@ class JailHost final : public SessionHost, public KernelKeeper {
     sandbox::SpawnFailedEvent failed;
   };
   mutable std::map<uint64_t, Process> processes_ ABSL_GUARDED_BY(mutex_);
+  // By process, those of commands.
+  mutable std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
   // File agents that init was asked for and hasn't told of, and its last word.
   mutable int files_due_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -16,20 +16,6 @@ namespace {
 
 using policy::StringPairs;
 
-// Later layers win; the order of first mention stays.
-void Overlay(const StringPairs& layer, StringPairs& env) {
-  for (const auto& added : layer) {
-    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
-      return have.first == added.first;
-    });
-    if (it == env.end()) {
-      env.push_back(added);
-    } else {
-      it->second = added.second;
-    }
-  }
-}
-
 StringPairs BaseEnvironment() {
   return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
           {"HOME", "/home/sandbox"},
@@ -123,7 +109,40 @@ bool NeedsFreshInterpreter(const policy::Language& language,
                      });
 }
 
+policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
+  policy::PlaceholderValues values;
+  values.limits = spec.limits;
+  if (spec.language == nullptr) return values;
+  values.source = spec.language->source_file;
+  values.prepared = spec.language->prepared_dir;
+  values.heap_percent = spec.language->heap_percent;
+  return values;
+}
+
 }  // namespace
+
+void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
+  for (const auto& added : layer) {
+    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
+      return have.first == added.first;
+    });
+    if (it == env.end()) {
+      env.push_back(added);
+    } else {
+      it->second = added.second;
+    }
+  }
+}
+
+policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
+  policy::StringPairs env = BaseEnvironment();
+  if (spec.language != nullptr) {
+    Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
+  }
+  Overlay(spec.profile->env, env);
+  Overlay(spec.env, env);
+  return env;
+}
 
 Job MakeJob(const policy::Language& language, const policy::Profile& profile,
             const PhaseLimits& limits, v1::RunCodeRequest&& request) {
@@ -228,19 +247,12 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   const policy::Language& language = *spec.language;
-  policy::PlaceholderValues values;
-  values.source = language.source_file;
-  values.prepared = language.prepared_dir;
-  values.limits = spec.limits;
-  values.heap_percent = language.heap_percent;
   Job job;
   job.template_name = spec.profile->name;
   job.limits = spec.limits;
-  job.env = BaseEnvironment();
-  Overlay(Expanded(language.env, values), job.env);
-  Overlay(spec.profile->env, job.env);
-  Overlay(spec.env, job.env);
-  job.argv = policy::ExpandCommand(language.kernel->command, values);
+  job.env = SessionEnvironment(spec);
+  job.argv =
+      policy::ExpandCommand(language.kernel->command, SessionValues(spec));
   job.keeps_stdin = true;
   const policy::ZygoteKind* kind = policy::ChooseZygoteKind(language, code);
   if (kind != nullptr && !language.kernel->runner_arguments.empty() &&

@@ -32,6 +32,12 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
                    std::shared_ptr<Session> session,
                    v1::RunCodeRequest&& request);
 
+// What processes of a session have in their environment: the base, the
+// language's, the profile's and the session's own, each over those before.
+policy::StringPairs SessionEnvironment(const SessionSpec& spec);
+// Puts `layer` over `env`; the order of first mention stays.
+void Overlay(const policy::StringPairs& layer, policy::StringPairs& env);
+
 // What starts a kernel in a jail of its own; `code` is its first cell, by which
 // the zygote is chosen. `spec` has a language with a kernel.
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code);

@@ -20,6 +20,8 @@
 #include "server/call_threads.h"
 #include "server/clock.h"
 #include "server/compile_cache.h"
+#include "server/exec_service.h"
+#include "server/exec_table.h"
 #include "server/file_service.h"
 #include "server/fill_jail.h"
 #include "server/grpc_server.h"
@@ -50,20 +52,36 @@ constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostConnections = 1024;
+// Commands of all sessions at once, and descriptors of each.
+constexpr uint32_t kMostCommands = 1024;
+constexpr uint32_t kCommandDescriptors = 10;
 // What a jail that waits holds; docs/performance.md has the figures.
 constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
-// What descriptors are left for connections, two each, when every run and every
-// session has its share (about twenty).
-uint32_t MaxConnections(const Config& config) {
+// Descriptors that are left when every run and every session has its share
+// (about twenty).
+uint64_t SpareDescriptors(const Config& config) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const uint64_t runs =
       256 + uint64_t{32} * (uint64_t{config.admission.max_running} +
                             config.sessions.max_sessions);
-  const uint64_t left = limit.rlim_cur > runs ? limit.rlim_cur - runs : 0;
+  return limit.rlim_cur > runs ? limit.rlim_cur - runs : 0;
+}
+
+// At most half of them go to commands,
+uint32_t MaxCommands(const Config& config) {
+  return static_cast<uint32_t>(std::clamp<uint64_t>(
+      SpareDescriptors(config) / 2 / kCommandDescriptors, 16, kMostCommands));
+}
+
+// and the rest to connections, two each.
+uint32_t MaxConnections(const Config& config) {
+  const uint64_t commands = uint64_t{MaxCommands(config)} * kCommandDescriptors;
+  const uint64_t spare = SpareDescriptors(config);
+  const uint64_t left = spare > commands ? spare - commands : 0;
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(left / 2, 16, kMostConnections));
 }
@@ -165,7 +183,8 @@ class Serving {
   Wake WaitForWake(absl::Duration timeout);
   // What waits for a while waits by the wall clock.
   void NoteClockSet();
-  // True when no run is left; false when time is up or something happened.
+  // True when no run and no command that ends by itself is left; false when
+  // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   void StopAccepting();
   int Drain();
@@ -188,6 +207,8 @@ class Serving {
   std::optional<SessionServiceImpl> session_service_;
   std::optional<CallThreads> call_threads_;
   std::optional<FileServiceImpl> file_service_;
+  std::optional<ExecTable> execs_;
+  std::optional<ExecServiceImpl> exec_service_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -279,9 +300,16 @@ absl::Status Serving::Start() {
   file_service_.emplace(
       FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
       peers_);
+  execs_.emplace(ExecTableParts{.policy = &parts_.policy,
+                                .sessions = &*sessions_,
+                                .threads = &*call_threads_,
+                                .max_running = MaxCommands(config),
+                                .before_end = nullptr});
+  if (absl::Status started = execs_->Start(); !started.ok()) return started;
+  exec_service_.emplace(*execs_, peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
-      {&*service_, &*session_service_, &*file_service_},
+      {&*service_, &*session_service_, &*file_service_, &*exec_service_},
       {.tcp_address = config.listen.tcp_address,
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();
@@ -357,7 +385,7 @@ void Serving::NoteClockSet() {
 bool Serving::WaitUntilIdle(absl::Duration timeout) {
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(timeout);
-  while (!dispatcher_->idle()) {
+  while (!dispatcher_->idle() || !execs_->idle()) {
     if (Until(end) <= absl::ZeroDuration()) return false;
     if (WaitForWake(kPollInterval) == Wake::kSpawnerDied) return false;
   }
@@ -369,6 +397,7 @@ void Serving::StopAccepting() {
   acceptor_.reset();
   dispatcher_->StopAccepting();
   sessions_->StopAccepting();
+  execs_->StopAccepting();
 }
 
 int Serving::Run() {
@@ -391,8 +420,10 @@ int Serving::Drain() {
   StopAccepting();
   if (!WaitUntilIdle(parts_.config.drain_timeout)) {
     dispatcher_->CancelAll();
+    execs_->KillAll();
     WaitUntilIdle(kKillWait);
   }
+  execs_->Shutdown(kKillWait);
   // A client whose own last words meet a closed socket throws away what it has
   // not read yet.
   absl::SleepFor(kLastReadsWait);

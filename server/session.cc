@@ -17,9 +17,9 @@ namespace {
 // Runs of one context that wait or go on, and contexts of one session.
 constexpr size_t kMostInLine = 64;
 constexpr size_t kMostContexts = 16;
-// Uses of one session at once that are no runs.
-constexpr size_t kMostUses = 16;
-constexpr absl::Duration kRetryAfterUses = absl::Milliseconds(100);
+// Calls on one session's files at once.
+constexpr size_t kMostCalls = 16;
+constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
 
 }  // namespace
 
@@ -33,8 +33,14 @@ Session::Session(std::string id, Caller caller, SessionSpec spec,
       idle_timeout_(spec_.idle_timeout),
       max_age_(spec_.max_age) {}
 
+size_t Session::UsesOf(UseKind kind) const {
+  return static_cast<size_t>(std::count_if(
+      uses_.begin(), uses_.end(),
+      [kind](const auto& entry) { return entry.second.kind == kind; }));
+}
+
 bool Session::InUse() const {
-  return !uses_.empty() ||
+  return uses_.size() > (paused_ ? UsesOf(UseKind::kBackground) : 0) ||
          std::any_of(lines_.begin(), lines_.end(),
                      [](const auto& entry) { return !entry.second.empty(); });
 }
@@ -140,13 +146,30 @@ bool Session::RemoveWaiting(const Run& run) {
   return true;
 }
 
-absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end) {
+absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,
+                                           UseKind kind) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status thawed = ThawLocked(); !thawed.ok()) return thawed;
-  if (uses_.size() >= kMostUses) return TooManyCalls(kRetryAfterUses);
+  if (kind == UseKind::kCall && UsesOf(kind) >= kMostCalls) {
+    return TooManyCalls(kRetryAfterCalls);
+  }
   TouchLocked();
-  uses_[next_use_] = std::move(on_end);
+  uses_[next_use_] = {kind, std::move(on_end)};
   return next_use_++;
+}
+
+void Session::ChangeUse(uint64_t use, UseKind kind) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto it = uses_.find(use); it != uses_.end()) {
+    it->second.kind = kind;
+  }
+}
+
+absl::Status Session::AtEnd(std::function<void()> call) {
+  absl::MutexLock lock(&mutex_);
+  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  at_end_.push_back(std::move(call));
+  return absl::OkStatus();
 }
 
 void Session::EndUse(uint64_t use) {
@@ -183,7 +206,12 @@ absl::Status Session::Pause() {
       return SessionBusy(id_, absl::StrCat("run ", line.front()->id()));
     }
   }
-  if (!uses_.empty()) return SessionBusy(id_, "a call on its files");
+  if (UsesOf(UseKind::kCall) > 0) {
+    return SessionBusy(id_, "a call on its files");
+  }
+  if (UsesOf(UseKind::kCommand) > 0) {
+    return SessionBusy(id_, "a command that a client waits for");
+  }
   if (absl::Status frozen = host_->Freeze(true); !frozen.ok()) return frozen;
   paused_ = true;
   TouchLocked();
@@ -222,7 +250,8 @@ Session::Over Session::LooksOver() const {
 
 void Session::End(const Over& why) {
   std::vector<std::shared_ptr<Run>> runs;
-  std::map<uint64_t, std::function<void()>> uses;
+  std::map<uint64_t, Use> uses;
+  std::vector<std::function<void()>> at_end;
   {
     absl::MutexLock lock(&mutex_);
     if (!over_.reason.empty()) return;
@@ -231,8 +260,10 @@ void Session::End(const Over& why) {
       runs.insert(runs.end(), line.begin(), line.end());
     }
     uses.swap(uses_);
+    at_end.swap(at_end_);
   }
-  for (const auto& [number, on_end] : uses) on_end();
+  for (const auto& call : at_end) call();
+  for (const auto& [number, use] : uses) use.on_end();
   for (const auto& run : runs) {
     run->cancel().Cancel(policy::KillReason::kCancelled);
   }
@@ -240,8 +271,9 @@ void Session::End(const Over& why) {
 }
 
 absl::StatusOr<SessionUse> SessionUse::Begin(std::shared_ptr<Session> session,
-                                             std::function<void()> on_end) {
-  absl::StatusOr<uint64_t> number = session->BeginUse(std::move(on_end));
+                                             std::function<void()> on_end,
+                                             Session::UseKind kind) {
+  absl::StatusOr<uint64_t> number = session->BeginUse(std::move(on_end), kind);
   if (!number.ok()) return number.status();
   return SessionUse(std::move(session), *number);
 }

@@ -53,12 +53,22 @@ class Session {
   // Takes a run away that waits for its turn; false when it doesn't.
   bool RemoveWaiting(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  enum class UseKind {
+    kCall,        // on its files; it can't be paused meanwhile
+    kCommand,     // that somebody waits for; the same
+    kBackground,  // a command that nobody waits for; no use while paused
+  };
   // What isn't a run begins to use it: it is thawed, and doesn't expire until
   // EndUse. `on_end` is called once if it ends before, on any thread. Gives a
-  // number for EndUse. Errors as of Enter.
-  absl::StatusOr<uint64_t> BeginUse(std::function<void()> on_end)
+  // number for EndUse. Errors as of Enter; commands are never too many.
+  absl::StatusOr<uint64_t> BeginUse(std::function<void()> on_end,
+                                    UseKind kind = UseKind::kCall)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void ChangeUse(uint64_t use, UseKind kind) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndUse(uint64_t use) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `call` is called once when it ends, on any thread, before its jail dies.
+  // Error as of Lives.
+  absl::Status AtEnd(std::function<void()> call) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND once it has ended.
   absl::Status Lives() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -85,6 +95,7 @@ class Session {
 
  private:
   bool InUse() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  size_t UsesOf(UseKind kind) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // While it is in use, as if that ended now.
   MonotonicTime Expires() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status ThawLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -108,7 +119,12 @@ class Session {
   // By context; the first of each may run.
   std::map<std::string, std::deque<std::shared_ptr<Run>>> lines_
       ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::function<void()>> uses_ ABSL_GUARDED_BY(mutex_);
+  struct Use {
+    UseKind kind;
+    std::function<void()> on_end;
+  };
+  std::map<uint64_t, Use> uses_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> at_end_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_use_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
@@ -116,14 +132,18 @@ class Session {
 class SessionUse {
  public:
   // As Session::BeginUse.
-  static absl::StatusOr<SessionUse> Begin(std::shared_ptr<Session> session,
-                                          std::function<void()> on_end);
+  static absl::StatusOr<SessionUse> Begin(
+      std::shared_ptr<Session> session, std::function<void()> on_end,
+      Session::UseKind kind = Session::UseKind::kCall);
   SessionUse(SessionUse&& other) noexcept
       : session_(std::move(other.session_)), number_(other.number_) {}
   SessionUse& operator=(SessionUse&&) = delete;
   ~SessionUse();
 
+  void Change(Session::UseKind kind) { session_->ChangeUse(number_, kind); }
+
   Session& session() const { return *session_; }
+  const std::shared_ptr<Session>& shared_session() const { return session_; }
 
  private:
   SessionUse(std::shared_ptr<Session> session, uint64_t number)

@@ -19,6 +19,8 @@ class FileAgent;
 
 namespace sandglass::server {
 
+class ProcessHost;
+
 // What is known of one kernel.
 struct KernelStatus {
   enum class State { kIdle = 2, kBusy = 3, kDead = 4 };  // as v1::KernelState
@@ -57,6 +59,9 @@ class SessionHost {
   // Kills everything now; what runs meanwhile ends soon. Nothing can be started
   // any more.
   virtual void End() = 0;
+
+  // For commands; null where there are none.
+  virtual ProcessHost* processes() { return nullptr; }
 
   virtual std::vector<KernelStatus> Kernels() const = 0;
   virtual uint64_t MemoryBytes() const = 0;

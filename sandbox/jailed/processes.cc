@@ -13,10 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/program.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/terminal.h"
 
 namespace sandglass::sandbox {
 namespace {
+
+// The counters of a group go with it.
+constexpr int64_t kKeptNs = 1'000'000'000;
 
 std::string GroupName(uint64_t group) { return absl::StrCat("p-", group); }
 
@@ -76,7 +80,11 @@ bool Processes::GiveEnds(Ends& ends, const os::Fd& group,
                          internal::Spawned& event, Fds& fds) {
   os::Fd kill(::openat(group.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC));
   os::Fd events(::openat(group.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
-  if (!kill.valid() || !events.valid()) return false;
+  os::Fd cpu(::openat(group.get(), "cpu.stat", O_RDONLY | O_CLOEXEC));
+  os::Fd list(::openat(group.get(), "cgroup.procs", O_RDONLY | O_CLOEXEC));
+  if (!kill.valid() || !events.valid() || !cpu.valid() || !list.valid()) {
+    return false;
+  }
   for (const auto& [role, fd] :
        {std::pair(internal::FD_ROLE_STDIN, &ends.in.daemon),
         std::pair(internal::FD_ROLE_STDOUT, &ends.out.daemon),
@@ -84,7 +92,9 @@ bool Processes::GiveEnds(Ends& ends, const os::Fd& group,
         std::pair(internal::FD_ROLE_TERMINAL, &ends.terminal_master),
         std::pair(internal::FD_ROLE_CHANNEL, &ends.channel.daemon),
         std::pair(internal::FD_ROLE_KILL_PROCESS, &kill),
-        std::pair(internal::FD_ROLE_PROCESS_EVENTS, &events)}) {
+        std::pair(internal::FD_ROLE_PROCESS_EVENTS, &events),
+        std::pair(internal::FD_ROLE_PROCESS_CPU, &cpu),
+        std::pair(internal::FD_ROLE_PROCESS_LIST, &list)}) {
     if (!fd->valid()) continue;
     event.add_roles(role);
     fds.push_back(std::move(*fd));
@@ -110,7 +120,7 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
   internal::Spawned& spawned = *event.mutable_spawned();
   if (!directory.valid() || !GiveEnds(ends, directory, spawned, fds)) {
     const int error = errno;
-    ended_groups_.push_back(group);
+    ended_groups_.push_back({group, 0});
     fds.clear();
     return Failed(request, SetupStep::kPrepareCgroup, error);
   }
@@ -133,7 +143,7 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
   const pid_t pid =
       StartProcess(plan_, landlock_ruleset_, filter, start, report);
   if (pid < 0) {
-    ended_groups_.push_back(group);
+    ended_groups_.push_back({group, 0});
     fds.clear();
     return Failed(request, report.clock.current(), report.error);
   }
@@ -148,17 +158,19 @@ bool Processes::Ended(pid_t pid, uint64_t& process_id) {
   const auto found = running_.find(pid);
   if (found == running_.end()) return false;
   process_id = found->second.process_id;
-  ended_groups_.push_back(found->second.group);
+  ended_groups_.push_back({found->second.group, os::MonotonicNanos()});
   running_.erase(found);
   return true;
 }
 
 void Processes::RemoveEmptyGroups() {
+  const int64_t now = os::MonotonicNanos();
   // EBUSY: somebody is in it yet, and will be reaped here.
-  std::erase_if(ended_groups_, [this](uint64_t group) {
-    return ::unlinkat(plan_.run_cgroup, GroupName(group).c_str(),
-                      AT_REMOVEDIR) == 0 ||
-           errno == ENOENT;
+  std::erase_if(ended_groups_, [&](const EndedGroup& ended) {
+    return now - ended.ended_ns >= kKeptNs &&
+           (::unlinkat(plan_.run_cgroup, GroupName(ended.group).c_str(),
+                       AT_REMOVEDIR) == 0 ||
+            errno == ENOENT);
   });
 }
 

@@ -32,7 +32,8 @@ class Processes {
   // For each child that was reaped: true when it is one of these, which then
   // has ended; `process_id` says which.
   bool Ended(pid_t pid, uint64_t& process_id);
-  // After children were reaped: removes groups that nobody is in any more.
+  // After children were reaped: removes groups that nobody is in any more. The
+  // daemon has a while to read what they used.
   void RemoveEmptyGroups();
 
   // True once there may be a process of the code's.
@@ -65,7 +66,11 @@ class Processes {
   // jail's namespaces see to.
   os::Fd landlock_ruleset_;
   std::map<pid_t, Running> running_;
-  std::vector<uint64_t> ended_groups_;  // where others may still be
+  struct EndedGroup {
+    uint64_t group;
+    int64_t ended_ns;
+  };
+  std::vector<EndedGroup> ended_groups_;  // where others may still be
   uint64_t last_group_ = 0;
   bool any_ = false;
 };

@@ -5,6 +5,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
 namespace sandglass::os {
 namespace {
 
@@ -33,6 +37,18 @@ bool TakeTerminal(int terminal) { return ::ioctl(terminal, TIOCSCTTY, 0) == 0; }
 bool SetTerminalSize(int terminal, uint16_t rows, uint16_t columns) {
   const struct winsize size = {rows, columns, 0, 0};
   return ::ioctl(terminal, TIOCSWINSZ, &size) == 0;
+}
+
+pid_t ForegroundGroup(int master) {
+  pid_t here = 0;
+  if (::ioctl(master, TIOCGPGRP, &here) != 0 || here <= 0) return 0;
+  std::ifstream status("/proc/" + std::to_string(here) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("NSpid:", 0) != 0) continue;
+    const size_t last = line.find_last_of("\t ");
+    return static_cast<pid_t>(std::atol(line.c_str() + last + 1));
+  }
+  return 0;
 }
 
 bool IsTerminalMaster(int fd) {

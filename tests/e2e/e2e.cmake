@@ -4,6 +4,7 @@ add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
   support/daemon_fixture.cc
+  support/execs.cc
   support/expectation.cc
   support/files.cc
   support/idle_jails.cc
@@ -81,10 +82,19 @@ target_compile_definitions(sandglass_e2e_test PRIVATE
 set_source_files_properties(security/posture_test.cc PROPERTIES
   COMPILE_DEFINITIONS "POSTURE_DIR=\"${PROJECT_SOURCE_DIR}/tests/security/posture\";CACHE_DIR=\"${CMAKE_BINARY_DIR}/test-cache\"")
 add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
+# Commands in sessions, apart, since they are many.
+add_executable(sandglass_exec_test
+  e2e/exec_faults_test.cc
+  e2e/exec_terminal_test.cc
+  e2e/exec_test.cc)
+target_link_libraries(sandglass_exec_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
+    add_dependencies(sandglass_exec_test ${target})
   endif()
 endforeach()
 
@@ -92,6 +102,12 @@ endforeach()
 # for one daemon a suite. The lock keeps tests from slowing each other on small
 # machines.
 gtest_discover_tests(sandglass_e2e_test
+  TEST_PREFIX "e2e."
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
+    FIXTURES_REQUIRED languages)
+
+gtest_discover_tests(sandglass_exec_test
   TEST_PREFIX "e2e."
   DISCOVERY_TIMEOUT 60
   PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd

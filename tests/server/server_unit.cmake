@@ -9,6 +9,8 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/event_loop_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/exec_output_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/file_results_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc

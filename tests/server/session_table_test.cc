@@ -327,8 +327,37 @@ TEST_F(SessionTableTest, UsesAtOnceAreBounded) {
     if (use.ok()) uses.push_back(*std::move(use));
   }
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  // Commands have a bound of their own.
+  EXPECT_TRUE(SessionUse::Begin(
+                  session, [] {}, Session::UseKind::kCommand)
+                  .ok());
   uses.pop_back();
   EXPECT_TRUE(SessionUse::Begin(session, [] {}).ok());
+}
+
+TEST_F(SessionTableTest, CommandsInTheBackgroundMayBePaused) {
+  v1::CreateSessionRequest request = Shell();
+  request.mutable_idle_timeout()->set_seconds(1);
+  const auto session = *table().Find(User(1), Create(request));
+  auto use = SessionUse::Begin(
+      session, [] {}, Session::UseKind::kCommand);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(session->Pause().code(), absl::StatusCode::kFailedPrecondition);
+  use->Change(Session::UseKind::kBackground);
+  EXPECT_TRUE(session->Pause().ok());
+  EXPECT_EQ(hosts_.frozen, 1);
+  // It is no use as long as it stands still.
+  EXPECT_TRUE(Eventually([&] { return !session->Lives().ok(); }));
+}
+
+TEST_F(SessionTableTest, WhoAskedIsToldOfTheEndOnce) {
+  const auto session = *table().Find(User(1), Create());
+  int told = 0;
+  ASSERT_TRUE(session->AtEnd([&] { ++told; }).ok());
+  ASSERT_TRUE(table().Delete(User(1), session->id()).ok());
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(absl::IsNotFound(session->AtEnd([&] { ++told; })));
+  EXPECT_EQ(told, 1);
 }
 
 }  // namespace

@@ -77,13 +77,15 @@ class UntrustedSession : public ::testing::Test {
     spawned.set_pid(7);
     for (const internal::FdRole role :
          {internal::FD_ROLE_STDOUT, internal::FD_ROLE_STDERR,
-          internal::FD_ROLE_KILL_PROCESS, internal::FD_ROLE_PROCESS_EVENTS}) {
+          internal::FD_ROLE_KILL_PROCESS, internal::FD_ROLE_PROCESS_EVENTS,
+          internal::FD_ROLE_PROCESS_CPU, internal::FD_ROLE_PROCESS_LIST}) {
       spawned.add_roles(role);
     }
     return event;
   }
   std::vector<int> SpawnedFds() {
-    return {out_.read.get(), error_.read.get(), kill_.get(), events_.get()};
+    return {out_.read.get(), error_.read.get(), kill_.get(),
+            events_.get(),   cpu_.get(),        list_.get()};
   }
   void Ask(uint64_t id) {
     ASSERT_TRUE(session_->Spawn(id, {.argv = {"/bin/true"}}).ok());
@@ -92,6 +94,8 @@ class UntrustedSession : public ::testing::Test {
   Pipe out_, error_;
   const os::Fd kill_ = GroupFile("cgroup.kill", O_WRONLY);
   const os::Fd events_ = GroupFile("cgroup.events", O_RDONLY);
+  const os::Fd cpu_ = GroupFile("cpu.stat", O_RDONLY);
+  const os::Fd list_ = GroupFile("cgroup.procs", O_RDONLY);
   os::Fd init_;
   std::unique_ptr<SessionJail> session_;
 };
@@ -220,11 +224,17 @@ TEST_F(UntrustedSession, GivesTheRolesThatWereAskedFor) {
   event.mutable_spawned()->add_roles(internal::FD_ROLE_TERMINAL);
   event.mutable_spawned()->add_roles(internal::FD_ROLE_KILL_PROCESS);
   event.mutable_spawned()->add_roles(internal::FD_ROLE_PROCESS_EVENTS);
+  event.mutable_spawned()->add_roles(internal::FD_ROLE_PROCESS_CPU);
+  event.mutable_spawned()->add_roles(internal::FD_ROLE_PROCESS_LIST);
   const os::Fd master(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   const Pipe other;
-  EXPECT_FALSE(Say(event, {other.read.get(), kill_.get(), events_.get()}).ok());
+  EXPECT_FALSE(Say(event, {other.read.get(), kill_.get(), events_.get(),
+                           cpu_.get(), list_.get()})
+                   .ok());
   if (!master.valid()) return;
-  EXPECT_TRUE(Say(event, {master.get(), kill_.get(), events_.get()}).ok());
+  EXPECT_TRUE(Say(event, {master.get(), kill_.get(), events_.get(), cpu_.get(),
+                          list_.get()})
+                  .ok());
 }
 
 TEST_F(UntrustedSession, OpensFilesWhenAskedWithASocket) {

@@ -1,0 +1,156 @@
+// How a command is ended: signals, limits, and what is known of it then.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "sandbox/os/terminal.h"
+#include "server/errors.h"
+#include "server/exec.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
+constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(10);
+
+uint64_t Rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+// By the kernel, it itself or, as its shell says, a child of its.
+bool LooksKilled(std::optional<int> wait_status) {
+  return wait_status.has_value() &&
+         ((WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGKILL) ||
+          (WIFEXITED(*wait_status) &&
+           WEXITSTATUS(*wait_status) == 128 + SIGKILL));
+}
+
+}  // namespace
+
+void Exec::Signal(int signal) {
+  if (state_ != State::kRunning) return;
+  pid_t group = pid_;
+  if (plan_.on_terminal() && out_.fd.valid()) {
+    if (const pid_t front = os::ForegroundGroup(out_.fd.get()); front > 1) {
+      group = front;
+    }
+  }
+  host_->SignalProcess(group, signal, /*to_group=*/true);
+}
+
+void Exec::Stop(int signal, absl::Duration grace) {
+  if (state_ == State::kStarting) return Kill(policy::KillReason::kCancelled);
+  if (state_ != State::kRunning || kill_.has_value()) return;
+  // ORDER: the reason is recorded before the signal is sent.
+  kill_ = policy::Kill{policy::KillReason::kCancelled, RunTime(), 0};
+  Signal(signal);
+  if (plan_.on_terminal()) {
+    // What leads it, too. A shell that talks with a person heeds only this.
+    if (signal == SIGTERM) signal = SIGHUP;
+    host_->SignalProcess(pid_, signal, /*to_group=*/true);
+  }
+  SetTimer(kill_timer_, grace, &Exec::GraceIsOver);
+}
+
+void Exec::GraceIsOver() {
+  kill_timer_ = 0;
+  if (state_ == State::kRunning) Kill(policy::KillReason::kCancelled);
+}
+
+void Exec::Kill(policy::KillReason reason, uint64_t measured) {
+  if (!kill_.has_value()) {
+    const absl::Duration after =
+        state_ == State::kStarting ? absl::ZeroDuration() : RunTime();
+    kill_ = policy::Kill{reason, after, measured};
+  }
+  if (state_ != State::kRunning) return;
+  StopTimer(wall_timer_);
+  StopTimer(cpu_timer_);
+  (void)sandbox::KillGroup(kill_fd_);
+  SetTimer(kill_timer_, kDeathTimeout, &Exec::GiveUp);
+}
+
+void Exec::GiveUp() {
+  kill_timer_ = 0;
+  const auto self = shared_from_this();
+  if (state_ == State::kStarting) {
+    return Fail(
+        RunFailed(absl::UnavailableError("the jail's init doesn't answer")));
+  }
+  gave_up_ = true;
+  Exited(std::nullopt, Now());
+}
+
+void Exec::WallTimePassed() {
+  wall_timer_ = 0;
+  Kill(policy::KillReason::kWallTime,
+       static_cast<uint64_t>(absl::ToInt64Nanoseconds(RunTime())));
+}
+
+void Exec::CheckCpu() {
+  cpu_timer_ = 0;
+  const sandbox::GroupCpu cpu = sandbox::GroupCpuTime(cpu_fd_);
+  const absl::Duration used = cpu.user + cpu.system;
+  if (used >= plan_.limits.cpu_time) {
+    return Kill(policy::KillReason::kCpuTime,
+                static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+  }
+  const double processors =
+      std::max(1.0, static_cast<double>(plan_.limits.cpu_millis) / 1000.0);
+  SetTimer(
+      cpu_timer_,
+      std::max((plan_.limits.cpu_time - used) / processors, kShortestCpuCheck),
+      &Exec::CheckCpu);
+}
+
+void Exec::SetTimer(uint64_t& timer, absl::Duration wait,
+                    void (Exec::*call)()) {
+  StopTimer(timer);
+  if (wait == absl::InfiniteDuration()) return;
+  timer =
+      around_.loop->CallAt(After(Now(), std::max(wait, absl::ZeroDuration())),
+                           [weak = weak_from_this(), call] {
+                             if (const auto self = weak.lock())
+                               (self.get()->*call)();
+                           });
+}
+
+void Exec::StopTimer(uint64_t& timer) {
+  around_.loop->Cancel(std::exchange(timer, 0));
+}
+
+policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
+  policy::RunFacts facts;
+  facts.wait_status = wait_status_;
+  facts.kill = kill_;
+  facts.wall_time = RunTime();
+  facts.cpu_time = cpu_.user + cpu_.system;
+  facts.stdout_bytes = output_.written().stdout_bytes;
+  facts.stderr_bytes = output_.written().stderr_bytes;
+  facts.leftover_processes = leftover_;
+  facts.filesystems = after.filesystems;
+  const policy::Counters& was = before_.counters.counters;
+  const policy::Counters& is = after.counters.counters;
+  facts.counters = {Rise(was.oom_kills, is.oom_kills),
+                    Rise(was.memory_limit_hits, is.memory_limit_hits),
+                    Rise(was.pids_limit_hits, is.pids_limit_hits),
+                    Rise(was.cpu_throttled_periods, is.cpu_throttled_periods),
+                    std::max(is.cpu_throttled_time - was.cpu_throttled_time,
+                             absl::ZeroDuration())};
+  // The counters are the whole session's.
+  const bool alone =
+      !had_company_ && !before_.kernel_busy && !after.kernel_busy;
+  if (!alone && !LooksKilled(wait_status_)) facts.counters.oom_kills = 0;
+  if (jail_out_of_memory_) facts.counters.oom_kills = 1;
+  facts.peak_memory_bytes =
+      std::max(before_.memory.anonymous_bytes + before_.memory.shared_bytes,
+               after.memory.anonymous_bytes + after.memory.shared_bytes);
+  if (after.counters.peak_memory_bytes > before_.counters.peak_memory_bytes) {
+    facts.peak_memory_bytes =
+        std::max(facts.peak_memory_bytes, after.counters.peak_memory_bytes);
+  }
+  facts.peak_processes = leftover_ + 1;
+  return facts;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,137 @@
+#include "server/exec_service.h"
+
+#include <memory>
+#include <optional>
+
+#include "server/errors.h"
+#include "server/exec_calls.h"
+#include "server/exec_request.h"
+#include "server/execute_call.h"
+#include "server/parse.h"
+#include "server/unary_call.h"
+
+namespace sandglass::server {
+namespace {
+
+using ByteReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// A stream that ends before it began.
+class RefusedExecute final : public ByteReactor {
+ public:
+  explicit RefusedExecute(const absl::Status& status) {
+    Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override { delete this; }
+};
+
+// The answer is made on the table's loop.
+grpc::ServerUnaryReactor* AnswerOnLoop(
+    ExecTable& table, grpc::CallbackServerContext* context,
+    grpc::ByteBuffer* response,
+    std::function<absl::StatusOr<grpc::ByteBuffer>()> make) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  table.loop().Post([reactor, response, make = std::move(make)] {
+    absl::StatusOr<grpc::ByteBuffer> bytes = make();
+    if (bytes.ok()) *response = *std::move(bytes);
+    reactor->Finish(ToGrpcStatus(bytes.status()));
+  });
+  return reactor;
+}
+
+}  // namespace
+
+ByteReactor* ExecServiceImpl::Execute(grpc::CallbackServerContext* context) {
+  const std::optional<Caller> caller = peers_.CallerOf(context->peer());
+  if (!caller.has_value()) return new RefusedExecute(UnknownCaller());
+  auto* call = new ExecuteCall(table_, context, *caller);
+  call->Start();
+  return call;
+}
+
+grpc::ServerUnaryReactor* ExecServiceImpl::StartExec(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::StartExecRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new WaitExecCall(table_, response);
+  call->Start(*caller, message);
+  return call;
+}
+
+grpc::ServerUnaryReactor* ExecServiceImpl::PollExec(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  auto message = std::make_shared<v1::PollExecRequest>();
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, *message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new WaitExecCall(table_, response);
+  call->Poll(*caller, message);
+  return call;
+}
+
+grpc::ServerUnaryReactor* ExecServiceImpl::ListExecs(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::ListExecsRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  if (const absl::Status found =
+          table_.Find(*caller, message.session_id()).status();
+      !found.ok()) {
+    return Refuse(context, found);
+  }
+  return AnswerOnLoop(
+      table_, context, response, [this, id = message.session_id()] {
+        v1::ListExecsResponse answer;
+        for (const std::shared_ptr<Exec>& exec : table_.List(id)) {
+          *answer.add_execs() = exec->Describe();
+        }
+        return SerializeMessage(answer);
+      });
+}
+
+grpc::ServerUnaryReactor* ExecServiceImpl::StopExec(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::StopExecRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new WaitExecCall(table_, response);
+  call->Stop(*caller, message);
+  return call;
+}
+
+grpc::ServerUnaryReactor* ExecServiceImpl::SignalExec(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::SignalExecRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  if (const absl::Status known = CheckSignal(message.signal(), "signal");
+      !known.ok()) {
+    return Refuse(context, known);
+  }
+  const absl::StatusOr<std::shared_ptr<Session>> session =
+      table_.Find(*caller, message.session_id());
+  if (!session.ok()) return Refuse(context, session.status());
+  if (const absl::Status awake = (*session)->Resume(); !awake.ok()) {
+    return Refuse(context, awake);
+  }
+  return AnswerOnLoop(table_, context, response,
+                      [this, message]() -> absl::StatusOr<grpc::ByteBuffer> {
+                        const absl::StatusOr<std::shared_ptr<Exec>> exec =
+                            table_.Find(message.session_id(),
+                                        message.exec_id());
+                        if (!exec.ok()) return exec.status();
+                        (*exec)->Signal(message.signal());
+                        return SerializeMessage(v1::SignalExecResponse());
+                      });
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,389 @@
+#include "server/exec_table.h"
+
+#include <sys/epoll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "policy/verdict.h"
+#include "server/clock.h"
+#include "server/errors.h"
+#include "server/log.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr uint32_t kMostRunning = 32;  // of one session
+constexpr size_t kMostEnded = 64;      // … that are still known
+// Output that is kept, of one session and of all.
+constexpr uint64_t kSessionBytes = uint64_t{32} << 20;
+constexpr uint64_t kAllBytes = uint64_t{512} << 20;
+constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
+constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
+constexpr absl::Duration kNetlinkInterval = absl::Milliseconds(50);
+// All looks at netlink sockets take at most this part of the time.
+constexpr int kNetlinkShare = 20;
+
+// Of one of those that run; null when none does.
+std::shared_ptr<Session> RunningSession(const auto& execs) {
+  for (const auto& [number, exec] : execs) {
+    if (!exec->over()) return exec->shared_session();
+  }
+  return nullptr;
+}
+
+// One that somebody may wait for as the daemon ends.
+bool IsFinite(const Exec& exec) {
+  return !exec.plan().background && !exec.plan().on_terminal();
+}
+
+}  // namespace
+
+ExecTable::Commands::Commands(KeptBytes* all)
+    : kept(std::make_shared<KeptBytes>(kSessionBytes, all)) {}
+
+ExecTable::ExecTable(const ExecTableParts& parts)
+    : parts_(parts),
+      kept_(kAllBytes, nullptr),
+      stdin_waiting_(kStdinBytes, nullptr) {}
+
+ExecTable::~ExecTable() { Shutdown(absl::ZeroDuration()); }
+
+absl::Status ExecTable::Start() {
+  if (absl::Status started = netlink_loop_.Start(); !started.ok()) {
+    return started;
+  }
+  return loop_.Start();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> ExecTable::Find(
+    const Caller& caller, const std::string& session_id) {
+  return parts_.sessions->Find(caller, session_id);
+}
+
+void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
+                        const std::string& prefix, TakeReady then) {
+  const auto answer = [&](const absl::Status& status) {
+    loop_.Post([then, status] { then(status); });
+  };
+  if (!accepting_) return answer(ShuttingDown());
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Find(caller, spec.session_id());
+  if (!session.ok()) return answer(session.status());
+  absl::StatusOr<ExecPlan> plan =
+      CheckExecSpec(*parts_.policy, (*session)->spec(), spec, prefix);
+  if (!plan.ok()) return answer(plan.status());
+  absl::StatusOr<SessionUse> use = SessionUse::Begin(
+      *session, [] {}, Session::UseKind::kCommand);
+  if (!use.ok()) return answer(use.status());
+  auto ready =
+      std::make_shared<Ready>(Ready{*std::move(plan), *std::move(use)});
+  if ((*session)->host().processes()->IsAttached()) {
+    return loop_.Post([ready, then] { then(std::move(*ready)); });
+  }
+  // What it takes while it waits, roughly.
+  const uint64_t bytes = spec.stdin().size() + kMaxStartBytes;
+  const absl::Status added = parts_.threads->Add(
+      (*session)->id(), bytes, [this, ready, then] { GetJail(ready, then); });
+  if (!added.ok()) answer(added);
+}
+
+void ExecTable::GetJail(std::shared_ptr<Ready> ready, TakeReady then) {
+  Session& session = ready->use.session();
+  CancelToken cancel;
+  absl::Status attached = session.host().processes()->Attach(cancel);
+  if (attached.ok()) {
+    return loop_.Post([ready, then] { then(std::move(*ready)); });
+  }
+  absl::Status status = session.Lives();
+  if (status.ok()) status = RunFailed(attached);
+  loop_.Post([ready, then, status] { then(status); });
+}
+
+void ExecTable::KillAll() {
+  loop_.Post([this] {
+    for (const auto& [session_id, commands] : sessions_) {
+      KillThose(session_id, policy::KillReason::kShutdown, 0);
+    }
+  });
+}
+
+void ExecTable::Shutdown(absl::Duration timeout) {
+  accepting_ = false;
+  KillAll();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  while (running_ > 0 && Until(end) > absl::ZeroDuration()) {
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+// ---- on the loop's thread ----
+
+absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
+    const std::shared_ptr<Session>& session) {
+  const auto found = sessions_.find(session->id());
+  if (found != sessions_.end()) return &found->second;
+  const absl::Status noted = session->AtEnd([this, session_id = session->id()] {
+    loop_.Post([this, session_id] { NoteSessionEnd(session_id); });
+  });
+  if (!noted.ok()) return noted;
+  Commands& commands =
+      sessions_.try_emplace(session->id(), &kept_).first->second;
+  commands.host = session->host().processes();
+  return &commands;
+}
+
+absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
+  const std::shared_ptr<Session> session = ready.use.shared_session();
+  const std::string session_id = session->id();
+  absl::StatusOr<Commands*> of_session = CommandsOf(session);
+  if (!of_session.ok()) return of_session.status();
+  Commands& commands = **of_session;
+  if (const auto found = commands.by_id.find(ready.plan.exec_id);
+      found != commands.by_id.end()) {
+    const std::shared_ptr<Exec> exec = commands.by_number.at(found->second);
+    if (exec->plan().fingerprint != ready.plan.fingerprint) {
+      return ExecIdReused(ready.plan.exec_id);
+    }
+    return Begun{exec, true};
+  }
+  if (commands.running >= kMostRunning) {
+    return TooManyExecs(
+        absl::StrCat(commands.running, " commands run in the session"),
+        kRetryAfter);
+  }
+  if (running_ >= parts_.max_running) {
+    return TooManyExecs(
+        absl::StrCat(running_.load(), " commands run on the server"),
+        kRetryAfter);
+  }
+  if (absl::Status room = CheckStdinRoom(ready.plan.stdin_data.size());
+      !room.ok()) {
+    return room;
+  }
+  if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
+  const uint64_t number = next_number_++;
+  auto exec = std::make_shared<Exec>(number, std::move(ready.plan),
+                                     std::move(ready.use),
+                                     SurroundingsOf(session_id, commands));
+  absl::Status asked = exec->Start([this, session_id,
+                                    number](ProcessNews news) {
+    loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
+      TakeNews(session_id, number, news);
+    });
+  });
+  if (!asked.ok()) {
+    if (absl::Status lives = session->Lives(); !lives.ok()) return lives;
+    if (absl::IsResourceExhausted(asked)) {
+      return TooManyExecs("the session's jail is behind", kRetryAfter);
+    }
+    return RunFailed(asked);
+  }
+  for (const auto& [other_number, other] : commands.by_number) {
+    if (other->over()) continue;
+    other->NoteCompany();
+    exec->NoteCompany();
+  }
+  commands.by_number[number] = exec;
+  commands.by_id[exec->plan().exec_id] = number;
+  ++running_;
+  if (IsFinite(*exec)) ++finite_;
+  if (commands.running++ == 0) {
+    WatchJail(session_id, commands);
+    LookAtNetlinkIn(kNetlinkInterval, session_id, commands);
+  }
+  return Begun{exec, false};
+}
+
+std::string ExecTable::NewId(const Commands& commands) const {
+  while (true) {
+    uint32_t number = 0;
+    while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+    }
+    std::string id = absl::StrCat("exec-", absl::Hex(number, absl::kZeroPad8));
+    if (commands.by_id.count(id) == 0) return id;
+  }
+}
+
+ExecSurroundings ExecTable::SurroundingsOf(const std::string& session_id,
+                                           Commands& commands) {
+  ExecSurroundings around;
+  around.loop = &loop_;
+  around.kept = commands.kept;
+  around.stdin_waiting = &stdin_waiting_;
+  around.make_room = [this, &commands] { MakeRoom(commands); };
+  around.before_end = [this, session_id](const std::shared_ptr<Exec>& exec,
+                                         std::function<void()> done) {
+    BeforeEnd(session_id, exec, std::move(done));
+  };
+  around.on_over = [this, session_id](Exec& exec) {
+    NoteOver(session_id, exec);
+  };
+  return around;
+}
+
+void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
+  const int control = commands.host->control_fd();
+  if (control < 0) return;
+  commands.watch = loop_.Watch(control, EPOLLIN, [this, session_id](uint32_t) {
+    const auto found = sessions_.find(session_id);
+    if (found == sessions_.end()) return;
+    Commands& its = found->second;
+    its.host->TakeNews();
+    // Dead: what there was to say is said.
+    if (its.host->control_fd() < 0) loop_.Forget(std::exchange(its.watch, 0));
+  });
+}
+
+void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
+                         ProcessNews& news) {
+  const auto found = sessions_.find(session_id);
+  if (found != sessions_.end()) {
+    const auto exec = found->second.by_number.find(number);
+    if (exec != found->second.by_number.end()) {
+      const std::shared_ptr<Exec> taker = exec->second;
+      return taker->Take(news);
+    }
+  }
+  // It came too late.
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
+    (void)sandbox::KillGroup(spawned->fds.kill);
+  }
+}
+
+void ExecTable::BeforeEnd(const std::string& session_id,
+                          const std::shared_ptr<Exec>& exec,
+                          std::function<void()> done) {
+  if (!parts_.before_end) return done();
+  parts_.threads->Continue(session_id, [this, exec, done = std::move(done)] {
+    parts_.before_end(exec->session());
+    loop_.Post(done);
+  });
+}
+
+void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
+  --running_;
+  if (IsFinite(exec)) --finite_;
+  Commands& commands = sessions_.at(session_id);
+  if (exec.state() == Exec::State::kFailed) {
+    commands.by_id.erase(exec.plan().exec_id);
+    commands.by_number.erase(exec.number());
+  } else {
+    commands.ended.push_back(exec.number());
+  }
+  if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
+  if (--commands.running > 0) return;
+  loop_.Forget(std::exchange(commands.watch, 0));
+  loop_.Cancel(std::exchange(commands.netlink_timer, 0));
+  // Its session has ended before.
+  if (commands.session_over) sessions_.erase(session_id);
+}
+
+void ExecTable::NoteSessionEnd(const std::string& session_id) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  KillThose(session_id, policy::KillReason::kCancelled, 0);
+  if (found->second.running == 0) {
+    sessions_.erase(found);
+  } else {
+    found->second.session_over = true;
+  }
+}
+
+void ExecTable::DropOldestEnded(Commands& commands) {
+  const auto oldest = commands.by_number.find(commands.ended.front());
+  commands.ended.pop_front();
+  if (oldest == commands.by_number.end()) return;
+  commands.by_id.erase(oldest->second->plan().exec_id);
+  commands.by_number.erase(oldest);
+}
+
+void ExecTable::MakeRoom(Commands& commands) {
+  while (commands.kept->full() && !commands.ended.empty()) {
+    DropOldestEnded(commands);
+  }
+  // The oldest of each of the others' go, too, before what is new.
+  for (auto& [session_id, others] : sessions_) {
+    while (kept_.full() && !others.ended.empty()) DropOldestEnded(others);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
+    const std::string& session_id, const std::string& exec_id) {
+  const auto commands = sessions_.find(session_id);
+  if (commands == sessions_.end()) return ExecNotFound(session_id, exec_id);
+  const auto found = commands->second.by_id.find(exec_id);
+  if (found == commands->second.by_id.end()) {
+    return ExecNotFound(session_id, exec_id);
+  }
+  return commands->second.by_number.at(found->second);
+}
+
+std::vector<std::shared_ptr<Exec>> ExecTable::List(
+    const std::string& session_id) {
+  std::vector<std::shared_ptr<Exec>> execs;
+  const auto commands = sessions_.find(session_id);
+  if (commands == sessions_.end()) return execs;
+  for (const auto& [number, exec] : commands->second.by_number) {
+    if (exec->state() != Exec::State::kStarting) execs.push_back(exec);
+  }
+  std::reverse(execs.begin(), execs.end());
+  return execs;
+}
+
+absl::Status ExecTable::CheckStdinRoom(size_t bytes) const {
+  if (bytes == 0 || !stdin_waiting_.full()) return absl::OkStatus();
+  return TooManyExecs("the server holds too much input that no command reads",
+                      kRetryAfter);
+}
+
+void ExecTable::KillThose(const std::string& session_id,
+                          policy::KillReason reason, uint64_t measured) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  const auto execs = found->second.by_number;
+  for (const auto& [number, exec] : execs) {
+    if (exec->runs()) exec->Kill(reason, measured);
+  }
+}
+
+void ExecTable::LookAtNetlinkIn(absl::Duration wait,
+                                const std::string& session_id,
+                                Commands& commands) {
+  commands.netlink_timer =
+      loop_.CallAt(After(Now(), wait), [this, session_id, &commands] {
+        commands.netlink_timer = 0;
+        // One that runs holds its session.
+        const std::shared_ptr<Session> session =
+            RunningSession(commands.by_number);
+        if (session == nullptr) return;
+        netlink_loop_.Post([this, session_id, session] {
+          const Instant began = Now();
+          const uint64_t bytes = session->host().processes()->NetlinkBytes();
+          const absl::Duration took = Between(began, Now());
+          loop_.Post([this, session_id, bytes, took] {
+            NoteNetlink(session_id, bytes, took);
+          });
+        });
+      });
+}
+
+void ExecTable::NoteNetlink(const std::string& session_id, uint64_t bytes,
+                            absl::Duration took) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end() || found->second.running == 0) return;
+  // Another has begun since.
+  if (found->second.netlink_timer != 0) return;
+  if (bytes > policy::kMostNetlinkBytes) {
+    KillThose(session_id, policy::KillReason::kNetlink, bytes);
+  }
+  LookAtNetlinkIn(std::max(kNetlinkInterval, kNetlinkShare * took), session_id,
+                  found->second);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,148 @@
+#ifndef SANDGLASS_SERVER_EXEC_TABLE_H_
+#define SANDGLASS_SERVER_EXEC_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/exec.pb.h"
+#include "server/call_threads.h"
+#include "server/caller.h"
+#include "server/event_loop.h"
+#include "server/exec.h"
+#include "server/exec_request.h"
+#include "server/policy_set.h"
+#include "server/session_table.h"
+
+namespace sandglass::server {
+
+struct ExecTableParts {
+  const PolicySet* policy = nullptr;
+  SessionTable* sessions = nullptr;
+  CallThreads* threads = nullptr;
+  // Commands that run at once, in all sessions; each takes ten descriptors.
+  uint32_t max_running = 1024;
+  // Called on one of `threads` before a command says that it has ended; may
+  // take long. None where empty.
+  std::function<void(Session& session)> before_end;
+};
+
+// The commands of all sessions. What isn't marked otherwise is for the loop's
+// thread only.
+class ExecTable {
+ public:
+  // What `parts` points to outlives the table, but sessions end before it.
+  explicit ExecTable(const ExecTableParts& parts);
+  ~ExecTable();
+  ExecTable(const ExecTable&) = delete;
+  ExecTable& operator=(const ExecTable&) = delete;
+
+  // Call once. The loops' threads start.
+  absl::Status Start();
+  EventLoop& loop() { return loop_; }
+
+  // On any thread from here on.
+
+  // A command that may be started: its session is awake, in use and has a jail.
+  struct Ready {
+    ExecPlan plan;
+    SessionUse use;
+  };
+  using TakeReady = std::function<void(absl::StatusOr<Ready>)>;
+  // Checks and gets it ready; `then` is called on the loop's thread. Never
+  // waits. Fields in errors begin with `prefix`.
+  void Prepare(const Caller& caller, const v1::ExecSpec& spec,
+               const std::string& prefix, TakeReady then);
+  // A session that lives.
+  absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
+                                                const std::string& session_id);
+
+  void StopAccepting() { accepting_ = false; }
+  // True when no command runs that has an end to be waited for.
+  bool idle() const { return finite_ == 0; }
+  void KillAll();
+  // The same, and waits until they have ended, or until `timeout`.
+  void Shutdown(absl::Duration timeout);
+
+  // On the loop's thread from here on.
+
+  struct Begun {
+    std::shared_ptr<Exec> exec;
+    bool joined = false;
+  };
+  // Begins the command, or joins the one that has its id and is the same.
+  // ALREADY_EXISTS when it is another. RESOURCE_EXHAUSTED: too many run.
+  absl::StatusOr<Begun> Begin(Ready ready);
+  // NOT_FOUND.
+  absl::StatusOr<std::shared_ptr<Exec>> Find(const std::string& session_id,
+                                             const std::string& exec_id);
+  // Newest first.
+  std::vector<std::shared_ptr<Exec>> List(const std::string& session_id);
+  // Whether there is room for so much input that waits.
+  absl::Status CheckStdinRoom(size_t bytes) const;
+
+ private:
+  // Of one session.
+  struct Commands {
+    explicit Commands(KeptBytes* all);
+    std::shared_ptr<KeptBytes> kept;
+    ProcessHost* host = nullptr;
+    uint64_t watch = 0;
+    uint64_t netlink_timer = 0;
+    std::map<uint64_t, std::shared_ptr<Exec>> by_number;
+    std::map<std::string, uint64_t> by_id;
+    std::deque<uint64_t> ended;  // oldest first
+    uint32_t running = 0;
+    bool session_over = false;
+  };
+
+  void GetJail(std::shared_ptr<Ready> ready, TakeReady then);
+  absl::StatusOr<Commands*> CommandsOf(const std::shared_ptr<Session>& session);
+  ExecSurroundings SurroundingsOf(const std::string& session_id,
+                                  Commands& commands);
+  std::string NewId(const Commands& commands) const;
+  void TakeNews(const std::string& session_id, uint64_t number,
+                ProcessNews& news);
+  void WatchJail(const std::string& session_id, Commands& commands);
+  void BeforeEnd(const std::string& session_id,
+                 const std::shared_ptr<Exec>& exec, std::function<void()> done);
+  void NoteOver(const std::string& session_id, Exec& exec);
+  void NoteSessionEnd(const std::string& session_id);
+  void MakeRoom(Commands& commands);
+  static void DropOldestEnded(Commands& commands);
+  // What its processes' netlink sockets hold, after a while. It is looked at by
+  // another thread: a long list takes long to read.
+  void LookAtNetlinkIn(absl::Duration wait, const std::string& session_id,
+                       Commands& commands);
+  void NoteNetlink(const std::string& session_id, uint64_t bytes,
+                   absl::Duration took);
+  void KillThose(const std::string& session_id, policy::KillReason reason,
+                 uint64_t measured);
+
+  const ExecTableParts parts_;
+  std::atomic<bool> accepting_ = true;
+  std::atomic<uint32_t> running_ = 0;
+  std::atomic<uint32_t> finite_ = 0;
+
+  // The loop's own.
+  KeptBytes kept_;
+  KeptBytes stdin_waiting_;
+  std::map<std::string, Commands> sessions_;
+  uint64_t next_number_ = 1;
+
+  // ORDER: the loops end before what they work on.
+  EventLoop loop_;
+  EventLoop netlink_loop_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_TABLE_H_

@@ -1,0 +1,120 @@
+// The processes of a session's commands.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "server/jail_host.h"
+
+namespace sandglass::server {
+
+absl::Status JailHost::Attach(CancelToken& cancel) {
+  return Attach("", "", cancel);
+}
+
+bool JailHost::IsAttached() const {
+  absl::MutexLock lock(&mutex_);
+  return jail_ != nullptr;
+}
+
+int JailHost::control_fd() const {
+  absl::MutexLock lock(&mutex_);
+  return JailLives() ? jail_->jail().control_fd() : -1;
+}
+
+absl::Status JailHost::StartProcess(const sandbox::ProcessSpec& spec,
+                                    TakeProcessNews take) {
+  absl::MutexLock lock(&mutex_);
+  if (ended_) return absl::CancelledError("the session has ended");
+  if (jail_ == nullptr) return absl::InternalError("there is no jail");
+  if (!death_.empty()) return absl::InternalError(death_);
+  const uint64_t process = next_process_++;
+  if (absl::Status asked = jail_->Spawn(process, spec); !asked.ok()) {
+    return asked;
+  }
+  commands_[process] = std::move(take);
+  return absl::OkStatus();
+}
+
+void JailHost::TakeNews() {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+}
+
+bool JailHost::TakeForCommand(sandbox::SessionEvent& event) const {
+  const auto find = [&](uint64_t process) {
+    mutex_.AssertHeld();
+    return commands_.find(process);
+  };
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
+    const auto found = find(spawned->id);
+    if (found == commands_.end()) return false;
+    found->second(std::move(*spawned));
+    return true;
+  }
+  auto ended = commands_.end();
+  ProcessNews news;
+  if (const auto* failed = std::get_if<sandbox::SpawnFailedEvent>(&event)) {
+    ended = find(failed->id);
+    news = *failed;
+  } else if (const auto* exited =
+                 std::get_if<sandbox::ProcessExitedEvent>(&event)) {
+    ended = find(exited->id);
+    news = *exited;
+  }
+  if (ended == commands_.end()) return false;
+  const TakeProcessNews take = std::move(ended->second);
+  commands_.erase(ended);
+  take(std::move(news));
+  return true;
+}
+
+void JailHost::TellCommands(const std::function<ProcessNews()>& news) const {
+  for (const auto& [process, take] : commands_) take(news());
+}
+
+void JailHost::Die(std::string how) const {
+  death_ = std::move(how);
+  const bool out_of_memory = jail_->jail().SawOomKill();
+  TellCommands([&] {
+    mutex_.AssertHeld();
+    return JailDied{death_, out_of_memory};
+  });
+  commands_.clear();
+}
+
+void JailHost::SignalProcess(pid_t pid, int signal, bool to_group) {
+  absl::MutexLock lock(&mutex_);
+  if (JailLives()) (void)jail_->SendSignal(pid, signal, to_group);
+}
+
+JailFacts JailHost::Facts() const {
+  JailFacts facts;
+  const sandbox::Jail* jail = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (jail_ == nullptr) return facts;
+    jail = &jail_->jail();
+    facts.kernel_busy =
+        std::any_of(places_.begin(), places_.end(), [](const auto& place) {
+          return place.second.status.state == KernelStatus::State::kBusy;
+        });
+  }
+  // It lives as long as its host does.
+  facts.counters = jail->ReadCounters();
+  facts.memory = jail->SampleMemory();
+  facts.filesystems = jail->FilesystemFills();
+  facts.processes = jail->ProcessCount();
+  return facts;
+}
+
+uint64_t JailHost::NetlinkBytes() const {
+  const sandbox::Jail* jail = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!JailLives()) return 0;
+    jail = &jail_->jail();
+  }
+  return jail->NetlinkBytes(policy::kMostNetlinkBytes);
+}
+
+}  // namespace sandglass::server
