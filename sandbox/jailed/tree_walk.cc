@@ -94,8 +94,7 @@ class Walk {
   void Descend(const struct stat& info) {
     const int above = levels_.back().directory.get();
     if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
-      TrySetMode(above, CurrentName().c_str(),
-                       (info.st_mode & 07777) | 0500);
+      TrySetMode(above, CurrentName().c_str(), (info.st_mode & 07777) | 0500);
     }
     os::Fd directory(::openat(above, CurrentName().c_str(),
                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -119,7 +118,7 @@ class Walk {
   void TakeBack(const struct stat& info) {
     if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
       TrySetMode(levels_.back().directory.get(), CurrentName().c_str(),
-                       info.st_mode & 07777);
+                 info.st_mode & 07777);
     }
   }
 

@@ -36,7 +36,7 @@ class DurableFaults : public DurableTest {
 
 TEST_F(DurableFaults, NothingAcknowledgedIsLostBySigkill) {
   ASSERT_NO_FATAL_FAILURE(Start());
-  const std::string by_call = Create(Durable(""));
+  const std::string by_call = Create(DurableSession(""));
   const std::string by_run = Create();
   int called = 0, ran = 0;
   for (int round = 0; round < 3; ++round) {
@@ -179,10 +179,10 @@ TEST_F(DurableFaults, AFullDiskIsToldAndHeals) {
 
 TEST_F(DurableFaults, ADamagedCopyIsRefusedAndDisturbsNobody) {
   ASSERT_NO_FATAL_FAILURE(Start());
-  const std::string content = Create(Durable(""));
-  const std::string list = Create(Durable(""));
-  const std::string record = Create(Durable(""));
-  const std::string whole = Create(Durable(""));
+  const std::string content = Create(DurableSession(""));
+  const std::string list = Create(DurableSession(""));
+  const std::string record = Create(DurableSession(""));
+  const std::string whole = Create(DurableSession(""));
   for (const std::string& id : {content, list, record, whole}) {
     ASSERT_THAT(TestFiles(client(), id).Write("a", "content"), IsOk());
   }

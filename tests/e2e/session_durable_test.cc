@@ -32,7 +32,7 @@ class Durable : public DurableTest {
 
 TEST_F(Durable, FilesOfRunsAndCallsComeBackAndKernelStateIsToldLost) {
   ASSERT_NO_FATAL_FAILURE(Start());
-  v1::CreateSessionRequest request = Durable::Durable();
+  v1::CreateSessionRequest request = DurableSession();
   (*request.mutable_labels())["thread"] = "7";
   (*request.mutable_env())["COLOUR"] = "red";
   request.mutable_idle_timeout()->set_seconds(600);
@@ -87,7 +87,7 @@ TEST_F(Durable, FilesOfRunsAndCallsComeBackAndKernelStateIsToldLost) {
 TEST_F(Durable, AnOrderlyRestartKeepsThemToo) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
-  const std::string unused = Create(Durable::Durable(""));
+  const std::string unused = Create(DurableSession(""));
   // Written by what goes on behind the reply.
   ASSERT_THAT(RunIn(id,
                     "import subprocess\n"
@@ -170,7 +170,7 @@ TEST_F(Durable, TwentySessionsComeBackAfterSigkill) {
 TEST_F(Durable, EndsAreFinalAndRemembered) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string deleted = Create();
-  v1::CreateSessionRequest brief = Durable::Durable();
+  v1::CreateSessionRequest brief = DurableSession();
   brief.mutable_idle_timeout()->set_seconds(2);
   const std::string idle = Create(brief);
   ASSERT_THAT(RunIn(deleted, "open('a', 'w').write('1')"),

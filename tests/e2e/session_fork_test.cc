@@ -120,7 +120,7 @@ TEST_F(Fork, EachChildHasItsOwnLimitsLabelsAndTimes) {
 
 TEST_F(Fork, AllAreMadeOrNone) {
   ASSERT_NO_FATAL_FAILURE(Start(", \"max\": 5"));
-  const std::string parent = Create(Durable());
+  const std::string parent = Create(DurableSession());
   ASSERT_THAT(RunIn(parent, "open('a', 'w').write('1')"),
               OutcomeIs(v1::OUTCOME_OK));
   v1::ForkSessionRequest request;

@@ -49,6 +49,7 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/response.cc
   ${server}/run.cc
   ${server}/run_registry.cc
+  ${server}/copy_change.cc
   ${server}/durable_log.cc
   ${server}/session.cc
   ${server}/session_copy.cc

@@ -76,7 +76,8 @@ void DurableTest::RestartInOrder() {
   ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
 }
 
-v1::CreateSessionRequest DurableTest::Durable(const std::string& language) {
+v1::CreateSessionRequest DurableTest::DurableSession(
+    const std::string& language) {
   v1::CreateSessionRequest request;
   request.set_language(language);
   request.set_profile("durable");

@@ -24,10 +24,11 @@ class DurableTest : public OwnDaemonTest {
   void Restart(const std::string& sessions = "");
   void RestartInOrder();
 
-  static v1::CreateSessionRequest Durable(
+  static v1::CreateSessionRequest DurableSession(
       const std::string& language = "python");
   // A new session's id; it outlives the object that made it.
-  std::string Create(const v1::CreateSessionRequest& request = Durable());
+  std::string Create(
+      const v1::CreateSessionRequest& request = DurableSession());
   RunResult RunIn(const std::string& id, const std::string& code,
                   const std::string& context = "");
   v1::Session Describe(const std::string& id);
