@@ -42,6 +42,7 @@ BUILD_PACKAGES=(
   pkg-config
   protobuf-compiler
   protobuf-compiler-grpc
+  zlib1g-dev
 )
 
 # The packages that the language files name.

@@ -134,6 +134,16 @@ CompileSharing ReadSharing(JsonObject& root) {
   return CompileSharing::kOff;
 }
 
+SessionFiles ReadSessionFiles(JsonObject& root) {
+  const std::string text = root.String("session_files", "memory");
+  for (const SessionFiles files :
+       {SessionFiles::kMemory, SessionFiles::kDurable}) {
+    if (text == SessionFilesName(files)) return files;
+  }
+  root.AddError("session_files", "expected \"memory\" or \"durable\"");
+  return SessionFiles::kMemory;
+}
+
 absl::StatusOr<Profile> LoadProfile(const std::string& name,
                                     const std::string& path) {
   absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(path);
@@ -167,6 +177,7 @@ absl::StatusOr<Profile> LoadProfile(const std::string& name,
                   "expected a system call policy's name, [a-z][a-z0-9-]*");
   }
   profile.compile_cache = ReadSharing(root);
+  profile.session_files = ReadSessionFiles(root);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
   for (const FieldViolation& problem : CheckPair(profile)) {
@@ -226,6 +237,10 @@ std::string_view CompileSharingName(CompileSharing sharing) {
       return "shared";
   }
   return "";
+}
+
+std::string_view SessionFilesName(SessionFiles files) {
+  return files == SessionFiles::kDurable ? "durable" : "memory";
 }
 
 absl::StatusOr<std::vector<Profile>> LoadProfiles(

@@ -23,6 +23,15 @@ enum class CompileSharing {
 // "off", "own" or "shared".
 std::string_view CompileSharingName(CompileSharing sharing);
 
+// Where the files of a profile's sessions are.
+enum class SessionFiles {
+  kMemory,   // gone with the daemon
+  kDurable,  // a copy on the daemon's disk brings them back after a restart
+};
+
+// "memory" or "durable".
+std::string_view SessionFilesName(SessionFiles files);
+
 // A named set of rules that a request runs under; one JSON file (with
 // comments) under policy/data/profiles/.
 struct Profile {
@@ -34,6 +43,7 @@ struct Profile {
   std::vector<std::pair<std::string, std::string>> env;
   std::string seccomp = "default";  // name of a syscall policy
   CompileSharing compile_cache = CompileSharing::kOwn;
+  SessionFiles session_files = SessionFiles::kMemory;
 };
 
 // The limits that a request may name; absent means the profile's default.

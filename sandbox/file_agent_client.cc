@@ -48,6 +48,18 @@ FileResult ResultOf(const internal::FileReply& reply) {
   return {static_cast<FileCode>(reply.code()), reply.error()};
 }
 
+// `ours` of its ends never waits; the agent waits with poll.
+FileResult MakePipe(os::Fd& reading, os::Fd& writing, const os::Fd& ours) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return ResultOfErrno(errno);
+  reading.reset(ends[0]);
+  writing.reset(ends[1]);
+  if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return ResultOfErrno(errno);
+  }
+  return {};
+}
+
 absl::StatusCode CodeOf(FileCode code) {
   switch (code) {
     case FileCode::kOk:
@@ -191,18 +203,9 @@ FileAnswer<FileUpload> FileAgent::BeginWrite(const std::string& path,
                                              const WriteOptions& options,
                                              const FileLimits& limits) {
   FileAnswer<FileUpload> answer;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    answer.result = ResultOfErrno(errno);
-    return answer;
-  }
-  const os::Fd reading(ends[0]);
-  os::Fd writing(ends[1]);
-  // Only this end: the agent waits with poll.
-  if (::fcntl(writing.get(), F_SETFL, O_NONBLOCK) != 0) {
-    answer.result = ResultOfErrno(errno);
-    return answer;
-  }
+  os::Fd reading, writing;
+  answer.result = MakePipe(reading, writing, writing);
+  if (!answer.ok()) return answer;
   internal::FileRequest request;
   Describe(path, options, request).set_with_descriptor(true);
   const int fds[] = {reading.get()};
@@ -404,6 +407,51 @@ FileAnswer<TreeCount> FileAgent::Unpack(const std::string& path,
   return answer;
 }
 
+FileAnswer<TreeDownload> FileAgent::BeginPack(const std::string& path,
+                                              Which which,
+                                              const FileLimits& limits) {
+  FileAnswer<TreeDownload> answer;
+  os::Fd reading, writing;
+  answer.result = MakePipe(reading, writing, reading);
+  if (!answer.ok()) return answer;
+  internal::FileRequest request;
+  request.mutable_pack()->set_path(path);
+  request.mutable_pack()->set_whole(which == Which::kAll);
+  const int fds[] = {writing.get()};
+  answer.result =
+      channel_.Begin(request, fds, OnlyLast(), limits,
+                     absl::Now() + limits.timeout, answer.value.id_);
+  if (!answer.ok()) return answer;
+  answer.value.channel_ = &channel_;
+  answer.value.pipe_ = std::move(reading);
+  return answer;
+}
+
+FileAnswer<TreeUpload> FileAgent::BeginUnpack(const std::string& path,
+                                              Parents parents,
+                                              uint64_t max_bytes,
+                                              uint32_t max_entries,
+                                              const FileLimits& limits) {
+  FileAnswer<TreeUpload> answer;
+  os::Fd reading, writing;
+  answer.result = MakePipe(reading, writing, writing);
+  if (!answer.ok()) return answer;
+  internal::FileRequest request;
+  internal::UnpackTree& unpack = *request.mutable_unpack();
+  unpack.set_path(path);
+  unpack.set_make_parents(parents == Parents::kMake);
+  unpack.set_max_bytes(max_bytes);
+  unpack.set_max_entries(max_entries);
+  const int fds[] = {reading.get()};
+  answer.result =
+      channel_.Begin(request, fds, OnlyLast(), limits,
+                     absl::Now() + limits.timeout, answer.value.id_);
+  if (!answer.ok()) return answer;
+  answer.value.channel_ = &channel_;
+  answer.value.pipe_ = std::move(writing);
+  return answer;
+}
+
 FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
                                          const TrackOptions& options,
                                          const FileLimits& limits) {
@@ -414,6 +462,8 @@ FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
   if (!on_demand) track.set_interval_millis(Millis(options.interval));
   track.set_with_descriptors(options.with_files);
   track.set_max_entries(options.max_entries);
+  track.set_for_copy(options.for_copy);
+  track.set_tell_first(options.tell_first);
   FileAnswer<FileTracker> answer;
   FileTracker& tracker = answer.value;
   const absl::Time deadline = absl::Now() + limits.timeout;
@@ -425,6 +475,8 @@ FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
   if (!answer.ok()) return answer;
   tracker.channel_ = &channel_;
   tracker.on_demand_ = on_demand;
+  tracker.first_due_ = options.tell_first;
+  if (options.tell_first) return answer;
   // The first look tells nothing but that it is over.
   FileAgentChannel::Answer first;
   answer.result = channel_.Next(tracker.id_, limits, deadline, first);

@@ -40,6 +40,49 @@ class FileUpload {
   uint64_t size_ = 0;
 };
 
+// An archive on its way into a jail, which is unpacked as it comes. Given up
+// when it goes before Finish; what was made stays. One thread at a time.
+class TreeUpload {
+ public:
+  TreeUpload() = default;
+  TreeUpload(TreeUpload&& other) noexcept;
+  TreeUpload& operator=(TreeUpload&& other) noexcept;
+  ~TreeUpload();
+
+  // As FileUpload::Append; Finish says why.
+  FileResult Append(absl::string_view data, const FileLimits& limits);
+  FileAnswer<TreeCount> Finish(const FileLimits& limits);
+
+ private:
+  friend class FileAgent;
+
+  FileAgentChannel* channel_ = nullptr;
+  uint64_t id_ = 0;
+  os::Fd pipe_;
+};
+
+// An archive that a jail makes of a tree. Given up when it goes. One thread at
+// a time.
+class TreeDownload {
+ public:
+  TreeDownload() = default;
+  TreeDownload(TreeDownload&& other) noexcept;
+  TreeDownload& operator=(TreeDownload&& other) noexcept;
+  ~TreeDownload();
+
+  // Fills `data` with the next bytes, fewer only at the end: how many.
+  FileAnswer<size_t> Read(char* data, size_t size, const FileLimits& limits);
+  // After the end: whether the archive is whole.
+  FileAnswer<TreeCount> Finish(const FileLimits& limits);
+
+ private:
+  friend class FileAgent;
+
+  FileAgentChannel* channel_ = nullptr;
+  uint64_t id_ = 0;
+  os::Fd pipe_;
+};
+
 // Looks at a tree again and again; see FileAgent::Track. One thread at a time.
 class FileTracker {
  public:
@@ -60,6 +103,7 @@ class FileTracker {
   FileAgentChannel* channel_ = nullptr;
   uint64_t id_ = 0;
   bool on_demand_ = false;
+  bool first_due_ = false;  // the first look's changes are still to come
 };
 
 // The daemon's side of a jail's file agent (sandbox/jailed/file_agent.h), for
@@ -138,6 +182,16 @@ class FileAgent {
   FileAnswer<TreeCount> Unpack(const std::string& path, const os::Fd& archive,
                                Parents parents, uint64_t max_bytes,
                                uint32_t max_entries, const FileLimits& limits);
+  // The same piece by piece.
+  enum class Which {
+    kReadable,
+    kAll,  // also what only its mode makes unreadable
+  };
+  FileAnswer<TreeDownload> BeginPack(const std::string& path, Which which,
+                                     const FileLimits& limits);
+  FileAnswer<TreeUpload> BeginUnpack(const std::string& path, Parents parents,
+                                     uint64_t max_bytes, uint32_t max_entries,
+                                     const FileLimits& limits);
 
  private:
   using Take =

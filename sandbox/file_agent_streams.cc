@@ -12,6 +12,60 @@
 
 namespace sandglass::sandbox {
 
+namespace {
+
+// Waits on a pipe's end that isn't ready, or until it is no more worth it.
+FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
+                     absl::Time deadline) {
+  const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+  if (left <= 0) return {FileCode::kTimedOut, 0};
+  struct pollfd waits[] = {{pipe.get(), events, 0},
+                           {limits.cancel_fd, POLLIN, 0}};
+  constexpr int64_t kMostMillis = 60'000;
+  (void)::poll(waits, 2, static_cast<int>(std::min(left, kMostMillis)));
+  if (waits[1].revents != 0) return {FileCode::kCancelled, 0};
+  return {};
+}
+
+// kIncomplete when nobody reads any more. `written` grows.
+FileResult WritePipe(const os::Fd& pipe, absl::string_view data,
+                     const FileLimits& limits, uint64_t& written) {
+  const absl::Time deadline = absl::Now() + limits.timeout;
+  while (!data.empty()) {
+    const ssize_t put = ::write(pipe.get(), data.data(), data.size());
+    if (put >= 0) {
+      data.remove_prefix(static_cast<size_t>(put));
+      written += static_cast<uint64_t>(put);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return {FileCode::kIncomplete, errno};
+    if (FileResult waited = AwaitPipe(pipe, POLLOUT, limits, deadline);
+        !waited.ok()) {
+      return waited;
+    }
+  }
+  return {};
+}
+
+// What came of a pack or an unpack.
+FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
+                                const FileLimits& limits) {
+  FileAnswer<TreeCount> answer;
+  FileAgentChannel::Answer last;
+  answer.result = channel.Next(id, limits, absl::Now() + limits.timeout, last);
+  if (answer.ok()) {
+    answer.result = {static_cast<FileCode>(last.reply->code()),
+                     last.reply->error()};
+    answer.value = {last.reply->count(), last.reply->bytes(),
+                    last.reply->left_out()};
+  }
+  channel.Drop(id);
+  return answer;
+}
+
+}  // namespace
+
 FileUpload::FileUpload(FileUpload&& other) noexcept
     : channel_(std::exchange(other.channel_, nullptr)),
       id_(other.id_),
@@ -32,25 +86,7 @@ FileUpload::~FileUpload() {
 
 FileResult FileUpload::Append(absl::string_view data,
                               const FileLimits& limits) {
-  const absl::Time deadline = absl::Now() + limits.timeout;
-  while (!data.empty()) {
-    const ssize_t put = ::write(pipe_.get(), data.data(), data.size());
-    if (put >= 0) {
-      data.remove_prefix(static_cast<size_t>(put));
-      size_ += static_cast<uint64_t>(put);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return {FileCode::kIncomplete, errno};
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
-    if (left <= 0) return {FileCode::kTimedOut, 0};
-    struct pollfd waits[] = {{pipe_.get(), POLLOUT, 0},
-                             {limits.cancel_fd, POLLIN, 0}};
-    constexpr int64_t kMostMillis = 60'000;
-    (void)::poll(waits, 2, static_cast<int>(std::min(left, kMostMillis)));
-    if (waits[1].revents != 0) return {FileCode::kCancelled, 0};
-  }
-  return {};
+  return WritePipe(pipe_, data, limits, size_);
 }
 
 FileAnswer<FileFacts> FileUpload::Commit(const FileLimits& limits) {
@@ -77,15 +113,86 @@ FileAnswer<FileFacts> FileUpload::Commit(const FileLimits& limits) {
   return answer;
 }
 
+TreeUpload::TreeUpload(TreeUpload&& other) noexcept
+    : channel_(std::exchange(other.channel_, nullptr)),
+      id_(other.id_),
+      pipe_(std::move(other.pipe_)) {}
+
+TreeUpload& TreeUpload::operator=(TreeUpload&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(id_, other.id_);
+  std::swap(pipe_, other.pipe_);
+  return *this;
+}
+
+TreeUpload::~TreeUpload() {
+  if (channel_ != nullptr) channel_->Drop(id_);
+}
+
+FileResult TreeUpload::Append(absl::string_view data,
+                              const FileLimits& limits) {
+  uint64_t written = 0;
+  return WritePipe(pipe_, data, limits, written);
+}
+
+FileAnswer<TreeCount> TreeUpload::Finish(const FileLimits& limits) {
+  if (channel_ == nullptr) return {.result = {FileCode::kBadRequest, 0}};
+  pipe_.reset();
+  return TakeCount(*std::exchange(channel_, nullptr), id_, limits);
+}
+
+TreeDownload::TreeDownload(TreeDownload&& other) noexcept
+    : channel_(std::exchange(other.channel_, nullptr)),
+      id_(other.id_),
+      pipe_(std::move(other.pipe_)) {}
+
+TreeDownload& TreeDownload::operator=(TreeDownload&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(id_, other.id_);
+  std::swap(pipe_, other.pipe_);
+  return *this;
+}
+
+TreeDownload::~TreeDownload() {
+  if (channel_ != nullptr) channel_->Drop(id_);
+}
+
+FileAnswer<size_t> TreeDownload::Read(char* data, size_t size,
+                                      const FileLimits& limits) {
+  FileAnswer<size_t> answer;
+  const absl::Time deadline = absl::Now() + limits.timeout;
+  while (answer.value < size) {
+    const ssize_t got =
+        ::read(pipe_.get(), data + answer.value, size - answer.value);
+    if (got == 0) break;
+    if (got > 0) {
+      answer.value += static_cast<size_t>(got);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    answer.result = errno == EAGAIN ? AwaitPipe(pipe_, POLLIN, limits, deadline)
+                                    : ResultOfErrno(errno);
+    if (!answer.ok()) break;
+  }
+  return answer;
+}
+
+FileAnswer<TreeCount> TreeDownload::Finish(const FileLimits& limits) {
+  if (channel_ == nullptr) return {.result = {FileCode::kBadRequest, 0}};
+  return TakeCount(*std::exchange(channel_, nullptr), id_, limits);
+}
+
 FileTracker::FileTracker(FileTracker&& other) noexcept
     : channel_(std::exchange(other.channel_, nullptr)),
       id_(other.id_),
-      on_demand_(other.on_demand_) {}
+      on_demand_(other.on_demand_),
+      first_due_(other.first_due_) {}
 
 FileTracker& FileTracker::operator=(FileTracker&& other) noexcept {
   std::swap(channel_, other.channel_);
   std::swap(id_, other.id_);
   std::swap(on_demand_, other.on_demand_);
+  std::swap(first_due_, other.first_due_);
   return *this;
 }
 
@@ -100,7 +207,7 @@ FileAnswer<bool> FileTracker::Next(const FileLimits& limits, const Sink& sink) {
     return answer;
   }
   const absl::Time deadline = absl::Now() + limits.timeout;
-  if (on_demand_) {
+  if (on_demand_ && !std::exchange(first_due_, false)) {
     internal::FileRequest note;
     note.mutable_rescan();
     answer.result = channel_->Tell(id_, note, limits, deadline);

@@ -62,6 +62,7 @@ FileFacts FactsOf(internal::FileInfo& info) {
   facts.mode = info.mode();
   facts.mtime = absl::FromUnixNanos(info.mtime_ns());
   facts.link_target = std::move(*info.mutable_link_target());
+  facts.inode = info.inode();
   return facts;
 }
 

@@ -33,6 +33,8 @@ struct FileFacts {
   uint32_t mode = 0;
   absl::Time mtime;
   std::string link_target;
+  // Of a change, for a regular file that has several names: the same for each.
+  uint64_t inode = 0;
 };
 
 // A regular file, open for reading.
@@ -104,6 +106,10 @@ struct TrackOptions {
   absl::Duration interval;  // zero: looks when it is told to
   bool with_files = false;
   uint32_t max_entries = 100'000;
+  // For whoever keeps a copy: what changed just before a look is told again
+  // with the next, and what only its mode makes unreadable is read.
+  bool for_copy = false;
+  bool tell_first = false;  // all there is, as created, with the first Next
 };
 
 // What was packed or unpacked, or copied, or removed.

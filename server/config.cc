@@ -200,6 +200,17 @@ void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
   options.max_age = time("max_age", options.max_age);
   options.remember = object->Duration("remember", {.max = absl::Hours(24 * 30)},
                                       options.remember);
+  options.durable_dir = object->String("durable_dir", options.durable_dir);
+  if (!options.durable_dir.empty() && options.durable_dir.front() != '/') {
+    object->AddError("durable_dir", absl::StrCat(Quote(options.durable_dir),
+                                                 " is not an absolute path"));
+  }
+  options.durable_bytes = object->ByteSize(
+      "durable_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 50},
+      options.durable_bytes);
+  options.fork_bytes = object->ByteSize(
+      "fork_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 40},
+      options.fork_bytes);
 }
 
 void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
@@ -355,7 +366,10 @@ std::string ConfigToJson(const Config& config) {
         {"max_per_caller", config.sessions.max_per_caller},
         {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
         {"max_age", absl::FormatDuration(config.sessions.max_age)},
-        {"remember", absl::FormatDuration(config.sessions.remember)}}},
+        {"remember", absl::FormatDuration(config.sessions.remember)},
+        {"durable_dir", config.sessions.durable_dir},
+        {"durable_bytes", config.sessions.durable_bytes},
+        {"fork_bytes", config.sessions.fork_bytes}}},
       {"compile_cache",
        {{"max_bytes", config.compile_cache.max_bytes},
         {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},

@@ -87,6 +87,19 @@ struct Settings {
   bool own_user_namespace;  // started in one that isn't the host's
 };
 
+absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy) {
+  if (!config.sessions.durable_dir.empty()) return absl::OkStatus();
+  for (const policy::Profile& profile : policy.profiles()) {
+    if (profile.session_files != policy::SessionFiles::kDurable) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile \"", profile.name,
+        "\" keeps its sessions' files (\"session_files\": \"durable\"), but "
+        "the configuration names no place for them; set "
+        "\"sessions\": {\"durable_dir\": \"/var/lib/sandglass/sessions\"}"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
   if (!config.ok()) return config.status();
@@ -98,6 +111,9 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   const absl::StatusOr<std::string> gid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/gid_map");
   if (!gid_map.ok()) return gid_map.status();
+  if (absl::Status place = CheckDurablePlace(*config, *policy); !place.ok()) {
+    return place;
+  }
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
   const auto yards = static_cast<uint32_t>(1 + zygotes.size());
   const absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
@@ -265,6 +281,15 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 
+  std::unique_ptr<SessionStore> sessions;
+  if (!config.sessions.durable_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<SessionStore>> store = SessionStore::Open(
+        config.sessions.durable_dir, settings->identity.uid,
+        settings->identity.gid, config.sessions.durable_bytes);
+    if (!store.ok()) return Fail(store.status(), 1);
+    sessions = *std::move(store);
+  }
+
   os::Fd listener;
   if (!config.listen.unix_path.empty()) {
     absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
@@ -295,6 +320,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .prepared = std::move(prepared),
                 .compiled = std::move(compiled),
                 .image_state = std::move(image_state),
+                .sessions = std::move(sessions),
                 .unix_listener = std::move(listener)});
 }
 

@@ -209,6 +209,38 @@ absl::Status SessionBusy(const std::string& session_id,
                            "; cancel it, or wait for it"));
 }
 
+absl::Status SessionUnusable(const std::string& session_id,
+                             const std::string& why) {
+  return Make(absl::StatusCode::kFailedPrecondition, "SESSION_UNUSABLE",
+              absl::StrCat("session ", session_id,
+                           " was made under a policy that no longer holds: ",
+                           why, "; its files are kept until it expires"));
+}
+
+absl::Status FilesNotSaved(const std::string& whose,
+                           const absl::Status& cause) {
+  const std::string message = absl::StrCat(
+      "the files of ", whose, " could not be saved: ", cause.message());
+  switch (cause.code()) {
+    case absl::StatusCode::kResourceExhausted:
+      return Make(cause.code(), "DURABLE_SPACE_FULL", message);
+    case absl::StatusCode::kDataLoss:
+      return Make(cause.code(), "SESSION_FILES_DAMAGED", message);
+    default:
+      return Make(absl::StatusCode::kUnavailable, "FILES_NOT_SAVED", message,
+                  kRetryAfterFailure);
+  }
+}
+
+absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after) {
+  return Make(absl::StatusCode::kResourceExhausted, "FORK_SPACE_FULL",
+              absl::StrCat("files of forks that were not used yet may take ",
+                           most_bytes,
+                           " bytes of memory (sessions.fork_bytes); use or "
+                           "delete some of them first"),
+              retry_after);
+}
+
 absl::Status TooManyCalls(absl::Duration retry_after) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_CALLS",
               "too many calls wait for this session already", retry_after);
@@ -284,6 +316,8 @@ absl::Status RunFailed(const absl::Status& cause) {
     case absl::StatusCode::kUnavailable:
       return Make(cause.code(), "SANDBOX_UNAVAILABLE", message,
                   kRetryAfterFailure);
+    case absl::StatusCode::kDataLoss:
+      return Make(cause.code(), "SESSION_FILES_DAMAGED", message);
     default:
       return Make(cause.code(), "JAIL_FAILED", message);
   }

@@ -62,6 +62,18 @@ absl::Status SessionLineFull(const std::string& session_id, size_t waiting);
 // FAILED_PRECONDITION, "SESSION_BUSY". `what` goes on: "run 7".
 absl::Status SessionBusy(const std::string& session_id,
                          const std::string& what);
+// FAILED_PRECONDITION, "SESSION_UNUSABLE": a durable session that the policy
+// doesn't allow as it is now.
+absl::Status SessionUnusable(const std::string& session_id,
+                             const std::string& why);
+// What became of a durable session's files. RESOURCE_EXHAUSTED,
+// "DURABLE_SPACE_FULL"; DATA_LOSS, "SESSION_FILES_DAMAGED"; else UNAVAILABLE,
+// "FILES_NOT_SAVED".
+// `whose`: "session ses-…".
+absl::Status FilesNotSaved(const std::string& whose, const absl::Status& cause);
+// RESOURCE_EXHAUSTED, "FORK_SPACE_FULL", with RetryInfo: files of forks that
+// wait for their first use take too much memory.
+absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after);
 // RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo.
 absl::Status TooManyCalls(absl::Duration retry_after);
 // Of an operation on a session's file. `reason` begins with "FILE_".

@@ -204,6 +204,7 @@ absl::Status WriteFileCall::Commit() {
   if (absl::Status done = files_->Check(written.result, path_); !done.ok()) {
     return done;
   }
+  if (absl::Status saved = files_->Save(); !saved.ok()) return saved;
   v1::WriteFileResponse response;
   *response.mutable_info() = ToProto(std::move(written.value), path_);
   absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);

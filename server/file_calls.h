@@ -119,6 +119,73 @@ class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   sandbox::FileUpload upload_;
 };
 
+// One SnapshotFiles: the next piece of the archive is taken when the last one
+// was written, and the jail makes no more of it than that.
+class SnapshotFilesCall final
+    : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit SnapshotFilesCall(const FileCallParts& parts) : parts_(parts) {}
+
+  void Start(const Caller& caller, v1::SnapshotFilesRequest&& request);
+
+ private:
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override { stop_->Stop(); }
+  void OnDone() override { delete this; }
+
+  // Steps.
+  void Open(const Caller& caller);
+  void ReadNext();
+
+  void End(const absl::Status& status);
+
+  const FileCallParts parts_;
+  v1::SnapshotFilesRequest request_;
+  std::string path_;
+  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
+  // In this order: the archive ends before the agent that makes it.
+  std::unique_ptr<FileSession> files_;
+  sandbox::TreeDownload archive_;
+  bool last_ = false;         // `current_` is the archive's end
+  grpc::ByteBuffer current_;  // belongs to gRPC while it is written
+};
+
+// One RestoreFiles: the next message is taken when the jail has the last one.
+class RestoreFilesCall final
+    : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+ public:
+  // `response` outlives the call.
+  RestoreFilesCall(const FileCallParts& parts, grpc::ByteBuffer* response)
+      : parts_(parts), response_(response) {}
+
+  void Start(const Caller& caller);
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnCancel() override { stop_->Stop(); }
+  void OnDone() override { delete this; }
+
+  // Steps; the first message's begins on gRPC's thread.
+  void TakeFirst();
+  void Take();
+
+  absl::Status Begin(const v1::RestoreFilesStart& start);
+  // All messages have come.
+  absl::Status Commit();
+  void End(const absl::Status& status);
+
+  const FileCallParts parts_;
+  grpc::ByteBuffer* const response_;
+  Caller caller_;
+  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
+  grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
+  std::string session_id_;
+  std::string path_;
+  // In this order: the archive ends before the agent that unpacks it.
+  std::unique_ptr<FileSession> files_;
+  sandbox::TreeUpload archive_;
+};
+
 // One WatchFiles: looks, tells what is other, and looks again a while later.
 class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:

@@ -40,6 +40,46 @@ grpc::ServerUnaryReactor* Serve(const FileCallParts& parts,
   return call;
 }
 
+// The same for what changes files.
+template <typename Request>
+grpc::ServerUnaryReactor* ServeChange(const FileCallParts& parts,
+                                      const PeerTable& peers,
+                                      grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) {
+  auto message = std::make_shared<Request>();
+  const absl::StatusOr<Caller> caller =
+      Receive(peers, *context, *request, *message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new UnaryFileCall(parts, response);
+  call->Start(
+      *caller, message->session_id(), request->Length(),
+      [message](FileSession& files) -> absl::StatusOr<grpc::ByteBuffer> {
+        auto answer = Serialize(Handle(files, *message));
+        if (!answer.ok()) return answer;
+        if (absl::Status saved = files.Save(); !saved.ok()) {
+          return saved;
+        }
+        return answer;
+      });
+  return call;
+}
+
+// A stream of requests, and one answer.
+template <typename Call>
+grpc::ServerReadReactor<grpc::ByteBuffer>* StreamTo(
+    const FileCallParts& parts, const PeerTable& peers,
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
+  const std::optional<Caller> caller = peers.CallerOf(context->peer());
+  if (!caller.has_value()) {
+    return new Refused<grpc::ServerReadReactor<grpc::ByteBuffer>>(
+        UnknownCaller());
+  }
+  auto* call = new Call(parts, response);
+  call->Start(*caller);
+  return call;
+}
+
 // A request, and a stream of answers.
 template <typename Call, typename Request>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamFrom(
@@ -67,21 +107,25 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::ReadFile(
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* FileServiceImpl::WriteFile(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
-  const std::optional<Caller> caller = peers_.CallerOf(context->peer());
-  if (!caller.has_value()) {
-    return new Refused<grpc::ServerReadReactor<grpc::ByteBuffer>>(
-        UnknownCaller());
-  }
-  auto* call = new WriteFileCall(parts_, response);
-  call->Start(*caller);
-  return call;
+  return StreamTo<WriteFileCall>(parts_, peers_, context, response);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::SnapshotFiles(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return StreamFrom<SnapshotFilesCall, v1::SnapshotFilesRequest>(
+      parts_, peers_, context, request);
+}
+
+grpc::ServerReadReactor<grpc::ByteBuffer>* FileServiceImpl::RestoreFiles(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
+  return StreamTo<RestoreFilesCall>(parts_, peers_, context, response);
 }
 
 grpc::ServerUnaryReactor* FileServiceImpl::UploadFiles(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  return Serve<v1::UploadFilesRequest>(parts_, peers_, context, request,
-                                       response);
+  return ServeChange<v1::UploadFilesRequest>(parts_, peers_, context, request,
+                                             response);
 }
 
 grpc::ServerUnaryReactor* FileServiceImpl::DownloadFiles(
@@ -107,21 +151,22 @@ grpc::ServerUnaryReactor* FileServiceImpl::StatFile(
 grpc::ServerUnaryReactor* FileServiceImpl::RemoveFile(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  return Serve<v1::RemoveFileRequest>(parts_, peers_, context, request,
-                                      response);
+  return ServeChange<v1::RemoveFileRequest>(parts_, peers_, context, request,
+                                            response);
 }
 
 grpc::ServerUnaryReactor* FileServiceImpl::MoveFile(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  return Serve<v1::MoveFileRequest>(parts_, peers_, context, request, response);
+  return ServeChange<v1::MoveFileRequest>(parts_, peers_, context, request,
+                                          response);
 }
 
 grpc::ServerUnaryReactor* FileServiceImpl::MakeDirectory(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  return Serve<v1::MakeDirectoryRequest>(parts_, peers_, context, request,
-                                         response);
+  return ServeChange<v1::MakeDirectoryRequest>(parts_, peers_, context, request,
+                                               response);
 }
 
 grpc::ServerUnaryReactor* FileServiceImpl::GlobFiles(
@@ -141,7 +186,8 @@ grpc::ServerUnaryReactor* FileServiceImpl::GrepFiles(
 grpc::ServerUnaryReactor* FileServiceImpl::EditFile(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  return Serve<v1::EditFileRequest>(parts_, peers_, context, request, response);
+  return ServeChange<v1::EditFileRequest>(parts_, peers_, context, request,
+                                          response);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::WatchFiles(

@@ -7,9 +7,9 @@
 
 namespace sandglass::server {
 
-using RawFileService = v1::FileService::WithRawCallbackMethod_ReadFile<
-    v1::FileService::WithRawCallbackMethod_WriteFile<
-        v1::FileService::WithRawCallbackMethod_UploadFiles<
+using RawFileService = v1::FileService::WithRawCallbackMethod_SnapshotFiles<
+    v1::FileService::WithRawCallbackMethod_RestoreFiles<v1::FileService::WithRawCallbackMethod_ReadFile<
+        v1::FileService::WithRawCallbackMethod_WriteFile<v1::FileService::WithRawCallbackMethod_UploadFiles<
             v1::FileService::WithRawCallbackMethod_DownloadFiles<
                 v1::FileService::WithRawCallbackMethod_ListDirectory<
                     v1::FileService::WithRawCallbackMethod_StatFile<
@@ -18,12 +18,11 @@ using RawFileService = v1::FileService::WithRawCallbackMethod_ReadFile<
                                 v1::FileService::WithRawCallbackMethod_MakeDirectory<
                                     v1::FileService::WithRawCallbackMethod_GlobFiles<
                                         v1::FileService::WithRawCallbackMethod_GrepFiles<
-                                            v1::FileService::
-                                                WithRawCallbackMethod_EditFile<
-                                                    v1::FileService::
-                                                        WithRawCallbackMethod_WatchFiles<
-                                                            v1::FileService::
-                                                                Service>>>>>>>>>>>>>;
+                                            v1::FileService::WithRawCallbackMethod_EditFile<
+                                                v1::FileService::
+                                                    WithRawCallbackMethod_WatchFiles<
+                                                        v1::FileService::
+                                                            Service>>>>>>>>>>>>>>>;
 
 // The public service of sessions' files. Its methods run on gRPC's threads and
 // never block.
@@ -69,6 +68,12 @@ class FileServiceImpl final : public RawFileService {
   grpc::ServerUnaryReactor* EditFile(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* SnapshotFiles(
+      grpc::CallbackServerContext* context,
+      const grpc::ByteBuffer* request) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* RestoreFiles(
+      grpc::CallbackServerContext* context,
+      grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchFiles(
       grpc::CallbackServerContext* context,
       const grpc::ByteBuffer* request) override;

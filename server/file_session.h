@@ -57,6 +57,8 @@ class FileSession {
   // doesn't answer is done with.
   absl::Status Check(sandbox::FileResult result, absl::string_view path,
                      Work work = Work::kShort);
+  // As Session::Save: before a change is acknowledged.
+  absl::Status Save() { return use_.session().Save(); }
 
  private:
   FileSession(SessionUse use, std::shared_ptr<FileCallStop> stop,

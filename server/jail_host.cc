@@ -34,6 +34,10 @@ constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 // The jail's own program: a zygote's child.
 constexpr uint64_t kMainProcess = 0;
 
+constexpr char kDaemonEnded[] = "the daemon was started anew";
+// Files can have more names than there may be files.
+constexpr uint32_t kMoreNames = 10'000;
+
 std::string HowEnded(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     return absl::StrCat("it was ended by ",
@@ -57,6 +61,24 @@ sandbox::ProcessSpec KernelProcess(const Job& start) {
 }
 
 }  // namespace
+
+JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
+                   const SessionOrigin& origin)
+    : parts_(parts),
+      spec_(spec),
+      durable_(origin.copy == nullptr
+                   ? nullptr
+                   : std::make_unique<DurableFiles>(
+                         origin.copy, spec.limits.max_files + kMoreNames)),
+      archive_(origin.archive) {
+  for (const std::string& context : origin.lost_contexts) {
+    Place& place = places_[context];
+    place.status.context = context;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = kDaemonEnded;
+    place.why_ended = kDaemonEnded;
+  }
+}
 
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
                                             JobObserver* observer) {
@@ -109,6 +131,9 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
       const Process& process = processes_[place.kernel->process];
       if (process.stage == Process::Stage::kRunning) {
         place.status.state = KernelStatus::State::kBusy;
+        // It came with the jail, after one whose state is lost.
+        if (place.kernel->fresh)
+          state_lost = std::exchange(place.why_ended, "");
         return place.kernel.get();
       }
       place.started = false;
@@ -144,10 +169,27 @@ absl::Status JailHost::Attach(const std::string& context,
                               const std::string& code, CancelToken& cancel) {
   absl::MutexLock attaching(&attaching_);
   {
+    absl::MutexLock opening(&opening_);
     absl::MutexLock lock(&mutex_);
     if (ended_) return absl::CancelledError("the session has ended");
-    if (jail_ != nullptr) return absl::OkStatus();
+    if (jail_ != nullptr) Pump();
+    if (jail_ != nullptr && !CanFollow()) return absl::OkStatus();
+    if (jail_ != nullptr) Discard(absl::StrCat("its jail ended: ", death_));
   }
+  if (absl::Status attached = AttachNew(context, code, cancel);
+      !attached.ok()) {
+    return attached;
+  }
+  const absl::Status filled = Fill(cancel);
+  if (filled.ok()) return filled;
+  absl::MutexLock opening(&opening_);
+  absl::MutexLock lock(&mutex_);
+  Discard("");
+  return filled;
+}
+
+absl::Status JailHost::AttachNew(const std::string& context,
+                                 const std::string& code, CancelToken& cancel) {
   if (cancel.reason().has_value()) {
     return absl::CancelledError("cancelled before the program started");
   }
@@ -235,6 +277,7 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
                              Kernel& kernel) {
   int control = -1;
   {
+    absl::ReaderMutexLock unfrozen(&forking_);
     absl::MutexLock lock(&mutex_);
     processes_[kernel.process] = {};
     if (absl::Status asked = jail_->Spawn(kernel.process, spec); !asked.ok()) {
@@ -426,6 +469,7 @@ absl::Status JailHost::Freeze(bool frozen) {
 }
 
 void JailHost::End() {
+  ending_.Cancel(policy::KillReason::kCancelled);
   absl::MutexLock lock(&mutex_);
   ended_ = true;
   if (jail_ != nullptr) (void)jail_->jail().KillJail();
@@ -455,7 +499,8 @@ uint64_t JailHost::MemoryBytes() const {
 std::string JailHost::Death() const {
   absl::MutexLock lock(&mutex_);
   Pump();
-  return death_;
+  // The next use follows with another jail.
+  return durable_ == nullptr ? death_ : "";
 }
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,

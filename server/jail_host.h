@@ -13,9 +13,13 @@
 #include "sandbox/file_agent_client.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/session_jail.h"
+#include "server/cancel_token.h"
+#include "server/durable_files.h"
+#include "server/file_archive.h"
 #include "server/jail_pool.h"
 #include "server/kernel.h"
 #include "server/process_host.h"
+#include "server/session_copy.h"
 #include "server/session_host.h"
 
 namespace sandglass::server {
@@ -25,6 +29,8 @@ struct JailHostParts {
   JailPool* pool = nullptr;
   // Whether what a language's kernel is started from is there.
   std::function<absl::Status(const policy::Language&)> prepared;
+  // For files of forks that wait for their first use.
+  std::shared_ptr<DiskBudget> fork_memory;
 };
 
 // A session on a jail of this machine. The jail comes with the first use: for
@@ -34,9 +40,9 @@ class JailHost final : public SessionHost,
                        public KernelKeeper,
                        public ProcessHost {
  public:
-  // What it points to outlives it.
-  JailHost(const JailHostParts& parts, const SessionSpec& spec)
-      : parts_(parts), spec_(spec) {}
+  // What `parts` points to outlives it.
+  JailHost(const JailHostParts& parts, const SessionSpec& spec,
+           const SessionOrigin& origin = {});
 
   absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
                                     JobObserver* observer) override;
@@ -48,6 +54,11 @@ class JailHost final : public SessionHost,
       override ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
   void ForgetFiles(const sandbox::FileAgent& agent) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Save() override
+      ABSL_LOCKS_EXCLUDED(saves_, keeping_, attaching_, opening_, mutex_);
+  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(CancelToken& cancel)
+      override ABSL_LOCKS_EXCLUDED(forking_, saves_, keeping_, attaching_,
+                                   opening_, mutex_);
   absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(mutex_);
   ProcessHost* processes() override { return this; }
   void End() override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -88,7 +99,23 @@ class JailHost final : public SessionHost,
   // its first cell.
   absl::Status Attach(const std::string& context, const std::string& code,
                       CancelToken& cancel)
-      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
+  absl::Status AttachNew(const std::string& context, const std::string& code,
+                         CancelToken& cancel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts the files there are into a jail that has just come.
+  absl::Status Fill(CancelToken& cancel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
+          ABSL_LOCKS_EXCLUDED(opening_, keeping_, mutex_);
+  // A jail that has died can be followed by another: the copy has its files.
+  bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Lets go of the jail. Kernels that had a state lost it, and `why`; an empty
+  // one: none had.
+  void Discard(const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_, mutex_);
+  absl::Status SaveNow()
+      ABSL_LOCKS_EXCLUDED(keeping_, attaching_, opening_, mutex_);
+  absl::Status AwaitFrozen(CancelToken& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> OpenFiles(
       CancelToken& cancel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -139,6 +166,20 @@ class JailHost final : public SessionHost,
   const JailHostParts parts_;
   const SessionSpec spec_;
 
+  // Nothing is asked of init while all stands still for a fork.
+  absl::Mutex forking_;
+  // Of calls to Save at once one does it for all; see there.
+  absl::Mutex saves_;
+  absl::CondVar save_over_;
+  bool saving_ ABSL_GUARDED_BY(saves_) = false;
+  uint64_t saves_begun_ ABSL_GUARDED_BY(saves_) = 0;
+  uint64_t saves_over_ ABSL_GUARDED_BY(saves_) = 0;
+  absl::Status save_result_ ABSL_GUARDED_BY(saves_);
+  CancelToken ending_;  // of saving
+  absl::Mutex keeping_;
+  // Null: not durable.
+  const std::unique_ptr<DurableFiles> durable_ ABSL_PT_GUARDED_BY(keeping_);
+
   absl::Mutex attaching_;  // one thread gets the jail, the others wait for it
   absl::Mutex opening_;    // … or the file agent
   // Looking at it takes what init says.
@@ -162,6 +203,8 @@ class JailHost final : public SessionHost,
   // By process, those of commands.
   mutable std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
+  // What a fork's child begins with, until it did.
+  std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(mutex_);
   // File agents that init was asked for and hasn't told of, and its last word.
   mutable int files_due_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable sandbox::FileChannelEvent files_told_ ABSL_GUARDED_BY(mutex_) = {};

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "sandbox/os/status.h"
+#include "server/errors.h"
 #include "server/instant.h"
 #include "server/jail_host.h"
 #include "server/poll_until.h"
@@ -16,6 +19,23 @@ namespace {
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 // Others may take the event that one waits for.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
+// As large as a workspace may be.
+constexpr absl::Duration kFillTimeout = absl::Seconds(120);
+constexpr absl::Duration kSaveTimeout = absl::Seconds(30);
+// While all stands still.
+constexpr absl::Duration kPackTimeout = absl::Seconds(30);
+constexpr absl::Duration kFreezeTimeout = absl::Seconds(5);
+constexpr absl::Duration kFreezeLook = absl::Microseconds(200);
+
+absl::Status NotFilled(const absl::Status& cause) {
+  if (cause.ok() || absl::IsCancelled(cause) || absl::IsUnavailable(cause)) {
+    return cause;
+  }
+  const std::string message = absl::StrCat(
+      "the session's files could not be put into its jail: ", cause.message());
+  return absl::IsDataLoss(cause) ? absl::DataLossError(message)
+                                 : absl::InternalError(message);
+}
 
 }  // namespace
 
@@ -67,6 +87,172 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
     }
     struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
     PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
+  }
+}
+
+bool JailHost::CanFollow() const {
+  if (durable_ == nullptr || death_.empty()) return false;
+  // What a run that goes on has of the jail must not go.
+  return std::none_of(places_.begin(), places_.end(), [](const auto& entry) {
+    return entry.second.status.state == KernelStatus::State::kBusy;
+  });
+}
+
+void JailHost::Discard(const std::string& why) {
+  (void)jail_->jail().KillJail();
+  jail_.reset();
+  death_.clear();
+  frozen_ = false;
+  files_.reset();
+  files_due_ = 0;
+  files_told_ = {};
+  processes_.clear();
+  for (auto it = places_.begin(); it != places_.end();) {
+    Place& place = it->second;
+    const bool had = place.kernel != nullptr;
+    place.kernel.reset();
+    place.started = false;
+    if (had && why.empty() && place.why_ended.empty()) {
+      it = places_.erase(it);
+      continue;
+    }
+    if (had && !why.empty()) {
+      place.status.state = KernelStatus::State::kDead;
+      place.status.last_end = why;
+      place.why_ended = why;
+      ++place.status.restarts;
+    }
+    ++it;
+  }
+}
+
+absl::Status JailHost::Fill(CancelToken& cancel) {
+  std::shared_ptr<const FileArchive> archive;
+  {
+    absl::MutexLock lock(&mutex_);
+    archive = archive_;
+  }
+  if (durable_ == nullptr && archive == nullptr) return absl::OkStatus();
+  absl::MutexLock keeping(&keeping_);
+  if (archive == nullptr) {
+    const absl::StatusOr<bool> empty = durable_->Empty();
+    if (!empty.ok()) return NotFilled(empty.status());
+    if (*empty) return absl::OkStatus();
+  }
+  absl::MutexLock opening(&opening_);
+  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+      OpenFiles(cancel);
+  if (!agent.ok()) return agent.status();
+  const sandbox::FileLimits limits = {.timeout = kFillTimeout,
+                                      .cancel_fd = cancel.fd()};
+  if (archive == nullptr) return NotFilled(durable_->Restore(*agent, limits));
+  if (absl::Status done = archive->Unpack(**agent, limits); !done.ok()) {
+    return NotFilled(done);
+  }
+  absl::MutexLock lock(&mutex_);
+  archive_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status JailHost::Save() {
+  if (durable_ == nullptr) return absl::OkStatus();
+  {
+    absl::MutexLock lock(&mutex_);
+    // Nothing has happened since the copy was read or made.
+    if (jail_ == nullptr) return absl::OkStatus();
+  }
+  saves_.Lock();
+  // One that began before this call may have missed what it is for.
+  const uint64_t mine = saves_begun_ + 1;
+  while (saves_over_ < mine) {
+    if (saving_) {
+      save_over_.Wait(&saves_);
+      continue;
+    }
+    saving_ = true;
+    const uint64_t number = ++saves_begun_;
+    saves_.Unlock();
+    absl::Status result = SaveNow();
+    saves_.Lock();
+    saving_ = false;
+    saves_over_ = number;
+    save_result_ = std::move(result);
+    save_over_.SignalAll();
+  }
+  absl::Status result = save_result_;
+  saves_.Unlock();
+  return result;
+}
+
+absl::Status JailHost::SaveNow() {
+  absl::Status result;
+  // The code may have ended the agent since the last time, by mistake or not.
+  for (int tries = 0; tries < 2; ++tries) {
+    {
+      absl::MutexLock lock(&mutex_);
+      Pump();
+      if (!JailLives()) {
+        return absl::UnavailableError(
+            "its jail ended; they are as they were saved last");
+      }
+    }
+    const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+        Files(ending_);
+    if (!agent.ok()) return agent.status();
+    {
+      absl::MutexLock keeping(&keeping_);
+      result = durable_->Save(
+          *agent, {.timeout = kSaveTimeout, .cancel_fd = ending_.fd()});
+    }
+    if (result.ok()) return result;
+    if (absl::IsDeadlineExceeded(result)) ForgetFiles(**agent);
+    if ((*agent)->alive() && !absl::IsUnavailable(result)) return result;
+  }
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
+    CancelToken& cancel) {
+  absl::MutexLock forking(&forking_);
+  {
+    absl::MutexLock lock(&mutex_);
+    // Never used: its files are those that it begins with.
+    if (jail_ == nullptr) return archive_;
+  }
+  // Before all stands still: init may wait for what does.
+  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+      Files(cancel);
+  if (!agent.ok()) return RunFailed(agent.status());
+  if (absl::Status frozen = Freeze(true); !frozen.ok()) {
+    return RunFailed(frozen);
+  }
+  const absl::Cleanup thaw = [this] { (void)Freeze(false); };
+  if (absl::Status still = AwaitFrozen(cancel); !still.ok()) return still;
+  if (durable_ != nullptr) {
+    if (absl::Status saved = Save(); !saved.ok()) {
+      return FilesNotSaved("the session to fork", saved);
+    }
+    return std::shared_ptr<const FileArchive>();
+  }
+  return FileArchive::Pack(**agent, parts_.fork_memory,
+                           {.timeout = kPackTimeout, .cancel_fd = cancel.fd()});
+}
+
+absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
+  const Instant deadline = After(Now(), kFreezeTimeout);
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      Pump();
+      if (!JailLives()) return RunFailed(absl::UnavailableError(death_));
+      if (jail_->IsFrozen()) return absl::OkStatus();
+    }
+    if (cancel.reason().has_value()) return CallerGone();
+    if (Now() >= deadline) {
+      return RunFailed(absl::UnavailableError(
+          "its processes could not be made to stand still"));
+    }
+    absl::SleepFor(kFreezeLook);
   }
 }
 

@@ -127,6 +127,7 @@ struct CellResult {
   uint32_t run_number = 0;
   bool kernel_ended = false;
   std::string state_lost;  // why the kernel had to be started anew; or empty
+  std::string files_not_saved;  // why a durable session's are not; or empty
 };
 
 struct JobResult;

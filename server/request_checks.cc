@@ -210,6 +210,24 @@ std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
 }
 
+absl::Duration SessionTimeWish(bool wished,
+                               const google::protobuf::Duration& proto,
+                               const std::string& field, absl::Duration most,
+                               Violations& violations) {
+  constexpr absl::Duration kShortest = absl::Seconds(1);
+  if (!wished) return most;
+  const std::optional<absl::Duration> time = TimeWish(proto, field, violations);
+  if (!time.has_value()) return most;
+  if (*time < kShortest || *time > most) {
+    violations.push_back(
+        {field, absl::StrCat(absl::FormatDuration(*time), " is not within ",
+                             absl::FormatDuration(kShortest), " to ",
+                             absl::FormatDuration(most))});
+    return most;
+  }
+  return *time;
+}
+
 policy::LimitRequest LimitWishes(const v1::Limits& wish,
                                  const std::string& field,
                                  Violations& violations) {

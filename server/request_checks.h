@@ -63,6 +63,12 @@ void CheckLabels(const StringMap& labels, Violations& violations);
 std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
                                        const std::string& field,
                                        Violations& violations);
+// A session's idle timeout or age: the wish, at least 1 s, or `most` where
+// there is none.
+absl::Duration SessionTimeWish(bool wished,
+                               const google::protobuf::Duration& proto,
+                               const std::string& field, absl::Duration most,
+                               Violations& violations);
 // `field` is the request's: "limits" or "compile_limits".
 policy::LimitRequest LimitWishes(const v1::Limits& wish,
                                  const std::string& field,

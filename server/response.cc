@@ -133,6 +133,7 @@ void FillCell(const Run& run, const CellResult& cell,
   out.set_run_number(cell.run_number);
   out.set_kernel_ended(cell.kernel_ended);
   out.set_state_lost(cell.state_lost);
+  out.set_files_not_saved(cell.files_not_saved);
   *out.mutable_expire_time() = ToProto(session->expire_time());
 }
 

@@ -51,6 +51,8 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   info.set_network("none");
   info.set_compile_cache(
       std::string(policy::CompileSharingName(profile.compile_cache)));
+  info.set_session_files(
+      std::string(policy::SessionFilesName(profile.session_files)));
 }
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {

@@ -25,6 +25,7 @@
 #include "server/file_service.h"
 #include "server/fill_jail.h"
 #include "server/grpc_server.h"
+#include "server/instant.h"
 #include "server/jail_host.h"
 #include "server/jail_pool.h"
 #include "server/job_runner.h"
@@ -158,7 +159,15 @@ absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
   if (!job.session->Thaw().ok()) {
     return absl::CancelledError("the session has ended");
   }
-  return job.session->host().RunCell(job, cancel, observer);
+  absl::StatusOr<JobResult> result =
+      job.session->host().RunCell(job, cancel, observer);
+  // Whoever has the answer may rely on the files.
+  const Instant began = Now();
+  const absl::Status saved = job.session->Save();
+  if (!result.ok()) return result;
+  result->cell->files_not_saved = std::string(saved.message());
+  result->timings.stage_out += Between(began, Now());
+  return result;
 }
 
 int Fail(const absl::Status& status) {
@@ -204,8 +213,8 @@ class Serving {
   ServerInfoSources info_;
   PeerTable peers_;
   std::optional<SandboxServiceImpl> service_;
-  std::optional<SessionServiceImpl> session_service_;
   std::optional<CallThreads> call_threads_;
+  std::optional<SessionServiceImpl> session_service_;
   std::optional<FileServiceImpl> file_service_;
   std::optional<ExecTable> execs_;
   std::optional<ExecServiceImpl> exec_service_;
@@ -241,9 +250,11 @@ absl::Status Serving::Start() {
   const JailHostParts host = {
       .sandbox = parts_.sandbox.get(),
       .pool = &*pool_,
-      .prepared = [this](const policy::Language& language) {
-        return languages_->Prepared(language);
-      }};
+      .prepared =
+          [this](const policy::Language& language) {
+            return languages_->Prepared(language);
+          },
+      .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes)};
   const RunFunction run = [host](const Job& job, CancelToken& cancel,
                                  JobObserver* observer) {
     return RunAnywhere(host, job, cancel, observer);
@@ -268,10 +279,10 @@ absl::Status Serving::Start() {
   };
   sessions_.emplace(
       parts_.policy, config.sessions,
-      [host](const SessionSpec& spec) {
-        return std::make_unique<JailHost>(host, spec);
+      [host](const SessionSpec& spec, const SessionOrigin& origin) {
+        return std::make_unique<JailHost>(host, spec, origin);
       },
-      available);
+      available, parts_.sessions.get());
   sessions_->Start();
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
@@ -295,8 +306,8 @@ absl::Status Serving::Start() {
            .pool = [pool = &*pool_] { return pool->State(); },
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr};
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
-  session_service_.emplace(*sessions_, peers_);
   call_threads_.emplace(CallThreadsOptions{});
+  session_service_.emplace(*sessions_, *call_threads_, peers_);
   file_service_.emplace(
       FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
       peers_);
@@ -380,6 +391,7 @@ void Serving::NoteClockSet() {
   ArmClockWatch(clock_set_);
   dispatcher_->LookAgain();
   pool_->LookAgain();
+  sessions_->NoteClockSet();
 }
 
 bool Serving::WaitUntilIdle(absl::Duration timeout) {

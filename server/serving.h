@@ -12,6 +12,7 @@
 #include "server/config.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
+#include "server/session_store.h"
 #include "server/zygotes.h"
 
 namespace sandglass::server {
@@ -24,9 +25,10 @@ struct ServingParts {
   std::unique_ptr<sandbox::Sandbox> sandbox;
   std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
-  std::optional<CompileStore> compiled;  // absent: nothing is kept
-  std::string image_state;               // for Toolchain
-  os::Fd unix_listener;                  // empty for TCP
+  std::optional<CompileStore> compiled;    // absent: nothing is kept
+  std::string image_state;                 // for Toolchain
+  std::unique_ptr<SessionStore> sessions;  // null: none is durable
+  os::Fd unix_listener;                    // empty for TCP
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the

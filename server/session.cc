@@ -10,6 +10,8 @@
 #include "server/errors.h"
 #include "server/proto_time.h"
 #include "server/response.h"
+#include "server/session_copy.h"
+#include "server/session_record.h"
 
 namespace sandglass::server {
 namespace {
@@ -20,18 +22,37 @@ constexpr size_t kMostContexts = 16;
 // Calls on one session's files at once.
 constexpr size_t kMostCalls = 16;
 constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
+// How exactly the disk knows the last use.
+constexpr absl::Duration kTouchInterval = absl::Seconds(1);
+
+MonotonicTime Ago(absl::Duration time) {
+  constexpr absl::Duration kMost = absl::Hours(24 * 365);
+  return Monotonic::now() - absl::ToChronoNanoseconds(std::min(time, kMost));
+}
 
 }  // namespace
 
 Session::Session(std::string id, Caller caller, SessionSpec spec,
-                 std::unique_ptr<SessionHost> host)
+                 std::unique_ptr<SessionHost> host,
+                 std::shared_ptr<SessionCopy> copy, const SessionPast* past)
     : id_(std::move(id)),
       caller_(std::move(caller)),
       spec_(std::move(spec)),
       host_(std::move(host)),
+      copy_(std::move(copy)),
+      unusable_(past == nullptr ? "" : past->unusable),
+      created_(Ago(past == nullptr ? absl::ZeroDuration() : past->age)),
+      create_time_(past == nullptr ? absl::Now() : past->create_time),
       labels_(spec_.labels),
       idle_timeout_(spec_.idle_timeout),
-      max_age_(spec_.max_age) {}
+      max_age_(spec_.max_age),
+      used_(Ago(past == nullptr ? absl::ZeroDuration() : past->idle)),
+      last_used_time_(past == nullptr ? create_time_ : past->last_used_time),
+      touched_(used_) {
+  if (past == nullptr) return;
+  dormant_ = true;
+  contexts_ = past->contexts;
+}
 
 size_t Session::UsesOf(UseKind kind) const {
   return static_cast<size_t>(std::count_if(
@@ -76,10 +97,14 @@ v1::Session Session::Describe() const {
     proto.add_kernels()->set_state(v1::KERNEL_STATE_NOT_STARTED);
   }
   proto.set_memory_bytes(host_->MemoryBytes());
+  proto.set_forked_from(spec_.forked_from);
+  proto.set_durable(copy_ != nullptr);
+  if (copy_ != nullptr) proto.set_durable_bytes(copy_->bytes());
   absl::MutexLock lock(&mutex_);
   proto.mutable_labels()->insert(labels_.begin(), labels_.end());
-  proto.set_state(paused_ ? v1::SESSION_STATE_PAUSED
-                          : v1::SESSION_STATE_ACTIVE);
+  proto.set_state(dormant_  ? v1::SESSION_STATE_DORMANT
+                  : paused_ ? v1::SESSION_STATE_PAUSED
+                            : v1::SESSION_STATE_ACTIVE);
   *proto.mutable_last_used_time() = ToProto(last_used_time_);
   *proto.mutable_expire_time() = ToProto(absl::Now() + Until(Expires()));
   *proto.mutable_idle_timeout() = ToProto(idle_timeout_);
@@ -100,6 +125,53 @@ bool Session::HasLabels(
 void Session::TouchLocked() {
   used_ = Monotonic::now();
   last_used_time_ = absl::Now();
+  if (copy_ == nullptr || Since(touched_) < kTouchInterval) return;
+  touched_ = used_;
+  copy_->Touch(last_used_time_);
+}
+
+absl::Status Session::UsableLocked() const {
+  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  if (!unusable_.empty()) return SessionUnusable(id_, unusable_);
+  return absl::OkStatus();
+}
+
+absl::Status Session::WriteRecord() {
+  if (copy_ == nullptr) return absl::OkStatus();
+  SessionSpec spec = spec_;
+  spec.labels = labels_;
+  spec.idle_timeout = idle_timeout_;
+  spec.max_age = max_age_;
+  const absl::Time now = absl::Now();
+  absl::Status written = copy_->WriteRecord(ToRecord(
+      id_, caller_, spec, create_time_, Since(created_), contexts_, now));
+  copy_->Touch(now - Since(used_));
+  return written;
+}
+
+void Session::NoteClockSet() {
+  absl::MutexLock lock(&mutex_);
+  // What fails is made good by the next change of the record.
+  if (over_.reason.empty()) (void)WriteRecord();
+}
+
+absl::Status Session::Save() {
+  if (copy_ == nullptr) return absl::OkStatus();
+  if (absl::Status saved = host_->Save(); !saved.ok()) {
+    if (absl::Status lives = Lives(); !lives.ok()) return lives;
+    return FilesNotSaved(absl::StrCat("session ", id_), saved);
+  }
+  std::vector<std::string> contexts;
+  for (const KernelStatus& kernel : host_->Kernels()) {
+    contexts.push_back(kernel.context);
+  }
+  absl::MutexLock lock(&mutex_);
+  if (contexts == contexts_ || !over_.reason.empty()) return absl::OkStatus();
+  contexts_.swap(contexts);
+  absl::Status written = WriteRecord();
+  if (written.ok()) return written;
+  contexts_.swap(contexts);
+  return FilesNotSaved(absl::StrCat("session ", id_), written);
 }
 
 void Session::Touch() {
@@ -109,7 +181,7 @@ void Session::Touch() {
 
 absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Run>& run) {
   absl::MutexLock lock(&mutex_);
-  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
   const std::string& context = run->job().context;
   if (lines_.count(context) == 0 && lines_.size() >= kMostContexts) {
     return TooManyContexts(kMostContexts);
@@ -117,6 +189,7 @@ absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Run>& run) {
   auto& line = lines_[context];
   if (line.size() >= kMostInLine) return SessionLineFull(id_, line.size());
   line.push_back(run);
+  dormant_ = false;
   TouchLocked();
   return line.size() == 1;
 }
@@ -153,6 +226,7 @@ absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,
   if (kind == UseKind::kCall && UsesOf(kind) >= kMostCalls) {
     return TooManyCalls(kRetryAfterCalls);
   }
+  dormant_ = false;
   TouchLocked();
   uses_[next_use_] = {kind, std::move(on_end)};
   return next_use_++;
@@ -190,7 +264,7 @@ absl::Status Session::Thaw() {
 }
 
 absl::Status Session::ThawLocked() {
-  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
   if (!paused_) return absl::OkStatus();
   if (absl::Status thawed = host_->Freeze(false); !thawed.ok()) return thawed;
   paused_ = false;
@@ -199,7 +273,7 @@ absl::Status Session::ThawLocked() {
 
 absl::Status Session::Pause() {
   absl::MutexLock lock(&mutex_);
-  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
   if (paused_) return absl::OkStatus();
   for (const auto& [context, line] : lines_) {
     if (!line.empty()) {
@@ -224,14 +298,17 @@ absl::Status Session::Resume() {
   return absl::OkStatus();
 }
 
-void Session::Update(const std::map<std::string, std::string>* labels,
-                     const absl::Duration* idle_timeout,
-                     const absl::Duration* max_age) {
+absl::Status Session::Update(const std::map<std::string, std::string>* labels,
+                             const absl::Duration* idle_timeout,
+                             const absl::Duration* max_age) {
   absl::MutexLock lock(&mutex_);
   if (labels != nullptr) labels_ = *labels;
   if (idle_timeout != nullptr) idle_timeout_ = *idle_timeout;
   if (max_age != nullptr) max_age_ = *max_age;
   TouchLocked();
+  const absl::Status written = WriteRecord();
+  return written.ok() ? written
+                      : FilesNotSaved(absl::StrCat("session ", id_), written);
 }
 
 Session::Over Session::LooksOver() const {

@@ -28,8 +28,12 @@ namespace sandglass::server {
 // host on which they happen. Thread-safe.
 class Session {
  public:
+  // `copy` is where a durable one is kept, null for others; `past` what it was
+  // before the daemon was started.
   Session(std::string id, Caller caller, SessionSpec spec,
-          std::unique_ptr<SessionHost> host);
+          std::unique_ptr<SessionHost> host,
+          std::shared_ptr<SessionCopy> copy = nullptr,
+          const SessionPast* past = nullptr);
 
   const std::string& id() const { return id_; }
   const Caller& caller() const { return caller_; }
@@ -77,10 +81,22 @@ class Session {
   // FAILED_PRECONDITION while runs go on or wait.
   absl::Status Pause() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Resume() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes what is set.
-  void Update(const std::map<std::string, std::string>* labels,
-              const absl::Duration* idle_timeout, const absl::Duration* max_age)
+  // Takes what is set. RESOURCE_EXHAUSTED: the record of a durable session
+  // can't be written.
+  absl::Status Update(const std::map<std::string, std::string>* labels,
+                      const absl::Duration* idle_timeout,
+                      const absl::Duration* max_age)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Before what changed its files is acknowledged: OK when those of a durable
+  // session are on the daemon's disk; of others nothing is done. Waits on the
+  // calling thread. An error for the caller.
+  absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set: what the disk has by it is written anew.
+  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
+  // False while the policy doesn't allow it as it is.
+  bool usable() const { return unusable_.empty(); }
+  // Null where the session isn't durable.
+  const std::shared_ptr<SessionCopy>& copy() const { return copy_; }
   void Touch() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Why it is over by itself: "SESSION_EXPIRED" or "SESSION_DIED" with a
@@ -100,20 +116,29 @@ class Session {
   MonotonicTime Expires() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status ThawLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TouchLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // An error while it can't be used.
+  absl::Status UsableLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string id_;
   const Caller caller_;
   const SessionSpec spec_;
   const std::unique_ptr<SessionHost> host_;
-  const MonotonicTime created_ = Monotonic::now();
-  const absl::Time create_time_ = absl::Now();
+  const std::shared_ptr<SessionCopy> copy_;
+  const std::string unusable_;
+  const MonotonicTime created_;
+  const absl::Time create_time_;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> labels_ ABSL_GUARDED_BY(mutex_);
   absl::Duration idle_timeout_ ABSL_GUARDED_BY(mutex_);
   absl::Duration max_age_ ABSL_GUARDED_BY(mutex_);
-  MonotonicTime used_ ABSL_GUARDED_BY(mutex_) = created_;
-  absl::Time last_used_time_ ABSL_GUARDED_BY(mutex_) = create_time_;
+  MonotonicTime used_ ABSL_GUARDED_BY(mutex_);
+  absl::Time last_used_time_ ABSL_GUARDED_BY(mutex_);
+  MonotonicTime touched_
+      ABSL_GUARDED_BY(mutex_);  // the copy, for the last time
+  std::vector<std::string> contexts_ ABSL_GUARDED_BY(mutex_);
+  bool dormant_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   Over over_ ABSL_GUARDED_BY(mutex_);
   // By context; the first of each may run.

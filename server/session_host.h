@@ -19,7 +19,9 @@ class FileAgent;
 
 namespace sandglass::server {
 
+class FileArchive;
 class ProcessHost;
+class SessionCopy;
 
 // What is known of one kernel.
 struct KernelStatus {
@@ -54,6 +56,16 @@ class SessionHost {
       CancelToken& cancel) = 0;
   // This one doesn't answer; the next is another.
   virtual void ForgetFiles(const sandbox::FileAgent& agent) = 0;
+  // A durable session's files as they are now are on the daemon's disk when
+  // this returns OK; of others nothing is done. Waits on the calling thread;
+  // calls at once share the work. RESOURCE_EXHAUSTED: they don't fit.
+  virtual absl::Status Save() { return absl::OkStatus(); }
+  // The files as of one moment, for children to begin with: as an archive, and
+  // of a durable session in its copy. Waits on the calling thread.
+  virtual absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(
+      CancelToken& /*cancel*/) {
+    return absl::UnimplementedError("this host can't be forked");
+  }
   // Stops all processes, or lets them go on.
   virtual absl::Status Freeze(bool frozen) = 0;
   // Kills everything now; what runs meanwhile ends soon. Nothing can be started
@@ -69,8 +81,17 @@ class SessionHost {
   virtual std::string Death() const = 0;
 };
 
-using MakeSessionHost =
-    std::function<std::unique_ptr<SessionHost>(const SessionSpec& spec)>;
+// What a session's jail begins with, and where its files are kept; all may be
+// absent.
+struct SessionOrigin {
+  std::shared_ptr<SessionCopy> copy;
+  std::shared_ptr<const FileArchive> archive;
+  // Whose kernels the daemon's end took with it.
+  std::vector<std::string> lost_contexts;
+};
+
+using MakeSessionHost = std::function<std::unique_ptr<SessionHost>(
+    const SessionSpec& spec, const SessionOrigin& origin)>;
 
 }  // namespace sandglass::server
 

@@ -1,7 +1,9 @@
 #include "server/session_service.h"
 
 #include <memory>
+#include <utility>
 
+#include "server/cancel_token.h"
 #include "server/errors.h"
 #include "server/request_checks.h"
 #include "server/unary_call.h"
@@ -46,6 +48,38 @@ grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
         return answer;
       });
 }
+
+// One ForkSession: waits for the parent's jail, so on a thread of its own.
+class ForkCall final : public grpc::ServerUnaryReactor {
+ public:
+  // All outlive the call.
+  ForkCall(SessionTable& sessions, CallThreads& threads,
+           grpc::ByteBuffer* response)
+      : sessions_(sessions), threads_(threads), response_(response) {}
+
+  void Start(const Caller& caller, v1::ForkSessionRequest&& request,
+             uint64_t bytes) {
+    request_ = std::move(request);
+    const absl::Status added =
+        threads_.Add(request_.session_id(), bytes, [this, caller] {
+          absl::StatusOr<grpc::ByteBuffer> answer =
+              Serialize(sessions_.Fork(caller, request_, cancel_));
+          if (answer.ok()) *response_ = *std::move(answer);
+          Finish(ToGrpcStatus(answer.status()));
+        });
+    if (!added.ok()) Finish(ToGrpcStatus(added));
+  }
+
+ private:
+  void OnCancel() override { cancel_->Cancel(policy::KillReason::kCancelled); }
+  void OnDone() override { delete this; }
+
+  SessionTable& sessions_;
+  CallThreads& threads_;
+  grpc::ByteBuffer* const response_;
+  v1::ForkSessionRequest request_;
+  const std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();
+};
 
 absl::Status BadContext(const std::string& context) {
   Violations violations;
@@ -171,6 +205,18 @@ grpc::ServerUnaryReactor* SessionServiceImpl::RestartKernel(
         session.host().EndKernel(message.context(), "it was restarted");
         return session.Thaw();
       });
+}
+
+grpc::ServerUnaryReactor* SessionServiceImpl::ForkSession(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::ForkSessionRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new ForkCall(sessions_, threads_, response);
+  call->Start(*caller, std::move(message), request->Length());
+  return call;
 }
 
 }  // namespace sandglass::server

@@ -2,33 +2,37 @@
 #define SANDGLASS_SERVER_SESSION_SERVICE_H_
 
 #include "sandglass/v1/session_service.grpc.pb.h"
+#include "server/call_threads.h"
 #include "server/peers.h"
 #include "server/session_table.h"
 
 namespace sandglass::server {
 
-using RawSessionService = v1::SessionService::WithRawCallbackMethod_CreateSession<
-    v1::SessionService::WithRawCallbackMethod_GetOrCreateSession<
-        v1::SessionService::WithRawCallbackMethod_GetSession<
-            v1::SessionService::WithRawCallbackMethod_ListSessions<
-                v1::SessionService::WithRawCallbackMethod_UpdateSession<
-                    v1::SessionService::WithRawCallbackMethod_PauseSession<
-                        v1::SessionService::WithRawCallbackMethod_ResumeSession<
-                            v1::SessionService::WithRawCallbackMethod_DeleteSession<
+using RawSessionService = v1::SessionService::WithRawCallbackMethod_ForkSession<
+    v1::SessionService::WithRawCallbackMethod_CreateSession<
+        v1::SessionService::WithRawCallbackMethod_GetOrCreateSession<
+            v1::SessionService::WithRawCallbackMethod_GetSession<
+                v1::SessionService::WithRawCallbackMethod_ListSessions<
+                    v1::SessionService::WithRawCallbackMethod_UpdateSession<
+                        v1::SessionService::WithRawCallbackMethod_PauseSession<
+                            v1::SessionService::WithRawCallbackMethod_ResumeSession<
                                 v1::SessionService::
-                                    WithRawCallbackMethod_InterruptKernel<
+                                    WithRawCallbackMethod_DeleteSession<
                                         v1::SessionService::
-                                            WithRawCallbackMethod_RestartKernel<
+                                            WithRawCallbackMethod_InterruptKernel<
                                                 v1::SessionService::
-                                                    Service>>>>>>>>>>;
+                                                    WithRawCallbackMethod_RestartKernel<
+                                                        v1::SessionService::
+                                                            Service>>>>>>>>>>>;
 
 // The public service of sessions. Its methods run on gRPC's threads and never
 // block.
 class SessionServiceImpl final : public RawSessionService {
  public:
-  // Both outlive the service.
-  SessionServiceImpl(SessionTable& sessions, const PeerTable& peers)
-      : sessions_(sessions), peers_(peers) {}
+  // All outlive the service. What waits for a jail does so on `threads`.
+  SessionServiceImpl(SessionTable& sessions, CallThreads& threads,
+                     const PeerTable& peers)
+      : sessions_(sessions), threads_(threads), peers_(peers) {}
 
   grpc::ServerUnaryReactor* CreateSession(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
@@ -60,9 +64,13 @@ class SessionServiceImpl final : public RawSessionService {
   grpc::ServerUnaryReactor* RestartKernel(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ForkSession(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
 
  private:
   SessionTable& sessions_;
+  CallThreads& threads_;
   const PeerTable& peers_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "policy/language.h"
@@ -22,6 +23,12 @@ struct SessionOptions {
   absl::Duration max_age = absl::Hours(24);
   // How long the end of a session is remembered, for who comes late.
   absl::Duration remember = absl::Hours(1);
+  // Where the copies of durable sessions are; empty: there are none.
+  std::string durable_dir;
+  // The most that all of them may take.
+  uint64_t durable_bytes = uint64_t{10} << 30;
+  // The most memory for files of forks that wait for their first use.
+  uint64_t fork_bytes = uint64_t{1} << 30;
 };
 
 // What a session is like; checked, all defaults filled in.
@@ -33,6 +40,23 @@ struct SessionSpec {
   std::map<std::string, std::string> labels;
   absl::Duration idle_timeout;
   absl::Duration max_age;
+  std::string forked_from;  // a session's id; empty: none
+
+  bool durable() const {
+    return profile->session_files == policy::SessionFiles::kDurable;
+  }
+};
+
+// A session that was there before this daemon.
+struct SessionPast {
+  absl::Time create_time;
+  absl::Time last_used_time;
+  absl::Duration age;
+  absl::Duration idle;
+  std::vector<std::string> contexts;  // whose kernels' state is lost
+  // Why it can't be used as things are, although its files are kept: the
+  // sentence's end. Empty: it can.
+  std::string unusable;
 };
 
 }  // namespace sandglass::server

@@ -9,32 +9,17 @@
 #include "server/errors.h"
 #include "server/log.h"
 #include "server/request_checks.h"
+#include "server/session_record.h"
 
 namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
-constexpr absl::Duration kShortestIdle = absl::Seconds(1);
+// For all durable sessions together, when the daemon ends.
+constexpr absl::Duration kSuspendTime = absl::Seconds(10);
 constexpr size_t kMostRemembered = 10'000;
 constexpr int32_t kDefaultPageSize = 100;
 constexpr int32_t kMaxPageSize = 1000;
-
-// The wish, or `most` where there is none.
-absl::Duration CheckTime(bool wished, const google::protobuf::Duration& proto,
-                         const std::string& field, absl::Duration most,
-                         Violations& violations) {
-  if (!wished) return most;
-  const std::optional<absl::Duration> time = TimeWish(proto, field, violations);
-  if (!time.has_value()) return most;
-  if (*time < kShortestIdle || *time > most) {
-    violations.push_back(
-        {field, absl::StrCat(absl::FormatDuration(*time), " is not within ",
-                             absl::FormatDuration(kShortestIdle), " to ",
-                             absl::FormatDuration(most))});
-    return most;
-  }
-  return *time;
-}
 
 bool InStates(const v1::Session& session,
               const google::protobuf::RepeatedField<int>& states) {
@@ -47,15 +32,18 @@ bool InStates(const v1::Session& session,
 SessionTable::SessionTable(
     const PolicySet& policy, const SessionOptions& options,
     MakeSessionHost make_host,
-    std::function<absl::Status(const policy::Language&)> available)
+    std::function<absl::Status(const policy::Language&)> available,
+    SessionStore* store)
     : policy_(policy),
       options_(options),
       make_host_(std::move(make_host)),
-      available_(std::move(available)) {}
+      available_(std::move(available)),
+      store_(store) {}
 
 SessionTable::~SessionTable() { Stop(); }
 
 void SessionTable::Start() {
+  BringBack();
   sweeper_ = std::thread([this] { SweepLoop(); });
 }
 
@@ -71,9 +59,68 @@ void SessionTable::Stop() {
     stopped_ = true;
   }
   if (sweeper_.joinable()) sweeper_.join();
+  const MonotonicTime until =
+      Monotonic::now() + absl::ToChronoNanoseconds(kSuspendTime);
   for (const auto& session : All()) {
-    End(session, {"SESSION_DIED", "the server was stopped"});
+    if (session->copy() != nullptr) {
+      Suspend(session, until);
+    } else {
+      End(session, {"SESSION_DIED", "the server was stopped"});
+    }
   }
+}
+
+void SessionTable::NoteClockSet() {
+  for (const auto& session : All()) session->NoteClockSet();
+}
+
+void SessionTable::BringBack() {
+  if (store_ == nullptr) return;
+  const absl::Time now = absl::Now();
+  for (const internal::StoredEnd& end :
+       store_->LoadEnds(now - options_.remember)) {
+    const absl::Duration past =
+        std::clamp(now - absl::FromUnixNanos(end.time_ns()),
+                   absl::ZeroDuration(), options_.remember);
+    absl::MutexLock lock(&mutex_);
+    ended_.push_back({end.session_id(),
+                      end.caller(),
+                      {end.reason(), end.message()},
+                      Monotonic::now() - absl::ToChronoNanoseconds(past)});
+  }
+  for (SessionStore::Found& found : store_->LoadSessions()) {
+    FormerSession former =
+        FromRecord(found.record, policy_, options_, found.last_used, now);
+    std::unique_ptr<SessionHost> host =
+        make_host_(former.spec, {.copy = found.copy,
+                                 .archive = nullptr,
+                                 .lost_contexts = former.past.contexts});
+    const auto session = std::make_shared<Session>(
+        found.record.session_id(), Caller{found.record.caller(), {}, {}},
+        std::move(former.spec), std::move(host), found.copy, &former.past);
+    Log(former.past.unusable.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+        "session_brought_back",
+        {{"session_id", session->id()},
+         {"caller", session->caller().name},
+         {"unusable", former.past.unusable}});
+    absl::MutexLock lock(&mutex_);
+    Insert(session);
+  }
+}
+
+void SessionTable::Suspend(const std::shared_ptr<Session>& session,
+                           MonotonicTime until) {
+  // What its processes wrote since the last reply; nobody was promised that.
+  const absl::Status saved = Until(until) > absl::ZeroDuration()
+                                 ? session->Save()
+                                 : absl::DeadlineExceededError("no time left");
+  if (!saved.ok()) {
+    Log(LogLevel::kWarning, "session_not_saved",
+        {{"session_id", session->id()},
+         {"error", std::string(saved.message())}});
+  }
+  session->copy()->Close();
+  session->End({"SESSION_DIED", "the server was stopped"});
 }
 
 absl::StatusOr<SessionSpec> SessionTable::Check(
@@ -97,10 +144,10 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   CheckEnv(request.env(), violations);
   CheckLabels(request.labels(), violations);
   spec.idle_timeout =
-      CheckTime(request.has_idle_timeout(), request.idle_timeout(),
-                "idle_timeout", options_.idle_timeout, violations);
-  spec.max_age = CheckTime(request.has_max_age(), request.max_age(), "max_age",
-                           options_.max_age, violations);
+      SessionTimeWish(request.has_idle_timeout(), request.idle_timeout(),
+                      "idle_timeout", options_.idle_timeout, violations);
+  spec.max_age = SessionTimeWish(request.has_max_age(), request.max_age(),
+                                 "max_age", options_.max_age, violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
@@ -115,23 +162,49 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   return spec;
 }
 
-absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
-                                                           SessionSpec spec) {
+absl::Status SessionTable::Room(const Caller& caller, size_t count) {
   if (!accepting_) return ShuttingDown();
-  if (sessions_.size() >= options_.max_sessions) {
+  if (sessions_.size() + count > options_.max_sessions) {
     return TooManySessions("the server has", options_.max_sessions);
   }
-  uint32_t& theirs = by_caller_[caller.name];
-  if (theirs >= options_.max_per_caller) {
+  const auto theirs = by_caller_.find(caller.name);
+  if ((theirs == by_caller_.end() ? 0 : theirs->second) + count >
+      options_.max_per_caller) {
     return TooManySessions("one caller has", options_.max_per_caller);
   }
-  std::unique_ptr<SessionHost> host = make_host_(spec);
-  auto session = std::make_shared<Session>(NewSessionId(), caller,
-                                           std::move(spec), std::move(host));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
+    const Caller& caller, SessionSpec spec, SessionCopy* parent,
+    std::shared_ptr<const FileArchive> archive) const {
+  const std::string id = NewSessionId();
+  SessionOrigin origin{.archive = std::move(archive)};
+  if (spec.durable()) {
+    const absl::Time now = absl::Now();
+    absl::StatusOr<std::shared_ptr<SessionCopy>> copy = store_->Create(
+        ToRecord(id, caller, spec, now, absl::ZeroDuration(), {}, now), parent);
+    if (!copy.ok()) return FilesNotSaved("the new session", copy.status());
+    origin.copy = *std::move(copy);
+  }
+  std::unique_ptr<SessionHost> host = make_host_(spec, origin);
+  return std::make_shared<Session>(id, caller, std::move(spec), std::move(host),
+                                   std::move(origin.copy));
+}
+
+void SessionTable::Insert(const std::shared_ptr<Session>& session) {
   const uint64_t number = next_number_++;
-  ++theirs;
+  ++by_caller_[session->caller().name];
   by_id_[session->id()] = number;
   sessions_[number] = session;
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
+                                                           SessionSpec spec) {
+  if (absl::Status room = Room(caller, 1); !room.ok()) return room;
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Make(caller, std::move(spec), nullptr, nullptr);
+  if (session.ok()) Insert(*session);
   return session;
 }
 
@@ -155,8 +228,8 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
 std::shared_ptr<Session> SessionTable::Latest(const Caller& caller,
                                               const StringMap& labels) const {
   for (const auto& [number, session] : sessions_) {
-    if (session->caller().name == caller.name && session->HasLabels(labels) &&
-        session->LooksOver().reason.empty()) {
+    if (session->caller().name == caller.name && session->usable() &&
+        session->HasLabels(labels) && session->LooksOver().reason.empty()) {
       return session;
     }
   }
@@ -242,17 +315,22 @@ absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
   if (!session.ok()) return session.status();
   Violations violations;
   const absl::Duration idle =
-      CheckTime(request.has_idle_timeout(), request.idle_timeout(),
-                "idle_timeout", options_.idle_timeout, violations);
-  const absl::Duration age = CheckTime(request.has_max_age(), request.max_age(),
-                                       "max_age", options_.max_age, violations);
+      SessionTimeWish(request.has_idle_timeout(), request.idle_timeout(),
+                      "idle_timeout", options_.idle_timeout, violations);
+  const absl::Duration age =
+      SessionTimeWish(request.has_max_age(), request.max_age(), "max_age",
+                      options_.max_age, violations);
   CheckLabels(request.labels().labels(), violations);
   if (!violations.empty()) return InvalidRequest(violations);
   const std::map<std::string, std::string> labels(
       request.labels().labels().begin(), request.labels().labels().end());
-  (*session)->Update(request.has_labels() ? &labels : nullptr,
-                     request.has_idle_timeout() ? &idle : nullptr,
-                     request.has_max_age() ? &age : nullptr);
+  if (absl::Status updated =
+          (*session)->Update(request.has_labels() ? &labels : nullptr,
+                             request.has_idle_timeout() ? &idle : nullptr,
+                             request.has_max_age() ? &age : nullptr);
+      !updated.ok()) {
+    return updated;
+  }
   v1::UpdateSessionResponse response;
   *response.mutable_session() = (*session)->Describe();
   return response;
@@ -316,7 +394,20 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
 void SessionTable::End(const std::shared_ptr<Session>& session,
                        const Session::Over& over) {
   if (!Forget(*session, over)) return;
+  if (store_ != nullptr) {
+    internal::StoredEnd end;
+    end.set_session_id(session->id());
+    end.set_caller(session->caller().name);
+    end.set_reason(over.reason);
+    end.set_message(over.message);
+    end.set_time_ns(absl::ToUnixNanos(absl::Now()));
+    store_->NoteEnd(end);
+  }
   session->End(over);
+  if (session->copy() != nullptr) {
+    session->copy()->Close();
+    store_->Remove(session->id());
+  }
   Log(LogLevel::kInfo, "session_ended",
       {{"session_id", session->id()},
        {"caller", session->caller().name},
@@ -348,6 +439,7 @@ void SessionTable::SweepLoop() {
         End(session, over);
       }
     }
+    if (store_ != nullptr) store_->RemoveGone();
     absl::SleepFor(kSweepInterval);
   }
 }

@@ -15,11 +15,13 @@
 #include "absl/synchronization/mutex.h"
 #include "sandglass/v1/session.pb.h"
 #include "server/caller.h"
+#include "server/cancel_token.h"
 #include "server/clock.h"
 #include "server/policy_set.h"
 #include "server/request_checks.h"
 #include "server/session.h"
 #include "server/session_spec.h"
+#include "server/session_store.h"
 
 namespace sandglass::server {
 
@@ -28,20 +30,26 @@ namespace sandglass::server {
 class SessionTable {
  public:
   // `policy` outlives the table. `available` as in DispatcherOptions.
+  // `store` has the durable sessions, null: there are none; it outlives the
+  // table.
   SessionTable(const PolicySet& policy, const SessionOptions& options,
                MakeSessionHost make_host,
-               std::function<absl::Status(const policy::Language&)> available);
+               std::function<absl::Status(const policy::Language&)> available,
+               SessionStore* store = nullptr);
   // Calls Stop.
   ~SessionTable();
   SessionTable(const SessionTable&) = delete;
   SessionTable& operator=(const SessionTable&) = delete;
 
-  // Starts the thread. Call once.
-  void Start();
+  // Brings back what the daemon before this one left, and starts the thread.
+  // Call once.
+  void Start() ABSL_LOCKS_EXCLUDED(mutex_);
   // From here on no session can be made.
   void StopAccepting() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same, and ends all there are.
+  // The same, and ends all there are; durable ones go on with the next daemon.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set.
+  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::StatusOr<v1::CreateSessionResponse> Create(
       const Caller& caller, const v1::CreateSessionRequest& request)
@@ -55,6 +63,11 @@ class SessionTable {
   absl::StatusOr<v1::UpdateSessionResponse> Update(
       const Caller& caller, const v1::UpdateSessionRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes sessions with the same files, all or none. Waits for the parent's
+  // jail, so never on gRPC's threads; `cancel` ends that.
+  absl::StatusOr<v1::ForkSessionResponse> Fork(
+      const Caller& caller, const v1::ForkSessionRequest& request,
+      const std::shared_ptr<CancelToken>& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Delete(const Caller& caller, const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -78,9 +91,26 @@ class SessionTable {
   // Fields in errors begin with `prefix`.
   absl::StatusOr<SessionSpec> Check(const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
+  // Whether a caller may have so many more.
+  absl::Status Room(const Caller& caller, size_t count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A session that isn't in the table yet; with `parent` its copy has that
+  // one's files.
+  absl::StatusOr<std::shared_ptr<Session>> Make(
+      const Caller& caller, SessionSpec spec, SessionCopy* parent,
+      std::shared_ptr<const FileArchive> archive) const;
+  void Insert(const std::shared_ptr<Session>& session)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::shared_ptr<Session>> Add(const Caller& caller,
                                                SessionSpec spec)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
+  // It goes on with the next daemon. After `until` nothing more is saved.
+  void Suspend(const std::shared_ptr<Session>& session, MonotonicTime until)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // What children are like, all checked.
+  absl::StatusOr<std::vector<SessionSpec>> CheckChildren(
+      const Session& parent, const v1::ForkSessionRequest& request) const;
   std::shared_ptr<Session> Latest(const Caller& caller,
                                   const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
@@ -96,6 +126,7 @@ class SessionTable {
   const SessionOptions options_;
   const MakeSessionHost make_host_;
   const std::function<absl::Status(const policy::Language&)> available_;
+  SessionStore* const store_;
 
   mutable absl::Mutex mutex_;
   // By number of creation, newest first.

@@ -47,8 +47,8 @@ absl::Status MakeDirectories(const std::string& path) {
 }
 
 absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
-                                         uid_t owner, gid_t group,
-                                         mode_t mode) {
+                                         uid_t owner, gid_t group, mode_t mode,
+                                         const std::string& setting) {
   if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
   const auto failure = [](absl::string_view what, const std::string& path) {
     return absl::InternalError(
@@ -70,7 +70,7 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
     if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         path, " belongs to uid ", uid,
-        ", not to this server; remove it, or set another \"cache_dir\""));
+        ", not to this server; remove it, or set another \"", setting, "\""));
   }
   if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), mode) != 0) {
     return failure("take over", directory);

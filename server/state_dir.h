@@ -14,11 +14,13 @@ namespace sandglass::server {
 // Makes a directory and its parents, each 0755; fine when it is there.
 absl::Status MakeDirectories(const std::string& path);
 
-// Makes a directory below cache_dir, if it isn't there, and gives it to `owner`
-// and `group` with this mode. FAILED_PRECONDITION when it or the one above
-// belongs to anybody but root, `owner` and the caller.
-absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
-                                         uid_t owner, gid_t group, mode_t mode);
+// Makes a directory, if it isn't there, and gives it to `owner` and `group`
+// with this mode. FAILED_PRECONDITION when it or the one above belongs to
+// anybody but root, `owner` and the caller; the message names the setting it
+// comes from.
+absl::StatusOr<os::Fd> TakeOverDirectory(
+    const std::string& directory, uid_t owner, gid_t group, mode_t mode,
+    const std::string& setting = "cache_dir");
 
 // One daemon per state directory: takes a lock that ends with the descriptor
 // (and so with the process; children that exec don't inherit it).

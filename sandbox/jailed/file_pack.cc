@@ -74,8 +74,12 @@ class Output {
 
 class Packer : public TreeVisitor {
  public:
-  Packer(FileTask& task, Output& output)
-      : task_(task), output_(output), buffer_(new char[kChunk]) {}
+  Packer(FileTask& task, Output& output,
+         OwnRights rights = OwnRights::kAsTheyAre)
+      : task_(task),
+        output_(output),
+        rights_(rights),
+        buffer_(new char[kChunk]) {}
 
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
@@ -130,7 +134,9 @@ class Packer : public TreeVisitor {
   void PackFile(const TreeEntry& entry, TarMember& member) {
     os::Fd file;
     struct stat info = {};
-    if (!OpenRegularAt(entry.directory, entry.name.c_str(), file, info).ok()) {
+    const auto open =
+        rights_ == OwnRights::kLend ? OpenOwnRegularAt : OpenRegularAt;
+    if (!open(entry.directory, entry.name.c_str(), file, info).ok()) {
       ++left_out_;
       return;
     }
@@ -173,6 +179,7 @@ class Packer : public TreeVisitor {
 
   FileTask& task_;
   Output& output_;
+  const OwnRights rights_;
   const std::unique_ptr<char[]> buffer_;
   // Where the first name of a file is that has several.
   std::map<std::pair<dev_t, ino_t>, std::string> links_;
@@ -218,6 +225,7 @@ FileResult UnpackInto(FileTask& task, const os::Fd& directory,
   const FileResult result = unpacker.Run(reader);
   reply.set_count(unpacker.entries());
   reply.set_bytes(unpacker.bytes());
+  reply.set_left_out(unpacker.left_out());
   if (!result.ok()) return result;
   // Who writes may still have to say what fills up its last block.
   while (!regular) {
@@ -378,8 +386,10 @@ FileResult Pack(FileTask& task, const internal::PackTree& request,
     return result;
   }
   Output output(task, archive, request.max_bytes());
-  Packer packer(task, output);
-  const WalkEnd end = WalkTree(directory, kMostPacked, packer);
+  const OwnRights rights =
+      request.whole() ? OwnRights::kLend : OwnRights::kAsTheyAre;
+  Packer packer(task, output, rights);
+  const WalkEnd end = WalkTree(directory, kMostPacked, packer, rights);
   FileResult result = packer.result();
   if (result.ok() && end == WalkEnd::kBound) result.code = FileCode::kTooLarge;
   if (result.ok() && end == WalkEnd::kMoved) {

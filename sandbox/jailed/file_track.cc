@@ -1,6 +1,7 @@
 // Tells what changed in a tree between two looks.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <string>
@@ -17,6 +18,9 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kChangeBytes = 64;
+// Times of files are those of the kernel's last tick, 10 ms at most: two
+// changes that are nearer to one another than that can look like one.
+constexpr int64_t kTickNs = 20'000'000;
 
 // By this a file is known again.
 struct Inode {
@@ -38,7 +42,9 @@ struct Seen {
   uint64_t size = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  uint64_t look = 0;  // the last one that it was there at
+  int64_t blocks = 0;   // also grow by what is written through a mapping
+  uint64_t look = 0;    // the last one that it was there at
+  bool recent = false;  // it changed just before that
 };
 
 Seen SeenOf(const struct stat& info, uint64_t look) {
@@ -49,13 +55,14 @@ Seen SeenOf(const struct stat& info, uint64_t look) {
   seen.size = static_cast<uint64_t>(info.st_size);
   seen.mtime_ns = NanosOf(info.st_mtim);
   seen.ctime_ns = NanosOf(info.st_ctim);
+  seen.blocks = info.st_blocks;
   return seen;
 }
 
 bool Same(const Seen& one, const Seen& other) {
   return one.inode == other.inode && one.mode == other.mode &&
          one.size == other.size && one.mtime_ns == other.mtime_ns &&
-         one.ctime_ns == other.ctime_ns;
+         one.ctime_ns == other.ctime_ns && one.blocks == other.blocks;
 }
 
 class Tracker : public TreeVisitor {
@@ -63,10 +70,11 @@ class Tracker : public TreeVisitor {
   Tracker(FileTask& task, const internal::TrackTree& request)
       : task_(task), request_(request) {}
 
-  // Looks once. The first time tells nothing. `tell_none`: also when nothing
-  // changed.
+  // Looks once. The first time tells nothing, unless that is wanted.
+  // `tell_none`: also when nothing changed.
   FileResult Look(bool tell_none) {
     ++look_;
+    began_ns_ = NowNs();
     if (FileResult result =
             OpenDirectory(task_.root(), request_.path(), start_);
         !result.ok()) {
@@ -74,7 +82,9 @@ class Tracker : public TreeVisitor {
     }
     told_ = 0;
     left_out_ = false;
-    const WalkEnd end = WalkTree(start_, request_.max_entries(), *this);
+    const WalkEnd end = WalkTree(
+        start_, request_.max_entries(), *this,
+        request_.for_copy() ? OwnRights::kLend : OwnRights::kAsTheyAre);
     if (end == WalkEnd::kStopped) return {FileCode::kCancelled, 0};
     // What a look didn't reach isn't gone for that.
     if (end == WalkEnd::kWhole && !TellGone()) {
@@ -96,14 +106,18 @@ class Tracker : public TreeVisitor {
       return Next::kSkip;
     }
     const std::string path(entry.path);
-    const Seen seen = SeenOf(entry.info, look_);
+    Seen seen = SeenOf(entry.info, look_);
     const auto [known, added] = seen_.try_emplace(path, seen);
     bool goes_on = true;
     if (added) {
-      goes_on = look_ == 1 || TellNew(entry, path, seen);
-    } else if (!Same(known->second, seen)) {
-      goes_on = Tell(internal::CHANGE_MODIFIED, entry, path, "");
+      goes_on =
+          (look_ == 1 && !request_.tell_first()) || TellNew(entry, path, seen);
+    } else if (!Same(known->second, seen) || known->second.recent) {
+      goes_on = Tell(internal::CHANGE_MODIFIED, entry, path, "", seen);
     }
+    seen.recent = request_.for_copy() && S_ISREG(seen.mode) &&
+                  seen.ctime_ns > began_ns_ - kTickNs &&
+                  seen.ctime_ns < NowNs() + kTickNs;
     if (!goes_on) return Next::kStop;
     seen_[path] = seen;
     paths_[seen.inode] = path;
@@ -116,11 +130,10 @@ class Tracker : public TreeVisitor {
   }
 
  private:
-  bool TellNew(const TreeEntry& entry, const std::string& path,
-               const Seen& seen) {
+  bool TellNew(const TreeEntry& entry, const std::string& path, Seen& seen) {
     const auto before = paths_.find(seen.inode);
     if (before == paths_.end() || before->second == path) {
-      return Tell(internal::CHANGE_CREATED, entry, path, "");
+      return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
     }
     // The same file had another name. If it still has, this is one more.
     const std::string old_path = before->second;
@@ -133,15 +146,16 @@ class Tracker : public TreeVisitor {
     if (stayed || old == seen_.end() || old->second.mode != seen.mode ||
         old->second.size != seen.size ||
         old->second.mtime_ns != seen.mtime_ns) {
-      return Tell(internal::CHANGE_CREATED, entry, path, "");
+      return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
     }
     // Unless something else has the old name by now.
     if (old->second.look != look_) seen_.erase(old);
-    return Tell(internal::CHANGE_RENAMED, entry, path, old_path);
+    return Tell(internal::CHANGE_RENAMED, entry, path, old_path, seen);
   }
 
+  // `seen` becomes what the file is as it is handed out.
   bool Tell(internal::ChangeKind kind, const TreeEntry& entry,
-            const std::string& path, const std::string& old_path) {
+            const std::string& path, const std::string& old_path, Seen& seen) {
     internal::FileChange& change = *batch_.add_changes();
     change.set_kind(kind);
     change.set_old_path(old_path);
@@ -154,10 +168,20 @@ class Tracker : public TreeVisitor {
     if (request_.with_descriptors() && S_ISREG(entry.info.st_mode)) {
       os::Fd file;
       struct stat info = {};
-      if (OpenRegularAt(entry.directory, entry.name.c_str(), file, info).ok()) {
+      const auto open = request_.for_copy() ? OpenOwnRegularAt : OpenRegularAt;
+      const FileResult opened =
+          open(entry.directory, entry.name.c_str(), file, info);
+      if (opened.ok()) {
         FillInfo(info, *change.mutable_info());
+        change.mutable_info()->set_name(path);
+        if (info.st_nlink > 1) change.mutable_info()->set_inode(info.st_ino);
         change.set_opened(true);
         files_.push_back(std::move(file));
+        seen = SeenOf(info, look_);
+      } else if (request_.for_copy() && opened.code != FileCode::kNotFound &&
+                 opened.code != FileCode::kNotRegular) {
+        // Of one that went meanwhile the next look tells.
+        left_out_ = true;
       }
     }
     return Added(change);
@@ -180,6 +204,12 @@ class Tracker : public TreeVisitor {
       if (!Added(change)) return false;
     }
     return true;
+  }
+
+  static int64_t NowNs() {
+    struct timespec now = {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return NanosOf(now);
   }
 
   bool Added(const internal::FileChange& change) {
@@ -205,6 +235,7 @@ class Tracker : public TreeVisitor {
   const internal::TrackTree& request_;
   os::Fd start_;
   uint64_t look_ = 0;
+  int64_t began_ns_ = 0;
   uint64_t told_ = 0;
   bool left_out_ = false;
   std::unordered_map<std::string, Seen> seen_;

@@ -172,6 +172,9 @@ std::string TarHeader(const TarMember& member) {
     case TarType::kHardLink:
       type = '1';
       break;
+    case TarType::kOther:
+      type = '6';
+      break;
   }
   const uint64_t seconds =
       member.mtime_ns < 0
@@ -317,6 +320,11 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
       break;
     case '5':
       member.type = TarType::kDirectory;
+      break;
+    case '3':
+    case '4':
+    case '6':
+      member.type = TarType::kOther;
       break;
     default:
       return Step::kBad;

@@ -17,7 +17,8 @@ namespace sandglass::sandbox {
 
 inline constexpr size_t kTarBlock = 512;
 
-enum class TarType { kFile, kDirectory, kSymlink, kHardLink };
+// kOther: devices and FIFOs, which are only read.
+enum class TarType { kFile, kDirectory, kSymlink, kHardLink, kOther };
 
 struct TarMember {
   TarType type = TarType::kFile;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "sandbox/jailed/file_paths.h"
 #include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
@@ -19,6 +20,11 @@ namespace {
 constexpr size_t kMostOpen = 32;
 
 using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// Where it fails, what follows fails as it would have before.
+bool TrySetMode(int directory, const char* name, mode_t mode) {
+  return ::fchmodat(directory, name, mode, 0) == 0;
+}
 
 struct Level {
   os::Fd directory;
@@ -31,8 +37,8 @@ struct Level {
 
 class Walk {
  public:
-  Walk(size_t max_entries, TreeVisitor& visitor)
-      : left_(max_entries), visitor_(visitor) {}
+  Walk(size_t max_entries, TreeVisitor& visitor, OwnRights rights)
+      : left_(max_entries), visitor_(visitor), rights_(rights) {}
 
   WalkEnd Run(const os::Fd& start) {
     if (!Push(os::Fd(::openat(start.get(), ".",
@@ -47,6 +53,7 @@ class Walk {
         Pop();
       }
     }
+    TakeAllBack();
     return end_ == WalkEnd::kWhole && bound_ ? WalkEnd::kBound : end_;
   }
 
@@ -85,20 +92,34 @@ class Walk {
   }
 
   void Descend(const struct stat& info) {
-    os::Fd directory(::openat(levels_.back().directory.get(),
-                              CurrentName().c_str(),
+    const int above = levels_.back().directory.get();
+    if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
+      TrySetMode(above, CurrentName().c_str(), (info.st_mode & 07777) | 0500);
+    }
+    os::Fd directory(::openat(above, CurrentName().c_str(),
                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat opened = {};
     if (directory.valid() &&
         (::fstat(directory.get(), &opened) != 0 ||
          opened.st_dev != info.st_dev || opened.st_ino != info.st_ino)) {
-      return;  // another took its place
+      return TakeBack(info);  // another took its place
     }
     if (directory.valid() && info.st_dev != levels_.back().info.st_dev &&
         os::IsKernelFileSystem(directory.get())) {
-      return;
+      return TakeBack(info);
     }
-    if (!Push(std::move(directory), &info)) Leave(info);
+    if (!Push(std::move(directory), &info)) {
+      TakeBack(info);
+      Leave(info);
+    }
+  }
+
+  // Of the current name: the mode that it had.
+  void TakeBack(const struct stat& info) {
+    if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
+      TrySetMode(levels_.back().directory.get(), CurrentName().c_str(),
+                 info.st_mode & 07777);
+    }
   }
 
   // False when it can't be read.
@@ -151,11 +172,22 @@ class Walk {
       }
     }
     path_.resize(done.path_size);
+    TakeBack(done.info);
     Leave(done.info);
+  }
+
+  // Where the walk ended on its way.
+  void TakeAllBack() {
+    while (levels_.size() > 1) {
+      const struct stat info = levels_.back().info;
+      levels_.pop_back();
+      if (levels_.back().directory.valid()) TakeBack(info);
+    }
   }
 
   size_t left_;
   TreeVisitor& visitor_;
+  const OwnRights rights_;
   std::vector<Level> levels_;
   std::string path_;
   bool bound_ = false;
@@ -188,9 +220,28 @@ bool ReadNames(const os::Fd& directory, size_t most,
   return true;
 }
 
-WalkEnd WalkTree(const os::Fd& start, size_t max_entries,
-                 TreeVisitor& visitor) {
-  return Walk(max_entries, visitor).Run(start);
+WalkEnd WalkTree(const os::Fd& start, size_t max_entries, TreeVisitor& visitor,
+                 OwnRights rights) {
+  return Walk(max_entries, visitor, rights).Run(start);
+}
+
+FileResult OpenOwnRegularAt(int directory, const char* name, os::Fd& file,
+                            struct stat& info) {
+  const FileResult first = OpenRegularAt(directory, name, file, info);
+  if (first.error != EACCES) return first;
+  struct stat before = {};
+  if (::fstatat(directory, name, &before, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(before.st_mode) ||
+      !TrySetMode(directory, name, (before.st_mode & 07777) | 0400)) {
+    return first;
+  }
+  const FileResult second = OpenRegularAt(directory, name, file, info);
+  TrySetMode(directory, name, before.st_mode & 07777);
+  // As it is from here on.
+  if (second.ok() && ::fstat(file.get(), &info) != 0) {
+    return ResultOfErrno(errno);
+  }
+  return second;
 }
 
 }  // namespace sandglass::sandbox

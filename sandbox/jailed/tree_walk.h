@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "sandbox/file_code.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
@@ -47,7 +48,16 @@ enum class WalkEnd {
 // Visits all below `start`. Trees may be as deep as they like: one level costs
 // some memory, neither stack nor a descriptor. Goes neither through links nor
 // into the kernel's own file systems.
-WalkEnd WalkTree(const os::Fd& start, size_t max_entries, TreeVisitor& visitor);
+// kLend: what only its mode keeps its owner from reading can be read during the
+// visit; the mode is as before afterwards.
+enum class OwnRights { kAsTheyAre, kLend };
+WalkEnd WalkTree(const os::Fd& start, size_t max_entries, TreeVisitor& visitor,
+                 OwnRights rights = OwnRights::kAsTheyAre);
+
+// Opens a regular file as OpenRegularAt does, and lends its owner the right to
+// read it where only the mode is against it.
+FileResult OpenOwnRegularAt(int directory, const char* name, os::Fd& file,
+                            struct stat& info);
 
 // The names in a directory, sorted, without "." and "..", at most `most` and
 // then `more` is set. False with errno.

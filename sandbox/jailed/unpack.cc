@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/open_beneath.h"
+#include "sandbox/sparse.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -36,6 +37,30 @@ struct timespec TimeOf(int64_t nanos) {
     --seconds;
   }
   return {.tv_sec = seconds, .tv_nsec = part};
+}
+
+// At the file's offset. Pages of zeros become holes, as which they may have
+// been packed. False with errno.
+bool WriteSparse(const os::Fd& file, absl::string_view data) {
+  while (!data.empty()) {
+    size_t zeros = 0, bytes = 0;
+    while (zeros < data.size() && AllZero(data.substr(zeros, kHoleBytes))) {
+      zeros = std::min(zeros + kHoleBytes, data.size());
+    }
+    if (zeros > 0) {
+      if (::lseek(file.get(), static_cast<off_t>(zeros), SEEK_CUR) < 0) {
+        return false;
+      }
+      data.remove_prefix(zeros);
+      continue;
+    }
+    while (bytes < data.size() && !AllZero(data.substr(bytes, kHoleBytes))) {
+      bytes = std::min(bytes + kHoleBytes, data.size());
+    }
+    if (!os::WriteAll(file.get(), data.substr(0, bytes))) return false;
+    data.remove_prefix(bytes);
+  }
+  return true;
 }
 
 FileResult ResultOf(TarReader::Step step) {
@@ -141,9 +166,12 @@ FileResult Unpacker::MakeFile(TarReader& reader, const TarMember& member,
     const ssize_t got = reader.Read(buffer_.get(), kChunk);
     if (got <= 0) return {FileCode::kIncomplete, 0};
     const auto size = static_cast<size_t>(got);
-    if (!os::WriteAll(file.get(), {buffer_.get(), size})) return LastError();
+    if (!WriteSparse(file, {buffer_.get(), size})) return LastError();
     done += size;
     bytes_ += size;
+  }
+  if (::ftruncate(file.get(), static_cast<off_t>(member.size)) != 0) {
+    return LastError();
   }
   const struct timespec times[] = {TimeOf(member.mtime_ns),
                                    TimeOf(member.mtime_ns)};
@@ -212,6 +240,10 @@ FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
   if (path.empty()) {
     return member.type == TarType::kDirectory ? FileResult{} : kBad;
   }
+  if (member.type == TarType::kOther) {
+    ++left_out_;
+    return {};
+  }
   if (FileResult result = FindParent(path, true, name); !result.ok()) {
     return result;
   }
@@ -226,6 +258,8 @@ FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
     case TarType::kDirectory:
       directories_.push_back({path, member.mode & 0777, member.mtime_ns});
       return MakeDirectory(name);
+    case TarType::kOther:
+      break;
   }
   return kBad;
 }

@@ -26,6 +26,7 @@ class Unpacker {
 
   uint64_t entries() const { return entries_; }
   uint64_t bytes() const { return bytes_; }
+  uint64_t left_out() const { return left_out_; }
 
  private:
   struct Settled {
@@ -56,6 +57,7 @@ class Unpacker {
   std::vector<Settled> directories_;
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t left_out_ = 0;
 };
 
 // A member's path without what stands for nothing ("./", "//", a slash at its

@@ -16,6 +16,7 @@ add_library(sandglass_test_support STATIC
   support/prestart.cc
   support/process.cc
   support/programs.cc
+  support/durable.cc
   support/sessions.cc
   support/slowdown.cc
   support/text.cc
@@ -97,6 +98,27 @@ foreach(target sandglassd sandglass-spawner sandglass)
     add_dependencies(sandglass_exec_test ${target})
   endif()
 endforeach()
+
+# Copies of sessions' files: on the disk, as archives, in other sessions.
+add_executable(sandglass_durable_test
+  e2e/session_durable_faults_test.cc
+  e2e/session_durable_test.cc
+  e2e/session_fork_test.cc
+  e2e/session_snapshot_test.cc)
+target_link_libraries(sandglass_durable_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+target_compile_definitions(sandglass_durable_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+foreach(target sandglassd sandglass-spawner)
+  if(TARGET ${target})
+    add_dependencies(sandglass_durable_test ${target})
+  endif()
+endforeach()
+gtest_discover_tests(sandglass_durable_test
+  TEST_PREFIX "e2e."
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
+    FIXTURES_REQUIRED languages)
 
 # Each test has a process and so a daemon of its own here; run the binary itself
 # for one daemon a suite. The lock keeps tests from slowing each other on small

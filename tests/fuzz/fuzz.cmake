@@ -49,10 +49,15 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/response.cc
   ${server}/run.cc
   ${server}/run_registry.cc
+  ${server}/copy_change.cc
+  ${server}/durable_log.cc
   ${server}/session.cc
+  ${server}/session_copy.cc
+  ${server}/session_record.cc
   ${server}/validate.cc)
 target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
-  sandglass_api_proto sandglass_seccomp absl::synchronization spdlog::spdlog
+  sandglass_api_proto sandglass_durable_proto sandglass_seccomp
+  absl::synchronization spdlog::spdlog ZLIB::ZLIB
   Threads::Threads)
 
 set(client ${PROJECT_SOURCE_DIR}/client)

@@ -24,6 +24,8 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/session_record_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/session_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_table_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc

@@ -66,7 +66,7 @@ class SessionTableTest : public ::testing::Test {
     if (!table_) {
       table_.emplace(
           policy_, options_,
-          [this](const SessionSpec&) {
+          [this](const SessionSpec&, const SessionOrigin&) {
             return std::make_unique<FakeHost>(hosts_);
           },
           CheckInstalled);

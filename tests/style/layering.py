@@ -18,8 +18,9 @@ import project
 MAY_INCLUDE = {
     "policy": ["policy/"],
     "sandbox": ["policy/", "sandbox/", "internal/"],
-    "server": ["policy/", "sandbox/", "server/", "sandglass/v1/",
-               "google/rpc/"],
+    # Of internal/ only what it writes for itself.
+    "server": ["policy/", "sandbox/", "server/", "internal/durable.",
+               "sandglass/v1/", "google/rpc/"],
     "client": ["client/", "sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],

@@ -55,6 +55,39 @@ grpc::Status TestFiles::Read(const std::string& path, std::string* content,
   return reader->Finish();
 }
 
+grpc::Status TestFiles::Snapshot(const std::string& path,
+                                 std::string* archive) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::SnapshotFilesRequest request;
+  request.set_session_id(session_id_);
+  request.set_path(path);
+  archive->clear();
+  const auto reader = client_.files().SnapshotFiles(&context, request);
+  v1::SnapshotFilesResponse part;
+  while (reader->Read(&part)) archive->append(part.data());
+  return reader->Finish();
+}
+
+grpc::Status TestFiles::Restore(v1::RestoreFilesStart start,
+                                const std::string& archive,
+                                v1::RestoreFilesResponse* response) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto writer = client_.files().RestoreFiles(&context, response);
+  v1::RestoreFilesRequest request;
+  start.set_session_id(session_id_);
+  *request.mutable_start() = start;
+  bool goes_on = writer->Write(request);
+  constexpr size_t kPiece = size_t{1} << 20;
+  for (size_t at = 0; at < archive.size() && goes_on; at += kPiece) {
+    request.set_data(archive.substr(at, kPiece));
+    goes_on = writer->Write(request);
+  }
+  writer->WritesDone();
+  return writer->Finish();
+}
+
 grpc::Status TestFiles::List(const std::string& path,
                              v1::ListDirectoryResponse* response) {
   v1::ListDirectoryRequest request;

@@ -43,6 +43,10 @@ class TestFiles {
                        v1::FileInfo* info);
   grpc::Status Read(const std::string& path, std::string* content,
                     uint64_t offset = 0, uint64_t limit = 0);
+  // As an archive, and out of one.
+  grpc::Status Snapshot(const std::string& path, std::string* archive);
+  grpc::Status Restore(v1::RestoreFilesStart start, const std::string& archive,
+                       v1::RestoreFilesResponse* response);
   grpc::Status List(const std::string& path,
                     v1::ListDirectoryResponse* response);
 

@@ -1,0 +1,208 @@
+#include "server/durable_files.h"
+
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/jailed/tar.h"
+
+namespace sandglass::server {
+namespace {
+
+using internal::StoredEntry;
+using sandbox::FileAgent;
+using sandbox::FileType;
+
+constexpr char kWorkspace[] = "/workspace";
+
+sandbox::TarMember MemberOf(const StoredEntry& entry) {
+  sandbox::TarMember member;
+  member.path = entry.path();
+  member.mode = entry.mode();
+  member.mtime_ns = entry.mtime_ns();
+  switch (static_cast<FileType>(entry.type())) {
+    case FileType::kDirectory:
+      member.type = sandbox::TarType::kDirectory;
+      break;
+    case FileType::kSymlink:
+      member.type = sandbox::TarType::kSymlink;
+      member.link = entry.link_target();
+      break;
+    default:
+      member.type = sandbox::TarType::kFile;
+      member.size = entry.size();
+  }
+  return member;
+}
+
+// Why Restore or Save ended, for who was to have the files.
+absl::Status Failed(sandbox::FileResult result, absl::string_view what) {
+  return sandbox::StatusOfFile(result, what);
+}
+
+}  // namespace
+
+void DurableFiles::Forget() {
+  tracker_ = sandbox::FileTracker();
+  agent_.reset();
+  all_due_ = true;
+}
+
+absl::StatusOr<bool> DurableFiles::Empty() const {
+  const absl::StatusOr<SessionCopy::Files> files = copy_->Load();
+  if (!files.ok()) return files.status();
+  return files->empty();
+}
+
+absl::Status DurableFiles::Restore(const std::shared_ptr<FileAgent>& agent,
+                                   const sandbox::FileLimits& limits) {
+  Forget();
+  const absl::StatusOr<SessionCopy::Files> files = copy_->Load();
+  if (!files.ok()) return files.status();
+  if (absl::Status done = Upload(*agent, *files, limits); !done.ok()) {
+    return done;
+  }
+  return Track(agent, /*tell_first=*/false, limits);
+}
+
+absl::Status DurableFiles::Upload(FileAgent& agent,
+                                  const SessionCopy::Files& files,
+                                  const sandbox::FileLimits& limits) const {
+  constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max() >> 1;
+  sandbox::FileAnswer<sandbox::TreeUpload> upload =
+      agent.BeginUnpack(kWorkspace, FileAgent::Parents::kMustExist, kAnySize,
+                        std::numeric_limits<uint32_t>::max(), limits);
+  if (!upload.ok()) return Failed(upload.result, kWorkspace);
+  sandbox::FileResult sent;
+  const auto send = [&](absl::string_view data) {
+    sent = upload.value.Append(data, limits);
+    return sent.ok() ? absl::OkStatus() : absl::AbortedError("");
+  };
+  std::map<uint64_t, std::string> first_names;
+  absl::Status failure;
+  for (const auto& [path, entry] : files) {
+    sandbox::TarMember member = MemberOf(entry);
+    const bool regular = member.type == sandbox::TarType::kFile;
+    const auto [first, added] =
+        regular && entry.size() > 0
+            ? first_names.try_emplace(entry.blob(), path)
+            : std::pair(first_names.end(), true);
+    if (!added) {
+      member.type = sandbox::TarType::kHardLink;
+      member.link = first->second;
+      member.size = 0;
+    }
+    failure = send(sandbox::TarHeader(member));
+    if (failure.ok() && regular && added) {
+      failure = copy_->Read(entry, send);
+      if (failure.ok()) {
+        failure = send(std::string(sandbox::TarPadding(entry.size()), '\0'));
+      }
+    }
+    if (!failure.ok()) break;
+  }
+  if (failure.ok()) failure = send(sandbox::TarEnd());
+  // Its end says why it took no more.
+  if (!failure.ok() && sent.code != sandbox::FileCode::kIncomplete) {
+    return sent.ok() ? failure : Failed(sent, kWorkspace);
+  }
+  const sandbox::FileAnswer<sandbox::TreeCount> count =
+      upload.value.Finish(limits);
+  if (!count.ok()) return Failed(count.result, kWorkspace);
+  if (count.value.entries != files.size()) {
+    return absl::InternalError(absl::StrCat(count.value.entries, " of ",
+                                            files.size(), " files came back"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DurableFiles::Track(const std::shared_ptr<FileAgent>& agent,
+                                 bool tell_first,
+                                 const sandbox::FileLimits& limits) {
+  Forget();
+  sandbox::FileAnswer<sandbox::FileTracker> tracker =
+      agent->Track(kWorkspace,
+                   {.with_files = true,
+                    .max_entries = max_entries_,
+                    .for_copy = true,
+                    .tell_first = tell_first},
+                   limits);
+  if (!tracker.ok()) return Failed(tracker.result, kWorkspace);
+  agent_ = agent;
+  tracker_ = std::move(tracker.value);
+  all_due_ = tell_first;
+  return absl::OkStatus();
+}
+
+absl::Status DurableFiles::Take(sandbox::FileChanged change,
+                                CopyChange& to) const {
+  const sandbox::FileFacts& facts = change.facts;
+  if (change.type == sandbox::ChangeType::kRemoved) {
+    to.Remove(facts.name);
+    return absl::OkStatus();
+  }
+  if (change.type == sandbox::ChangeType::kRenamed) to.Remove(change.old_path);
+  StoredEntry entry;
+  entry.set_path(facts.name);
+  entry.set_type(static_cast<uint32_t>(facts.type));
+  entry.set_mode(facts.mode);
+  entry.set_mtime_ns(absl::ToUnixNanos(facts.mtime));
+  switch (facts.type) {
+    case FileType::kDirectory:
+      return to.Put(std::move(entry));
+    case FileType::kSymlink:
+      // Gone before it could be read.
+      if (facts.link_target.empty()) return absl::OkStatus();
+      entry.set_link_target(facts.link_target);
+      return to.Put(std::move(entry));
+    case FileType::kRegular:
+      if (!change.file.valid()) return absl::OkStatus();
+      return to.PutFile(std::move(entry), change.file, facts.inode,
+                        change.old_path);
+    case FileType::kOther:
+      // What no copy can have takes the place of what was there.
+      to.Remove(facts.name);
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
+                                const sandbox::FileLimits& limits) {
+  if (agent != agent_) {
+    if (absl::Status tracked = Track(agent, /*tell_first=*/true, limits);
+        !tracked.ok()) {
+      return tracked;
+    }
+  }
+  const bool all = all_due_;
+  CopyChange change(*copy_);
+  // Before anything is taken, so that nothing stays by being as it was.
+  if (all) change.BeginAnew();
+  absl::Status failure;
+  const sandbox::FileAnswer<bool> looked =
+      tracker_.Next(limits, [&](sandbox::FileChanged told) {
+        if (failure.ok()) failure = Take(std::move(told), change);
+      });
+  if (failure.ok() && !looked.ok()) failure = Failed(looked.result, kWorkspace);
+  // Not all could be looked at, so what is missing may still be there.
+  if (failure.ok() && looked.value && all) {
+    failure = absl::FailedPreconditionError(
+        "some of its files can't be read, or there are too many");
+  }
+  if (failure.ok()) failure = change.Commit();
+  if (!failure.ok()) {
+    // What this look told isn't told again.
+    Forget();
+    return failure;
+  }
+  all_due_ = false;
+  if (looked.value) {
+    return absl::FailedPreconditionError(
+        "some of its files can't be read, or there are too many");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,57 @@
+#ifndef SANDGLASS_SERVER_DURABLE_FILES_H_
+#define SANDGLASS_SERVER_DURABLE_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/file_agent_client.h"
+#include "server/session_copy.h"
+
+namespace sandglass::server {
+
+// Between a jail's /workspace and its copy on the daemon's disk. One thread at
+// a time.
+class DurableFiles {
+ public:
+  // `max_entries` is how many names there may be.
+  DurableFiles(std::shared_ptr<SessionCopy> copy, uint32_t max_entries)
+      : copy_(std::move(copy)), max_entries_(max_entries) {}
+
+  // Whether there is nothing to restore.
+  absl::StatusOr<bool> Empty() const;
+
+  // Puts the copy's files into a jail in which nothing has run yet. DATA_LOSS:
+  // the copy is damaged; other errors: they can't be put there.
+  absl::Status Restore(const std::shared_ptr<sandbox::FileAgent>& agent,
+                       const sandbox::FileLimits& limits);
+
+  // Brings the copy up to date. With an agent other than the last one, and
+  // after a failure, by looking at all. UNAVAILABLE: the agent doesn't do it.
+  absl::Status Save(const std::shared_ptr<sandbox::FileAgent>& agent,
+                    const sandbox::FileLimits& limits);
+
+  // The jail is another one now.
+  void Forget();
+
+ private:
+  absl::Status Upload(sandbox::FileAgent& agent,
+                      const SessionCopy::Files& files,
+                      const sandbox::FileLimits& limits) const;
+  absl::Status Track(const std::shared_ptr<sandbox::FileAgent>& agent,
+                     bool tell_first, const sandbox::FileLimits& limits);
+  absl::Status Take(sandbox::FileChanged change, CopyChange& to) const;
+
+  const std::shared_ptr<SessionCopy> copy_;
+  const uint32_t max_entries_;
+  // In this order: the tracker ends before the agent that it is part of.
+  std::shared_ptr<sandbox::FileAgent> agent_;
+  sandbox::FileTracker tracker_;
+  bool all_due_ = true;  // the next look is to tell all there is
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DURABLE_FILES_H_
