@@ -24,6 +24,11 @@ namespace {
 constexpr uint64_t kMaxEntries = 2'000'000;
 constexpr size_t kMaxPending = 100'000;
 
+// Files up to this size go many at a time.
+constexpr uint64_t kSmallFileBytes = 64 * 1024;
+constexpr uint64_t kBatchBytes = 4 * 1024 * 1024;
+constexpr int kBatchFiles = 500;
+
 bool IsDirectory(const std::string& path) {
   struct stat info = {};
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -123,6 +128,7 @@ void Download::GetDirectory(const std::string& root,
       }
       GetEntry(entry, root, relative, directory->get());
     }
+    GetBatch(directory->get());
   } while (!page.next_page_token().empty());
 }
 
@@ -144,7 +150,15 @@ void Download::GetEntry(const v1::FileInfo& entry, const std::string& root,
       return Trouble(path, absl::ResourceExhaustedError(
                                "too many directories to go through"));
     case v1::FILE_TYPE_REGULAR:
-      return GetFile(path, directory, entry.path());
+      if (entry.size() > kSmallFileBytes) {
+        return GetFile(path, directory, entry.path());
+      }
+      batch_.add_paths(path);
+      batch_bytes_ += entry.size();
+      if (batch_bytes_ >= kBatchBytes || batch_.paths_size() >= kBatchFiles) {
+        GetBatch(directory);
+      }
+      return;
     default:
       WriteAll(STDERR_FILENO,
                absl::StrCat("sandglass: left out ", VisibleText(path),
@@ -164,6 +178,42 @@ void Download::GetFile(const std::string& path, int directory,
       path, [&](absl::string_view data) { return file->Write(data); }, info);
   if (end.ok()) end.local = file->Place(info.mode());
   Settle(end, path);
+}
+
+void Download::GetBatch(int directory) {
+  if (batch_.paths_size() == 0 || over_) return;
+  const v1::DownloadFilesRequest asked = std::exchange(batch_, {});
+  batch_bytes_ = 0;
+  v1::DownloadFilesResponse response;
+  const grpc::Status status = remote_.Download(asked, response);
+  if (!status.ok()) {
+    return Settle({absl::OkStatus(), status}, asked.paths(0));
+  }
+  for (int i = 0; i < asked.paths_size() && !over_; ++i) {
+    if (i < response.files_size()) {
+      PlaceSmall(response.files(i), asked.paths(i), directory);
+    } else {
+      Trouble(asked.paths(i), absl::InternalError("the daemon left it out"));
+    }
+  }
+}
+
+void Download::PlaceSmall(const v1::DownloadedFile& got,
+                          const std::string& path, int directory) {
+  const std::string name = LastName(path);
+  // It has grown since it was listed.
+  if (got.error() == v1::FILE_ERROR_CODE_TOO_LARGE) {
+    return GetFile(path, directory, name);
+  }
+  if (got.error() != v1::FILE_ERROR_CODE_UNSPECIFIED) {
+    return Trouble(path, absl::UnknownError(got.message()));
+  }
+  absl::StatusOr<NewFile> file =
+      NewFile::Create(directory, name, ExistingFile::kReplace);
+  if (!file.ok()) return Trouble(path, file.status());
+  absl::Status written = file->Write(got.content());
+  if (written.ok()) written = file->Place(got.info().mode());
+  if (!written.ok()) Trouble(path, written);
 }
 
 void Download::Trouble(const std::string& path, const absl::Status& status) {

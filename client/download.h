@@ -29,6 +29,10 @@ class Download {
   void GetEntry(const v1::FileInfo& entry, const std::string& root,
                 const std::string& relative, int directory);
   void GetFile(const std::string& path, int directory, const std::string& name);
+  // Small files of one directory, many at a time; all that `batch_` has.
+  void GetBatch(int directory);
+  void PlaceSmall(const v1::DownloadedFile& got, const std::string& path,
+                  int directory);
   absl::StatusOr<UniqueFd> Enter(const std::string& relative) const;
   void Settle(const CopyEnd& end, const std::string& path);
   void Trouble(const std::string& path, const absl::Status& status);
@@ -37,6 +41,8 @@ class Download {
   UniqueFd top_;
   // Directories to go through, relative to the top.
   std::vector<std::string> pending_;
+  v1::DownloadFilesRequest batch_;
+  uint64_t batch_bytes_ = 0;
   uint64_t entries_ = 0;
   int code_ = kExitOk;
   bool over_ = false;

@@ -123,7 +123,8 @@ int Conclude(const Daemon& daemon, const ExecCallOptions& options,
     }
     return ExitCodeFor(verdict);
   }
-  if (call.left) {
+  // Who is only attached ends nothing by going.
+  if (call.left || (signal != 0 && options.attached)) {
     printer.Line(LeftLine(options, call));
     return signal == 0 ? kExitOk : kExitSignalBase + signal;
   }

@@ -114,6 +114,12 @@ grpc::Status RemoteFiles::Upload(v1::UploadFilesRequest request,
   return Ask(daemon_, interrupts_, &Stub::UploadFiles, request, response);
 }
 
+grpc::Status RemoteFiles::Download(v1::DownloadFilesRequest request,
+                                   v1::DownloadFilesResponse& response) const {
+  request.set_session_id(session_id_);
+  return Ask(daemon_, interrupts_, &Stub::DownloadFiles, request, response);
+}
+
 CopyEnd RemoteFiles::Read(const std::string& path, const Sink& sink,
                           v1::FileInfo& info) const {
   v1::ReadFileRequest request;

@@ -38,6 +38,8 @@ class RemoteFiles {
                     v1::ListDirectoryResponse& page) const;
   grpc::Status Upload(v1::UploadFilesRequest request,
                       v1::UploadFilesResponse& response) const;
+  grpc::Status Download(v1::DownloadFilesRequest request,
+                        v1::DownloadFilesResponse& response) const;
 
   // Hands what is in a file piece by piece to `sink`, whose error ends it.
   using Sink = std::function<absl::Status(absl::string_view)>;

@@ -94,7 +94,7 @@ void SessionCommandLine::AddExec() {
                "Its standard error in standard output");
   app.footer(absl::StrCat(kExecHelp, "\n", ExitCodeHelp()));
   commands_.back().has_words = true;
-  commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
+  commands_.back().take = [=, this]() -> absl::StatusOr<SessionOptions> {
     SessionExecOptions taken = *options;
     const absl::Status status = flags->Take(taken);
     if (!status.ok()) return status;
@@ -119,7 +119,7 @@ void SessionCommandLine::AddShell() {
       AddValue(app, "CMD", "A text for /bin/sh instead of the best shell");
   app.footer(absl::StrCat(kShellHelp, "\n", ExitCodeHelp()));
   commands_.back().has_words = true;
-  commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
+  commands_.back().take = [=, this]() -> absl::StatusOr<SessionOptions> {
     SessionExecOptions taken;
     taken.shell = true;
     taken.terminal = true;

@@ -116,6 +116,25 @@ grpc::Status FakeFiles::UploadFiles(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeFiles::DownloadFiles(grpc::ServerContext*,
+                                      const v1::DownloadFilesRequest* request,
+                                      v1::DownloadFilesResponse* response) {
+  const std::map<std::string, FakeFile> files = all();
+  for (const std::string& path : request->paths()) {
+    v1::DownloadedFile& result = *response->add_files();
+    result.set_path(path);
+    const auto found = files.find(Absolute(path));
+    if (found == files.end()) {
+      result.set_error(v1::FILE_ERROR_CODE_FILE_NOT_FOUND);
+      result.set_message(path + " is not there");
+    } else {
+      *result.mutable_info() = InfoOf(found->first, found->second);
+      result.set_content(found->second.content);
+    }
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeFiles::ReadFile(
     grpc::ServerContext*, const v1::ReadFileRequest* request,
     grpc::ServerWriter<v1::ReadFileResponse>* writer) {

@@ -51,6 +51,9 @@ class FakeFiles final : public v1::FileService::Service {
   grpc::Status UploadFiles(grpc::ServerContext*,
                            const v1::UploadFilesRequest* request,
                            v1::UploadFilesResponse* response) override;
+  grpc::Status DownloadFiles(grpc::ServerContext*,
+                             const v1::DownloadFilesRequest* request,
+                             v1::DownloadFilesResponse* response) override;
   grpc::Status ReadFile(
       grpc::ServerContext*, const v1::ReadFileRequest* request,
       grpc::ServerWriter<v1::ReadFileResponse>* writer) override;
