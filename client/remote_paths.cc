@@ -13,7 +13,7 @@ std::string LastName(absl::string_view path) {
 }
 
 std::string JoinPath(absl::string_view directory, absl::string_view name) {
-  if (directory.empty()) return std::string(name);
+  if (directory.empty() || directory == ".") return std::string(name);
   return absl::StrCat(directory, absl::EndsWith(directory, "/") ? "" : "/",
                       name);
 }

@@ -11,7 +11,7 @@ namespace sandglass::client {
 // no name: "/", ".", "..", "dir/.".
 std::string LastName(absl::string_view path);
 
-// "dir" and "name" as "dir/name".
+// "dir" and "name" as "dir/name"; nothing and "." add nothing.
 std::string JoinPath(absl::string_view directory, absl::string_view name);
 
 }  // namespace sandglass::client

@@ -46,9 +46,9 @@ class CliExecTest : public ::testing::Test {
 
   // A command that says "ready" and goes on until `until` and then ends so.
   void GoOn(const std::function<bool()>& until, const v1::ExecEnd& end) {
-    daemon_.execs.on_execute = [=](grpc::ServerContext& context,
-                                   const v1::ExecuteRequest& first,
-                                   ExecServerStream& stream) {
+    daemon_.execs.on_execute = [=, this](grpc::ServerContext& context,
+                                         const v1::ExecuteRequest& first,
+                                         ExecServerStream& stream) {
       first_ = first;
       SendExecStarted(stream, "e-1");
       SendExecOutput(stream, v1::OUTPUT_STREAM_STDOUT, 0, "ready");
@@ -281,15 +281,17 @@ TEST_F(CliExecTest, ForkPrintsTheIds) {
       daemon_.RunClient({"session", "fork", "s", "-n", "2", "--label", "a=b",
                          "--memory", "64M", "--max-age", "1h"});
   EXPECT_EQ(result.out, "ses-1111111111111111\nses-2222222222222222\n");
-  ASSERT_EQ(got.Get().children_size(), 2);
-  for (const v1::ForkChild& child : got.Get().children()) {
+  const v1::ForkSessionRequest two = got.Get();
+  ASSERT_EQ(two.children_size(), 2);
+  for (const v1::ForkChild& child : two.children()) {
     EXPECT_EQ(child.labels().labels().at("a"), "b");
     EXPECT_EQ(child.limits().memory_bytes(), 64u << 20);
     EXPECT_EQ(child.max_age().seconds(), 3600);
   }
   daemon_.RunClient({"session", "fork", "s"});
   ASSERT_EQ(got.Get().children_size(), 1);
-  EXPECT_FALSE(got.Get().children(0).has_labels());
+  const v1::ForkSessionRequest one = got.Get();
+  EXPECT_FALSE(one.children(0).has_labels());
 }
 
 }  // namespace

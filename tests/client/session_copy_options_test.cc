@@ -39,9 +39,9 @@ std::string ErrorOf(std::vector<std::string> arguments) {
 }
 
 TEST(SessionCopyOptionsTest, TakesPathsAsCpDoes) {
-  auto put = Parse<SessionPutOptions>({"put", "s", "a", "[b]", "dir/"});
+  auto put = Parse<SessionPutOptions>({"put", "s", "a", "./[b]", "dir/"});
   EXPECT_EQ(put.session_id, "s");
-  EXPECT_THAT(put.local, ElementsAre("a", "[b]"));
+  EXPECT_THAT(put.local, ElementsAre("a", "./[b]"));
   EXPECT_EQ(put.remote, "dir/");
   EXPECT_EQ(Parse<SessionPutOptions>({"put", "s", "a"}).remote, ".");
   auto get = Parse<SessionGetOptions>({"get", "s", "a", "-"});
@@ -91,6 +91,7 @@ TEST(RemotePathsTest, LastNameIsANameOrEmpty) {
   EXPECT_EQ(JoinPath("a", "b"), "a/b");
   EXPECT_EQ(JoinPath("a/", "b"), "a/b");
   EXPECT_EQ(JoinPath("", "b"), "b");
+  EXPECT_EQ(JoinPath(".", "b"), "b");
 }
 
 TEST(ExecTextTest, ReadsSignals) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -20,13 +21,22 @@ using ::testing::HasSubstr;
 
 class CliSessionFiles : public DaemonTest {
  protected:
+  void SetUp() override {
+    DaemonTest::SetUp();
+    session_.emplace(client());
+  }
+  // Before it is looked whether anything is left.
+  void TearDown() override {
+    session_.reset();
+    DaemonTest::TearDown();
+  }
   // Runs a script of /bin/sh in a directory of its own, with the client as
   // $S and the session as $ID. What it printed, with its exit code behind.
   std::string Script(const std::string& text) {
     const std::string command =
         absl::StrCat("cd ", directory_.path(),
                      " && export SANDGLASS_ADDRESS=", daemon().address(),
-                     " S=", SANDGLASS_BINARY, " ID=", session_.id(),
+                     " S=", SANDGLASS_BINARY, " ID=", session_->id(),
                      "; exec 2>&1; (", text, ") </dev/null; echo \"exit $?\"");
     // A test has one thread that does this.
     // NOLINTNEXTLINE(cert-env33-c)
@@ -43,7 +53,7 @@ class CliSessionFiles : public DaemonTest {
   }
 
   TempDir directory_;
-  TestSession session_{client()};
+  std::optional<TestSession> session_;
 };
 
 TEST_F(CliSessionFiles, ADirectoryGoesInAndComesBackTheSame) {
@@ -58,14 +68,14 @@ TEST_F(CliSessionFiles, ADirectoryGoesInAndComesBackTheSame) {
 }
 
 TEST_F(CliSessionFiles, LinksAndNamesOfTheSessionLeadNowhere) {
-  ASSERT_THAT(session_.Run("import os\n"
-                           "os.makedirs('t/sub')\n"
-                           "open('t/good', 'w').write('good')\n"
-                           "os.symlink('/etc/passwd', 't/link')\n"
-                           "os.symlink('/', 't/sub/root')\n"
-                           "open('t/two\\nlines', 'w').close()\n"
-                           "open(b't/\\xff', 'w').close()\n"
-                           "os.mkfifo('t/pipe')"),
+  ASSERT_THAT(session_->Run("import os\n"
+                            "os.makedirs('t/sub')\n"
+                            "open('t/good', 'w').write('good')\n"
+                            "os.symlink('/etc/passwd', 't/link')\n"
+                            "os.symlink('/', 't/sub/root')\n"
+                            "open('t/two\\nlines', 'w').close()\n"
+                            "open(b't/\\xff', 'w').close()\n"
+                            "os.mkfifo('t/pipe')"),
               OutcomeIs(v1::OUTCOME_OK));
   const std::string output =
       Script("\"$S\" session get $ID t; find t | sort; exit 3");
