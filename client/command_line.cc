@@ -213,10 +213,18 @@ ParsedCommandLine UsageError(absl::string_view message,
 
 // What to say of words that no option takes.
 std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
-                       bool is_run) {
+                       absl::string_view command) {
   const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  if (!is_run || extra.empty() || absl::StartsWith(extra[0], "-")) {
+  const bool is_exec = command == "session exec ";
+  if ((!is_exec && command != "run ") || extra.empty() ||
+      absl::StartsWith(extra[0], "-")) {
     return error.what();
+  }
+  if (is_exec) {
+    return absl::StrCat("unexpected '", extra[0],
+                        "'; the command goes after --: sandglass session exec "
+                        "ID -- ",
+                        absl::StrJoin(extra, " "));
   }
   return absl::StrCat(
       "unexpected '", extra[0],
@@ -301,7 +309,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
       "NAME");
   doctor->footer(DoctorExitCodeHelp());
 
-  const SessionCommandLine session(app);
+  SessionCommandLine session(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -315,7 +323,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError& error) {
-    return UsageError(ExtraWords(error, app, run->parsed()), path());
+    return UsageError(ExtraWords(error, app, path()), path());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return UsageError(error.what(), path());
     std::ostringstream out;
@@ -326,8 +334,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   line.address = std::string(kDefaultAddress);
   if (!environment_address.empty()) line.address = environment_address;
   if (!address->results().empty()) line.address = address->results().back();
-  if (has_dashes && !run->parsed()) {
-    return UsageError("-- has a meaning for run only");
+  if (has_dashes && !run->parsed() && !session.parsed()) {
+    return UsageError("-- has a meaning for run and session exec only");
   }
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
@@ -351,7 +359,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     doctor_options.environment = doctor_environment->results();
     line.command = doctor_options;
   } else if (session.parsed()) {
-    absl::StatusOr<SessionOptions> options = session.Take();
+    std::optional<std::vector<std::string>> words;
+    if (has_dashes) words = std::move(after_dashes);
+    absl::StatusOr<SessionOptions> options = session.Take(std::move(words));
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else {

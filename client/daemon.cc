@@ -24,7 +24,9 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
   const std::shared_ptr<grpc::Channel> channel =
       MakeChannel(*std::move(connection));
   return Daemon{address, v1::SandboxService::NewStub(channel),
-                v1::SessionService::NewStub(channel)};
+                v1::SessionService::NewStub(channel),
+                v1::FileService::NewStub(channel),
+                v1::ExecService::NewStub(channel)};
 }
 
 void SetQuickDeadline(grpc::ClientContext& context) {

@@ -7,6 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "grpcpp/client_context.h"
+#include "sandglass/v1/exec_service.grpc.pb.h"
+#include "sandglass/v1/file_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
@@ -17,6 +19,8 @@ struct Daemon {
   std::string address;  // as the user gave it
   std::unique_ptr<v1::SandboxService::Stub> stub;
   std::unique_ptr<v1::SessionService::Stub> sessions;
+  std::unique_ptr<v1::FileService::Stub> files;
+  std::unique_ptr<v1::ExecService::Stub> execs;
 };
 
 // Connects; see ParseAddress and Connect for the errors.

@@ -48,7 +48,7 @@ std::string Indented(absl::string_view text) {
 
 // What to do about an error with this reason; empty when its message says it.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 4> kAdvice = {
+  static constexpr std::array<std::array<absl::string_view, 2>, 5> kAdvice = {
       {{"SESSION_NOT_FOUND", "sandglass session list shows yours"},
        {"SESSION_EXPIRED",
         "start another with sandglass session create, whose --idle-timeout "
@@ -56,7 +56,9 @@ absl::string_view AdviceFor(absl::string_view reason) {
        {"SESSION_DELETED", "start another with sandglass session create"},
        {"SESSION_DIED",
         "its files and state are lost; start another with sandglass session "
-        "create"}}};
+        "create"},
+       {"EXEC_NOT_FOUND",
+        "sandglass session ps shows the session's commands"}}};
   for (const auto& [name, advice] : kAdvice) {
     if (name == reason) return advice;
   }
@@ -120,6 +122,18 @@ std::string RpcErrorText(const grpc::Status& status,
     }
   }
   return out;
+}
+
+std::string ErrorReason(const grpc::Status& status) {
+  google::rpc::Status rich;
+  if (!rich.ParseFromString(status.error_details())) return "";
+  for (const google::protobuf::Any& any : rich.details()) {
+    google::rpc::ErrorInfo info;
+    if (any.Is<google::rpc::ErrorInfo>() && any.UnpackTo(&info)) {
+      return info.reason();
+    }
+  }
+  return "";
 }
 
 }  // namespace sandglass::client

@@ -19,6 +19,9 @@ std::string RpcErrorText(const grpc::Status& status, absl::string_view address);
 // daemon said so (the daemon's own errors carry details).
 bool IsConnectionLoss(const grpc::Status& status);
 
+// ErrorInfo.reason of a failed call; empty when it has none.
+std::string ErrorReason(const grpc::Status& status);
+
 }  // namespace sandglass::client
 
 #endif  // SANDGLASS_CLIENT_ERROR_TEXT_H_

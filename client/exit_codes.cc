@@ -54,7 +54,8 @@ std::string OutcomeName(v1::Outcome outcome) {
 }
 
 std::string ExitCodeHelp() {
-  std::string text = "Exit codes of run and session run:\n";
+  std::string text =
+      "Exit codes of run, session run, exec, attach and shell:\n";
   for (const OutcomeExit& row : kTable) {
     std::string code = absl::StrCat(row.code);
     if (row.code == kExitProgramCode) code = "its own";

@@ -4,21 +4,17 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/file_io.h"
 #include "client/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {
 
 constexpr size_t kMaxPathBytes = 4095;
-constexpr mode_t kModeMask = 0755;
 
 absl::string_view ErrorWords(v1::FileError error) {
   switch (error) {
@@ -39,78 +35,18 @@ absl::string_view ErrorWords(v1::FileError error) {
   }
 }
 
-// Opens the directory `name` in `parent`, making it when it is missing.
-// O_NOFOLLOW on each single component, of which none is "..", keeps the walk
-// below its start.
-absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name) {
-  if (mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make '", name, "'"));
-  }
-  UniqueFd fd(openat(parent, name.c_str(),
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid()) {
-    // A symbolic link gives ENOTDIR here (O_DIRECTORY with O_NOFOLLOW).
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("'", name, "' is not a directory to write in",
-                            " (links are not followed)"));
-  }
-  return fd;
-}
-
-absl::Status CheckTarget(int directory, const std::string& name,
-                         FetchWriter::Existing existing) {
-  struct stat info = {};
-  if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno == ENOENT) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("cannot look at '", name, "'"));
-  }
-  if (S_ISREG(info.st_mode)) {
-    if (existing == FetchWriter::Existing::kReplace) return absl::OkStatus();
-    return absl::AlreadyExistsError(
-        "it is there already; to replace it name its directory with "
-        "--fetch-dir");
-  }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "'", name, "' is there already and is ",
-      S_ISLNK(info.st_mode) ? "a symbolic link" : "not a regular file",
-      "; remove it or choose another --fetch-dir"));
-}
-
-// Puts a file at its place in one step: a new file is written beside it and
-// renamed over it. The rename replaces a link that someone plants meanwhile,
-// and never follows it.
 absl::Status PlaceFile(int directory, const std::string& name,
-                       const v1::OutputFile& file,
-                       FetchWriter::Existing existing) {
-  absl::Status checked = CheckTarget(directory, name, existing);
-  if (!checked.ok()) return checked;
-  const std::string temporary =
-      absl::StrCat(".sandglass-fetch-", getpid(), ".tmp");
-  UniqueFd fd(openat(directory, temporary.c_str(),
-                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                     0600));
-  if (!fd.valid()) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("cannot make '", temporary, "' beside it"));
+                       const v1::OutputFile& file, ExistingFile existing) {
+  absl::StatusOr<NewFile> place = NewFile::Create(directory, name, existing);
+  if (absl::IsAlreadyExists(place.status())) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(place.status().message(),
+                     "; to replace it name its directory with --fetch-dir"));
   }
-  absl::Cleanup remove = [&] { unlinkat(directory, temporary.c_str(), 0); };
-  const int error = WriteAll(fd.get(), file.content());
-  if (error != 0) return absl::ErrnoToStatus(error, "cannot write it");
-  // umask(2) can only be read by setting it; one thread does this at a time.
-  const mode_t mask = umask(0);
-  umask(mask);
-  const mode_t wanted = file.mode() == 0 ? 0644 : file.mode();
-  // The owner can always read and replace what it fetched.
-  const mode_t mode = ((wanted & kModeMask) | 0600) & ~mask;
-  if (fchmod(fd.get(), mode) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot set its mode");
-  }
-  if (renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot put it in place");
-  }
-  std::move(remove).Cancel();
-  return absl::OkStatus();
+  if (!place.ok()) return place.status();
+  absl::Status written = place->Write(file.content());
+  if (!written.ok()) return written;
+  return place->Place(file.mode() == 0 ? 0644 : file.mode());
 }
 
 }  // namespace
@@ -133,7 +69,7 @@ absl::Status CheckFetchPath(absl::string_view path) {
 }
 
 absl::StatusOr<FetchWriter> FetchWriter::Open(const std::string& directory,
-                                              Existing existing) {
+                                              ExistingFile existing) {
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot make the --fetch-dir '", directory, "'"));

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/local_files.h"
 #include "client/unique_fd.h"
 #include "sandglass/v1/run.pb.h"
 
@@ -16,12 +17,9 @@ namespace sandglass::client {
 // of the directory or through a symbolic link.
 class FetchWriter {
  public:
-  // What becomes of a regular file that is there already.
-  enum class Existing { kKeep, kReplace };
-
   // Opens `directory`; makes it when it is missing (its parent must be there).
   static absl::StatusOr<FetchWriter> Open(const std::string& directory,
-                                          Existing existing);
+                                          ExistingFile existing);
 
   // Writes one file, making its parent directories. An existing regular file
   // is replaced as a whole or, with kKeep, is an error; the mode keeps the
@@ -32,10 +30,10 @@ class FetchWriter {
   absl::Status Write(const v1::OutputFile& file) const;
 
  private:
-  FetchWriter(UniqueFd directory, Existing existing)
+  FetchWriter(UniqueFd directory, ExistingFile existing)
       : directory_(std::move(directory)), existing_(existing) {}
   UniqueFd directory_;
-  Existing existing_;
+  ExistingFile existing_;
 };
 
 // OK for a relative path of plain components: not empty, no "..", ".", empty

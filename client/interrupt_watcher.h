@@ -1,33 +1,23 @@
 #ifndef SANDGLASS_CLIENT_INTERRUPT_WATCHER_H_
 #define SANDGLASS_CLIENT_INTERRUPT_WATCHER_H_
 
-#include <signal.h>
-
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "client/unique_fd.h"
+#include "client/signal_listener.h"
 #include "grpcpp/client_context.h"
 
 namespace sandglass::client {
 
 // Turns SIGINT, SIGTERM and SIGHUP into the cancellation of the call under
-// way. The signals are blocked and read from a descriptor by a thread of its
-// own, so no code of ours runs in a signal handler. A second signal ends the
-// process at once with 128 + its number. Signals that were ignored when the
-// process started (nohup, a shell's background job) stay ignored.
-//
-// At most one instance; start it before any other thread, for gRPC's threads
-// must inherit the mask.
+// way. A second signal ends the process at once with 128 + its number. To be
+// started as SignalListener is, of which it has the only one.
 class InterruptWatcher {
  public:
   static absl::StatusOr<std::unique_ptr<InterruptWatcher>> Start();
-  // Ends the thread and gives the signals back.
-  ~InterruptWatcher();
 
   InterruptWatcher(const InterruptWatcher&) = delete;
   InterruptWatcher& operator=(const InterruptWatcher&) = delete;
@@ -52,17 +42,15 @@ class InterruptWatcher {
   };
 
  private:
-  InterruptWatcher(UniqueFd signals, UniqueFd stop, const sigset_t& old_mask);
+  InterruptWatcher() = default;
   void Watch(grpc::ClientContext* call) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Loop();
+  void OnSignal(int number) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const UniqueFd signals_;
-  const UniqueFd stop_;
-  const sigset_t old_mask_;
   std::atomic<int> signal_{0};
   absl::Mutex mutex_;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::thread thread_;
+  // Last: its thread uses all the others.
+  std::unique_ptr<SignalListener> listener_;
 };
 
 }  // namespace sandglass::client

@@ -48,10 +48,9 @@ int RunCommand(const std::string& address, const RunOptions& options) {
   if (!options.fetch.empty() && (!options.json || options.fetch_dir)) {
     // With globs the program chooses the names: it must not choose which
     // files of a directory that nobody named are lost.
-    absl::StatusOr<FetchWriter> opened =
-        FetchWriter::Open(options.fetch_dir.value_or("."),
-                          options.fetch_dir ? FetchWriter::Existing::kReplace
-                                            : FetchWriter::Existing::kKeep);
+    absl::StatusOr<FetchWriter> opened = FetchWriter::Open(
+        options.fetch_dir.value_or("."),
+        options.fetch_dir ? ExistingFile::kReplace : ExistingFile::kKeep);
     if (!opened.ok()) return Fail(opened.status());
     writer = *std::move(opened);
   }

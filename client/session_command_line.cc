@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
+#include "client/session_flags.h"
 #include "client/terminal_filter.h"
 
 namespace sandglass::client {
@@ -20,16 +21,17 @@ Examples:
   sandglass session run "$id" -c 'x = 20'
   sandglass session run "$id" -c 'x + 1'
   sandglass session run "$id" plot.py --results figures
-  sandglass session run "$id" --context other -c 'print(globals())'
+  sandglass session put "$id" sales.csv data/
+  sandglass session exec "$id" -- ls -l data
+  sandglass session shell "$id"
+  sandglass session get "$id" data .
   sandglass session create python --get --label task=42
   sandglass session list
   sandglass session rm "$id"
 )";
 
-CLI::Option* AddId(CLI::App& app) {
-  return AddValue(app, "ID", "The session, as create and list show it")
-      ->required();
-}
+constexpr char kNoWords[] =
+    "-- has a meaning for run, session exec and session shell only";
 
 CLI::Option* AddContext(CLI::App& app) {
   return AddValue(app, "--context",
@@ -38,25 +40,11 @@ CLI::Option* AddContext(CLI::App& app) {
                   "NAME");
 }
 
-CLI::Option* AddIdleTimeout(CLI::App& app) {
-  return AddValue(app, "--idle-timeout",
-                  "It ends after so long without use, such as 30m", "TIME");
-}
-
-CLI::Option* AddMaxAge(CLI::App& app) {
-  return AddValue(app, "--max-age",
-                  "It ends at this age however it is used, such as 8h", "TIME");
-}
-
-absl::Status Wrong(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
-
 // The options of `session run`.
 class CellFlags {
  public:
   explicit CellFlags(CLI::App& app)
-      : id_(AddId(app)),
+      : id_(AddSessionId(app)),
         file_(
             AddValue(app, "FILE", "The code; - reads it from standard input")),
         code_(AddValue(app, "-c,--code", "The code's text", "CODE")),
@@ -135,9 +123,7 @@ class CreateFlags {
         profile_(
             AddValue(app, "--profile", "Profile (default: default)", "NAME")),
         limits_(app),
-        env_(AddValues(app, "--env",
-                       "An environment variable of all that runs in it",
-                       "K=V")),
+        env_(AddEnv(app)),
         labels_(AddValues(app, "--label", "A mark that list shows", "K=V")),
         idle_timeout_(AddIdleTimeout(app)),
         max_age_(AddMaxAge(app)) {
@@ -180,6 +166,30 @@ class CreateFlags {
 
 }  // namespace
 
+CLI::Option* AddSessionId(CLI::App& app) {
+  return AddValue(app, "ID", "The session, as create and list show it")
+      ->required();
+}
+
+CLI::Option* AddIdleTimeout(CLI::App& app) {
+  return AddValue(app, "--idle-timeout",
+                  "It ends after so long without use, such as 30m", "TIME");
+}
+
+CLI::Option* AddMaxAge(CLI::App& app) {
+  return AddValue(app, "--max-age",
+                  "It ends at this age however it is used, such as 8h", "TIME");
+}
+
+CLI::Option* AddEnv(CLI::App& app) {
+  return AddValues(app, "--env",
+                   "An environment variable of all that runs in it", "K=V");
+}
+
+absl::Status Wrong(absl::string_view what) {
+  return absl::InvalidArgumentError(what);
+}
+
 SessionCommandLine::SessionCommandLine(CLI::App& app)
     : session_(app.add_subcommand(
           "session", "Keep a jail with its files and state between runs")) {
@@ -188,6 +198,15 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
   AddList();
   AddInfo();
   AddRun();
+  AddExec();
+  AddShell();
+  AddPs();
+  AddAttach();
+  AddStop();
+  AddPut();
+  AddGet();
+  AddLs();
+  AddCat();
   AddKernelVerb(KernelVerb::kInterrupt, "interrupt",
                 "Interrupt what runs in a kernel, as Ctrl-C does; its state "
                 "stays");
@@ -197,6 +216,9 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
   AddVerb(SessionVerb::kPause, "pause",
           "Stop all its processes until it is resumed or used");
   AddVerb(SessionVerb::kResume, "resume", "Let a paused session go on");
+  AddFork();
+  AddSnapshot();
+  AddRestore();
   AddUpdate();
   AddDelete();
   // Only now: a subcommand would have taken it over.
@@ -214,11 +236,15 @@ std::string SessionCommandLine::Path() const {
   return "session ";
 }
 
-absl::StatusOr<SessionOptions> SessionCommandLine::Take() const {
+absl::StatusOr<SessionOptions> SessionCommandLine::Take(
+    std::optional<std::vector<std::string>> words) {
   std::vector<std::string> names;
   for (const Command& command : commands_) {
-    if (command.app->parsed()) return command.take();
     names.push_back(command.app->get_name());
+    if (!command.app->parsed()) continue;
+    if (words && !command.has_words) return Wrong(kNoWords);
+    if (words) words_ = *std::move(words);
+    return command.take();
   }
   const std::string last = names.back();
   names.pop_back();
@@ -229,7 +255,7 @@ absl::StatusOr<SessionOptions> SessionCommandLine::Take() const {
 CLI::App& SessionCommandLine::Add(const std::string& name,
                                   const std::string& help) {
   CLI::App* app = session_->add_subcommand(name, help);
-  commands_.push_back({app, nullptr});
+  commands_.push_back({app, nullptr, false});
   return *app;
 }
 
@@ -265,7 +291,7 @@ void SessionCommandLine::AddList() {
 void SessionCommandLine::AddInfo() {
   CLI::App& app = Add("info", "Show one session with its kernels and limits");
   const auto options = std::make_shared<SessionInfoOptions>();
-  CLI::Option* id = AddId(app);
+  CLI::Option* id = AddSessionId(app);
   app.add_flag("--json", options->json, "As proto JSON (GetSessionResponse)");
   commands_.back().take = [=] {
     SessionInfoOptions taken = *options;
@@ -287,7 +313,7 @@ void SessionCommandLine::AddRun() {
 
 void SessionCommandLine::AddUpdate() {
   CLI::App& app = Add("update", "Change how long a session lives or its marks");
-  CLI::Option* id = AddId(app);
+  CLI::Option* id = AddSessionId(app);
   CLI::Option* idle_timeout = AddIdleTimeout(app);
   CLI::Option* max_age = AddMaxAge(app);
   CLI::Option* labels =
@@ -315,7 +341,7 @@ void SessionCommandLine::AddUpdate() {
 
 void SessionCommandLine::AddVerb(SessionVerb verb, const std::string& name,
                                  const std::string& help) {
-  CLI::Option* id = AddId(Add(name, help));
+  CLI::Option* id = AddSessionId(Add(name, help));
   commands_.back().take = [=] {
     return SessionVerbOptions{verb, ValueOf(id).value_or("")};
   };
@@ -324,7 +350,7 @@ void SessionCommandLine::AddVerb(SessionVerb verb, const std::string& name,
 void SessionCommandLine::AddKernelVerb(KernelVerb verb, const std::string& name,
                                        const std::string& help) {
   CLI::App& app = Add(name, help);
-  CLI::Option* id = AddId(app);
+  CLI::Option* id = AddSessionId(app);
   CLI::Option* context = AddContext(app);
   commands_.back().take = [=] {
     return KernelVerbOptions{verb, ValueOf(id).value_or(""),

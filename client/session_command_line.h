@@ -2,6 +2,7 @@
 #define SANDGLASS_CLIENT_SESSION_COMMAND_LINE_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,15 @@ class SessionCommandLine {
   bool parsed() const;
   // "session " or, for example, "session run ".
   std::string Path() const;
-  absl::StatusOr<SessionOptions> Take() const;
+  // `words` are what followed "--", if that was there.
+  absl::StatusOr<SessionOptions> Take(
+      std::optional<std::vector<std::string>> words);
 
  private:
   struct Command {
     CLI::App* app;
     std::function<absl::StatusOr<SessionOptions>()> take;
+    bool has_words = false;
   };
   CLI::App& Add(const std::string& name, const std::string& help);
   void AddCreate();
@@ -46,9 +50,24 @@ class SessionCommandLine {
   void AddKernelVerb(KernelVerb verb, const std::string& name,
                      const std::string& help);
   void AddDelete();
+  // In session_file_flags.cc.
+  void AddPut();
+  void AddGet();
+  void AddCat();
+  void AddLs();
+  void AddSnapshot();
+  void AddRestore();
+  // In session_exec_flags.cc.
+  void AddExec();
+  void AddShell();
+  void AddAttach();
+  void AddPs();
+  void AddStop();
+  void AddFork();
 
   CLI::App* session_;
   std::vector<Command> commands_;
+  std::vector<std::string> words_;
 };
 
 }  // namespace sandglass::client

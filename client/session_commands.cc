@@ -14,8 +14,12 @@
 #include "client/error_text.h"
 #include "client/exit_codes.h"
 #include "client/file_io.h"
-#include "client/json_text.h"
 #include "client/run_request.h"
+#include "client/session_calls.h"
+#include "client/session_exec_command.h"
+#include "client/session_file_commands.h"
+#include "client/session_get_command.h"
+#include "client/session_put_command.h"
 #include "client/session_run_command.h"
 #include "client/session_text.h"
 #include "client/terminal_filter.h"
@@ -28,44 +32,7 @@ namespace {
 constexpr int kPageSize = 1000;
 // Keeps a daemon that pages without end from filling our memory.
 constexpr int kMaxPages = 1000;
-// Stopping or starting processes on a busy machine takes its time.
-constexpr std::chrono::seconds kPatience(60);
-
 using Stub = v1::SessionService::Stub;
-
-// Makes one call and hands its answer to `print`, which returns the exit code.
-template <typename Request, typename Response, typename Print>
-int Call(const Daemon& daemon,
-         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                      Response*),
-         const Request& request, Print print) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  Response response;
-  const grpc::Status status =
-      ((*daemon.sessions).*method)(&context, request, &response);
-  return status.ok() ? print(response) : FailCall(status, daemon);
-}
-
-int PrintJson(const google::protobuf::Message& message) {
-  absl::StatusOr<std::string> json = JsonText(message);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
-}
-
-// A line about something that was done.
-int PrintDone(absl::string_view session_id, absl::string_view what) {
-  return PrintText(
-      absl::StrCat("session ", VisibleText(session_id), " ", what, "\n"));
-}
-
-void SetPairs(const Pairs& pairs,
-              google::protobuf::Map<std::string, std::string>& out) {
-  for (const auto& [name, value] : pairs) out[name] = value;
-}
-
-absl::Status CheckId(absl::string_view session_id) {
-  return CheckUtf8("a session's id", session_id);
-}
 
 absl::StatusOr<v1::CreateSessionRequest> BuildRequest(
     const SessionCreateOptions& options) {
@@ -97,7 +64,7 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
   absl::StatusOr<v1::CreateSessionRequest> request = BuildRequest(options);
   if (!request.ok()) return Fail(request.status());
   if (!options.get) {
-    return Call(daemon, &Stub::CreateSession, *request,
+    return Call(daemon, *daemon.sessions, &Stub::CreateSession, *request,
                 [&](const v1::CreateSessionResponse& response) {
                   return options.json ? PrintJson(response)
                                       : PrintId(response.session());
@@ -105,7 +72,7 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
   }
   v1::GetOrCreateSessionRequest get;
   *get.mutable_create() = *std::move(request);
-  return Call(daemon, &Stub::GetOrCreateSession, get,
+  return Call(daemon, *daemon.sessions, &Stub::GetOrCreateSession, get,
               [&](const v1::GetOrCreateSessionResponse& response) {
                 if (options.json) return PrintJson(response);
                 WriteAll(STDERR_FILENO,
@@ -152,7 +119,7 @@ int Run(const Daemon& daemon, const SessionInfoOptions& options) {
   if (!checked.ok()) return Fail(checked);
   v1::GetSessionRequest request;
   request.set_session_id(options.session_id);
-  return Call(daemon, &Stub::GetSession, request,
+  return Call(daemon, *daemon.sessions, &Stub::GetSession, request,
               [&](const v1::GetSessionResponse& response) {
                 return options.json ? PrintJson(response)
                                     : PrintText(SessionText(response.session(),
@@ -174,7 +141,7 @@ int Run(const Daemon& daemon, const SessionUpdateOptions& options) {
   checked.Update(CheckUtf8("--label", request.labels().labels()));
   if (!checked.ok()) return Fail(checked);
   return Call(
-      daemon, &Stub::UpdateSession, request,
+      daemon, *daemon.sessions, &Stub::UpdateSession, request,
       [&](const v1::UpdateSessionResponse& response) {
         return PrintDone(
             options.session_id,
@@ -188,14 +155,14 @@ int Run(const Daemon& daemon, const SessionVerbOptions& options) {
   if (options.verb == SessionVerb::kPause) {
     v1::PauseSessionRequest request;
     request.set_session_id(options.session_id);
-    return Call(daemon, &Stub::PauseSession, request,
+    return Call(daemon, *daemon.sessions, &Stub::PauseSession, request,
                 [&](const v1::PauseSessionResponse&) {
                   return PrintDone(options.session_id, "is paused");
                 });
   }
   v1::ResumeSessionRequest request;
   request.set_session_id(options.session_id);
-  return Call(daemon, &Stub::ResumeSession, request,
+  return Call(daemon, *daemon.sessions, &Stub::ResumeSession, request,
               [&](const v1::ResumeSessionResponse&) {
                 return PrintDone(options.session_id, "goes on");
               });
@@ -209,7 +176,7 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
     v1::InterruptKernelRequest request;
     request.set_session_id(options.session_id);
     request.set_context(options.context);
-    return Call(daemon, &Stub::InterruptKernel, request,
+    return Call(daemon, *daemon.sessions, &Stub::InterruptKernel, request,
                 [](const v1::InterruptKernelResponse& response) {
                   return PrintText(response.interrupted()
                                        ? "interrupted\n"
@@ -221,7 +188,7 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
   request.set_session_id(options.session_id);
   request.set_context(options.context);
   return Call(
-      daemon, &Stub::RestartKernel, request,
+      daemon, *daemon.sessions, &Stub::RestartKernel, request,
       [](const v1::RestartKernelResponse&) {
         return PrintText("the kernel has ended; the next run starts another\n");
       });
@@ -234,7 +201,7 @@ int Delete(const Daemon& daemon, const SessionDeleteOptions& options,
   int code = kExitOk;
   for (const std::string& id : ids) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
     v1::DeleteSessionRequest request;
     request.set_session_id(id);
     v1::DeleteSessionResponse response;
@@ -276,6 +243,28 @@ struct Dispatch {
   // It reads its inputs before it connects.
   int operator()(const SessionRunOptions& options) const {
     return SessionRunCommand(address, options);
+  }
+  // These take signals before they connect.
+  int operator()(const SessionPutOptions& options) const {
+    return SessionPutCommand(address, options);
+  }
+  int operator()(const SessionGetOptions& options) const {
+    return SessionGetCommand(address, options);
+  }
+  int operator()(const SessionCatOptions& options) const {
+    return SessionCatCommand(address, options);
+  }
+  int operator()(const SessionSnapshotOptions& options) const {
+    return SessionSnapshotCommand(address, options);
+  }
+  int operator()(const SessionRestoreOptions& options) const {
+    return SessionRestoreCommand(address, options);
+  }
+  int operator()(const SessionExecOptions& options) const {
+    return SessionExecCommand(address, options);
+  }
+  int operator()(const SessionAttachOptions& options) const {
+    return SessionAttachCommand(address, options);
   }
   template <typename Options>
   int operator()(const Options& options) const {

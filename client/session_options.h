@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_CLIENT_SESSION_OPTIONS_H_
 #define SANDGLASS_CLIENT_SESSION_OPTIONS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -68,10 +69,103 @@ struct SessionRunOptions {
   RunOptions run;
 };
 
+// `sandglass session put`: files and directories here to the session. "-" is
+// standard input.
+struct SessionPutOptions {
+  std::string session_id;
+  std::vector<std::string> local;
+  std::string remote;
+};
+
+// `sandglass session get`: a file or directory of the session to here. "-" is
+// standard output.
+struct SessionGetOptions {
+  std::string session_id;
+  std::string remote;
+  std::string local;
+};
+
+struct SessionCatOptions {
+  std::string session_id;
+  std::vector<std::string> remote;
+};
+
+struct SessionLsOptions {
+  std::string session_id;
+  std::string path;  // empty: /workspace
+  bool all = false;
+  bool details = false;
+  bool json = false;
+};
+
+// `sandglass session exec` and `shell`. Just one of argv and command is set,
+// for a shell maybe none.
+struct SessionExecOptions {
+  std::string session_id;
+  std::string exec_id;
+  std::vector<std::string> argv;
+  std::string command;
+  std::string directory;
+  Pairs env;
+  LimitOptions limits;
+  bool shell = false;
+  bool merged = false;
+  bool terminal = false;
+  bool interactive = false;
+  bool no_stdin = false;
+  bool background = false;
+};
+
+struct SessionAttachOptions {
+  std::string session_id;
+  std::string exec_id;
+  bool interactive = false;
+};
+
+struct SessionPsOptions {
+  std::string session_id;
+  bool json = false;
+};
+
+struct SessionStopOptions {
+  std::string session_id;
+  std::vector<std::string> exec_ids;
+  int signal = 0;  // 0: the daemon's choice
+  std::optional<absl::Duration> grace;
+};
+
+struct SessionForkOptions {
+  std::string session_id;
+  uint32_t count = 1;
+  LimitOptions limits;
+  Pairs env;
+  std::optional<Pairs> labels;  // instead of the parent's
+  std::optional<absl::Duration> idle_timeout;
+  std::optional<absl::Duration> max_age;
+  bool json = false;
+};
+
+struct SessionSnapshotOptions {
+  std::string session_id;
+  std::string path;                   // empty: /workspace
+  std::optional<std::string> output;  // none: standard output
+};
+
+struct SessionRestoreOptions {
+  std::string session_id;
+  std::string input;  // "-" is standard input
+  std::string path;   // empty: /workspace
+  bool replace = false;
+};
+
 using SessionOptions =
     std::variant<SessionCreateOptions, SessionListOptions, SessionInfoOptions,
                  SessionRunOptions, SessionUpdateOptions, SessionVerbOptions,
-                 KernelVerbOptions, SessionDeleteOptions>;
+                 KernelVerbOptions, SessionDeleteOptions, SessionPutOptions,
+                 SessionGetOptions, SessionCatOptions, SessionLsOptions,
+                 SessionExecOptions, SessionAttachOptions, SessionPsOptions,
+                 SessionStopOptions, SessionForkOptions, SessionSnapshotOptions,
+                 SessionRestoreOptions>;
 
 }  // namespace sandglass::client
 

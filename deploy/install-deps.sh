@@ -63,11 +63,15 @@ TEST_PACKAGES=(
   procps
   # Imported or called by the programs of others that the tests run.
   bc
+  fonts-wqy-microhei
   ipython3
   python3-lxml
   python3-matplotlib
   python3-numpy
   python3-pandas
+  python3-scipy
+  python3-seaborn
+  python3-sklearn
   python3-sympy
   runc
   shellcheck

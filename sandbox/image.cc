@@ -130,6 +130,41 @@ absl::Status CopyHostEtc(const std::string& etc, const fs::path& source) {
   return CopyTreeTimes(source, target);
 }
 
+// Fonts with Chinese, Japanese and Korean characters by matplotlib's names for
+// them, the smallest first.
+struct WideFont {
+  const char* path;
+  const char* family;
+};
+constexpr WideFont kWideFonts[] = {
+    {"/usr/share/fonts/truetype/wqy/wqy-microhei.ttc", "WenQuanYi Micro Hei"},
+    {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf",
+     "Droid Sans Fallback"},
+    {"/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc", "WenQuanYi Zen Hei"},
+    {"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+     "Noto Sans CJK JP"},
+};
+
+// matplotlib takes its characters from one font and draws a box for what that
+// lacks, unless its configuration names another behind it. A configuration
+// that chooses fonts itself stays as it is.
+absl::Status AddWideFont(const std::string& etc) {
+  const std::string path = absl::StrCat(etc, "/matplotlibrc");
+  std::ifstream before(path);
+  if (!before.is_open()) return absl::OkStatus();
+  for (std::string line; std::getline(before, line);) {
+    if (absl::StartsWith(line, "font.family")) return absl::OkStatus();
+  }
+  for (const WideFont& font : kWideFonts) {
+    std::error_code error;
+    if (!fs::exists(font.path, error)) continue;
+    std::ofstream file(path, std::ios::app);
+    file << "\nfont.family: sans-serif, " << font.family << "\n";
+    return file.flush() ? absl::OkStatus() : os::ErrnoStatus("write ", path);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FillEtc(const std::string& etc) {
   for (const Text& text : kEtc) {
     std::ofstream file(absl::StrCat(etc, "/", text.path));
@@ -141,7 +176,7 @@ absl::Status FillEtc(const std::string& etc) {
       return status;
     }
   }
-  return absl::OkStatus();
+  return AddWideFont(etc);
 }
 
 struct Device {

@@ -2,12 +2,15 @@
 # in the test's process.
 add_executable(client_test
   client/address_test.cc
+  client/cli_copy_test.cc
   client/cli_daemon_test.cc
   client/cli_doctor_test.cc
+  client/cli_exec_test.cc
   client/cli_fetch_test.cc
   client/cli_rich_test.cc
   client/cli_run_test.cc
   client/cli_session_test.cc
+  client/cli_shell_test.cc
   client/cli_signal_test.cc
   client/cli_terminal_test.cc
   client/command_line_test.cc
@@ -15,6 +18,8 @@ add_executable(client_test
   client/error_text_test.cc
   client/exit_codes_test.cc
   client/fake_daemon.cc
+  client/fake_execs.cc
+  client/fake_files.cc
   client/fake_sessions.cc
   client/fetch_writer_test.cc
   client/language_guess_test.cc
@@ -24,6 +29,7 @@ add_executable(client_test
   client/rich_printer_test.cc
   client/run_request_test.cc
   client/session_command_line_test.cc
+  client/session_copy_options_test.cc
   client/session_text_test.cc
   client/subprocess.cc
   client/terminal_filter_test.cc

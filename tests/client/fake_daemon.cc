@@ -16,6 +16,8 @@ FakeDaemon::FakeDaemon() {
   builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   builder.RegisterService(&sessions);
+  builder.RegisterService(&files);
+  builder.RegisterService(&execs);
   server_ = builder.BuildAndStart();
   Answer(ResponseWith(v1::OUTCOME_OK));
 }

@@ -11,6 +11,8 @@
 #include "google/protobuf/message.h"
 #include "grpcpp/server.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "tests/client/fake_execs.h"
+#include "tests/client/fake_files.h"
 #include "tests/client/fake_sessions.h"
 #include "tests/client/shared.h"
 #include "tests/client/subprocess.h"
@@ -23,7 +25,7 @@ using testing::TempDir;
 using StreamWriter = grpc::ServerWriter<v1::StreamRunCodeResponse>;
 
 // A SandboxService on a unix socket in the test's process, whose answers a test
-// sets before it calls, with a SessionService beside it. It knows two
+// sets before it calls, with the services of sessions beside it. It knows two
 // languages, python and bash.
 class FakeDaemon final : public v1::SandboxService::Service {
  public:
@@ -45,6 +47,8 @@ class FakeDaemon final : public v1::SandboxService::Service {
       on_cancel;
 
   FakeSessions sessions;
+  FakeFiles files;
+  FakeExecs execs;
 
   // The last request, and how many came; true once a stream saw its client
   // cancel (WaitForCancel).

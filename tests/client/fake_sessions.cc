@@ -6,78 +6,70 @@
 #include "absl/time/time.h"
 
 namespace sandglass::client {
-namespace {
-
-template <typename Request, typename Response>
-grpc::Status Answer(const Handler<Request, Response>& handler,
-                    const Request& request, Response& response) {
-  const auto function = handler.Get();
-  if (function == nullptr) {
-    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
-  }
-  return function(request, response);
-}
-
-}  // namespace
-
 grpc::Status FakeSessions::CreateSession(
     grpc::ServerContext*, const v1::CreateSessionRequest* request,
     v1::CreateSessionResponse* response) {
-  return Answer(on_create_session, *request, *response);
+  return AnswerBy(on_create_session, *request, *response);
 }
 
 grpc::Status FakeSessions::GetOrCreateSession(
     grpc::ServerContext*, const v1::GetOrCreateSessionRequest* request,
     v1::GetOrCreateSessionResponse* response) {
-  return Answer(on_get_or_create_session, *request, *response);
+  return AnswerBy(on_get_or_create_session, *request, *response);
 }
 
 grpc::Status FakeSessions::GetSession(grpc::ServerContext*,
                                       const v1::GetSessionRequest* request,
                                       v1::GetSessionResponse* response) {
-  return Answer(on_get_session, *request, *response);
+  return AnswerBy(on_get_session, *request, *response);
 }
 
 grpc::Status FakeSessions::ListSessions(grpc::ServerContext*,
                                         const v1::ListSessionsRequest* request,
                                         v1::ListSessionsResponse* response) {
-  return Answer(on_list_sessions, *request, *response);
+  return AnswerBy(on_list_sessions, *request, *response);
 }
 
 grpc::Status FakeSessions::UpdateSession(
     grpc::ServerContext*, const v1::UpdateSessionRequest* request,
     v1::UpdateSessionResponse* response) {
-  return Answer(on_update_session, *request, *response);
+  return AnswerBy(on_update_session, *request, *response);
 }
 
 grpc::Status FakeSessions::PauseSession(grpc::ServerContext*,
                                         const v1::PauseSessionRequest* request,
                                         v1::PauseSessionResponse* response) {
-  return Answer(on_pause_session, *request, *response);
+  return AnswerBy(on_pause_session, *request, *response);
 }
 
 grpc::Status FakeSessions::ResumeSession(
     grpc::ServerContext*, const v1::ResumeSessionRequest* request,
     v1::ResumeSessionResponse* response) {
-  return Answer(on_resume_session, *request, *response);
+  return AnswerBy(on_resume_session, *request, *response);
 }
 
 grpc::Status FakeSessions::DeleteSession(
     grpc::ServerContext*, const v1::DeleteSessionRequest* request,
     v1::DeleteSessionResponse* response) {
-  return Answer(on_delete_session, *request, *response);
+  return AnswerBy(on_delete_session, *request, *response);
 }
 
 grpc::Status FakeSessions::InterruptKernel(
     grpc::ServerContext*, const v1::InterruptKernelRequest* request,
     v1::InterruptKernelResponse* response) {
-  return Answer(on_interrupt_kernel, *request, *response);
+  return AnswerBy(on_interrupt_kernel, *request, *response);
 }
 
 grpc::Status FakeSessions::RestartKernel(
     grpc::ServerContext*, const v1::RestartKernelRequest* request,
     v1::RestartKernelResponse* response) {
-  return Answer(on_restart_kernel, *request, *response);
+  return AnswerBy(on_restart_kernel, *request, *response);
+}
+
+grpc::Status FakeSessions::ForkSession(grpc::ServerContext*,
+                                       const v1::ForkSessionRequest* request,
+                                       v1::ForkSessionResponse* response) {
+  return AnswerBy(on_fork_session, *request, *response);
 }
 
 v1::Session SessionWith(char digit) {

@@ -14,6 +14,16 @@ namespace sandglass::client {
 template <typename Request, typename Response>
 using Handler = Shared<std::function<grpc::Status(const Request&, Response&)>>;
 
+template <typename Request, typename Response>
+grpc::Status AnswerBy(const Handler<Request, Response>& handler,
+                      const Request& request, Response& response) {
+  const auto function = handler.Get();
+  if (function == nullptr) {
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
+  }
+  return function(request, response);
+}
+
 // A SessionService whose answers a test sets before it calls.
 class FakeSessions final : public v1::SessionService::Service {
  public:
@@ -34,6 +44,7 @@ class FakeSessions final : public v1::SessionService::Service {
       on_interrupt_kernel;
   Handler<v1::RestartKernelRequest, v1::RestartKernelResponse>
       on_restart_kernel;
+  Handler<v1::ForkSessionRequest, v1::ForkSessionResponse> on_fork_session;
 
  private:
   grpc::Status CreateSession(grpc::ServerContext*,
@@ -66,6 +77,9 @@ class FakeSessions final : public v1::SessionService::Service {
   grpc::Status RestartKernel(grpc::ServerContext*,
                              const v1::RestartKernelRequest* request,
                              v1::RestartKernelResponse* response) override;
+  grpc::Status ForkSession(grpc::ServerContext*,
+                           const v1::ForkSessionRequest* request,
+                           v1::ForkSessionResponse* response) override;
 };
 
 // "ses-" and 16 times this digit: python, active, made an hour ago and ending

@@ -54,7 +54,7 @@ class FetchWriterTest : public ::testing::Test {
     return writer->Write(file);
   }
 
-  FetchWriter::Existing existing_ = FetchWriter::Existing::kReplace;
+  ExistingFile existing_ = ExistingFile::kReplace;
   TempDir dir_;
   const std::string out_ = dir_.Path("out");
   const std::string victim_ = dir_.Path("victim");
@@ -84,7 +84,7 @@ TEST_F(FetchWriterTest, ReplacesARegularFileAsAWhole) {
 }
 
 TEST_F(FetchWriterTest, KeepsWhatIsThereWhenToldTo) {
-  existing_ = FetchWriter::Existing::kKeep;
+  existing_ = ExistingFile::kKeep;
   WriteFile(out_ + "/a", "old");
   const absl::Status refused = Write(File("a", "new"));
   EXPECT_EQ(refused.code(), absl::StatusCode::kAlreadyExists);

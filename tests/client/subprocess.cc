@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -54,12 +55,18 @@ Subprocess::Subprocess(const SubprocessOptions& options) {
     cfmakeraw(&raw);
     int master = -1;
     int slave = -1;
-    openpty(&master, &slave, nullptr, &raw, nullptr);
+    const winsize size = {30, 90, 0, 0};
+    openpty(&master, &slave, nullptr, options.terminal_input ? nullptr : &raw,
+            &size);
     out_ = UniqueFd(master);
     child_out = UniqueFd(slave);
     child_err = UniqueFd(fcntl(slave, F_DUPFD_CLOEXEC, 0));
     fcntl(master, F_SETFD, FD_CLOEXEC);
     fcntl(slave, F_SETFD, FD_CLOEXEC);
+    terminal_ = UniqueFd(fcntl(master, F_DUPFD_CLOEXEC, 0));
+    if (options.terminal_input) {
+      in = UniqueFd(fcntl(slave, F_DUPFD_CLOEXEC, 0));
+    }
   } else {
     int pipes[2][2] = {};
     for (auto& ends : pipes) {
@@ -124,6 +131,23 @@ bool Subprocess::ReadUntil(const std::string& text) {
 void Subprocess::CloseOutput() { out_ = UniqueFd(); }
 
 void Subprocess::Signal(int number) const { kill(pid_, number); }
+
+void Subprocess::Type(const std::string& text) const {
+  WriteAll(terminal_.get(), text);
+}
+
+void Subprocess::SetTerminalSize(int rows, int columns) const {
+  winsize size = {};
+  size.ws_row = static_cast<unsigned short>(rows);
+  size.ws_col = static_cast<unsigned short>(columns);
+  ioctl(terminal_.get(), TIOCSWINSZ, &size);
+}
+
+bool Subprocess::TerminalIsRaw() const {
+  termios state = {};
+  return tcgetattr(terminal_.get(), &state) == 0 &&
+         (state.c_lflag & (ICANON | ISIG | ECHO)) == 0;
+}
 
 SubprocessResult Subprocess::Wait() {
   const auto deadline = Clock::now() + kPatience;

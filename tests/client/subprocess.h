@@ -20,6 +20,9 @@ struct SubprocessOptions {
   std::string directory = "/";
   // Standard output and error are one terminal.
   bool terminal = false;
+  // With `terminal`: standard input is that too, of 30 rows and 90 columns, in
+  // the state that terminals have at first.
+  bool terminal_input = false;
 };
 
 struct SubprocessResult {
@@ -43,6 +46,11 @@ class Subprocess {
   // Closes our end of its standard output.
   void CloseOutput();
   void Signal(int number) const;
+  // Types on its terminal.
+  void Type(const std::string& text) const;
+  void SetTerminalSize(int rows, int columns) const;
+  // Whether its terminal hands out each key as it is; after its end too.
+  bool TerminalIsRaw() const;
   // Collects the rest and waits up to 20 s.
   SubprocessResult Wait();
 
@@ -53,6 +61,7 @@ class Subprocess {
   pid_t pid_ = -1;
   UniqueFd out_;
   UniqueFd err_;
+  UniqueFd terminal_;
   SubprocessResult result_;
 };
 

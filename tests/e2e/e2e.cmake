@@ -46,6 +46,7 @@ add_executable(sandglass_e2e_test
   e2e/compile_test.cc
   e2e/conformance_test.cc
   e2e/crash_test.cc
+  e2e/data_analysis_test.cc
   e2e/doctor_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc
@@ -58,6 +59,7 @@ add_executable(sandglass_e2e_test
   e2e/prestart_test.cc
   e2e/response_test.cc
   e2e/service_test.cc
+  e2e/session_cli_test.cc
   e2e/session_faults_test.cc
   e2e/session_files_test.cc
   e2e/session_life_test.cc

@@ -48,6 +48,7 @@ def _k_watch_imports(cells):
     """Lets matplotlib and IPython know, now or as they are imported."""
     actions = {
         "matplotlib": _k_choose_backend,
+        "matplotlib.font_manager": _k_keep_fallback_fonts,
         "matplotlib.pyplot": lambda module: _k_patch_show(module, cells.screen),
         "IPython": lambda module: _k_make_shell(cells),
     }
@@ -66,6 +67,36 @@ def _k_choose_backend(matplotlib):
             matplotlib.rcParams["backend"] = "agg"
     except Exception:
         pass
+
+
+def _k_keep_fallback_fonts(font_manager):
+    """Styles, and seaborn's set_theme, put one family in the place of those of
+    the matplotlibrc. What that names behind its first one stays there for the
+    characters that the style's font lacks."""
+    try:
+        matplotlib = _k_modules["matplotlib"]
+        families = list(matplotlib.rcParamsOrig["font.family"][1:])
+        find = font_manager.FontManager._find_fonts_by_props
+    except Exception:
+        return
+    if not families:
+        return
+
+    def find_fonts(self, prop, fontext="ttf", *args, **kwargs):
+        paths = find(self, prop, fontext, *args, **kwargs)
+        for family in families if fontext == "ttf" else ():
+            try:
+                path = self.findfont(
+                    font_manager.FontProperties(family=family),
+                    fallback_to_default=False,
+                )
+            except ValueError:
+                continue
+            if path not in paths:
+                paths.append(path)
+        return paths
+
+    font_manager.FontManager._find_fonts_by_props = find_fonts
 
 
 def _k_patch_show(pyplot, screen):

@@ -1,0 +1,57 @@
+#ifndef SANDGLASS_CLIENT_LOCAL_FILES_H_
+#define SANDGLASS_CLIENT_LOCAL_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/unique_fd.h"
+
+namespace sandglass::client {
+
+// What becomes of a regular file that is there already.
+enum class ExistingFile { kKeep, kReplace };
+
+// Opens the directory `name`, one component, in `parent`, making it when it is
+// missing. A symbolic link in its place is an error.
+absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name);
+
+// A file that is written under another name beside its place and put there in
+// one step, so that nobody sees a part of it. One that is not placed leaves
+// nothing.
+class NewFile {
+ public:
+  // `directory` is borrowed and stays open as long as this lives; `name` is one
+  // component. An error when something is there that is no regular file or,
+  // with kKeep, anything at all.
+  static absl::StatusOr<NewFile> Create(int directory, std::string name,
+                                        ExistingFile existing);
+  NewFile(NewFile&&) noexcept = default;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile();
+
+  absl::Status Write(absl::string_view bytes);
+
+  // Gives it these permission bits except set-id, sticky and writing by
+  // others, less the umask, and its name.
+  absl::Status Place(uint32_t mode);
+
+ private:
+  NewFile(int directory, std::string name, std::string temporary, UniqueFd fd)
+      : directory_(directory),
+        name_(std::move(name)),
+        temporary_(std::move(temporary)),
+        fd_(std::move(fd)) {}
+
+  int directory_;
+  std::string name_;
+  std::string temporary_;
+  UniqueFd fd_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_LOCAL_FILES_H_

@@ -1,0 +1,103 @@
+// `sandglass session` against the real daemon: a directory goes into a session
+// and comes back.
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/sessions.h"
+#include "tests/support/temp_dir.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class CliSessionFiles : public DaemonTest {
+ protected:
+  void SetUp() override {
+    DaemonTest::SetUp();
+    session_.emplace(client());
+  }
+  // Before it is looked whether anything is left.
+  void TearDown() override {
+    session_.reset();
+    DaemonTest::TearDown();
+  }
+  // Runs a script of /bin/sh in a directory of its own, with the client as
+  // $S and the session as $ID. What it printed, with its exit code behind.
+  std::string Script(const std::string& text) {
+    const std::string command =
+        absl::StrCat("cd ", directory_.path(),
+                     " && export SANDGLASS_ADDRESS=", daemon().address(),
+                     " S=", SANDGLASS_BINARY, " ID=", session_->id(),
+                     "; exec 2>&1; (", text, ") </dev/null; echo \"exit $?\"");
+    // A test has one thread that does this.
+    // NOLINTNEXTLINE(cert-env33-c)
+    FILE* const pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return "no shell";
+    std::string output;
+    std::array<char, 4096> buffer;
+    for (size_t got = 0;
+         (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+      output.append(buffer.data(), got);
+    }
+    pclose(pipe);
+    return output;
+  }
+
+  TempDir directory_;
+  std::optional<TestSession> session_;
+};
+
+TEST_F(CliSessionFiles, ADirectoryGoesInAndComesBackTheSame) {
+  EXPECT_EQ(
+      Script("set -e; mkdir -p in/deep/er in/none; seq 100000 > "
+             "in/numbers; echo x > in/deep/er/x; head -c 3000000 "
+             "/dev/urandom > in/deep/big; printf '#!/bin/sh\\n' > in/run; "
+             "chmod 755 in/run; \"$S\" session put $ID in; "
+             "\"$S\" session get $ID in out; diff -r in out && "
+             "test -x out/run && ls out"),
+      "deep\nnone\nnumbers\nrun\nexit 0\n");
+}
+
+TEST_F(CliSessionFiles, LinksAndNamesOfTheSessionLeadNowhere) {
+  ASSERT_THAT(session_->Run("import os\n"
+                            "os.makedirs('t/sub')\n"
+                            "open('t/good', 'w').write('good')\n"
+                            "os.symlink('/etc/passwd', 't/link')\n"
+                            "os.symlink('/', 't/sub/root')\n"
+                            "open('t/two\\nlines', 'w').close()\n"
+                            "open(b't/\\xff', 'w').close()\n"
+                            "os.mkfifo('t/pipe')"),
+              OutcomeIs(v1::OUTCOME_OK));
+  const std::string output =
+      Script("\"$S\" session get $ID t; find t | sort; exit 3");
+  EXPECT_THAT(output, HasSubstr("left out t/link: a symbolic link"));
+  EXPECT_THAT(output, HasSubstr("left out t/sub/root: a symbolic link"));
+  EXPECT_THAT(output, HasSubstr("left out t/pipe: no regular file"));
+  EXPECT_THAT(output, HasSubstr("t/two\\x0alines: unsafe path"));
+  EXPECT_THAT(output, HasSubstr("its name is not UTF-8"));
+  EXPECT_THAT(output, HasSubstr("t\nt/good\nt/sub\nexit 3\n"));
+}
+
+TEST_F(CliSessionFiles, OneFileByStandardInputAndOutput) {
+  EXPECT_EQ(Script("set -e; echo hello | \"$S\" session put $ID - a/b.txt; "
+                   "\"$S\" session cat $ID a/b.txt; "
+                   "\"$S\" session get $ID a/b.txt - | wc -c; "
+                   "\"$S\" session ls $ID a; \"$S\" session ls $ID"),
+            "hello\n6\nb.txt\na\nexit 0\n");
+  EXPECT_THAT(Script("\"$S\" session get $ID missing"),
+              HasSubstr("reason: FILE_NOT_FOUND\nexit 125\n"));
+  EXPECT_THAT(Script("\"$S\" session put $ID /etc/hostname /proc/x"),
+              HasSubstr("exit 125\n"));
+}
+
+}  // namespace
+}  // namespace sandglass::testing
