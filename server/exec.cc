@@ -224,8 +224,11 @@ void Exec::Conclude() {
   // What was not kept was there for whoever wanted it.
   limits.output_bytes = kNoByteLimit;
   end_ = MakeExecEnd(CollectFacts(after), limits, cpu_);
-  around_.before_end(shared_from_this(),
-                     [self = shared_from_this()] { self->Publish(); });
+  around_.before_end(shared_from_this(), [self = shared_from_this()](
+                                             std::string files_not_saved) {
+    self->end_.set_files_not_saved(std::move(files_not_saved));
+    self->Publish();
+  });
 }
 
 void Exec::Publish() {

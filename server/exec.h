@@ -50,9 +50,9 @@ struct ExecSurroundings {
   // Output of others may go for that of this one.
   std::function<void()> make_room;
   // It is about to say that it has ended: calls `done` when it may, on the
-  // loop's thread.
+  // loop's thread, with what v1::ExecEnd says of its files.
   std::function<void(const std::shared_ptr<Exec>& exec,
-                     std::function<void()> done)>
+                     std::function<void(std::string files_not_saved)> done)>
       before_end;
   // It has ended, or could not be started.
   std::function<void(Exec& exec)> on_over;

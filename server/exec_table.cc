@@ -193,8 +193,9 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   commands.by_id[exec->plan().exec_id] = number;
   ++running_;
   if (IsFinite(*exec)) ++finite_;
+  // Each time: it may be another jail than the last command's.
+  WatchJail(session_id, commands);
   if (commands.running++ == 0) {
-    WatchJail(session_id, commands);
     LookAtNetlinkIn(kNetlinkInterval, session_id, commands);
   }
   return Begun{exec, false};
@@ -218,7 +219,7 @@ ExecSurroundings ExecTable::SurroundingsOf(const std::string& session_id,
   around.stdin_waiting = &stdin_waiting_;
   around.make_room = [this, &commands] { MakeRoom(commands); };
   around.before_end = [this, session_id](const std::shared_ptr<Exec>& exec,
-                                         std::function<void()> done) {
+                                         TakeSaved done) {
     BeforeEnd(session_id, exec, std::move(done));
   };
   around.on_over = [this, session_id](Exec& exec) {
@@ -228,16 +229,23 @@ ExecSurroundings ExecTable::SurroundingsOf(const std::string& session_id,
 }
 
 void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
-  const int control = commands.host->control_fd();
-  if (control < 0) return;
-  commands.watch = loop_.Watch(control, EPOLLIN, [this, session_id](uint32_t) {
-    const auto found = sessions_.find(session_id);
-    if (found == sessions_.end()) return;
-    Commands& its = found->second;
-    its.host->TakeNews();
-    // Dead: what there was to say is said.
-    if (its.host->control_fd() < 0) loop_.Forget(std::exchange(its.watch, 0));
-  });
+  ForgetJail(commands);
+  commands.news = commands.host->NewsFd();
+  if (!commands.news.valid()) return;
+  commands.watch = loop_.Watch(commands.news.get(), EPOLLIN,
+                               [this, session_id](uint32_t events) {
+                                 const auto found = sessions_.find(session_id);
+                                 if (found == sessions_.end()) return;
+                                 found->second.host->TakeNews();
+                                 // Dead: what there was to say is said.
+                                 if ((events & (EPOLLHUP | EPOLLERR)) != 0)
+                                   ForgetJail(found->second);
+                               });
+}
+
+void ExecTable::ForgetJail(Commands& commands) {
+  loop_.Forget(std::exchange(commands.watch, 0));
+  commands.news.reset();
 }
 
 void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
@@ -257,12 +265,11 @@ void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
 }
 
 void ExecTable::BeforeEnd(const std::string& session_id,
-                          const std::shared_ptr<Exec>& exec,
-                          std::function<void()> done) {
-  if (!parts_.before_end) return done();
+                          const std::shared_ptr<Exec>& exec, TakeSaved done) {
+  if (!exec->session().durable()) return done("");
   parts_.threads->Continue(session_id, [this, exec, done = std::move(done)] {
-    parts_.before_end(exec->session());
-    loop_.Post(done);
+    const absl::Status saved = exec->session().Save();
+    loop_.Post([done, why = std::string(saved.message())] { done(why); });
   });
 }
 
@@ -278,7 +285,7 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   }
   if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
   if (--commands.running > 0) return;
-  loop_.Forget(std::exchange(commands.watch, 0));
+  ForgetJail(commands);
   loop_.Cancel(std::exchange(commands.netlink_timer, 0));
   // Its session has ended before.
   if (commands.session_over) sessions_.erase(session_id);

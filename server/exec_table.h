@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "sandbox/os/fd.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/call_threads.h"
 #include "server/caller.h"
@@ -30,9 +31,6 @@ struct ExecTableParts {
   CallThreads* threads = nullptr;
   // Commands that run at once, in all sessions; each takes ten descriptors.
   uint32_t max_running = 1024;
-  // Called on one of `threads` before a command says that it has ended; may
-  // take long. None where empty.
-  std::function<void(Session& session)> before_end;
 };
 
 // The commands of all sessions. What isn't marked otherwise is for the loop's
@@ -51,6 +49,8 @@ class ExecTable {
 
   // On any thread from here on.
 
+  // What v1::ExecEnd says of a command's files.
+  using TakeSaved = std::function<void(std::string files_not_saved)>;
   // A command that may be started: its session is awake, in use and has a jail.
   struct Ready {
     ExecPlan plan;
@@ -95,6 +95,7 @@ class ExecTable {
     explicit Commands(KeptBytes* all);
     std::shared_ptr<KeptBytes> kept;
     ProcessHost* host = nullptr;
+    os::Fd news;  // of the jail that its last command was started in
     uint64_t watch = 0;
     uint64_t netlink_timer = 0;
     std::map<uint64_t, std::shared_ptr<Exec>> by_number;
@@ -112,8 +113,9 @@ class ExecTable {
   void TakeNews(const std::string& session_id, uint64_t number,
                 ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);
+  void ForgetJail(Commands& commands);
   void BeforeEnd(const std::string& session_id,
-                 const std::shared_ptr<Exec>& exec, std::function<void()> done);
+                 const std::shared_ptr<Exec>& exec, TakeSaved done);
   void NoteOver(const std::string& session_id, Exec& exec);
   void NoteSessionEnd(const std::string& session_id);
   void MakeRoom(Commands& commands);

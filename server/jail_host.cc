@@ -181,10 +181,10 @@ absl::Status JailHost::Attach(const std::string& context,
     return attached;
   }
   const absl::Status filled = Fill(cancel);
-  if (filled.ok()) return filled;
   absl::MutexLock opening(&opening_);
   absl::MutexLock lock(&mutex_);
-  Discard("");
+  filled_ = filled.ok();
+  if (!filled.ok()) Discard("");
   return filled;
 }
 
@@ -207,7 +207,7 @@ absl::Status JailHost::AttachNew(const std::string& context,
   const bool has_kernel = (*jail)->has_runner();
   absl::MutexLock lock(&mutex_);
   if (ended_) return absl::CancelledError("the session has ended");
-  jail_ = std::make_unique<sandbox::SessionJail>(*std::move(jail));
+  jail_ = std::make_shared<sandbox::SessionJail>(*std::move(jail));
   if (!has_kernel) return absl::OkStatus();
   Place& place = places_[context];
   place.kernel = std::make_unique<Kernel>();

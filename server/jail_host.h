@@ -76,7 +76,7 @@ class JailHost final : public SessionHost,
   absl::Status Attach(CancelToken& cancel) override
       ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   bool IsAttached() const override ABSL_LOCKS_EXCLUDED(mutex_);
-  int control_fd() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  os::Fd NewsFd() const override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status StartProcess(const sandbox::ProcessSpec& spec,
                             TakeProcessNews take) override
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -184,8 +184,11 @@ class JailHost final : public SessionHost,
   absl::Mutex opening_;    // … or the file agent
   // Looking at it takes what init says.
   mutable absl::Mutex mutex_;
-  mutable std::unique_ptr<sandbox::SessionJail> jail_ ABSL_GUARDED_BY(mutex_);
+  // Who looks at its counters may have it a moment longer.
+  mutable std::shared_ptr<sandbox::SessionJail> jail_ ABSL_GUARDED_BY(mutex_);
   mutable std::string death_ ABSL_GUARDED_BY(mutex_);
+  // What was kept of the session's files is in the jail.
+  bool filled_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_process_ ABSL_GUARDED_BY(mutex_) = 1;

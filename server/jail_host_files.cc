@@ -102,6 +102,7 @@ void JailHost::Discard(const std::string& why) {
   (void)jail_->jail().KillJail();
   jail_.reset();
   death_.clear();
+  filled_ = false;
   frozen_ = false;
   files_.reset();
   files_due_ = 0;

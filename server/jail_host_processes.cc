@@ -1,4 +1,6 @@
 // The processes of a session's commands.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -13,12 +15,13 @@ absl::Status JailHost::Attach(CancelToken& cancel) {
 
 bool JailHost::IsAttached() const {
   absl::MutexLock lock(&mutex_);
-  return jail_ != nullptr;
+  return JailLives() && filled_;
 }
 
-int JailHost::control_fd() const {
+os::Fd JailHost::NewsFd() const {
   absl::MutexLock lock(&mutex_);
-  return JailLives() ? jail_->jail().control_fd() : -1;
+  if (!JailLives()) return {};
+  return os::Fd(::fcntl(jail_->jail().control_fd(), F_DUPFD_CLOEXEC, 0));
 }
 
 absl::Status JailHost::StartProcess(const sandbox::ProcessSpec& spec,
@@ -89,32 +92,32 @@ void JailHost::SignalProcess(pid_t pid, int signal, bool to_group) {
 
 JailFacts JailHost::Facts() const {
   JailFacts facts;
-  const sandbox::Jail* jail = nullptr;
+  std::shared_ptr<sandbox::SessionJail> kept;
   {
     absl::MutexLock lock(&mutex_);
     if (jail_ == nullptr) return facts;
-    jail = &jail_->jail();
+    kept = jail_;
     facts.kernel_busy =
         std::any_of(places_.begin(), places_.end(), [](const auto& place) {
           return place.second.status.state == KernelStatus::State::kBusy;
         });
   }
-  // It lives as long as its host does.
-  facts.counters = jail->ReadCounters();
-  facts.memory = jail->SampleMemory();
-  facts.filesystems = jail->FilesystemFills();
-  facts.processes = jail->ProcessCount();
+  const sandbox::Jail& jail = kept->jail();
+  facts.counters = jail.ReadCounters();
+  facts.memory = jail.SampleMemory();
+  facts.filesystems = jail.FilesystemFills();
+  facts.processes = jail.ProcessCount();
   return facts;
 }
 
 uint64_t JailHost::NetlinkBytes() const {
-  const sandbox::Jail* jail = nullptr;
+  std::shared_ptr<sandbox::SessionJail> kept;
   {
     absl::MutexLock lock(&mutex_);
     if (!JailLives()) return 0;
-    jail = &jail_->jail();
+    kept = jail_;
   }
-  return jail->NetlinkBytes(policy::kMostNetlinkBytes);
+  return kept->jail().NetlinkBytes(policy::kMostNetlinkBytes);
 }
 
 }  // namespace sandglass::server

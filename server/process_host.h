@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
+#include "sandbox/os/fd.h"
 #include "sandbox/session_jail.h"
 #include "server/cancel_token.h"
 
@@ -46,9 +47,9 @@ class ProcessHost {
   // Gets the jail where there is none. Errors are as RunJob's.
   virtual absl::Status Attach(CancelToken& cancel) = 0;
   virtual bool IsAttached() const = 0;
-  // For poll(2): POLLIN, there is news to take. -1 without a jail that lives.
-  // Open as long as the host is there.
-  virtual int control_fd() const = 0;
+  // For poll(2): POLLIN, there is news to take; POLLHUP, the jail is gone.
+  // Empty without a jail that lives.
+  virtual os::Fd NewsFd() const = 0;
   // SpawnedEvent or SpawnFailedEvent follows; after the first, in the end,
   // ProcessExitedEvent. JailDied may come instead of any. Errors are as
   // SessionJail::Spawn's; INTERNAL: the jail is dead.

@@ -314,8 +314,7 @@ absl::Status Serving::Start() {
   execs_.emplace(ExecTableParts{.policy = &parts_.policy,
                                 .sessions = &*sessions_,
                                 .threads = &*call_threads_,
-                                .max_running = MaxCommands(config),
-                                .before_end = nullptr});
+                                .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
 

@@ -97,6 +97,7 @@ class Session {
   bool usable() const { return unusable_.empty(); }
   // Null where the session isn't durable.
   const std::shared_ptr<SessionCopy>& copy() const { return copy_; }
+  bool durable() const { return copy_ != nullptr; }
   void Touch() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Why it is over by itself: "SESSION_EXPIRED" or "SESSION_DIED" with a
