@@ -182,6 +182,9 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
     if (absl::IsResourceExhausted(asked)) {
       return TooManyExecs("the session's jail is behind", kRetryAfter);
     }
+    if (absl::IsFailedPrecondition(asked)) {
+      return TooManyExecs("the session is just being forked", kRetryAfter);
+    }
     return RunFailed(asked);
   }
   for (const auto& [other_number, other] : commands.by_number) {

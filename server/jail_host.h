@@ -74,7 +74,7 @@ class JailHost final : public SessionHost,
 
   // For commands.
   absl::Status Attach(CancelToken& cancel) override
-      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+      ABSL_LOCKS_EXCLUDED(forking_, attaching_, mutex_);
   bool IsAttached() const override ABSL_LOCKS_EXCLUDED(mutex_);
   os::Fd NewsFd() const override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status StartProcess(const sandbox::ProcessSpec& spec,

@@ -10,12 +10,14 @@
 namespace sandglass::server {
 
 absl::Status JailHost::Attach(CancelToken& cancel) {
+  // Nothing can be started in a jail that stands still.
+  { absl::ReaderMutexLock unfrozen(&forking_); }
   return Attach("", "", cancel);
 }
 
 bool JailHost::IsAttached() const {
   absl::MutexLock lock(&mutex_);
-  return JailLives() && filled_;
+  return JailLives() && filled_ && !frozen_;
 }
 
 os::Fd JailHost::NewsFd() const {
