@@ -274,9 +274,11 @@ void Exec::Detach(ExecClient* client) {
 void Exec::Leave(ExecClient* client) {
   const auto self = shared_from_this();
   std::erase(clients_, client);
-  if (runs() && clients_.empty() && !background_ && !plan_.named) {
-    Kill(policy::KillReason::kCancelled);
-  }
+  const bool kept =
+      background_ || plan_.named ||
+      std::any_of(clients_.begin(), clients_.end(),
+                  [](const ExecClient* other) { return other->keeps_alive; });
+  if (runs() && !kept) Kill(policy::KillReason::kCancelled);
   ChangeUse();
   OutputTaken();
 }

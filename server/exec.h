@@ -37,6 +37,8 @@ class ExecClient {
   // until it has it.
   uint64_t next_sequence = 1;
   bool waits_for_all = false;
+  // It is one of those with whom a command goes, see Exec::Leave.
+  bool keeps_alive = false;
 
  protected:
   ~ExecClient() = default;
@@ -106,8 +108,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   void Attach(ExecClient* client);
   void Detach(ExecClient* client);
-  // The client has gone. A command that has no other, no name by its client
-  // and isn't in the background is stopped.
+  // The client has gone. A command that nobody else keeps alive, that has no
+  // name by its client and isn't in the background is stopped.
   void Leave(ExecClient* client);
   // A client's next_sequence has moved on.
   void OutputTaken();

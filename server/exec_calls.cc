@@ -181,6 +181,7 @@ void WaitExecCall::Follow(const std::shared_ptr<Exec>& exec) {
   waiting_ = false;
   if (gone_) return End(CallerGone());
   exec_ = exec;
+  keeps_alive = method_ == Method::kStart;
   exec_->Attach(this);
   if (wait_.has_value()) {
     timer_ = table_.loop().CallAt(After(Now(), *wait_), [this] {

@@ -110,6 +110,7 @@ void ExecuteCall::Join(absl::StatusOr<std::shared_ptr<Exec>> exec) {
 void ExecuteCall::Follow(const std::shared_ptr<Exec>& exec, bool joined) {
   waiting_ = false;
   waits_for_all = true;
+  keeps_alive = true;
   if (next_sequence == 0) next_sequence = 1;
   exec_ = exec;
   joined_ = joined;
