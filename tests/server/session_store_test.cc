@@ -351,11 +351,11 @@ TEST_F(SessionStoreTest, WhatADeadDaemonLeftHalfDoneIsRemoved) {
 
 TEST_F(SessionStoreTest, EndsAreRememberedAsLongAsTheyAreWanted) {
   const auto end = [](const std::string& id, int64_t seconds) {
-    internal::StoredEnd end;
-    end.set_session_id(id);
-    end.set_reason("SESSION_DELETED");
-    end.set_time_ns(seconds * 1'000'000'000);
-    return end;
+    internal::StoredEnd noted;
+    noted.set_session_id(id);
+    noted.set_reason("SESSION_DELETED");
+    noted.set_time_ns(seconds * 1'000'000'000);
+    return noted;
   };
   {
     auto store = Open();
