@@ -404,11 +404,11 @@ TEST_F(SessionStoreTest, AChildHasTheFilesAndGoesItsOwnWay) {
 TEST_F(SessionStoreTest, ALongLifeKeepsTheListSmall) {
   auto store = Open();
   auto copy = Make(*store);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     ASSERT_TRUE(Save(*copy, "a", absl::StrCat("content ", i)).ok());
   }
   EXPECT_LT(fs::file_size(At("files")), 100'000u);
-  EXPECT_EQ(Contents(*copy).at("a"), "content 2999");
+  EXPECT_EQ(Contents(*copy).at("a"), "content 1999");
 }
 
 // Writes until it is killed, and says what is saved on a pipe.
