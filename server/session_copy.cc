@@ -228,6 +228,11 @@ absl::Status SessionCopy::Read(
 }
 
 absl::Status SessionCopy::CloneInto(SessionCopy& child) {
+  {
+    // Before there is anything in it that nobody names.
+    absl::MutexLock lock(&child.mutex_);
+    if (absl::Status loaded = child.LoadLocked(); !loaded.ok()) return loaded;
+  }
   StoredChanges all;
   all.set_all(true);
   std::map<uint64_t, Blob> blobs;
@@ -245,7 +250,6 @@ absl::Status SessionCopy::CloneInto(SessionCopy& child) {
     }
   }
   absl::MutexLock lock(&child.mutex_);
-  if (absl::Status loaded = child.LoadLocked(); !loaded.ok()) return loaded;
   uint64_t bytes = 0;
   for (const auto& [number, blob] : blobs) bytes += blob.bytes;
   const std::string record = all.SerializeAsString();

@@ -13,6 +13,8 @@
 namespace sandglass::server {
 namespace {
 
+constexpr uint64_t kPage = 4096;
+
 // Those of a record, or the profile's, and none above its maximum.
 policy::Limits LimitsOf(const internal::StoredSession& record,
                         const policy::Profile& profile) {
@@ -25,6 +27,15 @@ policy::Limits LimitsOf(const internal::StoredSession& record,
     const auto it = stored.find(std::string(policy::LimitName(field.kind)));
     if (it == stored.end()) continue;
     field.set(limits, std::min(it->second, field.get(profile.maximum)));
+  }
+  // Disks live in memory, which may have become less: what holds the files
+  // gets the larger part.
+  const uint64_t half = limits.memory_bytes / 2 / kPage * kPage;
+  if (limits.tmp_bytes + limits.workspace_bytes > half) {
+    limits.workspace_bytes =
+        std::min(limits.workspace_bytes, half / 4 * 3 / kPage * kPage);
+    limits.tmp_bytes =
+        std::min(limits.tmp_bytes, half - limits.workspace_bytes);
   }
   return policy::CheckLimits(limits, "limits").empty() ? limits
                                                        : profile.limits;

@@ -92,7 +92,8 @@ TEST_F(Snapshot, OtherPeoplesArchives) {
   const TempDir directory;
   const std::string top = directory.path();
   ASSERT_EQ(std::system(absl::StrCat("cd ", top,
-                                     " && mkdir in && echo x >in/x && "
+                                     " && mkdir in && echo x >in/x && head -c "
+                                     "5000 /dev/urandom >in/y && "
                                      "mkfifo in/fifo && tar -C in -cf a.tar . "
                                      "&& gzip -k a.tar")
                             .c_str()),

@@ -42,6 +42,7 @@ class SessionRecordTest : public ::testing::Test {
     spec.profile = policy.FindProfile("kept");
     spec.limits = spec.profile->limits;
     spec.limits.memory_bytes = uint64_t{200} << 20;
+    spec.limits.tmp_bytes = uint64_t{16} << 20;
     spec.limits.wall_time = absl::Milliseconds(1234);
     spec.env = {{"A", "1"}, {"B", "2"}};
     spec.labels = {{"k", "v"}};
@@ -103,13 +104,16 @@ TEST_F(SessionRecordTest, ThePolicyThatHoldsNowLowersIt) {
   const internal::StoredSession record =
       Record(Spec(Policy()), absl::ZeroDuration(), now_);
   Write({{"\"session_files\": \"memory\"", "\"session_files\": \"durable\""},
-         {"\"memory_bytes\": \"256MiB\"", "\"memory_bytes\": \"160MiB\""}});
+         {"\"memory_bytes\": \"256MiB\"", "\"memory_bytes\": \"96MiB\""},
+         {"\"64MiB\"", "\"24MiB\""}});
   const PolicySet policy = Policy();
   const FormerSession back =
       FromRecord(record, policy,
                  {.idle_timeout = absl::Seconds(40), .max_age = absl::Hours(1)},
                  now_, now_);
-  EXPECT_EQ(back.spec.limits.memory_bytes, uint64_t{160} << 20);
+  EXPECT_EQ(back.spec.limits.memory_bytes, uint64_t{96} << 20);
+  EXPECT_EQ(back.spec.limits.workspace_bytes, uint64_t{24} << 20);
+  EXPECT_EQ(back.spec.limits.tmp_bytes, uint64_t{16} << 20);
   EXPECT_EQ(back.spec.limits.wall_time, absl::Milliseconds(1234));
   EXPECT_EQ(back.spec.idle_timeout, absl::Seconds(40));
   EXPECT_EQ(back.spec.max_age, absl::Hours(1));
