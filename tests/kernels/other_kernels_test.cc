@@ -179,6 +179,10 @@ const Cells kKept[] = {
      {"let w = 1; await w; process.exit(3)", "w"},
      "1\n"},
     {"javascript",
+     "OutputThatWasEnded",
+     {"console.log('a'); process.stdout.end()", "console.log('back')"},
+     "back\n"},
+    {"javascript",
      "AnExitCodeThatIsSet",
      {"process.exitCode = 6; 1"},
      "1\n",
@@ -198,8 +202,9 @@ const Cells kKept[] = {
     {"ruby", "StateAfterAnExit", {"q = 1; exit 3", "q"}, "1\n"},
     {"ruby",
      "AForkedChildsEndIsItsOwn",
-     {"pid = fork\nputs 'child' unless pid", "Process.wait; $?.exitstatus"},
-     "0\n"},
+     {"pid = fork\nFile.write('c', '') unless pid",
+      "Process.wait; [$?.exitstatus, File.exist?('c')]"},
+     "[0, true]\n"},
     {"ruby",
      "Threads",
      {"t = Thread.new { sleep 0.05; puts 'late' }; nil", "t.join; nil"},
@@ -207,11 +212,11 @@ const Cells kKept[] = {
     {"ruby", "NoText", {"\"\\xff\""}, "\"\\xFF\"\n"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, OtherKernels, ::testing::ValuesIn(kKept),
-                         [](const auto& info) {
-                           return absl::StrCat(info.param.language,
-                                               info.param.name);
-                         });
+std::string NameOf(const ::testing::TestParamInfo<Cells>& cells) {
+  return absl::StrCat(cells.param.language, cells.param.name);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OtherKernels, ::testing::ValuesIn(kKept), NameOf);
 
 struct Failing {
   const char* language;

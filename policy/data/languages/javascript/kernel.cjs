@@ -6,6 +6,7 @@
 const fs = require('fs');
 const {createRequire} = require('module');
 const net = require('net');
+const {Writable} = require('stream');
 const util = require('util');
 const vm = require('vm');
 const rewrite = require('./kernel_rewrite.cjs');
@@ -28,14 +29,54 @@ let cell = null;  // that runs: {id, rich, …}
 let count = 0;
 let held = Buffer.alloc(0);  // of the commands
 
-function send(event) {
-  let rest = Buffer.from(JSON.stringify(event) + '\n');
+function writeAll(fd, bytes) {
+  let rest = bytes;
   while (rest.length > 0) {
     try {
-      rest = rest.subarray(writeSync(events, rest));
+      rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {
-      if (error.code !== 'EAGAIN') process.reallyExit(1);
+      if (error.code !== 'EAGAIN') throw error;
     }
+  }
+}
+
+function send(event) {
+  try {
+    writeAll(events, Buffer.from(`${JSON.stringify(event)}\n`));
+  } catch {
+    process.reallyExit(1);
+  }
+}
+
+// What was written has left the process: a cell that doesn't yield would pile it
+// up, and what follows its end would come before it.
+class Output extends Writable {
+  constructor(fd) {
+    super();
+    this.fd = fd;
+  }
+  _write(bytes, _, done) {
+    try {
+      writeAll(this.fd, bytes);
+      done();
+    } catch (error) {
+      done(error);
+    }
+  }
+}
+
+function openOutput(name, fd) {
+  const stream = new Output(fd);
+  Object.defineProperty(process, name, {
+    value: stream, configurable: true, writable: true, enumerable: true});
+  console[`_${name}`] = stream;
+}
+
+// One that was interrupted within a write, or that a cell has ended, writes no
+// more.
+function repairOutputs(interrupted) {
+  for (const [name, fd] of [['stdout', 1], ['stderr', 2]]) {
+    if (interrupted || process[name]?.writable !== true) openOutput(name, fd);
   }
 }
 
@@ -93,6 +134,7 @@ function display(value) {
 }
 
 // A cell's standard input. What is opened next has the lowest free number.
+let input = null;  // its stream, once the cell has asked for that
 function setInput(content) {
   let path = '/dev/null';
   if (content !== undefined) {
@@ -106,13 +148,15 @@ function setInput(content) {
   }
   openSync(path, 'r');
   if (content !== undefined) unlinkSync(path);
-  let stream = null;
+  input?.destroy();
+  input = null;
   Object.defineProperty(process, 'stdin', {
     configurable: true,
     enumerable: true,
     get() {
-      stream ??= new fs.ReadStream(null, {fd: 0, autoClose: false});
-      return stream;
+      // By places: a reading that an earlier cell left takes nothing away.
+      input ??= new fs.ReadStream(null, {fd: 0, autoClose: false, start: 0});
+      return input;
     },
   });
 }
@@ -259,6 +303,7 @@ function run(command) {
   };
   const which = cell;
   try {
+    repairOutputs(false);
     setInput(command.stdin);
     const value = evaluate(which);
     if (!util.types.isPromise(value)) return succeed(which, value);
@@ -267,6 +312,7 @@ function run(command) {
         (error) => which === cell && fail(error));
   } catch (error) {
     if (error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED') {
+      repairOutputs(true);
       finish(which, 'interrupted', 130, INTERRUPT);
     } else {
       fail(error);
@@ -293,6 +339,7 @@ function start() {
   process.on('SIGINT', () => finish(cell, 'interrupted', 130, INTERRUPT));
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
+  repairOutputs(true);
   const module = {exports: {}};
   const names = {
     require: createRequire(`${process.cwd()}/`),

@@ -117,7 +117,13 @@ class Rewriter {
   variables(statement) {
     const {declarations, kind, start} = statement;
     for (const {id} of declarations) namesIn(id, this.names);
-    if (!this.waits) return this.edit(start, start + kind.length, 'var');
+    if (!this.waits) {
+      this.edit(start, start + kind.length, 'var');
+      for (const {init, end} of declarations) {
+        if (init === null && kind !== 'var') this.edit(end, end, ' = undefined');
+      }
+      return;
+    }
     // A declaration would be the function's: assignments.
     this.edit(start, start + kind.length, ';');
     for (const {id, init, end} of declarations) {

@@ -86,7 +86,7 @@ module SandglassKernel
       trap("INT", @handler || "DEFAULT")
       value = TOPLEVEL_BINDING.eval(code, "<cell #{@count}>", 1)
       TOPLEVEL_BINDING.local_variable_set(:_, value)
-      show(value) if rich && !value.nil?
+      show(value) if rich && !value.nil? && Process.pid == @pid
       flush
       Outcome.new("ok", 0)
     rescue SystemExit => error
