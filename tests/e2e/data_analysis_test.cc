@@ -25,6 +25,7 @@ class DataAnalysis : public DaemonTest {
  protected:
   void SetUp() override {
     DaemonTest::SetUp();
+    if (HasFatalFailure()) return;
     session_.emplace(client());
   }
   // Before it is looked whether anything is left.

@@ -23,6 +23,7 @@ class CliSessionFiles : public DaemonTest {
  protected:
   void SetUp() override {
     DaemonTest::SetUp();
+    if (HasFatalFailure()) return;
     session_.emplace(client());
   }
   // Before it is looked whether anything is left.
