@@ -372,7 +372,7 @@ TEST_F(Sessions, AStatelessRunHasResultsOnRequest) {
   EXPECT_FALSE(result.response.has_session());
   request.set_code("raise ValueError('no')");
   EXPECT_EQ(Run(request).response.error().name(), "ValueError");
-  request.set_language("bash");
+  request.set_language("perl");
   EXPECT_THAT(Run(request), RefusesField("rich_results"));
 }
 

@@ -315,22 +315,22 @@ TEST(OtherKernelInterrupts, EndTheCellAndKeepTheState) {
     std::vector<const char*> loops;
     const char* get;
   };
-  for (const Loops& loops :
-       std::vector<Loops>{{"bash",
-                           "x=kept",
-                           {"while :; do :; done", "sleep 600",
-                            "v=$(sleep 600)", "f() { sleep 600; }; f | cat"},
-                           "echo $x"},
-                          {"javascript",
-                           "let x = 'kept'",
-                           {"for (;;);", "await new Promise(() => {})",
-                            "for (;;) { try { for (;;); } catch {} }",
-                            "require('child_process').execSync('sleep 600')"},
-                           "console.log(x)"},
-                          {"ruby",
-                           "x = 'kept'",
-                           {"loop {}", "sleep 600", "system('sleep 600')"},
-                           "puts x"}}) {
+  for (const Loops& loops : std::vector<Loops>{
+           {"bash",
+            "x=kept",
+            {"while :; do :; done", "sleep 600", "v=$(sleep 600)",
+             "f() { sleep 600; }; f | cat"},
+            "echo $x"},
+           {"javascript",
+            "let x = 'kept'",
+            {"for (;;);", "await new Promise(() => {})",
+             "for (;;) { try { for (;;); } catch {} }",
+             "require('child_process').spawnSync('sleep', ['600']); for (;;);"},
+            "console.log(x)"},
+           {"ruby",
+            "x = 'kept'",
+            {"loop {}", "sleep 600", "system('sleep 600')"},
+            "puts x"}}) {
     KernelProcess kernel({.language = loops.language});
     kernel.Run(loops.set);
     for (const char* loop : loops.loops) {
