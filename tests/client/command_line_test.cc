@@ -136,7 +136,7 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"info", "x"}, "x"},
       {{"ps", "--label", "x"}, "--label 'x'"},
       {{"kill"}, "RUN_ID"},
-      {{"info", "--", "x"}, "-- has a meaning for run only"}};
+      {{"info", "--", "x"}, "-- has a meaning for run and session exec only"}};
   for (const auto& [arguments, expected] : cases) {
     const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
     const std::string all = ::testing::PrintToString(arguments);

@@ -129,8 +129,9 @@ TEST(SessionCommandLineTest, DeletesByIdsOrAll) {
 TEST(SessionCommandLineTest, RefusesWhatDoesNotFitWith125) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{},
-       "give a command of session: create, list, info, run, interrupt, "
-       "restart, pause, resume, update or rm (see sandglass session "
+       "give a command of session: create, list, info, run, exec, shell, "
+       "ps, attach, stop, put, get, ls, cat, interrupt, restart, pause, "
+       "resume, fork, snapshot, restore, update or rm (see sandglass session "
        "--help)"},
       {{"frob"}, "frob"},
       {{"create", "py", "extra"}, "(see sandglass session create --help)"},
@@ -153,7 +154,8 @@ TEST(SessionCommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"run", "x", "a", "--timeout", "5x"}, "--timeout: '5x'"},
       {{"run", "x", "a", "--memory", "1G"}, "--memory"},
       {{"run", "x", "a", "--json", "--results", "d"}, "excludes --results"},
-      {{"run", "x", "a", "--", "b"}, "-- has a meaning for run only"},
+      {{"run", "x", "a", "--", "b"},
+       "-- has a meaning for run, session exec and session shell only"},
       {{"pause"}, "ID"},
       {{"interrupt", "x", "--context"}, "--context"},
       {{"update", "x"}, "say what to change"},
