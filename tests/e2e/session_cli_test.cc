@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CliSessionFiles : public DaemonTest {
  protected:
@@ -98,6 +99,49 @@ TEST_F(CliSessionFiles, OneFileByStandardInputAndOutput) {
               HasSubstr("reason: FILE_NOT_FOUND\nexit 125\n"));
   EXPECT_THAT(Script("\"$S\" session put $ID /etc/hostname /proc/x"),
               HasSubstr("exit 125\n"));
+}
+
+class CliSessionExec : public CliSessionFiles {};
+
+TEST_F(CliSessionExec, OutputExitCodesAndStandardInputAreTheCommands) {
+  EXPECT_EQ(Script("\"$S\" session exec $ID --cwd /tmp --env A=b -- sh -c "
+                   "'pwd; echo $A >&2; exit 3'"),
+            "/tmp\nb\nexit 3\n");
+  EXPECT_EQ(Script("seq 100000 | \"$S\" session exec $ID -- wc -l"),
+            "100000\nexit 0\n");
+  EXPECT_EQ(Script("\"$S\" session exec $ID -- yes | head -1"), "y\nexit 0\n");
+  EXPECT_THAT(Script("\"$S\" session exec $ID -c 'kill -KILL $$'"),
+              HasSubstr("exit 137\n"));
+  EXPECT_THAT(Script("\"$S\" session exec $ID --timeout 300ms -- sleep 60"),
+              HasSubstr("exit 124\n"));
+  EXPECT_THAT(Script("\"$S\" session exec $ID -- no-such-program"),
+              HasSubstr("reason: PROGRAM_NOT_FOUND\nexit 125\n"));
+}
+
+TEST_F(CliSessionExec, InTheBackgroundItIsShownFollowedAndStopped) {
+  const std::string output = Script(
+      "e=$(\"$S\" session exec $ID -d -c 'echo begun; exec sleep 60'); "
+      "\"$S\" session ps $ID; (\"$S\" session attach $ID $e & "
+      "sleep 2; \"$S\" session stop $ID $e; wait)");
+  EXPECT_THAT(output, HasSubstr("running"));
+  EXPECT_THAT(output, HasSubstr("begun\n"));
+  EXPECT_THAT(Script("\"$S\" session ps $ID"), Not(HasSubstr("running")));
+}
+
+TEST_F(CliSessionExec, CtrlCInterruptsOnlyTheCommand) {
+  EXPECT_EQ(
+      Script("timeout --foreground -k 30 -s INT 2 \"$S\" session exec $ID -- "
+             "sleep 60; echo $?; \"$S\" session exec $ID -- echo there"),
+      "124\nthere\nexit 0\n");
+}
+
+// script(1) gives it a terminal.
+TEST_F(CliSessionExec, AShellIsOnATerminalOfItsOwn) {
+  const std::string output = Script(
+      "(sleep 2; echo 'tty; exit 5'; sleep 2) | script -qec "
+      "\"$S session shell $ID\" /dev/null");
+  EXPECT_THAT(output, HasSubstr("/dev/pts/0"));
+  EXPECT_THAT(output, HasSubstr("exit 5\n"));
 }
 
 }  // namespace
