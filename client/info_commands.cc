@@ -153,6 +153,9 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
     if (!profile.compile_cache().empty()) {
       absl::StrAppend(&rest, "; compile cache: ", profile.compile_cache());
     }
+    if (!profile.session_files().empty()) {
+      absl::StrAppend(&rest, "; session files: ", profile.session_files());
+    }
     profiles.push_back({"", std::move(rest)});
   }
   absl::StrAppend(&text, TextTable(profiles, "  "), "\nIsolation\n");

@@ -73,6 +73,14 @@ std::string KernelRows(const v1::Session& session) {
   return TextTable(rows, "  ");
 }
 
+std::string FilesText(const v1::Session& session) {
+  return session.durable()
+             ? absl::StrCat("durable, ",
+                            FormatByteSize(session.durable_bytes()),
+                            " on the daemon's disk")
+             : "gone with the daemon";
+}
+
 }  // namespace
 
 std::string ExpiryText(const v1::Session& session, absl::Time now) {
@@ -103,16 +111,20 @@ std::string SessionText(const v1::Session& session, absl::Time now) {
   const absl::Time created = FromProto(session.create_time());
   const absl::Time used = FromProto(session.last_used_time());
   const bool has_labels = !session.labels().empty();
-  const Rows rows = {
-      {"language:",
-       session.language().empty() ? "none (no kernel)" : session.language()},
-      {"state:", StateWords(session.state())},
-      {"profile:", session.profile()},
-      {"caller:", session.caller()},
-      {"labels:", has_labels ? LabelsText(session) : "none"},
-      {"memory:", session.memory_bytes() > 0
-                      ? FormatByteSize(session.memory_bytes())
-                      : "none yet"},
+  Rows rows = {{"language:", session.language().empty() ? "none (no kernel)"
+                                                        : session.language()},
+               {"state:", StateWords(session.state())},
+               {"profile:", session.profile()},
+               {"caller:", session.caller()},
+               {"labels:", has_labels ? LabelsText(session) : "none"},
+               {"memory:", session.memory_bytes() > 0
+                               ? FormatByteSize(session.memory_bytes())
+                               : "none yet"},
+               {"files:", FilesText(session)}};
+  if (!session.forked_from().empty()) {
+    rows.push_back({"forked of:", session.forked_from()});
+  }
+  const Rows rest = {
       {"created:",
        absl::StrCat(LocalTime(created), ", ", Between(created, now), " ago")},
       {"last used:",
@@ -123,6 +135,7 @@ std::string SessionText(const v1::Session& session, absl::Time now) {
                     ", at most ", FormatLongTime(FromProto(session.max_age())),
                     " old)")},
       {"limits:", LimitsText(session.limits())}};
+  rows.insert(rows.end(), rest.begin(), rest.end());
   return absl::StrCat("session ", VisibleText(session.session_id()), "\n",
                       TextTable(rows, "  "),
                       session.kernels().empty() ? "" : "\nKernels\n",

@@ -64,11 +64,22 @@ TEST(SessionTextTest, ShowsAllOfOne) {
               HasSubstr("  ends:       in 29m unless it is used before (idle "
                         "timeout 30m, at most 24h old)\n"));
   EXPECT_THAT(text, HasSubstr("  limits:     memory 256 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("  files:      gone with the daemon\n"));
   EXPECT_THAT(text, HasSubstr("  KERNEL     STATE        RUNS  RESTARTS  LAST "
                               "END\n"
                               "  (default)  busy         3     0         -\n"
                               "  plot       not started  0     1         The "
                               "kernel \\x1bwas killed.\n"));
+}
+
+TEST(SessionTextTest, TellsOfACopyAndAParent) {
+  v1::Session session = Sample();
+  session.set_durable(true);
+  session.set_durable_bytes(5 << 10);
+  session.set_forked_from("ses-0");
+  EXPECT_THAT(SessionText(session, kNow),
+              HasSubstr("  files:      durable, 5 KiB on the daemon's disk\n"
+                        "  forked of:  ses-0\n"));
 }
 
 TEST(SessionTextTest, ShowsWhatIsNotThere) {
