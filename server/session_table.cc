@@ -56,7 +56,7 @@ void SessionTable::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     accepting_ = false;
-    stopped_ = true;
+    if (std::exchange(stopped_, true)) return;
   }
   if (sweeper_.joinable()) sweeper_.join();
   const MonotonicTime until =

@@ -70,6 +70,8 @@ void DurableTest::Restart(const std::string& sessions) {
 void DurableTest::RestartInOrder() {
   const absl::Status stopped = daemon_->Stop();
   ASSERT_TRUE(stopped.ok()) << stopped;
+  EXPECT_THAT(daemon_->LogTail(),
+              ::testing::Not(::testing::HasSubstr("session_not_saved")));
   DaemonOptions options = Options("");
   options.directory = daemon_->directory();
   before_.push_back(std::move(daemon_));
