@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<ContainerSession>> ContainerSession::Prepare(
   const std::string directory = absl::StrCat(options.root.scratch, "/", name);
   absl::StatusOr<nlohmann::json> config = DefaultBundle(program, directory);
   if (!config.ok()) return config.status();
-  const std::string work = directory + "/work";
+  const std::string work = directory + "/program";
   std::error_code error;
   fs::create_directories(work, error);
   const absl::Status written = WriteBundle(

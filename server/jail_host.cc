@@ -26,8 +26,6 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-// Others may take the event that one waits for.
-constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
 constexpr int kMostEventsAtOnce = 64;
 // Its runs have limits of their own; the kernel itself has none.
 constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
@@ -270,49 +268,6 @@ absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
     return spawned;
   }
   return AwaitReady(kernel, cancel, deadline);
-}
-
-absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
-                             CancelToken& cancel, int64_t deadline,
-                             Kernel& kernel) {
-  int control = -1;
-  {
-    absl::ReaderMutexLock unfrozen(&forking_);
-    absl::MutexLock lock(&mutex_);
-    processes_[kernel.process] = {};
-    if (absl::Status asked = jail_->Spawn(kernel.process, spec); !asked.ok()) {
-      return asked;
-    }
-    control = jail_->jail().control_fd();
-  }
-  while (true) {
-    struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
-    PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
-    absl::MutexLock lock(&mutex_);
-    Pump();
-    if (!JailLives()) return absl::InternalError(death_);
-    Process& process = processes_[kernel.process];
-    if (process.stage == Process::Stage::kFailed) {
-      return absl::InternalError(absl::StrCat(
-          kernel.is_program ? "the program" : "the kernel",
-          " could not be started: ",
-          sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
-          os::ErrorText(process.failed.error)));
-    }
-    if (process.stage != Process::Stage::kAsked) {
-      sandbox::ProcessFds& ends = process.spawned.fds;
-      kernel.pid = process.spawned.pid;
-      kernel.in = std::move(ends.stdin_fd);
-      kernel.out = std::move(ends.stdout_fd);
-      kernel.err = std::move(ends.stderr_fd);
-      kernel.events = std::move(ends.channel);
-      kernel.kill = std::move(ends.kill);
-      return absl::OkStatus();
-    }
-    if (Now() >= deadline) {
-      return absl::InternalError("the kernel was not started in time");
-    }
-  }
 }
 
 absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,

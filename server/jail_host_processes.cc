@@ -1,13 +1,67 @@
-// The processes of a session's commands.
+// The processes that init starts: kernels, programs, commands.
 #include <fcntl.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/status.h"
+#include "server/instant.h"
 #include "server/jail_host.h"
+#include "server/poll_until.h"
 
 namespace sandglass::server {
+namespace {
+
+// Others may take the event that one waits for.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
+
+}  // namespace
+
+absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
+                             CancelToken& cancel, int64_t deadline,
+                             Kernel& kernel) {
+  int control = -1;
+  {
+    absl::ReaderMutexLock unfrozen(&forking_);
+    absl::MutexLock lock(&mutex_);
+    processes_[kernel.process] = {};
+    if (absl::Status asked = jail_->Spawn(kernel.process, spec); !asked.ok()) {
+      return asked;
+    }
+    control = jail_->jail().control_fd();
+  }
+  while (true) {
+    struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
+    PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
+    absl::MutexLock lock(&mutex_);
+    Pump();
+    if (!JailLives()) return absl::InternalError(death_);
+    Process& process = processes_[kernel.process];
+    if (process.stage == Process::Stage::kFailed) {
+      return absl::InternalError(absl::StrCat(
+          kernel.is_program ? "the program" : "the kernel",
+          " could not be started: ",
+          sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
+          os::ErrorText(process.failed.error)));
+    }
+    if (process.stage != Process::Stage::kAsked) {
+      sandbox::ProcessFds& ends = process.spawned.fds;
+      kernel.pid = process.spawned.pid;
+      kernel.in = std::move(ends.stdin_fd);
+      kernel.out = std::move(ends.stdout_fd);
+      kernel.err = std::move(ends.stderr_fd);
+      kernel.events = std::move(ends.channel);
+      kernel.kill = std::move(ends.kill);
+      return absl::OkStatus();
+    }
+    if (Now() >= deadline) {
+      return absl::InternalError("the kernel was not started in time");
+    }
+  }
+}
 
 absl::Status JailHost::Attach(CancelToken& cancel) {
   // Nothing can be started in a jail that stands still.
