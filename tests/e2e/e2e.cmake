@@ -103,6 +103,7 @@ endforeach()
 
 # Copies of sessions' files: on the disk, as archives, in other sessions.
 add_executable(sandglass_durable_test
+  e2e/session_durable_exec_test.cc
   e2e/session_durable_faults_test.cc
   e2e/session_durable_test.cc
   e2e/session_fork_test.cc
