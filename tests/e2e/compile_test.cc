@@ -176,7 +176,7 @@ TEST_F(Compile, WhatIsPreparedCanOnlyBeRead) {
       "/proc/self/mounts"));
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(),
-            "cpp go java javascript python 1\n")
+            "bash cpp go java javascript python ruby 1\n")
       << Describe(result);
 }
 
