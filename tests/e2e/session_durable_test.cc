@@ -10,6 +10,7 @@
 #include "tests/support/durable.h"
 #include "tests/support/files.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -216,6 +217,8 @@ TEST_F(Durable, AJailThatDiesTakesTheKernelsAndNotTheFiles) {
     }
     if (killed) {
       ASSERT_TRUE(testing::Kill(process, SIGKILL));
+      ASSERT_TRUE(
+          WaitUntil([&] { return !IsAlive(process); }, absl::Seconds(10)));
       break;
     }
   }
