@@ -51,6 +51,15 @@ absl::StatusOr<FileContent> ReadInput(const std::string& path,
   }
 }
 
+void FillStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // Takes the lowest number that is free, which is this one. Read-only for
+    // output too: who closed it hears that nothing was written.
+    if (open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
+
 int WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());

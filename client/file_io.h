@@ -20,6 +20,11 @@ struct FileContent {
 absl::StatusOr<FileContent> ReadInput(const std::string& path,
                                       size_t max_bytes);
 
+// Opens what is closed of descriptors 0, 1 and 2, so that nothing else that is
+// opened later is taken for them: standard input is at its end then, and
+// writing to standard output or error fails. For the start of a program.
+void FillStandardDescriptors();
+
 // Writes all bytes, waiting where `fd` does not block. Returns 0 or an errno
 // (EPIPE when the reader went away: SIGPIPE must be ignored).
 int WriteAll(int fd, absl::string_view bytes);

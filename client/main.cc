@@ -56,6 +56,10 @@ int Main(int argc, char** argv) {
   return std::visit(Dispatch{parsed.command->address}, parsed.command->command);
 }
 
+// Runs before the libraries' own initialization, in which gRPC opens some.
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*fill_descriptors)() = &FillStandardDescriptors;
+
 }  // namespace
 }  // namespace sandglass::client
 

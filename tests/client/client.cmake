@@ -4,6 +4,7 @@ add_executable(client_test
   client/address_test.cc
   client/cli_copy_test.cc
   client/cli_daemon_test.cc
+  client/cli_descriptors_test.cc
   client/cli_doctor_test.cc
   client/cli_exec_test.cc
   client/cli_fetch_test.cc
