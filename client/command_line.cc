@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <utility>
 
@@ -232,15 +233,28 @@ std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
       absl::StrJoin(extra, " "));
 }
 
+// Whether what follows "--" is the program's or command's own. For the others
+// it ends the options, so that a file's name may begin with a dash.
+bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
+  const auto session =
+      std::find(before_dashes.begin(), before_dashes.end(), "session");
+  if (before_dashes.end() - session < 2) return true;
+  static constexpr std::array<absl::string_view, 6> kOfFiles = {
+      "put", "get", "ls", "cat", "snapshot", "restore"};
+  return std::find(kOfFiles.begin(), kOfFiles.end(), session[1]) ==
+         kOfFiles.end();
+}
+
 }  // namespace
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address) {
-  // What follows "--" is the program's, and CLI11 would fill positionals with
-  // it.
+  // CLI11 would fill positionals with what is the program's.
   std::vector<std::string> after_dashes;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const bool has_dashes = dashes != arguments.end();
+  const bool has_dashes =
+      dashes != arguments.end() &&
+      TakesProgramWords(std::vector<std::string>(arguments.begin(), dashes));
   if (has_dashes) {
     after_dashes.assign(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());

@@ -54,6 +54,20 @@ CLI::Option* AddValues(CLI::App& app, const std::string& name,
   return option;
 }
 
+CLI::Option* AddWords(CLI::App& app, const std::string& name,
+                      const std::string& help, const std::string& type) {
+  CLI::Option* option = app.add_option(name, help);
+  // CLI11 takes more words by allow_extra_args(), but then "[a,b]" as a list;
+  // or as long as there are fewer than expected, and with TakeAll fewer will
+  // do.
+  constexpr int kMany = 1 << 20;
+  // ORDER: the policy changes what is expected.
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->expected(kMany, -1)
+      ->type_name(type);
+  return option;
+}
+
 std::optional<std::string> ValueOf(const CLI::Option* option) {
   if (option->results().empty()) return std::nullopt;
   return option->results().back();

@@ -28,6 +28,10 @@ CLI::Option* AddValue(CLI::App& app, const std::string& name,
 CLI::Option* AddValues(CLI::App& app, const std::string& name,
                        const std::string& help, const std::string& type);
 
+// A positional with one value or more.
+CLI::Option* AddWords(CLI::App& app, const std::string& name,
+                      const std::string& help, const std::string& type);
+
 // The value that was given last.
 std::optional<std::string> ValueOf(const CLI::Option* option);
 

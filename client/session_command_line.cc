@@ -270,8 +270,8 @@ void SessionCommandLine::AddList() {
   const auto options = std::make_shared<SessionListOptions>();
   CLI::Option* labels =
       AddValues(app, "--label", "Only sessions with this mark", "K=V");
-  CLI::Option* state =
-      AddValue(app, "--state", "Only sessions in this state", "active|paused");
+  CLI::Option* state = AddValue(app, "--state", "Only sessions in this state",
+                                "active|paused|dormant");
   app.add_flag("--json", options->json, "As proto JSON (ListSessionsResponse)");
   commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
     SessionListOptions taken = *options;
@@ -280,9 +280,9 @@ void SessionCommandLine::AddList() {
     taken.labels = *std::move(pairs);
     taken.state = ValueOf(state).value_or("");
     if (state->count() > 0 && taken.state != "active" &&
-        taken.state != "paused") {
+        taken.state != "paused" && taken.state != "dormant") {
       return Wrong(absl::StrCat("--state '", VisibleText(taken.state),
-                                "': write active or paused"));
+                                "': write active, paused or dormant"));
     }
     return taken;
   };
@@ -360,8 +360,7 @@ void SessionCommandLine::AddKernelVerb(KernelVerb verb, const std::string& name,
 
 void SessionCommandLine::AddDelete() {
   CLI::App& app = Add("rm", "End sessions, with all that runs in them");
-  CLI::Option* ids = app.add_option("ID", "The sessions");
-  ids->expected(1, -1)->allow_extra_args()->type_name("");
+  CLI::Option* ids = AddWords(app, "ID", "The sessions", "");
   const auto all = std::make_shared<bool>(false);
   app.add_flag("--all", *all,
                "All your sessions, as root everybody's; asks nothing");

@@ -107,6 +107,9 @@ int Run(const Daemon& daemon, const SessionListOptions& options) {
   if (!checked.ok()) return Fail(checked);
   if (options.state == "active") request.add_states(v1::SESSION_STATE_ACTIVE);
   if (options.state == "paused") request.add_states(v1::SESSION_STATE_PAUSED);
+  if (options.state == "dormant") {
+    request.add_states(v1::SESSION_STATE_DORMANT);
+  }
   v1::ListSessionsResponse sessions;
   const grpc::Status status = Collect(daemon, std::move(request), sessions);
   if (!status.ok()) return FailCall(status, daemon);

@@ -169,8 +169,8 @@ void SessionCommandLine::AddPs() {
 void SessionCommandLine::AddStop() {
   CLI::App& app = Add("stop", "Stop commands in a session");
   CLI::Option* id = AddSessionId(app);
-  CLI::Option* exec_ids = app.add_option("EXEC", "The commands, as ps shows");
-  exec_ids->expected(1, -1)->allow_extra_args()->type_name("...")->required();
+  CLI::Option* exec_ids =
+      AddWords(app, "EXEC", "The commands, as ps shows", "")->required();
   CLI::Option* signal = AddValue(
       app, "-s,--signal", "What it gets first (default: TERM)", "SIGNAL");
   CLI::Option* grace =

@@ -35,10 +35,11 @@ Examples:
 )";
 
 CLI::Option* AddLocals(CLI::App& app) {
-  CLI::Option* option = app.add_option(
-      "LOCAL", "Files and directories here, - for standard input, and REMOTE");
-  option->expected(1, -1)->allow_extra_args()->type_name("... REMOTE");
-  return option->required();
+  return AddWords(app, "LOCAL",
+                  "Files and directories here, - for standard input, and "
+                  "REMOTE",
+                  "... REMOTE")
+      ->required();
 }
 
 }  // namespace
@@ -89,8 +90,8 @@ void SessionCommandLine::AddGet() {
 void SessionCommandLine::AddCat() {
   CLI::App& app = Add("cat", "Print files of a session");
   CLI::Option* id = AddSessionId(app);
-  CLI::Option* remote = app.add_option("REMOTE", "Files of the session");
-  remote->expected(1, -1)->allow_extra_args()->type_name("...")->required();
+  CLI::Option* remote =
+      AddWords(app, "REMOTE", "Files of the session", "")->required();
   commands_.back().take = [=] {
     return SessionCatOptions{ValueOf(id).value_or(""), remote->results()};
   };

@@ -127,6 +127,8 @@ TEST(CliSessionTest, ListGoesThroughAllPages) {
   EXPECT_THAT(result.out, HasSubstr("\nses-2222222222222222  python"));
   EXPECT_EQ(first.Get().labels().at("k"), "v");
   EXPECT_THAT(first.Get().states(), ElementsAre(v1::SESSION_STATE_PAUSED));
+  daemon.RunClient({"session", "list", "--label", "k=v", "--state", "dormant"});
+  EXPECT_THAT(first.Get().states(), ElementsAre(v1::SESSION_STATE_DORMANT));
 }
 
 TEST(CliSessionTest, VerbsSayWhatBecameOfIt) {

@@ -43,11 +43,20 @@ TEST(SessionCopyOptionsTest, TakesPathsAsCpDoes) {
   EXPECT_EQ(put.session_id, "s");
   EXPECT_THAT(put.local, ElementsAre("a", "./[b]"));
   EXPECT_EQ(put.remote, "dir/");
+  put = Parse<SessionPutOptions>({"put", "s", "[b]", "[c,d]", "{e}", "[]"});
+  EXPECT_THAT(put.local, ElementsAre("[b]", "[c,d]", "{e}"));
+  EXPECT_EQ(put.remote, "[]");
+  put = Parse<SessionPutOptions>({"put", "s", "--", "-a", "--b"});
+  EXPECT_THAT(put.local, ElementsAre("-a"));
+  EXPECT_EQ(put.remote, "--b");
   EXPECT_EQ(Parse<SessionPutOptions>({"put", "s", "a"}).remote, ".");
   auto get = Parse<SessionGetOptions>({"get", "s", "a", "-"});
   EXPECT_EQ(get.remote, "a");
   EXPECT_EQ(get.local, "-");
   EXPECT_EQ(Parse<SessionGetOptions>({"get", "s", "a"}).local, ".");
+  EXPECT_EQ(Parse<SessionGetOptions>({"get", "--", "s", "-a"}).remote, "-a");
+  EXPECT_THAT(Parse<SessionCatOptions>({"cat", "s", "[a]", "[b,c]"}).remote,
+              ElementsAre("[a]", "[b,c]"));
   EXPECT_THAT(ErrorOf({"put", "s", "-"}), HasSubstr("put ID - REMOTE"));
   EXPECT_THAT(ErrorOf({"put", "s"}), HasSubstr("LOCAL"));
   EXPECT_THAT(ErrorOf({"get", "s", ""}), HasSubstr("REMOTE is empty"));
