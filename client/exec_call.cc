@@ -121,6 +121,10 @@ int Conclude(const Daemon& daemon, const ExecCallOptions& options,
     if (!plain && signal == 0) {
       printer.Line(VerdictLine(verdict, printer.colour()));
     }
+    // Stopped, and that from here.
+    if (verdict.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {
+      return kExitSignalBase + signal;
+    }
     return ExitCodeFor(verdict);
   }
   // Who is only attached ends nothing by going.
@@ -137,10 +141,18 @@ int Conclude(const Daemon& daemon, const ExecCallOptions& options,
     return Fail(absl::InternalError(
         "the daemon ended the call without an answer (a bug of the daemon)"));
   }
-  return FailCall(call.status, daemon);
+  return FailExec(call.status, daemon);
 }
 
 }  // namespace
+
+int FailExec(const grpc::Status& status, const Daemon& daemon) {
+  const int code = FailCall(status, daemon);
+  const std::string reason = ErrorReason(status);
+  if (reason == "PROGRAM_NOT_FOUND") return kExitNotFound;
+  if (reason == "PROGRAM_NOT_EXECUTABLE") return kExitNotExecutable;
+  return code;
+}
 
 int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
                  ExecCallOptions options) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "client/daemon.h"
 #include "sandglass/v1/exec.pb.h"
 
 namespace sandglass::client {
@@ -26,6 +27,10 @@ struct ExecCallOptions {
 // its keys.
 int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
                  ExecCallOptions options);
+
+// Says why a command could not be started. Returns what to exit with: for a
+// program that isn't there or can't be run what shells have.
+int FailExec(const grpc::Status& status, const Daemon& daemon);
 
 }  // namespace sandglass::client
 

@@ -66,6 +66,7 @@ std::string ExitCodeHelp() {
       &text,
       "  125      usage or gRPC error, or a file that could not be read,\n"
       "           fetched, saved or written after an otherwise good run\n"
+      "  126, 127 exec's program can't be run, or isn't there; nothing ran\n"
       "  141      the reader of standard output went away\n"
       "The other commands exit with 0 or 125, doctor also with 1 and 2. A "
       "signal to sandglass itself\n"

@@ -20,6 +20,10 @@ constexpr int kExitProtectionMissing = 1;
 constexpr int kExitNotChecked = 2;
 // Whoever read our standard output went away (128 + SIGPIPE).
 constexpr int kExitBrokenPipe = 141;
+// The program of a command in a session can't be run, or isn't there: as shells
+// have it.
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
 // Added to the signal that ended a program or this client.
 constexpr int kExitSignalBase = 128;
 

@@ -71,11 +71,14 @@ int StartInBackground(const std::string& address, v1::ExecSpec spec,
   request.mutable_spec()->set_background(true);
   request.mutable_spec()->set_open_stdin(interactive);
   *request.mutable_wait() = ToProto(absl::ZeroDuration());
-  return Call(*daemon, *daemon->execs, &Stub::StartExec, request,
-              [](const v1::StartExecResponse& response) {
-                return PrintText(absl::StrCat(
-                    VisibleText(response.snapshot().exec().exec_id()), "\n"));
-              });
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
+  v1::StartExecResponse response;
+  const grpc::Status status =
+      daemon->execs->StartExec(&context, request, &response);
+  if (!status.ok()) return FailExec(status, *daemon);
+  return PrintText(
+      absl::StrCat(VisibleText(response.snapshot().exec().exec_id()), "\n"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "tests/client/fake_daemon.h"
 
@@ -158,6 +159,38 @@ TEST_F(CliExecTest, SigtermStopsIt) {
   EXPECT_EQ(client.Wait().exit_code, 143);
   EXPECT_EQ(stop_.Get().signal(), SIGTERM);
   EXPECT_EQ(stop_.Get().exec_id(), "e-1");
+}
+
+TEST_F(CliExecTest, TheSignalHereIsTheExitCodeOfWhatItStopped) {
+  v1::ExecEnd end;
+  end.set_outcome(v1::OUTCOME_CANCELLED);
+  GoOn([&] { return stopped_.load(); }, end);
+  Subprocess client(
+      daemon_.Client({"session", "exec", "s", "--", "sleep", "9"}));
+  ASSERT_TRUE(client.ReadUntil("ready"));
+  client.Signal(SIGHUP);
+  EXPECT_EQ(client.Wait().exit_code, 129);
+}
+
+TEST_F(CliExecTest, AProgramThatCantBeRunHasTheExitCodeOfShells) {
+  for (const auto& [reason, code] :
+       std::vector<std::pair<std::string, int>>{{"PROGRAM_NOT_FOUND", 127},
+                                                {"PROGRAM_NOT_EXECUTABLE", 126},
+                                                {"DIRECTORY_NOT_FOUND", 125}}) {
+    google::rpc::ErrorInfo info;
+    info.set_reason(reason);
+    const grpc::Status status =
+        RichStatus(grpc::StatusCode::NOT_FOUND, "no", {&info});
+    daemon_.execs.on_execute = [=](auto&, const auto&, auto&) {
+      return status;
+    };
+    daemon_.execs.on_start_exec = [=](const auto&, auto&) { return status; };
+    EXPECT_EQ(daemon_.RunClient({"session", "exec", "s", "--", "x"}).exit_code,
+              code);
+    EXPECT_EQ(
+        daemon_.RunClient({"session", "exec", "s", "-d", "--", "x"}).exit_code,
+        code);
+  }
 }
 
 TEST_F(CliExecTest, AReaderThatGoesAwayEndsIt) {

@@ -57,6 +57,10 @@ TEST(ExitCodesTest, AreThoseOfTheDocumentedTable) {
   const std::vector<std::pair<std::string, std::string>> own = {
       {"a signal to `sandglass` itself", "128 + its number"},
       {"no answer", std::to_string(kExitError)},
+      {"the program of a `session exec` can't be run",
+       std::to_string(kExitNotExecutable)},
+      {"the program of a `session exec` isn't there",
+       std::to_string(kExitNotFound)},
       {"the reader of standard output went away", "141"}};
   ASSERT_EQ(documented.size(), own.size());
   auto row = documented.begin();

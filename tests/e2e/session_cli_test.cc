@@ -17,6 +17,7 @@ namespace sandglass::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -114,8 +115,15 @@ TEST_F(CliSessionExec, OutputExitCodesAndStandardInputAreTheCommands) {
               HasSubstr("exit 137\n"));
   EXPECT_THAT(Script("\"$S\" session exec $ID --timeout 300ms -- sleep 60"),
               HasSubstr("exit 124\n"));
-  EXPECT_THAT(Script("\"$S\" session exec $ID -- no-such-program"),
-              HasSubstr("reason: PROGRAM_NOT_FOUND\nexit 125\n"));
+  EXPECT_THAT(
+      Script("\"$S\" session exec $ID -- no-such-program"),
+      AllOf(HasSubstr("reason: PROGRAM_NOT_FOUND\n"), HasSubstr("exit 127\n")));
+  EXPECT_THAT(Script("\"$S\" session exec $ID -d -- no-such-program"),
+              HasSubstr("exit 127\n"));
+  EXPECT_THAT(Script("\"$S\" session exec $ID -- /etc/passwd"),
+              HasSubstr("exit 126\n"));
+  EXPECT_THAT(Script("timeout 1 \"$S\" session exec $ID -- cat <&-"),
+              HasSubstr("exit 0\n"));
 }
 
 TEST_F(CliSessionExec, InTheBackgroundItIsShownFollowedAndStopped) {
