@@ -44,8 +44,8 @@ absl::StatusOr<UniqueFd> OpenDirectory(const std::string& path) {
   return fd;
 }
 
-absl::StatusOr<UniqueFd> MakeDirectory(const std::string& path) {
-  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
+absl::StatusOr<UniqueFd> MakeDirectory(const std::string& path, uint32_t mode) {
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(
         errno,
         absl::StrCat("cannot make the directory '", VisibleText(path), "'"));
@@ -76,44 +76,44 @@ int Download::Run(const std::string& path, const std::string& local) {
   if (info.type() != v1::FILE_TYPE_DIRECTORY) {
     std::string name = last;
     absl::StatusOr<UniqueFd> parent =
-        into ? MakeDirectory(local) : OpenParent(local, name);
+        into ? MakeDirectory(local, 0777) : OpenParent(local, name);
     if (!parent.ok()) return Fail(parent.status());
     GetFile(path, parent->get(), name);
     return code_;
   }
-  absl::StatusOr<UniqueFd> top = MakeDirectory(local);
-  if (top.ok() && into && !last.empty()) {
-    top = EnterDirectory(top->get(), last);
-  }
+  const uint32_t mode = LocalMode(info.mode(), 0700);
+  const bool below = into && !last.empty();
+  absl::StatusOr<UniqueFd> top = MakeDirectory(local, below ? 0777 : mode);
+  if (top.ok() && below) top = EnterDirectory(top->get(), last, mode);
   if (!top.ok()) return Fail(top.status());
   top_ = *std::move(top);
-  pending_.push_back("");
+  pending_.push_back({"", mode});
   while (!pending_.empty() && !over_) {
-    const std::string relative = std::move(pending_.back());
+    const Directory next = std::move(pending_.back());
     pending_.pop_back();
-    GetDirectory(path, relative);
+    GetDirectory(path, next);
   }
   return code_;
 }
 
 // Walks there from the top, so that one descriptor is open however deep it is.
-absl::StatusOr<UniqueFd> Download::Enter(const std::string& relative) const {
+absl::StatusOr<UniqueFd> Download::Enter(const Directory& directory) const {
   absl::StatusOr<UniqueFd> held =
       UniqueFd(fcntl(top_.get(), F_DUPFD_CLOEXEC, 0));
   for (const absl::string_view part :
-       absl::StrSplit(relative, '/', absl::SkipEmpty())) {
+       absl::StrSplit(directory.relative, '/', absl::SkipEmpty())) {
     absl::StatusOr<UniqueFd> next =
-        EnterDirectory(held->get(), std::string(part));
+        EnterDirectory(held->get(), std::string(part), directory.mode);
     if (!next.ok()) return next.status();
     held = std::move(next);
   }
   return held;
 }
 
-void Download::GetDirectory(const std::string& root,
-                            const std::string& relative) {
+void Download::GetDirectory(const std::string& root, const Directory& asked) {
+  const std::string& relative = asked.relative;
   const std::string path = relative.empty() ? root : JoinPath(root, relative);
-  absl::StatusOr<UniqueFd> directory = Enter(relative);
+  absl::StatusOr<UniqueFd> directory = Enter(asked);
   if (!directory.ok()) return Trouble(path, directory.status());
   v1::ListDirectoryResponse page;
   do {
@@ -146,7 +146,9 @@ void Download::GetEntry(const v1::FileInfo& entry, const std::string& root,
   if (!safe.ok()) return Trouble(path, safe);
   switch (entry.type()) {
     case v1::FILE_TYPE_DIRECTORY:
-      if (pending_.size() < kMaxPending) return pending_.push_back(below);
+      if (pending_.size() < kMaxPending) {
+        return pending_.push_back({below, LocalMode(entry.mode(), 0700)});
+      }
       return Trouble(path, absl::ResourceExhaustedError(
                                "too many directories to go through"));
     case v1::FILE_TYPE_REGULAR:

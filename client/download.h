@@ -25,7 +25,13 @@ class Download {
   int Run(const std::string& path, const std::string& local);
 
  private:
-  void GetDirectory(const std::string& root, const std::string& relative);
+  // One to go through, relative to the top; and its permission bits here when
+  // it has to be made.
+  struct Directory {
+    std::string relative;
+    uint32_t mode;
+  };
+  void GetDirectory(const std::string& root, const Directory& asked);
   void GetEntry(const v1::FileInfo& entry, const std::string& root,
                 const std::string& relative, int directory);
   void GetFile(const std::string& path, int directory, const std::string& name);
@@ -33,14 +39,13 @@ class Download {
   void GetBatch(int directory);
   void PlaceSmall(const v1::DownloadedFile& got, const std::string& path,
                   int directory);
-  absl::StatusOr<UniqueFd> Enter(const std::string& relative) const;
+  absl::StatusOr<UniqueFd> Enter(const Directory& directory) const;
   void Settle(const CopyEnd& end, const std::string& path);
   void Trouble(const std::string& path, const absl::Status& status);
 
   const RemoteFiles& remote_;
   UniqueFd top_;
-  // Directories to go through, relative to the top.
-  std::vector<std::string> pending_;
+  std::vector<Directory> pending_;
   v1::DownloadFilesRequest batch_;
   uint64_t batch_bytes_ = 0;
   uint64_t entries_ = 0;

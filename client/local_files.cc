@@ -35,10 +35,15 @@ absl::Status CheckTarget(int directory, const std::string& name,
 
 }  // namespace
 
+uint32_t LocalMode(uint32_t mode, uint32_t least) {
+  return (mode & kModeMask) | least;
+}
+
 // O_NOFOLLOW on each single component, of which none is "..", keeps a walk
 // below its start.
-absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name) {
-  if (mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
+absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name,
+                                        uint32_t mode) {
+  if (mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make '", name, "'"));
   }
   UniqueFd fd(openat(parent, name.c_str(),
@@ -83,7 +88,7 @@ absl::Status NewFile::Place(uint32_t mode) {
   const mode_t mask = umask(0);
   umask(mask);
   // The owner can always read and replace what it fetched.
-  if (fchmod(fd_.get(), ((mode & kModeMask) | 0600) & ~mask) != 0) {
+  if (fchmod(fd_.get(), LocalMode(mode, 0600) & ~mask) != 0) {
     return absl::ErrnoToStatus(errno, "cannot set its mode");
   }
   // Replaces a link that someone plants meanwhile, and never follows it.

@@ -15,9 +15,15 @@ namespace sandglass::client {
 // What becomes of a regular file that is there already.
 enum class ExistingFile { kKeep, kReplace };
 
+// The permission bits here of what has `mode` elsewhere: without set-id, sticky
+// and writing by others, and with its owner's `least`. The umask is not in it.
+uint32_t LocalMode(uint32_t mode, uint32_t least);
+
 // Opens the directory `name`, one component, in `parent`, making it when it is
-// missing. A symbolic link in its place is an error.
-absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name);
+// missing, with `mode` less the umask. A symbolic link in its place is an
+// error.
+absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name,
+                                        uint32_t mode = 0777);
 
 // A file that is written under another name beside its place and put there in
 // one step, so that nobody sees a part of it. One that is not placed leaves
@@ -35,8 +41,8 @@ class NewFile {
 
   absl::Status Write(absl::string_view bytes);
 
-  // Gives it these permission bits except set-id, sticky and writing by
-  // others, less the umask, and its name.
+  // Gives it these permission bits as LocalMode has them, less the umask, and
+  // its name.
   absl::Status Place(uint32_t mode);
 
  private:

@@ -40,6 +40,10 @@ class CliCopyTest : public ::testing::Test {
     text << file.rdbuf();
     return file ? text.str() : "(missing)";
   }
+  mode_t ModeOf(const std::string& name) const {
+    struct stat info = {};
+    return stat(Here(name).c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
+  }
   // What is in a directory here, with all below.
   std::vector<std::string> Names(const std::string& directory) const {
     std::vector<std::string> names;
@@ -103,6 +107,9 @@ TEST_F(CliCopyTest, ADirectoryGoesThereAndBack) {
   Write("tree/run.sh", "#!/bin/sh\n", 0755);
   Write("tree/deep/er/b.txt", "b");
   fs::create_directories(Here("tree/empty"));
+  chmod(Here("tree").c_str(), 0750);
+  chmod(Here("tree/deep").c_str(), 0777);
+  chmod(Here("tree/deep/er").c_str(), 0500);
   fs::create_symlink("/etc", Here("tree/link"));
   const SubprocessResult put = Session({"put", "s", "tree", "/workspace"});
   EXPECT_EQ(put.exit_code, 0);
@@ -116,9 +123,15 @@ TEST_F(CliCopyTest, ADirectoryGoesThereAndBack) {
   ExpectQuiet(Session({"get", "s", "tree", "back"}));
   EXPECT_THAT(Names("back"), ElementsAre("a.txt", "deep", "deep/er",
                                          "deep/er/b.txt", "empty", "run.sh"));
+  EXPECT_EQ(ModeOf("back"), 0750u);
+  EXPECT_EQ(ModeOf("back/deep"), 0755u);
+  EXPECT_EQ(ModeOf("back/deep/er"), 0700u);
+  chmod(Here("back").c_str(), 0711);
   // Into what is there, as cp does.
   ExpectQuiet(Session({"get", "s", "tree", "back"}));
   EXPECT_EQ(Read("back/tree/deep/er/b.txt"), "b");
+  EXPECT_EQ(ModeOf("back"), 0711u);
+  EXPECT_EQ(ModeOf("back/tree"), 0750u);
 }
 
 TEST_F(CliCopyTest, ALargeFileGoesInPieces) {
