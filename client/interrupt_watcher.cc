@@ -26,7 +26,13 @@ absl::StatusOr<std::unique_ptr<InterruptWatcher>> InterruptWatcher::Start() {
 void InterruptWatcher::Watch(grpc::ClientContext* call) {
   absl::MutexLock lock(&mutex_);
   call_ = call;
+  stop_ = nullptr;
   if (call_ != nullptr && signal_.load() != 0) call_->TryCancel();
+}
+
+void InterruptWatcher::StopBy(std::function<bool()> stop) {
+  absl::MutexLock lock(&mutex_);
+  stop_ = std::move(stop);
 }
 
 void InterruptWatcher::OnSignal(int number) {
@@ -34,7 +40,8 @@ void InterruptWatcher::OnSignal(int number) {
   if (signal_.load() != 0) _exit(kExitSignalBase + number);
   absl::MutexLock lock(&mutex_);
   signal_.store(number);
-  if (call_ != nullptr) call_->TryCancel();
+  if (call_ == nullptr) return;
+  if (!stop_ || !stop_()) call_->TryCancel();
 }
 
 }  // namespace sandglass::client

@@ -2,6 +2,7 @@
 #define SANDGLASS_CLIENT_INTERRUPT_WATCHER_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -13,8 +14,9 @@
 namespace sandglass::client {
 
 // Turns SIGINT, SIGTERM and SIGHUP into the cancellation of the call under
-// way. A second signal ends the process at once with 128 + its number. To be
-// started as SignalListener is, of which it has the only one.
+// way, or lets that end as it was asked to. A second signal ends the process at
+// once with 128 + its number. To be started as SignalListener is, of which it
+// has the only one.
 class InterruptWatcher {
  public:
   static absl::StatusOr<std::unique_ptr<InterruptWatcher>> Start();
@@ -41,6 +43,10 @@ class InterruptWatcher {
     InterruptWatcher& watcher_;
   };
 
+  // What a signal does first, in a thread of its own; true when the call then
+  // ends by itself and is not to be cancelled. For the scope that is there.
+  void StopBy(std::function<bool()> stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   InterruptWatcher() = default;
   void Watch(grpc::ClientContext* call) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -49,6 +55,7 @@ class InterruptWatcher {
   std::atomic<int> signal_{0};
   absl::Mutex mutex_;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::function<bool()> stop_ ABSL_GUARDED_BY(mutex_);
   // Last: its thread uses all the others.
   std::unique_ptr<SignalListener> listener_;
 };

@@ -53,11 +53,22 @@ CallEnd CallUnary(const Daemon& daemon, const v1::RunCodeRequest& request,
   return end;
 }
 
+// Asks the daemon to end a run, whose answer then comes.
+bool CancelRun(const Daemon& daemon, const std::string& run_id) {
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  v1::CancelRunRequest request;
+  request.set_run_id(run_id);
+  v1::CancelRunResponse response;
+  return daemon.stub->CancelRun(&context, request, &response).ok();
+}
+
 CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
                       InterruptWatcher& interrupts, RichPrinter& printer) {
   CallEnd end;
   grpc::ClientContext context;
   const InterruptWatcher::Scope scope(interrupts, context);
+  const bool in_session = !request.session_id().empty();
   v1::StreamRunCodeRequest wrapped;
   *wrapped.mutable_run() = std::move(request);
   const auto reader = daemon.stub->StreamRunCode(&context, wrapped);
@@ -65,7 +76,16 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   while (reader->Read(&event)) {
     // After a cancel the rest is only drained: Finish needs the stream's end.
     if (end.output_error != 0) continue;
-    if (event.has_started()) end.run_id = event.started().run_id();
+    if (event.has_started()) {
+      end.run_id = event.started().run_id();
+      // A cell that is interrupted tells where it was, and what became of its
+      // kernel. A run without a session is killed and has nothing to tell.
+      if (in_session) {
+        interrupts.StopBy([&daemon, run_id = end.run_id] {
+          return CancelRun(daemon, run_id);
+        });
+      }
+    }
     if (event.has_chunk()) {
       end.output_error = printer.Chunk(
           event.chunk().stream(), event.chunk().offset(), event.chunk().data());
@@ -97,8 +117,8 @@ bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
 }
 
 int Conclude(const CallEnd& end, const RunOptions& options,
-             const std::optional<FetchWriter>& writer, OutputPrinter& printer,
-             RichPrinter& rich) {
+             const std::optional<FetchWriter>& writer, int signal,
+             OutputPrinter& printer, RichPrinter& rich) {
   const v1::RunCodeResponse& response = *end.response;
   int output_error = 0;
   if (options.json) {
@@ -121,6 +141,10 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   if (!options.json) {
     for (const std::string& line : LossLines(response)) printer.Line(line);
   }
+  // Stopped, and that from here.
+  if (response.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {
+    return kExitSignalBase + signal;
+  }
   const int code = ExitCodeFor(response);
   const bool all_there = fetched && rich.all_saved();
   return code == kExitOk && !all_there ? kExitError : code;
@@ -139,7 +163,9 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
   const CallEnd end =
       stream ? CallStreaming(daemon, std::move(request), interrupts, rich)
              : CallUnary(daemon, request, interrupts);
-  if (end.response) return Conclude(end, options, writer, printer, rich);
+  if (end.response) {
+    return Conclude(end, options, writer, interrupts.signal(), printer, rich);
+  }
   if (end.output_error != 0) return OutputFailure(end.output_error);
   rich.Finish();
   printer.Finish();

@@ -53,6 +53,48 @@ TEST_P(CliSignalTest, CancelsTheRunOnTheDaemon) {
 INSTANTIATE_TEST_SUITE_P(Signals, CliSignalTest,
                          ::testing::Values(SIGINT, SIGTERM, SIGHUP));
 
+// A cell's end tells where it was and what became of its kernel.
+TEST_P(CliSignalTest, WaitsForTheEndOfACellThatItStopped) {
+  FakeDaemon daemon;
+  std::atomic<bool> stopped{false};
+  daemon.on_cancel = [&](const v1::CancelRunRequest& request, auto&) {
+    EXPECT_EQ(request.run_id(), "r-1");
+    stopped = true;
+    return grpc::Status::OK;
+  };
+  daemon.on_stream = [&](grpc::ServerContext& context,
+                         const v1::RunCodeRequest&, StreamWriter& writer) {
+    SendStarted(writer);
+    SendChunk(writer, v1::OUTPUT_STREAM_STDOUT, 0, "ready");
+    for (int i = 0; i < 1000 && !stopped && !context.IsCancelled(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    SendChunk(writer, v1::OUTPUT_STREAM_STDOUT, 5, " last words");
+    SendResult(writer, ResponseWith(v1::OUTCOME_CANCELLED));
+    return grpc::Status::OK;
+  };
+  Subprocess client(daemon.Client({"session", "run", "s", "-c", "x"}));
+  ASSERT_TRUE(client.ReadUntil("ready"));
+  client.Signal(GetParam());
+  const SubprocessResult result = client.Wait();
+  EXPECT_EQ(result.exit_code, 128 + GetParam());
+  EXPECT_EQ(result.out, "ready last words");
+  EXPECT_THAT(result.err, HasSubstr("sandglass: CANCELLED after "));
+}
+
+TEST(CliSignalTest, ACellWhoseDaemonDoesNotStopItIsLeft) {
+  FakeDaemon daemon;
+  NeverEnd(daemon);
+  daemon.on_cancel = [&](const auto&, auto&) {
+    return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such run");
+  };
+  Subprocess client(daemon.Client({"session", "run", "s", "-c", "x"}));
+  ASSERT_TRUE(client.ReadUntil("ready"));
+  client.Signal(SIGINT);
+  EXPECT_EQ(client.Wait().exit_code, 130);
+  EXPECT_TRUE(SawCancel(daemon));
+}
+
 TEST(CliSignalTest, CancelsAnUnaryCallToo) {
   FakeDaemon daemon;
   std::atomic<bool> started{false};
