@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/error_text.h"
 #include "client/exit_codes.h"
+#include "client/file_io.h"
 #include "client/interrupt_watcher.h"
 #include "client/remote_files.h"
 #include "client/session_calls.h"
@@ -150,7 +151,17 @@ int SessionRestoreCommand(const std::string& address,
   v1::RestoreFilesResponse response;
   const CopyEnd end = remote.Restore(
       std::move(start), file.valid() ? file.get() : STDIN_FILENO, response);
-  if (!end.ok()) return remote.Explain(end, options.input);
+  if (!end.ok()) {
+    const int code = remote.Explain(end, options.input);
+    const std::string reason = ErrorReason(end.call);
+    if (end.local.ok() &&
+        (reason == "FILE_BAD_ARCHIVE" || reason == "FILE_INCOMPLETE")) {
+      WriteAll(STDERR_FILENO,
+               "  FILE must be a whole tar archive, not compressed; one that "
+               "is: gzip -dc FILE | sandglass session restore ID -\n");
+    }
+    return code;
+  }
   return PrintText(absl::StrCat(
       response.files(), response.files() == 1 ? " file" : " files", ", ",
       FormatByteSize(response.bytes()),
