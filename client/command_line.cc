@@ -216,6 +216,10 @@ ParsedCommandLine UsageError(absl::string_view message,
 std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
                        absl::string_view command) {
   const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  if ((app.get_subcommands().empty() || command == "session ") &&
+      !extra.empty() && !absl::StartsWith(extra[0], "-")) {
+    return absl::StrCat("there is no command '", command, extra[0], "'");
+  }
   const bool is_exec = command == "session exec ";
   if ((!is_exec && command != "run ") || extra.empty() ||
       absl::StartsWith(extra[0], "-")) {

@@ -48,7 +48,7 @@ std::string Indented(absl::string_view text) {
 
 // What to do about an error with this reason; empty when its message says it.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 6> kAdvice = {
+  static constexpr std::array<std::array<absl::string_view, 2>, 7> kAdvice = {
       {{"SESSION_NOT_FOUND", "sandglass session list shows yours"},
        {"SESSION_EXPIRED",
         "start another with sandglass session create, whose --idle-timeout "
@@ -58,6 +58,9 @@ absl::string_view AdviceFor(absl::string_view reason) {
         "its files and state are lost; start another with sandglass session "
         "create"},
        {"EXEC_NOT_FOUND", "sandglass session ps shows the session's commands"},
+       {"FILE_NO_SPACE",
+        "its size is the profile's: sandglass info shows them, session create "
+        "--profile takes another"},
        {"PROGRAM_NOT_FOUND",
         "a line for a shell goes after -c: sandglass session exec ID -c "
         "LINE"}}};

@@ -72,15 +72,23 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
   }
   v1::GetOrCreateSessionRequest get;
   *get.mutable_create() = *std::move(request);
-  return Call(daemon, *daemon.sessions, &Stub::GetOrCreateSession, get,
-              [&](const v1::GetOrCreateSessionResponse& response) {
-                if (options.json) return PrintJson(response);
-                WriteAll(STDERR_FILENO,
-                         response.created()
-                             ? "sandglass: a new session\n"
-                             : "sandglass: a session that was there already\n");
-                return PrintId(response.session());
-              });
+  return Call(
+      daemon, *daemon.sessions, &Stub::GetOrCreateSession, get,
+      [&](const v1::GetOrCreateSessionResponse& response) {
+        if (options.json) return PrintJson(response);
+        // Its labels alone choose it: it may be another than asked for.
+        const v1::Session& session = response.session();
+        WriteAll(STDERR_FILENO,
+                 response.created()
+                     ? "sandglass: a new session\n"
+                     : absl::StrCat(
+                           "sandglass: a session that was there already: ",
+                           session.language().empty()
+                               ? "no language"
+                               : VisibleText(session.language()),
+                           ", profile ", VisibleText(session.profile()), "\n"));
+        return PrintId(session);
+      });
 }
 
 grpc::Status Collect(const Daemon& daemon, v1::ListSessionsRequest request,
@@ -192,8 +200,16 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
   request.set_context(options.context);
   return Call(
       daemon, *daemon.sessions, &Stub::RestartKernel, request,
-      [](const v1::RestartKernelResponse&) {
-        return PrintText("the kernel has ended; the next run starts another\n");
+      [&](const v1::RestartKernelResponse& response) {
+        for (const v1::KernelInfo& kernel : response.session().kernels()) {
+          if (kernel.context() == options.context &&
+              (kernel.state() != v1::KERNEL_STATE_NOT_STARTED ||
+               kernel.restarts() > 0)) {
+            return PrintText(
+                "the kernel has ended; the next run starts another\n");
+          }
+        }
+        return PrintText("no such kernel has started\n");
       });
 }
 

@@ -77,7 +77,9 @@ TEST(CliSessionTest, CreateGetsByItsLabels) {
   created = false;
   result = daemon.RunClient(arguments);
   EXPECT_EQ(result.out, kId + "\n");
-  EXPECT_EQ(result.err, "sandglass: a session that was there already\n");
+  EXPECT_EQ(result.err,
+            "sandglass: a session that was there already: python, profile "
+            "default\n");
 }
 
 TEST(CliSessionTest, JsonIsTheAnswerAndNothingElse) {
@@ -150,9 +152,14 @@ TEST(CliSessionTest, VerbsSayWhatBecameOfIt) {
     response.set_interrupted(ran);
     return grpc::Status::OK;
   };
-  daemon.sessions.on_restart_kernel = [&](const auto& request, auto&) {
+  daemon.sessions.on_restart_kernel = [&](const auto& request, auto& response) {
     EXPECT_EQ(request.session_id(), kId);
     contexts = request.context();
+    v1::Session& session = *response.mutable_session();
+    session.add_kernels()->set_state(v1::KERNEL_STATE_NOT_STARTED);
+    v1::KernelInfo& kernel = *session.add_kernels();
+    kernel.set_context("c");
+    kernel.set_state(v1::KERNEL_STATE_DEAD);
     return grpc::Status::OK;
   };
   EXPECT_EQ(daemon.RunClient({"session", "pause", kId}).out,
@@ -170,6 +177,10 @@ TEST(CliSessionTest, VerbsSayWhatBecameOfIt) {
   EXPECT_EQ(daemon.RunClient({"session", "restart", kId, "--context", "c"}).out,
             "the kernel has ended; the next run starts another\n");
   EXPECT_EQ(contexts.Get(), "c");
+  EXPECT_EQ(daemon.RunClient({"session", "restart", kId}).out,
+            "no such kernel has started\n");
+  EXPECT_EQ(daemon.RunClient({"session", "restart", kId, "--context", "d"}).out,
+            "no such kernel has started\n");
 }
 
 TEST(CliSessionTest, UpdateSendsOnlyWhatChanges) {

@@ -136,6 +136,9 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"info", "x"}, "x"},
       {{"ps", "--label", "x"}, "--label 'x'"},
       {{"kill"}, "RUN_ID"},
+      {{"sesion", "list"}, "there is no command 'sesion'"},
+      {{"session", "frob", "x"}, "there is no command 'session frob'"},
+      {{"--frob"}, "not expected: --frob"},
       {{"info", "--", "x"}, "-- has a meaning for run and session exec only"}};
   for (const auto& [arguments, expected] : cases) {
     const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
