@@ -100,6 +100,14 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   return end;
 }
 
+// What the answer left out of its output was seen when it was streamed.
+void DropTruncationHint(v1::RunCodeResponse& response) {
+  auto& hints = *response.mutable_hints();
+  for (int i = hints.size() - 1; i >= 0; --i) {
+    if (hints[i].id() == "output-truncated") hints.DeleteSubrange(i, 1);
+  }
+}
+
 // Writes the files that came back; false when one that was asked for is not
 // there in the end.
 bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
@@ -160,10 +168,11 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
   RichPrinter rich(printer, results);
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
-  const CallEnd end =
+  CallEnd end =
       stream ? CallStreaming(daemon, std::move(request), interrupts, rich)
              : CallUnary(daemon, request, interrupts);
   if (end.response) {
+    if (stream && !end.response->replayed()) DropTruncationHint(*end.response);
     return Conclude(end, options, writer, interrupts.signal(), printer, rich);
   }
   if (end.output_error != 0) return OutputFailure(end.output_error);

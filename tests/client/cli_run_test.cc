@@ -18,6 +18,7 @@ namespace {
 using testing::WriteFile;
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(CliRunTest, StreamsBothOutputsAsTheyComeAndInOrder) {
@@ -103,6 +104,22 @@ TEST(CliRunTest, QuietHidesOnlyTheGoodVerdict) {
   daemon.Answer(ResponseWith(v1::OUTCOME_TIMEOUT));
   EXPECT_THAT(daemon.RunClient({"run", "-l", "py", "-c", "x", "-q"}).err,
               StartsWith("sandglass: TIMEOUT"));
+}
+
+TEST(CliRunTest, TellsOfOutputThatWasLeftOutOnlyWhereItWas) {
+  FakeDaemon daemon;
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  response.mutable_stdout()->set_data("output");
+  v1::Hint& hint = *response.add_hints();
+  hint.set_id("output-truncated");
+  hint.set_message("The answer keeps only a part.");
+  daemon.Answer(response);
+  const std::vector<std::string> arguments = {"run", "-l", "py", "-c", "x"};
+  EXPECT_THAT(daemon.RunClient(arguments).err,
+              Not(HasSubstr("keeps only a part")));
+  std::vector<std::string> late = arguments;
+  late.push_back("--no-stream");
+  EXPECT_THAT(daemon.RunClient(late).err, HasSubstr("keeps only a part"));
 }
 
 TEST(CliRunTest, ShowsTheCompilersOutputWhenItIsTheAnswer) {
