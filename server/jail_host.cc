@@ -279,19 +279,24 @@ absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
     }
     struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
                            {cancel.fd(), POLLIN, 0}};
-    if (!PollUntil(fds, 2, deadline)) {
+    // One that keeps talking is late, too.
+    if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
       return absl::InternalError("the kernel was not ready in time");
     }
     if (fds[0].revents == 0) continue;
     const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (size <= 0) break;
-    (void)kernel.lines.Append({text, static_cast<size_t>(size)});
+    // Who is asked for nothing yet has one thing to say.
+    if (!kernel.lines.Append({text, static_cast<size_t>(size)})) {
+      return absl::InternalError("the kernel said too much as it started");
+    }
     const std::optional<std::string> line = kernel.lines.Next();
     if (!line.has_value()) continue;
     const absl::StatusOr<KernelEvent> event = ParseKernelEvent(*line);
     if (!event.ok()) return absl::InternalError(event.status().message());
     if (std::holds_alternative<KernelReady>(*event)) return absl::OkStatus();
+    return absl::InternalError("the kernel said something before it was ready");
   }
   const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
   return absl::InternalError(absl::StrCat(

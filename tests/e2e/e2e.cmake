@@ -101,12 +101,14 @@ foreach(target sandglassd sandglass-spawner sandglass)
   endif()
 endforeach()
 
-# Copies of sessions' files: on the disk, as archives, in other sessions.
+# Copies of sessions' files: on the disk, as archives, in other sessions. And what
+# hostile code makes of a session.
 add_executable(sandglass_durable_test
   e2e/session_durable_exec_test.cc
   e2e/session_durable_faults_test.cc
   e2e/session_durable_test.cc
   e2e/session_fork_test.cc
+  e2e/session_hostile_test.cc
   e2e/session_snapshot_test.cc)
 target_link_libraries(sandglass_durable_test PRIVATE
   sandglass_test_support GTest::gtest_main)

@@ -1,0 +1,72 @@
+// Sessions whose code tries to make the daemon pay for it.
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/files.h"
+#include "tests/support/sessions.h"
+
+namespace sandglass::testing {
+namespace {
+
+using grpc::StatusCode;
+using ::testing::HasSubstr;
+
+constexpr int64_t kMostGrownKib = 64 << 10;
+
+class HostileSession : public OwnDaemonTest {
+ protected:
+  int64_t PeakKib() { return std::stoll(StatusOf(daemon().pid())["VmHWM"]); }
+};
+
+// What a kernel's process runs before the kernel is the code's own choice.
+struct Start {
+  const char* name;
+  std::string loop;
+  const char* refusal;
+};
+
+class HostileKernelStart : public HostileSession,
+                           public ::testing::WithParamInterface<Start> {};
+
+TEST_P(HostileKernelStart, SaysNoMoreThanOneThing) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  v1::CreateSessionRequest request;
+  request.set_language("bash");
+  (*request.mutable_env())["BASH_ENV"] = "/workspace/start.sh";
+  TestSession session(client(), request);
+  ASSERT_THAT(session.status(), IsOk());
+  ASSERT_THAT(TestFiles(client(), session.id())
+                  .Write("start.sh", absl::StrCat("while :; do ",
+                                                  GetParam().loop, "; done")),
+              IsOk());
+  const int64_t before = PeakKib();
+  const RunResult result = session.Run("echo hi");
+  EXPECT_THAT(result.status, StatusIs(StatusCode::INTERNAL));
+  EXPECT_THAT(result.status.error_message(), HasSubstr(GetParam().refusal));
+  EXPECT_LT(PeakKib() - before, kMostGrownKib);
+  EXPECT_THAT(session.Delete(), IsOk());
+  session.Forget();
+  StopDaemon();
+}
+
+std::string Repeated(std::string_view text) {
+  std::string all;
+  while (all.size() < 64 << 10) all += text;
+  return absl::StrCat("printf '", all, "' >&3");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileKernelStart,
+    ::testing::Values(Start{"NoLine", Repeated("x"),
+                            "the kernel said too much"},
+                      Start{"ManyLines", Repeated(R"({"ev":"clear","id":1}\n)"),
+                            "the kernel said something before it was ready"},
+                      Start{"Drops", "printf x >&3; read -t 0.01 <> <(:)",
+                            "the kernel was not ready in time"}),
+    [](const auto& start) { return std::string(start.param.name); });
+
+}  // namespace
+}  // namespace sandglass::testing
