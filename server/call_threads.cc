@@ -1,6 +1,7 @@
 #include "server/call_threads.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "server/errors.h"
@@ -9,32 +10,35 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
+// So long a thread that isn't one of the first waits for work.
+constexpr absl::Duration kPatience = absl::Seconds(10);
 
 }  // namespace
 
 CallThreads::CallThreads(const CallThreadsOptions& options)
-    : options_(options) {
-  for (int i = 0; i < options_.threads; ++i) {
-    threads_.emplace_back([this] { Work(); });
-  }
-}
+    : options_(options) {}
 
 CallThreads::~CallThreads() {
+  Threads ending;
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
+    mutex_.Await(absl::Condition(&threads_, &Threads::empty));
+    ending.swap(ended_);
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : ending) thread.join();
 }
 
 absl::Status CallThreads::Add(const std::string& key, uint64_t bytes,
                               Task task) {
   absl::MutexLock lock(&mutex_);
   const auto load = loads_.find(key);
-  const size_t of_key = load == loads_.end() ? 0 : load->second.waiting;
+  const Load of_key = load == loads_.end() ? Load() : load->second;
   // One that is larger than the bound is let in where none waits.
   if (waiting_.size() >= options_.max_waiting ||
-      of_key >= options_.max_waiting_per_key ||
+      of_key.waiting >= options_.max_waiting_per_key ||
+      (of_key.waiting_bytes > 0 &&
+       of_key.waiting_bytes + bytes > options_.max_waiting_bytes_per_key) ||
       (waiting_bytes_ > 0 &&
        waiting_bytes_ + bytes > options_.max_waiting_bytes)) {
     return TooManyCalls(kRetryAfter);
@@ -49,17 +53,19 @@ void CallThreads::Continue(const std::string& key, Task task) {
 }
 
 void CallThreads::Put(const std::string& key, uint64_t bytes, Task task) {
-  ++loads_[key].waiting;
+  Load& load = loads_[key];
+  ++load.waiting;
+  load.waiting_bytes += bytes;
   waiting_bytes_ += bytes;
   waiting_.push_back({key, bytes, std::move(task)});
+  StartThread();
 }
 
 bool CallThreads::MayRun(const Waiting& waiting) const {
   return loads_.at(waiting.key).running < options_.per_key;
 }
 
-bool CallThreads::HasWork() const {
-  if (stopping_ && waiting_.empty()) return true;
+bool CallThreads::CanRunSome() const {
   return std::any_of(waiting_.begin(), waiting_.end(),
                      [this](const Waiting& waiting) {
                        mutex_.AssertReaderHeld();
@@ -67,22 +73,54 @@ bool CallThreads::HasWork() const {
                      });
 }
 
-void CallThreads::Work() {
+bool CallThreads::HasWork() const {
+  return (stopping_ && waiting_.empty()) || CanRunSome();
+}
+
+void CallThreads::StartThread() {
+  // Who looks for work finds it.
+  if (idle_ > 0 ||
+      threads_.size() >= static_cast<size_t>(options_.most_threads) ||
+      !CanRunSome())
+    return;
+  for (std::thread& thread : ended_) thread.join();
+  ended_.clear();
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self = std::thread([this, self] { Work(self); });
+  } catch (const std::system_error&) {
+    // Those that there are do it, later.
+    threads_.erase(self);
+  }
+}
+
+void CallThreads::Work(Threads::iterator self) {
   absl::MutexLock lock(&mutex_);
   while (true) {
-    mutex_.Await(absl::Condition(this, &CallThreads::HasWork));
+    ++idle_;
+    mutex_.AwaitWithTimeout(absl::Condition(this, &CallThreads::HasWork),
+                            kPatience);
+    --idle_;
     const auto next = std::find_if(waiting_.begin(), waiting_.end(),
                                    [this](const Waiting& waiting) {
                                      mutex_.AssertReaderHeld();
                                      return MayRun(waiting);
                                    });
-    if (next == waiting_.end()) return;
+    if (next == waiting_.end()) {
+      const bool spare =
+          threads_.size() > static_cast<size_t>(options_.threads);
+      if (stopping_ ? !waiting_.empty() : !spare) continue;
+      ended_.splice(ended_.end(), threads_, self);
+      return;
+    }
     Waiting taken = std::move(*next);
     waiting_.erase(next);
     waiting_bytes_ -= taken.bytes;
     Load& load = loads_[taken.key];
     --load.waiting;
+    load.waiting_bytes -= taken.bytes;
     ++load.running;
+    StartThread();
     mutex_.Unlock();
     taken.task();
     // What it holds goes here, too.

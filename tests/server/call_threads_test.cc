@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 
 namespace sandglass::server {
@@ -42,10 +43,45 @@ TEST(CallThreads, OneKeyNeverHoldsUpAnother) {
   go.Notify();
 }
 
+TEST(CallThreads, ManyKeysThatWaitHoldUpNoOther) {
+  absl::Notification go;
+  std::atomic<int> stuck{0};
+  CallThreads threads({.threads = 2, .per_key = 2});
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(threads
+                    .Add(i % 2 == 0 ? "slow" : absl::StrCat("slow", i), 1,
+                         [&] {
+                           ++stuck;
+                           go.WaitForNotification();
+                         })
+                    .ok());
+  }
+  absl::Notification other;
+  ASSERT_TRUE(threads.Add("other", 1, [&] { other.Notify(); }).ok());
+  EXPECT_TRUE(other.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_LE(stuck, 22);
+  go.Notify();
+}
+
+TEST(CallThreads, OneKeyDoesNotTakeAllRoom) {
+  absl::Notification go;
+  CallThreads threads({.threads = 1,
+                       .most_threads = 1,
+                       .max_waiting_bytes = 100,
+                       .max_waiting_bytes_per_key = 50});
+  ASSERT_TRUE(threads.Add("a", 1, [&] { go.WaitForNotification(); }).ok());
+  const auto nothing = [] {};
+  ASSERT_TRUE(threads.Add("b", 60, nothing).ok()) << "where none waits";
+  EXPECT_TRUE(absl::IsResourceExhausted(threads.Add("b", 1, nothing)));
+  ASSERT_TRUE(threads.Add("c", 30, nothing).ok());
+  go.Notify();
+}
+
 TEST(CallThreads, RefusesWhatIsTooMuch) {
   absl::Notification go;
   absl::Notification running;
   CallThreads threads({.threads = 1,
+                       .most_threads = 1,
                        .per_key = 1,
                        .max_waiting = 4,
                        .max_waiting_per_key = 2,
