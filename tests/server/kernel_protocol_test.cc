@@ -1,7 +1,10 @@
 #include "server/kernel_protocol.h"
 
+#include <sys/resource.h>
+
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -128,6 +131,44 @@ TEST(KernelEvents, AValueThatIsNoneOfItsTypeIsLeftOutAlone) {
     many["data"]["text/x-" + std::to_string(i)] = "v";
   }
   EXPECT_EQ(Parsed<KernelDisplay>(many.dump()).left_out, 8u);
+}
+
+TEST(KernelEvents, NestedValuesComeAsTheyWere) {
+  for (const char* json :
+       {"null", "true", "-1", "18446744073709551615", "0.5", R"("a\"\n,")",
+        "[]", "{}", "[[],{},[1,2]]", R"({"b":{"a":[null,"x,"]},"":0})"}) {
+    SCOPED_TRACE(json);
+    const auto display = Parsed<KernelDisplay>(absl::StrCat(
+        R"({"metadata":{"data":{"text/plain":"y"}},"data":{"a/b":[)", json,
+        R"(],"text/html":{"a":[1]},"application/json": )", json,
+        R"(},"id":1,"kind":"x","ack":true,"ev":"display"})"));
+    EXPECT_THAT(display.output.data,
+                ElementsAre(Pair("application/json", json)));
+    EXPECT_EQ(display.left_out, 2u);
+    EXPECT_TRUE(display.waits);
+  }
+}
+
+TEST(KernelEvents, ManySmallValuesTakeNoMoreRoomThanTheirText) {
+  const auto peak_kib = [] {
+    struct rusage usage = {};
+    EXPECT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+  };
+  constexpr size_t kValues = kMaxEventBytes / 8;
+  constexpr int64_t kMostGrownKib = 8 * (kMaxEventBytes >> 10);
+  for (const char* value : {"{}", "[]", "0", R"({"":0})"}) {
+    for (const char* begin :
+         {R"({"data":{"application/json":[)", R"({"metadata":[)"}) {
+      SCOPED_TRACE(value);
+      std::string line = begin;
+      for (size_t i = 0; i < kValues; ++i) absl::StrAppend(&line, value, ",");
+      line += "0]}";
+      const int64_t before = peak_kib();
+      EXPECT_FALSE(ParseKernelEvent(line).ok());
+      EXPECT_LT(peak_kib() - before, kMostGrownKib);
+    }
+  }
 }
 
 TEST(KernelEvents, DepthAndLengthAreBounded) {
