@@ -175,8 +175,13 @@ absl::Status CopyChange::Write(const os::Fd& content, StoredEntry& entry) {
     piece.resize(static_cast<size_t>(got));
     const bool written =
         ForEachRun(piece, [&](size_t place, absl::string_view run) {
-          failure = copy_.Grow(run.size());
+          failure =
+              run.size() > left_
+                  ? absl::FailedPreconditionError(
+                        "its files changed too much while they were saved")
+                  : copy_.Grow(run.size());
           if (!failure.ok()) return false;
+          left_ -= run.size();
           bytes += run.size();
           crc = Crc(crc, run);
           if (WriteAt(file, run, at + place)) return true;

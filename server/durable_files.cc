@@ -177,7 +177,8 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
     }
   }
   const bool all = all_due_;
-  CopyChange change(*copy_);
+  // A file that honest code renames meanwhile is there twice.
+  CopyChange change(*copy_, 2 * workspace_bytes_);
   // Before anything is taken, so that nothing stays by being as it was.
   if (all) change.BeginAnew();
   absl::Status failure;

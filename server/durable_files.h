@@ -16,9 +16,13 @@ namespace sandglass::server {
 // a time.
 class DurableFiles {
  public:
-  // `max_entries` is how many names there may be.
-  DurableFiles(std::shared_ptr<SessionCopy> copy, uint32_t max_entries)
-      : copy_(std::move(copy)), max_entries_(max_entries) {}
+  // `max_entries` is how many names there may be, `workspace_bytes` how much
+  // they can have at one time.
+  DurableFiles(std::shared_ptr<SessionCopy> copy, uint32_t max_entries,
+               uint64_t workspace_bytes)
+      : copy_(std::move(copy)),
+        max_entries_(max_entries),
+        workspace_bytes_(workspace_bytes) {}
 
   // Whether there is nothing to restore.
   absl::StatusOr<bool> Empty() const;
@@ -46,6 +50,7 @@ class DurableFiles {
 
   const std::shared_ptr<SessionCopy> copy_;
   const uint32_t max_entries_;
+  const uint64_t workspace_bytes_;
   // In this order: the tracker ends before the agent that it is part of.
   std::shared_ptr<sandbox::FileAgent> agent_;
   sandbox::FileTracker tracker_;

@@ -67,7 +67,8 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
       durable_(origin.copy == nullptr
                    ? nullptr
                    : std::make_unique<DurableFiles>(
-                         origin.copy, spec.limits.max_files + kMoreNames)),
+                         origin.copy, spec.limits.max_files + kMoreNames,
+                         spec.limits.workspace_bytes)),
       archive_(origin.archive) {
   for (const std::string& context : origin.lost_contexts) {
     Place& place = places_[context];

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -114,7 +115,12 @@ class SessionCopy {
 // One thread at a time, and one change of a copy at a time.
 class CopyChange {
  public:
-  explicit CopyChange(SessionCopy& copy) : copy_(copy) {}
+  // `most_bytes` is how much may be written for it: files whose names move on
+  // while they are saved can be told again and again.
+  explicit CopyChange(
+      SessionCopy& copy,
+      uint64_t most_bytes = std::numeric_limits<uint64_t>::max())
+      : copy_(copy), left_(most_bytes) {}
   // Without Commit nothing is left of it.
   ~CopyChange();
   CopyChange(const CopyChange&) = delete;
@@ -127,6 +133,7 @@ class CopyChange {
   // A regular file with what can be read from `content` now; `inode` is the
   // same for names of one file, 0 for one that has no other. A file that
   // changes meanwhile is taken as it is read. It is likely what `old_path` was.
+  // FAILED_PRECONDITION: there is more than there may be.
   absl::Status PutFile(internal::StoredEntry entry, const os::Fd& content,
                        uint64_t inode, const std::string& old_path);
   void Remove(const std::string& path);
@@ -140,6 +147,7 @@ class CopyChange {
   void Add(internal::StoredEntry entry);
 
   SessionCopy& copy_;
+  uint64_t left_;  // bytes that may yet be written
   internal::StoredChanges changes_;
   std::map<std::string, int> put_;  // index in changes_
   std::map<uint64_t, internal::StoredEntry> by_inode_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/durable.h"
 #include "tests/support/files.h"
 #include "tests/support/sessions.h"
 
@@ -67,6 +68,40 @@ INSTANTIATE_TEST_SUITE_P(
                       Start{"Drops", "printf x >&3; read -t 0.01 <> <(:)",
                             "the kernel was not ready in time"}),
     [](const auto& start) { return std::string(start.param.name); });
+
+class HostileDurable : public DurableTest {};
+
+// A directory whose name moves on whenever somebody has begun to read it.
+constexpr char kMovingOn[] = R"(
+import os, sys
+def name(i): return 'd%04d' % i
+for i in range(20): os.mkdir(name(i))
+for i in range(50):
+    with open(f'{name(0)}/f{i}', 'wb') as f: f.write(os.urandom(1 << 20))
+child = os.fork()
+if child == 0:
+    for i in range(19):
+        read = os.stat(name(i)).st_atime_ns
+        while os.stat(name(i)).st_atime_ns == read: pass
+        os.rename(name(i), name(i + 1))
+    os._exit(0)
+)";
+
+TEST_F(HostileDurable, FilesThatMoveOnAreNotCopiedWithoutEnd) {
+  constexpr uint64_t kWorkspaceBytes = uint64_t{64} << 20;
+  ASSERT_NO_FATAL_FAILURE(Start());
+  const std::string id = Create();
+  const RunResult result = RunIn(id, kMovingOn);
+  EXPECT_THAT(result.response.session().files_not_saved(),
+              HasSubstr("changed too much while they were saved"));
+  EXPECT_LE(Describe(id).durable_bytes(), 3 * kWorkspaceBytes);
+  // When all is still again, nothing is left of it.
+  EXPECT_EQ(
+      RunIn(id, "os.kill(child, 9), os.waitpid(child, 0)").response.outcome(),
+      v1::OUTCOME_OK);
+  EXPECT_EQ(RunIn(id, "1").response.session().files_not_saved(), "");
+  EXPECT_LE(Describe(id).durable_bytes(), kWorkspaceBytes);
+}
 
 }  // namespace
 }  // namespace sandglass::testing
