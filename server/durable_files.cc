@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "sandbox/jailed/tar.h"
 
 namespace sandglass::server {
@@ -75,8 +76,14 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
                         std::numeric_limits<uint32_t>::max(), limits);
   if (!upload.ok()) return Failed(upload.result, kWorkspace);
   sandbox::FileResult sent;
+  // Holes take no room, so that they can be without end.
+  const absl::Time end = absl::Now() + limits.timeout;
   const auto send = [&](absl::string_view data) {
-    sent = upload.value.Append(data, limits);
+    sandbox::FileLimits rest = limits;
+    rest.timeout = end - absl::Now();
+    sent = rest.timeout <= absl::ZeroDuration()
+               ? sandbox::FileResult{sandbox::FileCode::kTimedOut, 0}
+               : upload.value.Append(data, rest);
     return sent.ok() ? absl::OkStatus() : absl::AbortedError("");
   };
   std::map<uint64_t, std::string> first_names;

@@ -28,7 +28,8 @@ class DurableFiles {
   absl::StatusOr<bool> Empty() const;
 
   // Puts the copy's files into a jail in which nothing has run yet. DATA_LOSS:
-  // the copy is damaged; other errors: they can't be put there.
+  // the copy is damaged; other errors: they can't be put there. The time of
+  // `limits` is for all of it.
   absl::Status Restore(const std::shared_ptr<sandbox::FileAgent>& agent,
                        const sandbox::FileLimits& limits);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sparse.h"
 #include "server/errors.h"
@@ -18,6 +19,7 @@ namespace sandglass::server {
 namespace {
 
 using sandbox::FileAgent;
+using sandbox::FileCode;
 
 constexpr char kWorkspace[] = "/workspace";
 constexpr size_t kChunk = size_t{256} << 10;
@@ -39,9 +41,15 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
       agent.BeginPack(kWorkspace, FileAgent::Which::kAll, limits);
   if (!begun.ok()) return FileStatus(begun.result, kWorkspace);
   std::string piece(kChunk, '\0');
+  // Holes take no room, so that they can be without end.
+  const absl::Time end = absl::Now() + limits.timeout;
   while (true) {
+    sandbox::FileLimits rest = limits;
+    rest.timeout = end - absl::Now();
     const sandbox::FileAnswer<size_t> got =
-        begun.value.Read(piece.data(), piece.size(), limits);
+        rest.timeout <= absl::ZeroDuration()
+            ? sandbox::FileAnswer<size_t>{.result = {FileCode::kTimedOut, 0}}
+            : begun.value.Read(piece.data(), piece.size(), rest);
     if (!got.ok()) return FileStatus(got.result, kWorkspace);
     if (absl::Status added = archive->Add({piece.data(), got.value});
         !added.ok()) {

@@ -23,7 +23,8 @@ class FileArchive {
   FileArchive& operator=(const FileArchive&) = delete;
 
   // Packs /workspace, at most `most_bytes` of it that are no zeros.
-  // RESOURCE_EXHAUSTED: `memory` hasn't so much left.
+  // RESOURCE_EXHAUSTED: `memory` hasn't so much left. The time of `limits` is
+  // for all of it.
   static absl::StatusOr<std::shared_ptr<const FileArchive>> Pack(
       sandbox::FileAgent& agent, std::shared_ptr<DiskBudget> memory,
       const sandbox::FileLimits& limits);

@@ -69,6 +69,28 @@ INSTANTIATE_TEST_SUITE_P(
                             "the kernel was not ready in time"}),
     [](const auto& start) { return std::string(start.param.name); });
 
+TEST_F(HostileSession, HolesWithoutEndDoNotHoldAForkUp) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  TestSession session(client());
+  ASSERT_THAT(session.Run("for i in range(10_000):\n"
+                          "    with open(f'f{i}', 'w') as f:\n"
+                          "        f.truncate(64 << 20)\n"),
+              OutcomeIs(v1::OUTCOME_OK));
+  v1::ForkSessionRequest request;
+  request.set_session_id(session.id());
+  request.add_children();
+  v1::ForkSessionResponse response;
+  const grpc::Status status = CallSessions(
+      client(), &v1::SessionService::Stub::ForkSession, request, &response);
+  EXPECT_EQ(DetailsOf(status).reason, "FILE_TIMED_OUT")
+      << status.error_message();
+  // It goes on.
+  EXPECT_THAT(session.Run("1"), OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_THAT(session.Delete(), IsOk());
+  session.Forget();
+  StopDaemon();
+}
+
 class HostileDurable : public DurableTest {};
 
 // A directory whose name moves on whenever somebody has begun to read it.
