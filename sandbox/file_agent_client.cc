@@ -113,7 +113,8 @@ FileAgent::FileAgent(os::Fd socket) : channel_(std::move(socket)) {}
 FileResult FileAgent::Run(internal::FileRequest& request,
                           absl::Span<const int> fds,
                           FileAgentChannel::Check check,
-                          const FileLimits& limits, const Take& take) {
+                          const FileLimits& limits, const Take& take,
+                          const bool* enough) {
   const absl::Time deadline = absl::Now() + limits.timeout;
   uint64_t id = 0;
   FileResult result =
@@ -124,9 +125,9 @@ FileResult FileAgent::Run(internal::FileRequest& request,
     result = channel_.Next(id, limits, deadline, answer);
     if (!result.ok()) break;
     take(*answer.reply, answer.fds);
-    if (!answer.reply->last()) continue;
-    result = ResultOf(*answer.reply);
-    break;
+    const bool last = answer.reply->last();
+    if (last) result = ResultOf(*answer.reply);
+    if (last || (enough != nullptr && *enough)) break;
   }
   channel_.Drop(id);
   return result;
@@ -303,14 +304,19 @@ FileAnswer<FileList> FileAgent::Glob(const std::string& path,
   glob.set_max_visited(options.max_visited);
   glob.set_max_millis(Millis(options.time));
   FileAnswer<FileList> answer;
-  answer.result =
-      Run(request, {}, Entries(options.max_matches, EntryNames::kPaths), limits,
-          [&](internal::FileReply& reply, std::vector<os::Fd>&) {
-            for (internal::FileInfo& entry : *reply.mutable_entries()) {
-              answer.value.entries.push_back(FactsOf(entry));
-            }
-            answer.value.truncated |= reply.truncated();
-          });
+  size_t bytes = 0;
+  bool enough = false;
+  answer.result = Run(
+      request, {}, Entries(options.max_matches, EntryNames::kPaths), limits,
+      [&](internal::FileReply& reply, std::vector<os::Fd>&) {
+        for (internal::FileInfo& entry : *reply.mutable_entries()) {
+          bytes += sizeof(FileFacts) + entry.name().size();
+          answer.value.entries.push_back(FactsOf(entry));
+        }
+        enough = bytes > kMostFoundBytes;
+        answer.value.truncated |= reply.truncated() || enough;
+      },
+      &enough);
   return answer;
 }
 
@@ -335,10 +341,13 @@ FileAnswer<TextMatches> FileAgent::Grep(const std::string& path,
   const uint64_t per_match =
       uint64_t{1} + options.context_before + options.context_after;
   FileAnswer<TextMatches> answer;
+  size_t bytes = 0;
+  bool enough = false;
   answer.result = Run(
       request, {}, Lines(options.max_matches * per_match), limits,
       [&](internal::FileReply& reply, std::vector<os::Fd>&) {
         for (internal::GrepLine& line : *reply.mutable_lines()) {
+          bytes += sizeof(TextLine) + line.path().size() + line.text().size();
           answer.value.matches += line.column() > 0 ? 1 : 0;
           answer.value.lines.push_back({.path = std::move(*line.mutable_path()),
                                         .line = line.line(),
@@ -346,8 +355,10 @@ FileAnswer<TextMatches> FileAgent::Grep(const std::string& path,
                                         .text = std::move(*line.mutable_text()),
                                         .cut = line.cut()});
         }
-        answer.value.truncated |= reply.truncated();
-      });
+        enough = bytes > kMostFoundBytes;
+        answer.value.truncated |= reply.truncated() || enough;
+      },
+      &enough);
   return answer;
 }
 

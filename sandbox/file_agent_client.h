@@ -196,9 +196,10 @@ class FileAgent {
  private:
   using Take =
       std::function<void(internal::FileReply& reply, std::vector<os::Fd>& fds)>;
+  // Until the last reply, or until `take` says that there was enough.
   FileResult Run(internal::FileRequest& request, absl::Span<const int> fds,
                  FileAgentChannel::Check check, const FileLimits& limits,
-                 const Take& take);
+                 const Take& take, const bool* enough = nullptr);
 
   FileAgentChannel channel_;
 };

@@ -66,6 +66,10 @@ struct GlobOptions {
   absl::Duration time = absl::Seconds(5);
 };
 
+// Of what one Glob or Grep tells: the more is left out. Their numbers alone
+// bound little, since a path can have thousands of bytes.
+inline constexpr size_t kMostFoundBytes = size_t{4} << 20;
+
 struct GrepOptions {
   bool regex = false;  // RE2's syntax
   bool ignore_case = false;

@@ -91,6 +91,44 @@ TEST_F(HostileSession, HolesWithoutEndDoNotHoldAForkUp) {
   StopDaemon();
 }
 
+TEST_F(HostileSession, LongPathsDoNotMakeWhatIsFoundLarge) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  TestSession session(client());
+  ASSERT_THAT(session.Run(R"(
+import os
+for i in range(31):
+    os.mkdir('d' * 250)
+    os.chdir('d' * 250)
+with open('text', 'w') as f: f.write(('x\n' * 200 + 'match\n') * 2_000)
+for i in range(9_000): open(f'f{i}', 'w').close()
+)"),
+              OutcomeIs(v1::OUTCOME_OK));
+  TestFiles files(client(), session.id());
+  const int64_t before = PeakKib();
+  v1::GrepFilesRequest grep;
+  grep.set_pattern("match");
+  grep.set_max_matches(10'000);
+  grep.set_context_before(100);
+  grep.set_context_after(100);
+  v1::GrepFilesResponse lines;
+  EXPECT_THAT(files.Named(&v1::FileService::Stub::GrepFiles, grep, &lines),
+              IsOk());
+  EXPECT_TRUE(lines.truncated());
+  EXPECT_GT(lines.matches(), 0u);
+  v1::GlobFilesRequest glob;
+  glob.set_pattern("**");
+  glob.set_max_matches(10'000);
+  v1::GlobFilesResponse found;
+  EXPECT_THAT(files.Named(&v1::FileService::Stub::GlobFiles, glob, &found),
+              IsOk());
+  EXPECT_TRUE(found.truncated());
+  EXPECT_GT(found.entries_size(), 0);
+  EXPECT_LT(PeakKib() - before, kMostGrownKib / 2);
+  EXPECT_THAT(session.Delete(), IsOk());
+  session.Forget();
+  StopDaemon();
+}
+
 class HostileDurable : public DurableTest {};
 
 // A directory whose name moves on whenever somebody has begun to read it.
