@@ -1,12 +1,14 @@
 package sandglass;
 
 import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -55,6 +57,8 @@ public final class Kernel {
   private final Object lock = new Object();
   private boolean busy; // guarded by lock
   private boolean interrupted; // guarded by lock
+  private PrintStream out = printer(FileDescriptor.out);
+  private PrintStream err = printer(FileDescriptor.err);
   private long id;
   private int count;
 
@@ -64,6 +68,8 @@ public final class Kernel {
         JShell.builder().executionEngine(new LocalExecutionControlProvider(), Map.of()).build();
     analysis = shell.sourceCodeAnalysis();
     for (String name : IMPORTS) shell.eval("import " + name + ";");
+    System.setOut(out);
+    System.setErr(err);
   }
 
   public static void main(String[] args) throws IOException {
@@ -91,6 +97,26 @@ public final class Kernel {
     FileDescriptor descriptor = new FileDescriptor();
     SharedSecrets.getJavaIOFileDescriptorAccess().set(descriptor, Integer.parseInt(number));
     return descriptor;
+  }
+
+  private static PrintStream printer(FileDescriptor descriptor) {
+    return new PrintStream(
+        new BufferedOutputStream(new FileOutputStream(descriptor), 128),
+        true,
+        StandardCharsets.UTF_8);
+  }
+
+  /**
+   * A thread that is stopped within a print leaves what it had encoded in the stream, which would
+   * come out with the next cell's first line. A stream of the cell's own making stays.
+   */
+  private void renewPrinters() {
+    PrintStream oldOut = out;
+    PrintStream oldErr = err;
+    out = printer(FileDescriptor.out);
+    err = printer(FileDescriptor.err);
+    if (System.out == oldOut) System.setOut(out);
+    if (System.err == oldErr) System.setErr(err);
   }
 
   private void serve(DataInputStream commands) throws IOException {
@@ -151,6 +177,7 @@ public final class Kernel {
       busy = false;
     }
     if (isInterrupted()) {
+      renewPrinters();
       exitCode = INTERRUPTED;
       tellError("Interrupt", "", "Interrupt\n");
     }
