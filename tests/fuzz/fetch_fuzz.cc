@@ -54,9 +54,9 @@ void Run(fuzz::Input input) {
                        (directory + "/link").c_str()) == 0);
   FUZZ_CHECK(::mkfifo((directory + "/fifo").c_str(), 0600) == 0);
   FUZZ_CHECK(::mkdir((directory + "/d").c_str(), 0700) == 0);
-  const auto writer = FetchWriter::Open(
-      directory, (input.Byte() & 1) != 0 ? FetchWriter::Existing::kReplace
-                                         : FetchWriter::Existing::kKeep);
+  const auto writer = FetchWriter::Open(directory, (input.Byte() & 1) != 0
+                                                       ? ExistingFile::kReplace
+                                                       : ExistingFile::kKeep);
   FUZZ_CHECK(writer.ok());
   for (int left = 8; left > 0 && !input.empty(); --left) {
     Write(input, *writer, directory);

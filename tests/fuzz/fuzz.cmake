@@ -72,6 +72,7 @@ add_library(sandglass_fuzzed_client STATIC
   ${client}/file_io.cc
   ${client}/json_text.cc
   ${client}/language_guess.cc
+  ${client}/local_files.cc
   ${client}/units.cc
   ${client}/verdict_line.cc)
 target_link_libraries(sandglass_fuzzed_client PUBLIC sandglass_fuzzed_terminal
