@@ -171,7 +171,8 @@ class SessionCallers : public OwnDaemonTest {};
 TEST_F(SessionCallers, NobodyHasAnothersSession) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon());
   TestSession session(client());
-  ASSERT_THAT(session.Run("secret = 42"), OutcomeIs(v1::OUTCOME_OK));
+  // No part of an id, which is hexadecimal.
+  ASSERT_THAT(session.Run("secret = 'Rosebud'"), OutcomeIs(v1::OUTCOME_OK));
   const OtherUser other(daemon());
   const SubprocessResult own = other.Run({"session", "create", "python"});
   ASSERT_EQ(own.exit_code, 0) << own.err;
@@ -193,9 +194,10 @@ TEST_F(SessionCallers, NobodyHasAnothersSession) {
     const SubprocessResult result = other.Run(attempt);
     EXPECT_NE(result.exit_code, 0);
     EXPECT_THAT(result.err, HasSubstr("there is no session"));
-    EXPECT_THAT(absl::StrCat(result.out, result.err), Not(HasSubstr("42")));
+    EXPECT_THAT(absl::StrCat(result.out, result.err),
+                Not(HasSubstr("Rosebud")));
   }
-  EXPECT_EQ(ValueOf(session.Run("secret").response), "42");
+  EXPECT_EQ(ValueOf(session.Run("secret").response), "'Rosebud'");
   // Root may use theirs, and sees that it is theirs.
   const std::string id = own.out.substr(0, own.out.find('\n'));
   v1::GetSessionRequest get;
