@@ -8,7 +8,8 @@
 #                   processors, less when files passed before)
 #   --asan, --tsan  also build with that sanitizer and run the tests that work
 #                   under it
-#   --filter REGEX  only the tests whose name matches
+#   --filter REGEX  only the tests whose name matches; those that need a daemon
+#                   are named by their suite
 #
 # Tests that need something this machine lacks are skipped, and named at the
 # end; with SANDGLASS_MUST_RUN=1 (set where CI=true) they fail instead.
@@ -26,10 +27,9 @@ usage() {
   say "usage: sudo $0 [--fast] [--tidy] [--asan] [--tsan] [--filter REGEX]"
 }
 
-# summarise WHAT LOG CODE SECONDS: adds one run with a closing line in ctest's
-# form to the totals.
+# summarise WHAT BINARY_DIR CODE SECONDS: adds a run of ctest to the totals.
 summarise() {
-  local what=$1 log=$2 code=$3 took=$4 closing
+  local what=$1 log=$2/logs/ctest.log code=$3 took=$4 closing
   closing="$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" | tail -n 1)" || true
   if [[ $closing =~ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
     failed=$((failed + BASH_REMATCH[1]))
@@ -39,8 +39,12 @@ summarise() {
   fi
   ((code == 0)) || failed_stages+=("$what")
   stages+=("$(printf '%-18s %5d s  %s' "$what" "$took" "$closing")")
-  mapfile -t -O "${#skipped[@]}" skipped < <(
-    sed -nE "s/^.*Test +#[0-9]+: (.*[^.]) \.*\*\*\*Skipped.*/\1 ${what#tests }/p" "$log")
+  # Tests that ctest knows, and those within a suite that is one for it.
+  mapfile -t -O "${#skipped[@]}" skipped < <({
+    sed -nE "s/^.*Test +#[0-9]+: (.*[^.]) \.*\*\*\*Skipped.*/\1 ${what#tests }/p" "$log"
+    sed -nE "s/^\[  SKIPPED \] (.+\..+) \([0-9]+ ms\)$/\1 ${what#tests }/p" \
+      "$2/Testing/Temporary/LastTest.log"
+  } | sort -u)
 }
 
 # run_tests PRESET BINARY_DIR CTEST-OPTION…
@@ -48,19 +52,10 @@ run_tests() {
   local preset=$1 dir=$2 log=$2/logs/ctest.log code=0 start=$SECONDS
   shift 2
   say "Testing ($preset)"
-  ctest --test-dir "$dir" --output-on-failure "$@" 2>&1 |
+  # Two at a time; tests that would disturb each other have a lock.
+  ctest --test-dir "$dir" --output-on-failure --parallel 2 "$@" 2>&1 |
     tee "$log" | show_tests || code=$?
-  summarise "tests ($preset)" "$log" "$code" $((SECONDS - start))
-}
-
-# Builds the fuzz targets, runs each over its seeds and then for a moment.
-run_fuzz() {
-  local log=$SANDGLASS_ROOT/build-fuzz/logs/fuzz.log code=0 start
-  stage 'build (fuzz)' build_preset fuzz "$SANDGLASS_ROOT/build-fuzz"
-  start=$SECONDS
-  say "Fuzzing"
-  "$SANDGLASS_ROOT/tests/fuzz.sh" 2>&1 | tee "$log" || code=$?
-  summarise 'fuzz targets' "$log" "$code" $((SECONDS - start))
+  summarise "tests ($preset)" "$dir" "$code" $((SECONDS - start))
 }
 
 # Lets through what a person wants to see of ctest's output: failures with
@@ -149,16 +144,14 @@ main() {
   stage 'build (release)' build_preset release "$SANDGLASS_ROOT/build"
   filter+=("--no-tests=$none")
   local options=("${filter[@]}")
-  [[ $fast == yes ]] && options+=(--label-exclude style)
+  [[ $fast == yes ]] && options+=(--label-exclude '^(style|fuzz)$')
   [[ $tidy == yes ]] || options+=(--exclude-regex '^style\.tidy$')
   run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"
-  # They have no tests that a filter could choose.
-  if [[ $fast == no && $none == error ]]; then run_fuzz; fi
 
   # Under a sanitizer only what stays inside ordinary processes is run: jails
   # are made by raw clone3 with seccomp, which the sanitizers' runtimes can't
   # live in.
-  local not_sanitized='^(jail|e2e|security|bench|style)$'
+  local not_sanitized='^(jail|e2e|security|bench|style|fuzz)$'
   if [[ $asan == yes ]]; then
     stage 'build (asan)' build_preset asan "$SANDGLASS_ROOT/build-asan"
     run_tests asan "$SANDGLASS_ROOT/build-asan" --label-exclude "$not_sanitized" "${filter[@]}"

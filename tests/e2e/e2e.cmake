@@ -119,26 +119,18 @@ foreach(target sandglassd sandglass-spawner)
     add_dependencies(sandglass_durable_test ${target})
   endif()
 endforeach()
-gtest_discover_tests(sandglass_durable_test
-  TEST_PREFIX "e2e."
-  DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
-    FIXTURES_REQUIRED languages)
+sandglass_add_suites(sandglass_durable_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
 
-# Each test has a process and so a daemon of its own here; run the binary itself
-# for one daemon a suite. The lock keeps tests from slowing each other on small
-# machines.
-gtest_discover_tests(sandglass_e2e_test
-  TEST_PREFIX "e2e."
-  DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
-    FIXTURES_REQUIRED languages)
+# The lock keeps tests from slowing each other on small machines.
+sandglass_add_suites(sandglass_e2e_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
 
-gtest_discover_tests(sandglass_exec_test
-  TEST_PREFIX "e2e."
-  DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS e2e TIMEOUT 400 RESOURCE_LOCK sandglassd
-    FIXTURES_REQUIRED languages)
+sandglass_add_suites(sandglass_exec_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
 
 # Languages are prepared before any test looks at the time.
 add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
@@ -152,7 +144,7 @@ add_test(NAME e2e.WithoutPool COMMAND sandglass_e2e_test --gtest_brief=1
   "--gtest_filter=BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/exec:*Posture*/compile:PostureOfServer*:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*")
 set_tests_properties(e2e.WithoutPool PROPERTIES
   ENVIRONMENT "SANDGLASS_TEST_CONFIG={\"pool\": {\"floor\": 0}, \"compile_cache\": {\"max_bytes\": 0}}"
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 # The same daemon as an ordinary user starts it. His own processes' posture is
@@ -164,4 +156,4 @@ add_test(NAME e2e.Rootless COMMAND sandglass_e2e_test --gtest_brief=1
   "--gtest_filter=FoundingPrograms*:LimitsTest*:*Posture*:Hostile*:Inside*:Crash*-PostureOfServer*")
 set_tests_properties(e2e.Rootless PROPERTIES
   ENVIRONMENT SANDGLASS_TEST_DAEMON=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/rootless_daemon.sh
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd)
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800)

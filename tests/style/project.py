@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 
@@ -55,8 +56,14 @@ class Unit:
         self.path = os.path.relpath(entry["file"], top)
         self.output = entry.get("output", "")
         arguments = entry.get("arguments") or shlex.split(entry["command"])
-        while os.path.basename(arguments[0]) in ("ccache", "sccache", "distcc"):
-            arguments = arguments[1:]
+        # Compilers' own words begin here; what stands before starts them.
+        start = next(i for i, a in enumerate(arguments)
+                     if re.fullmatch(r"(.*/)?(c|g|clang)\+\+(-[0-9]+)?", a))
+        arguments = arguments[start:]
+        # Headers that gcc compiled ahead mean nothing to other tools.
+        if "-Winvalid-pch" in arguments:
+            at = arguments.index("-Winvalid-pch")
+            del arguments[at:at + 3]
         self.flags = []
         skip = False
         for argument in arguments[1:]:

@@ -4,7 +4,7 @@ if(SANDGLASS_SANITIZER STREQUAL "")
   set(style ${PROJECT_SOURCE_DIR}/tests/style)
 
   function(sandglass_style_test name)
-    add_test(NAME style.${name} COMMAND ${ARGN})
+    add_test(NAME style.${name} COMMAND nice ${ARGN})
     set_tests_properties(style.${name} PROPERTIES LABELS style TIMEOUT 300)
   endfunction()
 
@@ -17,7 +17,7 @@ if(SANDGLASS_SANITIZER STREQUAL "")
   sandglass_style_test(buf ${style}/buf.sh ${CMAKE_BINARY_DIR})
   sandglass_style_test(tidy /usr/bin/python3 ${style}/tidy.py ${CMAKE_BINARY_DIR})
   sandglass_style_test(thread_safety /usr/bin/python3 ${style}/thread_safety.py ${CMAKE_BINARY_DIR})
-  # These use every CPU themselves.
+  # Long, so begun first, one beside the daemons' tests (COST 800).
   set_tests_properties(style.tidy style.thread_safety PROPERTIES
-    RUN_SERIAL TRUE TIMEOUT 1500)
+    COST 900 RESOURCE_LOCK spare_time TIMEOUT 3600)
 endif()

@@ -1,0 +1,2 @@
+// Only there for the headers that tests share; see headers.cmake.
+int main() {}
