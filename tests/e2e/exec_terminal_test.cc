@@ -73,19 +73,19 @@ TEST_F(ExecTerminal, AnInteractiveShellHasJobControl) {
   ASSERT_TRUE(shell.SendStdin("echo a-$((20+1))\n"));
   ASSERT_TRUE(shell.ReadUntil("a-21"));
   // ^C ends what is in the foreground and not the shell.
-  ASSERT_TRUE(shell.SendStdin("sleep 1000; echo code-$?\n"));
-  absl::SleepFor(absl::Milliseconds(300));
+  ASSERT_TRUE(shell.SendStdin("sh -c 'echo up-\"1\"; exec sleep 1000'\n"));
+  ASSERT_TRUE(shell.ReadUntil("up-1"));
   ASSERT_TRUE(shell.SendStdin("\x03"));
   ASSERT_TRUE(shell.SendStdin("echo after-$((1+1))\n"));
   ASSERT_TRUE(shell.ReadUntil("after-2"));
   // ^Z and fg.
-  ASSERT_TRUE(shell.SendStdin("sleep 1000\n"));
-  absl::SleepFor(absl::Milliseconds(300));
+  ASSERT_TRUE(shell.SendStdin("sh -c 'echo up-\"2\"; exec sleep 1000'\n"));
+  ASSERT_TRUE(shell.ReadUntil("up-2"));
   ASSERT_TRUE(shell.SendStdin("\x1a"));
   ASSERT_TRUE(shell.ReadUntil("Stopped"));
-  ASSERT_TRUE(shell.SendStdin("kill %1; wait; echo gone-$((2+1))\n"));
-  ASSERT_TRUE(shell.ReadUntil("gone-3"));
-  // ^D.
+  ASSERT_TRUE(shell.SendStdin("kill %1; wait; PS1=gone-$((2+1))'> '\n"));
+  // ^D, once it reads key by key: one that comes before is lost to any shell.
+  ASSERT_TRUE(shell.ReadUntil("gone-3> "));
   ASSERT_TRUE(shell.CloseStdin());
   EXPECT_EQ(shell.Finish().outcome(), v1::OUTCOME_OK);
 }

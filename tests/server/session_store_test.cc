@@ -29,6 +29,7 @@ using sandbox::FileType;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using testing::ReadFile;
 using ::testing::SizeIs;
 using testing::TempDir;
@@ -225,6 +226,21 @@ TEST_F(SessionStoreTest, HolesTakeNoRoom) {
   expected.replace(0, 5, "begin");
   expected.replace(1'500'000, 6, "middle");
   EXPECT_EQ(Contents(*copy).at("a"), expected);
+}
+
+TEST_F(SessionStoreTest, AChangeWritesNoMoreThanItMay) {
+  auto store = Open();
+  auto copy = Make(*store);
+  ASSERT_TRUE(Save(*copy, "a", "before").ok());
+  {
+    CopyChange change(*copy, 100);
+    const std::string content(60, 'x');
+    ASSERT_TRUE(change.PutFile(Entry("a"), FileWith(content), 0, "").ok());
+    const absl::Status over =
+        change.PutFile(Entry("b"), FileWith(content), 0, "");
+    EXPECT_TRUE(absl::IsFailedPrecondition(over)) << over;
+  }
+  EXPECT_THAT(Contents(*copy), ElementsAre(Pair("a", "before")));
 }
 
 TEST_F(SessionStoreTest, TheBoundHoldsForAllTogether) {
