@@ -208,6 +208,26 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   }
 }
 
+// Where a program says why it failed.
+std::string_view EndOf(std::string_view output) {
+  if (output.size() > kEndBytes) {
+    output.remove_prefix(output.size() - kEndBytes);
+  }
+  return output;
+}
+
+bool WasFull(const RunFacts& facts, const FilesystemFill& fill,
+             LimitKind kind) {
+  return std::any_of(
+      facts.filesystems_before.begin(), facts.filesystems_before.end(),
+      [&](const FilesystemFill& before) {
+        if (before.bytes_kind != fill.bytes_kind) return false;
+        return kind == LimitKind::kFileCount
+                   ? before.total_inodes > 0 && before.free_inodes == 0
+                   : before.total_bytes > 0 && before.free_bytes == 0;
+      });
+}
+
 std::string FullSentence(const FilesystemFill& fill,
                          const LimitReading& reading) {
   const char* where =
@@ -298,6 +318,8 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
       reading = Find(met, LimitKind::kFileCount);
     }
     if (reading == nullptr) continue;
+    // It can fail for another reason where the disk was full before it.
+    if (!facts.said_disk_full && WasFull(facts, fill, reading->kind)) continue;
     verdict.outcome = Outcome::kDiskLimit;
     verdict.rule = "disk-full";
     verdict.limit = *reading;
@@ -393,15 +415,18 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
 
 std::string FindRuntimeWords(const std::vector<std::string>& words,
                              std::string_view stderr_data) {
-  // Runtimes add a trace of their stack after they said why.
-  constexpr size_t kScanBytes = 16 * 1024;
-  if (stderr_data.size() > kScanBytes) {
-    stderr_data.remove_prefix(stderr_data.size() - kScanBytes);
-  }
+  stderr_data = EndOf(stderr_data);
   for (const std::string& text : words) {
     if (stderr_data.find(text) != std::string_view::npos) return text;
   }
   return "";
+}
+
+bool SaysDiskFull(std::string_view output) {
+  const std::string_view end = EndOf(output);
+  // The first letter is large or small. The other is dash's, of its echo.
+  return end.find("o space left on device") != std::string_view::npos ||
+         end.find("echo: I/O error") != std::string_view::npos;
 }
 
 std::string_view OutcomeName(Outcome outcome) {

@@ -85,6 +85,11 @@ struct RunFacts {
   std::optional<absl::Duration> oom_seen_after;
   Counters counters;
   std::vector<FilesystemFill> filesystems;
+  // The same before it began, of a run or command in a session; otherwise
+  // empty, and all had room.
+  std::vector<FilesystemFill> filesystems_before;
+  // The end of its output says that there is no room: SaysDiskFull.
+  bool said_disk_full = false;
   absl::Duration wall_time;
   absl::Duration cpu_time;
   uint64_t peak_memory_bytes = 0;
@@ -129,6 +134,14 @@ struct Verdict {
 // Decides a run's outcome. Pure: the same facts and limits give the same
 // verdict. The rows and their order are docs/verdicts.md.
 Verdict Decide(const RunFacts& facts, const Limits& limits);
+
+// So much of an output is its end: runtimes add a trace of their stack after
+// they said why.
+inline constexpr size_t kEndBytes = size_t{16} << 10;
+
+// Whether the end of a program's output has what C libraries, Go, Node and
+// shells say of ENOSPC.
+bool SaysDiskFull(std::string_view output);
 
 // Which of the texts a runtime or compiler wrote near the end of stderr; empty
 // when none.

@@ -75,7 +75,10 @@ class CellRun {
 
   void Begin() {
     fate_ = keeper_.Look(kernel_);
-    if (fate_.jail != nullptr) before_ = fate_.jail->ReadCounters();
+    if (fate_.jail != nullptr) {
+      before_ = fate_.jail->ReadCounters();
+      result_.facts.filesystems_before = fate_.jail->FilesystemFills();
+    }
     cell_id_ = ++kernel_.cells;
     command_ = kernel_.is_program
                    ? job_.stdin_data
@@ -353,10 +356,12 @@ class CellRun {
     result_.stdout_result = out_.buffer.Take();
     result_.stderr_result = err_.buffer.Take();
     // What a language says of lacking memory is in its error, too.
-    result_.facts.runtime_words = policy::FindRuntimeWords(
-        job_.out_of_memory, cell_.error
+    const std::string why = cell_.error
                                 ? absl::StrCat("\n", cell_.error->traceback)
-                                : result_.stderr_result.data);
+                                : result_.stderr_result.data;
+    result_.facts.runtime_words =
+        policy::FindRuntimeWords(job_.out_of_memory, why);
+    result_.facts.said_disk_full = policy::SaysDiskFull(why);
     result_.verdict = policy::Decide(result_.facts, job_.limits);
     cell_.run_number = done_ ? kernel_.runs : kernel_.runs + 1;
     cell_.kernel_ended = !done_ && !kernel_.is_program;

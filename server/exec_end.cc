@@ -129,6 +129,8 @@ policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
   facts.stderr_bytes = output_.written().stderr_bytes;
   facts.leftover_processes = leftover_;
   facts.filesystems = after.filesystems;
+  facts.filesystems_before = before_.filesystems;
+  facts.said_disk_full = policy::SaysDiskFull(output_.Tail(policy::kEndBytes));
   const policy::Counters& was = before_.counters.counters;
   const policy::Counters& is = after.counters.counters;
   facts.counters = {Rise(was.oom_kills, is.oom_kills),

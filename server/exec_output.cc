@@ -65,6 +65,15 @@ bool ExecOutput::DropOldest() {
   return true;
 }
 
+std::string ExecOutput::Tail(size_t least) const {
+  std::string tail;
+  for (auto piece = pieces_.rbegin();
+       piece != pieces_.rend() && tail.size() < least; ++piece) {
+    tail.insert(0, piece->data);
+  }
+  return tail;
+}
+
 const ExecOutput::Piece* ExecOutput::Find(uint64_t sequence) {
   if (sequence >= next_sequence_ || pieces_.empty()) return nullptr;
   const uint64_t first = pieces_.front().sequence;

@@ -81,6 +81,9 @@ class ExecOutput {
   // Drops the oldest piece; false when there is none.
   bool DropOldest();
 
+  // What was written last, to both: `least` bytes or a piece more, or all that
+  // is kept.
+  std::string Tail(size_t least) const;
   // The first piece from `sequence` on, or null. From here on it stays as it
   // is. It lives until the next change.
   const Piece* Find(uint64_t sequence);

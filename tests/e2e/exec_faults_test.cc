@@ -160,6 +160,27 @@ TEST_F(ExecFaults, AForkBombMeetsItsLimitAlone) {
   EXPECT_EQ(Execute("echo fine").out(), "fine\n");
 }
 
+TEST_F(ExecFaults, ADiskThatWasFullIsBlamedOnlyWhereTheErrorNamesIt) {
+  v1::CreateSessionRequest request;
+  request.set_language("python");
+  request.mutable_limits()->set_workspace_bytes(8 << 20);
+  TestSession small(client(), request);
+  ASSERT_THAT(small.status(), IsOk());
+  const auto execute = [&](std::string_view text) {
+    return Execute(testing::Command(small.id(), text)).outcome();
+  };
+  EXPECT_EQ(execute("exit 1"), v1::OUTCOME_NONZERO_EXIT);
+  EXPECT_EQ(execute("head -c 1G /dev/zero > fill"), v1::OUTCOME_DISK_LIMIT);
+  EXPECT_EQ(execute("grep x /dev/null"), v1::OUTCOME_NONZERO_EXIT);
+  EXPECT_EQ(execute("echo more > file"), v1::OUTCOME_DISK_LIMIT);
+  EXPECT_EQ(execute("echo more > file 2>/dev/null || true"), v1::OUTCOME_OK);
+  EXPECT_THAT(small.Run("nope"), OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
+  EXPECT_THAT(small.Run("import sys; sys.exit(1)"),
+              OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
+  EXPECT_THAT(small.Run("open('more', 'w').write('x' * 10000)"),
+              OutcomeIs(v1::OUTCOME_DISK_LIMIT));
+}
+
 TEST_F(ExecFaults, ADeletedSessionEndsThem) {
   ExecStream stream(execs(), StartOf(Background("echo up; sleep 1000")));
   ASSERT_TRUE(stream.ReadUntil("up"));

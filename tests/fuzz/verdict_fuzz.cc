@@ -46,6 +46,7 @@ RunFacts TakeFacts(fuzz::Input& input) {
                                  input.Number(), input.Number(),
                                  input.Number()});
   }
+  if ((shape & 32) != 0) facts.filesystems_before = facts.filesystems;
   return facts;
 }
 
@@ -69,6 +70,7 @@ void Run(fuzz::Input input) {
   const std::string_view text = input.Rest();
   facts.runtime_words =
       FindRuntimeWords({"MemoryError", "std::bad_alloc"}, text);
+  facts.said_disk_full = SaysDiskFull(text);
   FUZZ_CHECK(facts.runtime_words.empty() ||
              text.find(facts.runtime_words) != std::string_view::npos);
   const Verdict verdict = Decide(facts, Limits());

@@ -57,6 +57,20 @@ TEST_F(ExecOutputTest, NumbersPiecesFromOne) {
   EXPECT_EQ(output.written().stderr_bytes, 1u);
 }
 
+TEST_F(ExecOutputTest, HasATail) {
+  ExecOutput output(1 << 20, kept_);
+  EXPECT_EQ(output.Tail(10), "");
+  Write(output, "first");
+  output.TellNext();
+  for (int i = 0; i < 4; ++i) Write(output, std::string(50'000, 'x'));
+  Write(output, "the end");
+  EXPECT_EQ(output.Tail(kMuch), ReadFrom(output, 0));
+  const std::string tail = output.Tail(1000);
+  EXPECT_GE(tail.size(), 1000u);
+  EXPECT_LE(tail.size(), 1000 + ExecOutput::kMostPieceBytes);
+  EXPECT_EQ(tail.substr(tail.size() - 8), "xthe end");
+}
+
 TEST_F(ExecOutputTest, MergesWhatNobodyHasSeen) {
   ExecOutput output(1 << 20, kept_);
   for (int i = 0; i < 1000; ++i) Write(output, "x");

@@ -92,6 +92,17 @@ std::vector<FilesystemFill> HalfFull(const Limits& limits) {
            limits.workspace_bytes / 2, limits.max_files, limits.max_files / 2}};
 }
 
+// Reads "tmp-bytes" and the like.
+void Fill(const std::string& what, std::vector<FilesystemFill>& filesystems) {
+  FilesystemFill& fill = filesystems[what.substr(0, 4) == "tmp-" ? 0 : 1];
+  if (what.substr(what.size() - 6) == "-bytes") {
+    fill.free_bytes = 0;
+  } else {
+    EXPECT_EQ(what.substr(what.size() - 6), "-files");
+    fill.free_inodes = 0;
+  }
+}
+
 // Reads a row's facts. A word that it doesn't know fails the test.
 RunFacts ReadFacts(const std::string& text, const Limits& limits) {
   RunFacts facts;
@@ -126,14 +137,12 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
     } else if (name == "throttled") {
       facts.counters.cpu_throttled_periods = ReadNumber(value);
     } else if (name == "full") {
-      FilesystemFill& fill =
-          facts.filesystems[value.substr(0, 4) == "tmp-" ? 0 : 1];
-      if (value.substr(value.size() - 6) == "-bytes") {
-        fill.free_bytes = 0;
-      } else {
-        EXPECT_EQ(value.substr(value.size() - 6), "-files");
-        fill.free_inodes = 0;
-      }
+      Fill(value, facts.filesystems);
+    } else if (name == "was_full") {
+      facts.filesystems_before = HalfFull(limits);
+      Fill(value, facts.filesystems_before);
+    } else if (name == "said_full") {
+      facts.said_disk_full = true;
     } else if (name == "said") {
       facts.runtime_words = value;
     } else if (name == "peak") {
@@ -257,17 +266,17 @@ TEST(RuntimeWords, AreLookedForInTheEndOfStderr) {
             "heap out of memory");
 }
 
-TEST(VerdictDocument, EveryOutcomeHasAnExitCodeOfItsOwn) {
+TEST(VerdictDocument, EveryOutcomeHasAnExitCodeThatNoOtherHas) {
   std::map<std::string, std::string> codes;
-  std::set<std::string> unique;
   for (const auto& row : ReadTable("<!-- table: exit-codes -->")) {
     codes[row.at(0)] = row.at(1);
-    EXPECT_TRUE(unique.insert(row.at(1)).second) << row.at(1) << " twice";
   }
+  std::set<std::string> unique;
   for (int value = 1; value <= static_cast<int>(Outcome::kJailFailed);
        ++value) {
     const std::string name(OutcomeName(static_cast<Outcome>(value)));
-    EXPECT_EQ(codes.count(name), 1u) << name;
+    ASSERT_EQ(codes.count(name), 1u) << name;
+    EXPECT_TRUE(unique.insert(codes[name]).second) << codes[name] << " twice";
   }
   EXPECT_EQ(codes["TIMEOUT"], "124");
   EXPECT_EQ(codes["MEMORY_LIMIT"], "137");
@@ -284,6 +293,16 @@ TEST(Decide, TellsHowTheMainProcessEndedWhateverTheOutcome) {
              Limits());
   EXPECT_EQ(killed.exit_code, std::nullopt);
   EXPECT_EQ(killed.signal, SIGKILL);
+}
+
+TEST(SaysDiskFull, AsProgramsDo) {
+  EXPECT_TRUE(SaysDiskFull("OSError: [Errno 28] No space left on device\n"));
+  EXPECT_TRUE(SaysDiskFull("Error: ENOSPC: no space left on device, write"));
+  EXPECT_TRUE(SaysDiskFull("/bin/sh: 1: echo: echo: I/O error\n"));
+  EXPECT_FALSE(SaysDiskFull("NameError: name 'space' is not defined"));
+  EXPECT_FALSE(SaysDiskFull(""));
+  EXPECT_FALSE(
+      SaysDiskFull("No space left on device" + std::string(kEndBytes, '\n')));
 }
 
 TEST(Decide, CoreDumpBitChangesNothing) {
