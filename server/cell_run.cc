@@ -361,7 +361,10 @@ class CellRun {
                                 : result_.stderr_result.data;
     result_.facts.runtime_words =
         policy::FindRuntimeWords(job_.out_of_memory, why);
-    result_.facts.said_disk_full = policy::SaysDiskFull(why);
+    // Where a command of the cell said it, the error doesn't.
+    result_.facts.said_disk_full =
+        policy::SaysDiskFull(why) ||
+        policy::SaysDiskFull(result_.stderr_result.data);
     result_.verdict = policy::Decide(result_.facts, job_.limits);
     cell_.run_number = done_ ? kernel_.runs : kernel_.runs + 1;
     cell_.kernel_ended = !done_ && !kernel_.is_program;
