@@ -274,6 +274,7 @@ TEST_F(SessionTableTest, TheLineIsBounded) {
             absl::StatusCode::kResourceExhausted);
   hosts_.runs.Release();
   EXPECT_TRUE(listeners.front()->WaitForEnd().status.ok());
+  for (const auto& listener : listeners) listener->WaitForEnd();
   EXPECT_TRUE(Eventually([&] { return dispatcher().idle(); }));
 }
 
