@@ -62,6 +62,7 @@ LoopResult RunLoop(const LoopOptions& options,
   const int64_t end = counts_from + absl::ToInt64Nanoseconds(options.window);
   Tally tally;
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<size_t>(options.in_flight));
   for (int worker = 0; worker < options.in_flight; ++worker) {
     workers.emplace_back([&tally, &run, counts_from, end, worker] {
       while (os::MonotonicNanos() < end && !tally.GivesUp()) {

@@ -122,7 +122,8 @@ absl::Duration ReapNamedChild(const os::Fd& info) {
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   const size_t found = text.find(kKey);
   if (found == std::string::npos) return absl::ZeroDuration();
-  const int pid = std::atoi(text.c_str() + found + kKey.size());
+  const auto pid = static_cast<pid_t>(
+      std::strtol(text.c_str() + found + kKey.size(), nullptr, 10));
   absl::Duration cpu;
   if (pid > 0) Reap(pid, true, absl::Now() + kTimeLimit, cpu);
   return cpu;

@@ -51,7 +51,7 @@ absl::StatusOr<CommandResult> ContainerSession::Start() {
   std::vector<std::string> argv = Runtime("run");
   argv.insert(argv.end(), {"--detach", "--bundle", directory_, id_});
   // What sleeps would keep the pipe of the output open.
-  const absl::StatusOr<CommandResult> result = RunCommand(
+  absl::StatusOr<CommandResult> result = RunCommand(
       {.argv = {"/bin/sh", "-c",
                 absl::StrCat("exec ", absl::StrJoin(argv, " "),
                              " > /dev/null 2> ", directory_, "/error")},

@@ -44,8 +44,7 @@ absl::Status SessionClient::Run(const std::string& session_id) {
   v1::RunCodeResponse response;
   grpc::ClientContext context;
   SetDeadline(context);
-  const absl::Status status =
-      FromGrpc(runs_->RunCode(&context, request, &response));
+  absl::Status status = FromGrpc(runs_->RunCode(&context, request, &response));
   if (!status.ok()) return status;
   if (response.outcome() != v1::OUTCOME_OK ||
       response.stdout().data() != "1\n") {
@@ -62,7 +61,7 @@ absl::StatusOr<std::string> SessionClient::Create() {
   v1::CreateSessionResponse response;
   grpc::ClientContext context;
   SetDeadline(context);
-  const absl::Status status =
+  absl::Status status =
       FromGrpc(sessions_->CreateSession(&context, request, &response));
   if (!status.ok()) return status;
   return response.session().session_id();
@@ -84,7 +83,7 @@ absl::Status SessionClient::ExecTrue(const std::string& session_id) {
   v1::StartExecResponse response;
   grpc::ClientContext context;
   SetDeadline(context);
-  const absl::Status status =
+  absl::Status status =
       FromGrpc(execs_->StartExec(&context, request, &response));
   if (!status.ok()) return status;
   const v1::ExecEnd& end = response.snapshot().exec().end();
@@ -111,7 +110,7 @@ absl::Status SessionClient::Write(const std::string& session_id,
     open = stream->Write(request);
   }
   stream->WritesDone();
-  const absl::Status status = FromGrpc(stream->Finish());
+  absl::Status status = FromGrpc(stream->Finish());
   if (!status.ok()) return status;
   if (response.info().size() == bytes) return absl::OkStatus();
   return absl::UnknownError(
@@ -129,7 +128,7 @@ absl::Status SessionClient::Read(const std::string& session_id,
   v1::ReadFileResponse response;
   size_t count = 0;
   while (stream->Read(&response)) count += response.data().size();
-  const absl::Status status = FromGrpc(stream->Finish());
+  absl::Status status = FromGrpc(stream->Finish());
   if (!status.ok()) return status;
   if (count == bytes) return absl::OkStatus();
   return absl::UnknownError(

@@ -42,7 +42,7 @@ class Steps {
     Rest();
     before_ = options_.groups->Cpu();
     const int64_t start = os::MonotonicNanos();
-    const absl::Status status = step();
+    absl::Status status = step();
     const absl::Duration took = absl::Nanoseconds(os::MonotonicNanos() - start);
     if (counted_ && status.ok()) last_ = &Add(name, kSandglassSession, took);
     return status;
@@ -130,8 +130,9 @@ absl::Status OneRound(SessionClient& client, Steps& steps) {
   std::string child;
   const auto fork = [&](const char* name, size_t bytes) {
     absl::StatusOr<std::string> forked = client.Fork(id, name, bytes);
-    if (forked.ok()) child = *std::move(forked);
-    return forked.status();
+    if (!forked.ok()) return forked.status();
+    child = *std::move(forked);
+    return absl::OkStatus();
   };
   const std::vector<Part> parts = {
       {kWarmRun, [&] { return client.Run(""); }},
