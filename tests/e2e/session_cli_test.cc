@@ -122,7 +122,7 @@ TEST_F(CliSessionExec, OutputExitCodesAndStandardInputAreTheCommands) {
               HasSubstr("exit 127\n"));
   EXPECT_THAT(Script("\"$S\" session exec $ID -- /etc/passwd"),
               HasSubstr("exit 126\n"));
-  EXPECT_THAT(Script("timeout 1 \"$S\" session exec $ID -- cat <&-"),
+  EXPECT_THAT(Script("timeout 30 \"$S\" session exec $ID -- cat <&-"),
               HasSubstr("exit 0\n"));
 }
 
