@@ -202,8 +202,9 @@ absl::Status RestoreFilesCall::Commit() {
   response.set_bytes(count.value.bytes);
   response.set_skipped(count.value.left_out);
   absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (bytes.ok()) *response_ = *std::move(bytes);
-  return bytes.status();
+  if (!bytes.ok()) return bytes.status();
+  *response_ = *std::move(bytes);
+  return absl::OkStatus();
 }
 
 void RestoreFilesCall::End(const absl::Status& status) {

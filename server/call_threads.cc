@@ -81,8 +81,9 @@ void CallThreads::StartThread() {
   // Who looks for work finds it.
   if (idle_ > 0 ||
       threads_.size() >= static_cast<size_t>(options_.most_threads) ||
-      !CanRunSome())
+      !CanRunSome()) {
     return;
+  }
   for (std::thread& thread : ended_) thread.join();
   ended_.clear();
   const auto self = threads_.emplace(threads_.end());

@@ -111,7 +111,7 @@ absl::Status DurableLog::Append(absl::string_view record) {
     bytes_ += framed.size();
     return absl::OkStatus();
   }
-  const absl::Status failure = DiskError("write to the disk");
+  absl::Status failure = DiskError("write to the disk");
   // What is there of it must not come before the next.
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) file_.reset();
   return failure;

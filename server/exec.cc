@@ -54,7 +54,7 @@ Exec::~Exec() {
 
 // ---- its process ----
 
-absl::Status Exec::Start(TakeProcessNews take) {
+absl::Status Exec::Start(const TakeProcessNews& take) {
   absl::Status asked = host_->StartProcess(plan_.process, take);
   if (absl::IsFailedPrecondition(asked)) {
     // It was paused just now.
@@ -154,8 +154,9 @@ void Exec::Exited(std::optional<int> wait_status, Instant when) {
   SetTimer(kill_timer_, kDeathTimeout, &Exec::GiveUp);
   events_watch_ = around_.loop->Watch(events_fd_.get(), EPOLLPRI,
                                       [weak = weak_from_this()](uint32_t) {
-                                        if (const auto self = weak.lock())
+                                        if (const auto self = weak.lock()) {
                                           self->FinishWhenAlone();
+                                        }
                                       });
   FinishWhenAlone();
 }
@@ -338,8 +339,9 @@ void Exec::WatchOutput() {
       source->watch =
           around_.loop->Watch(source->fd.get(), EPOLLIN,
                               [weak = weak_from_this(), source](uint32_t) {
-                                if (const auto self = weak.lock())
+                                if (const auto self = weak.lock()) {
                                   self->ReadSome(*source);
+                                }
                               });
     }
   }
@@ -429,8 +431,9 @@ void Exec::WriteSome() {
                                            const auto self = weak.lock();
                                            if (self == nullptr) return;
                                            self->WriteSome();
-                                           if (self->stdin_taken())
+                                           if (self->stdin_taken()) {
                                              self->Changed();
+                                           }
                                          });
       return;
     }

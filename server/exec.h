@@ -101,7 +101,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   v1::ExecInfo Describe();
 
   // Asks for its process. `take` is what is given to the host.
-  absl::Status Start(TakeProcessNews take);
+  absl::Status Start(const TakeProcessNews& take);
   void Take(ProcessNews& news);
   // Others run beside it: what the session's counters say may be theirs.
   void NoteCompany() { had_company_ = true; }

@@ -59,7 +59,7 @@ void WaitExecCall::Start(const Caller& caller,
 }
 
 void WaitExecCall::Poll(const Caller& caller,
-                        std::shared_ptr<v1::PollExecRequest> request) {
+                        const std::shared_ptr<v1::PollExecRequest>& request) {
   method_ = Method::kPoll;
   wait_ = absl::ZeroDuration();
   absl::Status checked;
@@ -207,8 +207,9 @@ void WaitExecCall::OnExecChange() {
   if (method_ == Method::kStart && !exec_->over()) exec_->GoOnInBackground();
   absl::StatusOr<grpc::ByteBuffer> answer = Answer();
   std::exchange(exec_, nullptr)->Detach(this);
-  if (answer.ok()) *response_ = *std::move(answer);
-  End(answer.status());
+  const absl::Status status = answer.status();
+  if (status.ok()) *response_ = *std::move(answer);
+  End(status);
 }
 
 absl::StatusOr<grpc::ByteBuffer> WaitExecCall::Answer() {

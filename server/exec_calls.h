@@ -28,7 +28,8 @@ class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
 
   // One of these, once.
   void Start(const Caller& caller, const v1::StartExecRequest& request);
-  void Poll(const Caller& caller, std::shared_ptr<v1::PollExecRequest> request);
+  void Poll(const Caller& caller,
+            const std::shared_ptr<v1::PollExecRequest>& request);
   void Stop(const Caller& caller, const v1::StopExecRequest& request);
 
  private:

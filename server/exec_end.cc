@@ -110,8 +110,9 @@ void Exec::SetTimer(uint64_t& timer, absl::Duration wait,
   timer =
       around_.loop->CallAt(After(Now(), std::max(wait, absl::ZeroDuration())),
                            [weak = weak_from_this(), call] {
-                             if (const auto self = weak.lock())
+                             if (const auto self = weak.lock()) {
                                (self.get()->*call)();
+                             }
                            });
 }
 

@@ -32,8 +32,9 @@ grpc::ServerUnaryReactor* AnswerOnLoop(
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   table.loop().Post([reactor, response, make = std::move(make)] {
     absl::StatusOr<grpc::ByteBuffer> bytes = make();
-    if (bytes.ok()) *response = *std::move(bytes);
-    reactor->Finish(ToGrpcStatus(bytes.status()));
+    const absl::Status status = bytes.status();
+    if (status.ok()) *response = *std::move(bytes);
+    reactor->Finish(ToGrpcStatus(status));
   });
   return reactor;
 }

@@ -92,7 +92,8 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   if (!added.ok()) answer(added);
 }
 
-void ExecTable::GetJail(std::shared_ptr<Ready> ready, TakeReady then) {
+void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
+                        const TakeReady& then) {
   Session& session = ready->use.session();
   CancelToken cancel;
   absl::Status attached = session.host().processes()->Attach(cancel);
@@ -241,8 +242,9 @@ void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
                                  if (found == sessions_.end()) return;
                                  found->second.host->TakeNews();
                                  // Dead: what there was to say is said.
-                                 if ((events & (EPOLLHUP | EPOLLERR)) != 0)
+                                 if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
                                    ForgetJail(found->second);
+                                 }
                                });
 }
 

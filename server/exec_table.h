@@ -105,7 +105,7 @@ class ExecTable {
     bool session_over = false;
   };
 
-  void GetJail(std::shared_ptr<Ready> ready, TakeReady then);
+  void GetJail(const std::shared_ptr<Ready>& ready, const TakeReady& then);
   absl::StatusOr<Commands*> CommandsOf(const std::shared_ptr<Session>& session);
   ExecSurroundings SurroundingsOf(const std::string& session_id,
                                   Commands& commands);

@@ -38,8 +38,9 @@ void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
         absl::StatusOr<grpc::ByteBuffer> answer = method(**files);
         // Whoever has the answer may rely on the session being free again.
         files->reset();
-        if (answer.ok()) *response_ = *std::move(answer);
-        Finish(ToGrpcStatus(answer.status()));
+        const absl::Status status = answer.status();
+        if (status.ok()) *response_ = *std::move(answer);
+        Finish(ToGrpcStatus(status));
       });
   if (!added.ok()) Finish(ToGrpcStatus(added));
 }
@@ -208,8 +209,9 @@ absl::Status WriteFileCall::Commit() {
   v1::WriteFileResponse response;
   *response.mutable_info() = ToProto(std::move(written.value), path_);
   absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (bytes.ok()) *response_ = *std::move(bytes);
-  return bytes.status();
+  if (!bytes.ok()) return bytes.status();
+  *response_ = *std::move(bytes);
+  return absl::OkStatus();
 }
 
 void WriteFileCall::End(const absl::Status& status) {

@@ -131,8 +131,9 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
       if (process.stage == Process::Stage::kRunning) {
         place.status.state = KernelStatus::State::kBusy;
         // It came with the jail, after one whose state is lost.
-        if (place.kernel->fresh)
+        if (place.kernel->fresh) {
           state_lost = std::exchange(place.why_ended, "");
+        }
         return place.kernel.get();
       }
       place.started = false;
@@ -179,7 +180,7 @@ absl::Status JailHost::Attach(const std::string& context,
       !attached.ok()) {
     return attached;
   }
-  const absl::Status filled = Fill(cancel);
+  absl::Status filled = Fill(cancel);
   absl::MutexLock opening(&opening_);
   absl::MutexLock lock(&mutex_);
   filled_ = filled.ok();

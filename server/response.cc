@@ -212,7 +212,7 @@ v1::Limits ToProto(const policy::LimitFloors& floors) {
     const auto kind = static_cast<policy::LimitKind>(type.field(i)->number());
     if (std::none_of(floors.begin(), floors.end(),
                      [&](const auto& floor) { return floor.first == kind; })) {
-      named.GetReflection()->ClearField(&named, type.field(i));
+      v1::Limits::GetReflection()->ClearField(&named, type.field(i));
     }
   }
   return named;

@@ -79,8 +79,9 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
   if (!specs.ok()) return specs.status();
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status room = Room(caller, specs->size()); !room.ok())
+    if (absl::Status room = Room(caller, specs->size()); !room.ok()) {
       return room;
+    }
   }
   const absl::StatusOr<SessionUse> use = SessionUse::Begin(
       *parent, [cancel] { cancel->Cancel(policy::KillReason::kCancelled); });

@@ -64,8 +64,9 @@ class ForkCall final : public grpc::ServerUnaryReactor {
         threads_.Add(request_.session_id(), bytes, [this, caller] {
           absl::StatusOr<grpc::ByteBuffer> answer =
               Serialize(sessions_.Fork(caller, request_, cancel_));
-          if (answer.ok()) *response_ = *std::move(answer);
-          Finish(ToGrpcStatus(answer.status()));
+          const absl::Status status = answer.status();
+          if (status.ok()) *response_ = *std::move(answer);
+          Finish(ToGrpcStatus(status));
         });
     if (!added.ok()) Finish(ToGrpcStatus(added));
   }

@@ -404,7 +404,7 @@ void SessionTable::End(const std::shared_ptr<Session>& session,
     store_->NoteEnd(end);
   }
   session->End(over);
-  if (session->copy() != nullptr) {
+  if (store_ != nullptr && session->copy() != nullptr) {
     session->copy()->Close();
     store_->Remove(session->id());
   }

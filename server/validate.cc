@@ -276,8 +276,9 @@ absl::StatusOr<ValidRequest> ValidateCell(
   limits.compile =
       CompileLimits(policy, *spec.profile, *spec.language, request, violations);
   CheckMarks(request, violations);
-  if (!violations.empty())
+  if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
   return ValidRequest{
       .job = spec.language->kernel
                  ? MakeCellJob(spec, limits.run, session, std::move(request))
@@ -317,8 +318,9 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   PhaseLimits limits;
   CheckLimits(policy, profile, language, request, limits, violations);
   CheckMarks(request, violations);
-  if (!violations.empty())
+  if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
   return ValidRequest{
       .job = MakeJob(*language, *profile, limits, std::move(request)),
       .language = language,

@@ -46,7 +46,8 @@ pid_t ForegroundGroup(int master) {
   for (std::string line; std::getline(status, line);) {
     if (line.rfind("NSpid:", 0) != 0) continue;
     const size_t last = line.find_last_of("\t ");
-    return static_cast<pid_t>(std::atol(line.c_str() + last + 1));
+    return static_cast<pid_t>(
+        std::strtol(line.c_str() + last + 1, nullptr, 10));
   }
   return 0;
 }
