@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/status.h"
 
@@ -342,12 +343,12 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
 absl::Status SweepCgroups(const std::string& roots_file) {
   std::ifstream file(roots_file);
   if (!file) return absl::OkStatus();
-  const absl::Time deadline = absl::Now() + absl::Seconds(2);
+  const absl::Time deadline = os::SteadyNow() + absl::Seconds(2);
   for (std::string root; std::getline(file, root);) {
     if (root.empty()) continue;
     KillAll(root);
     while (!RemoveTree(root)) {
-      if (absl::Now() > deadline) {
+      if (os::SteadyNow() > deadline) {
         return absl::DeadlineExceededError(absl::StrCat(
             "the control group ", root,
             " of an earlier daemon can't be removed; see its cgroup.procs"));

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMostDropped = 256;
 
 int MillisUntil(absl::Time deadline) {
-  const absl::Duration left = deadline - absl::Now();
+  const absl::Duration left = deadline - os::SteadyNow();
   if (left <= absl::ZeroDuration()) return 0;
   constexpr absl::Duration kMost = absl::Hours(1);
   return static_cast<int>(absl::ToInt64Milliseconds(std::min(left, kMost)) + 1);
@@ -172,7 +172,7 @@ FileResult FileAgentChannel::Wait(Call* call, bool to_send,
     const int ready = ::poll(waits, 3, MillisUntil(deadline));
     if (ready < 0 && errno != EINTR) result = ResultOfErrno(errno);
     if (waits[2].revents != 0) result = {FileCode::kCancelled, 0};
-    if (ready == 0 && absl::Now() >= deadline) {
+    if (ready == 0 && os::SteadyNow() >= deadline) {
       result = {FileCode::kTimedOut, 0};
     }
     if (!result.ok()) break;
@@ -288,7 +288,7 @@ void FileAgentChannel::Drop(uint64_t id) {
   note.mutable_cancel();
   // Never waits long: an agent that doesn't read is of no use to anybody.
   constexpr absl::Duration kPatience = absl::Seconds(1);
-  (void)Tell(id, note, {}, absl::Now() + kPatience);
+  (void)Tell(id, note, {}, os::SteadyNow() + kPatience);
 }
 
 }  // namespace sandglass::sandbox

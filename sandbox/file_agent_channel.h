@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "sandbox/file_code.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::internal {
@@ -29,6 +30,9 @@ namespace sandglass::sandbox {
 struct FileLimits {
   absl::Duration timeout = absl::Seconds(30);
   int cancel_fd = -1;
+
+  // Of one that begins now, by os::SteadyNow(), as all deadlines here are.
+  absl::Time Deadline() const { return os::SteadyNow() + timeout; }
 };
 
 // The daemon's end of a file agent's socket, for any number of threads. The

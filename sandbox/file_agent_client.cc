@@ -115,7 +115,7 @@ FileResult FileAgent::Run(internal::FileRequest& request,
                           FileAgentChannel::Check check,
                           const FileLimits& limits, const Take& take,
                           const bool* enough) {
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   uint64_t id = 0;
   FileResult result =
       channel_.Begin(request, fds, std::move(check), limits, deadline, id);
@@ -210,9 +210,8 @@ FileAnswer<FileUpload> FileAgent::BeginWrite(const std::string& path,
   internal::FileRequest request;
   Describe(path, options, request).set_with_descriptor(true);
   const int fds[] = {reading.get()};
-  answer.result =
-      channel_.Begin(request, fds, OnlyLast(), limits,
-                     absl::Now() + limits.timeout, answer.value.id_);
+  answer.result = channel_.Begin(request, fds, OnlyLast(), limits,
+                                 limits.Deadline(), answer.value.id_);
   if (!answer.ok()) return answer;
   answer.value.channel_ = &channel_;
   answer.value.pipe_ = std::move(writing);
@@ -429,9 +428,8 @@ FileAnswer<TreeDownload> FileAgent::BeginPack(const std::string& path,
   request.mutable_pack()->set_path(path);
   request.mutable_pack()->set_whole(which == Which::kAll);
   const int fds[] = {writing.get()};
-  answer.result =
-      channel_.Begin(request, fds, OnlyLast(), limits,
-                     absl::Now() + limits.timeout, answer.value.id_);
+  answer.result = channel_.Begin(request, fds, OnlyLast(), limits,
+                                 limits.Deadline(), answer.value.id_);
   if (!answer.ok()) return answer;
   answer.value.channel_ = &channel_;
   answer.value.pipe_ = std::move(reading);
@@ -454,9 +452,8 @@ FileAnswer<TreeUpload> FileAgent::BeginUnpack(const std::string& path,
   unpack.set_max_bytes(max_bytes);
   unpack.set_max_entries(max_entries);
   const int fds[] = {reading.get()};
-  answer.result =
-      channel_.Begin(request, fds, OnlyLast(), limits,
-                     absl::Now() + limits.timeout, answer.value.id_);
+  answer.result = channel_.Begin(request, fds, OnlyLast(), limits,
+                                 limits.Deadline(), answer.value.id_);
   if (!answer.ok()) return answer;
   answer.value.channel_ = &channel_;
   answer.value.pipe_ = std::move(writing);
@@ -477,7 +474,7 @@ FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
   track.set_tell_first(options.tell_first);
   FileAnswer<FileTracker> answer;
   FileTracker& tracker = answer.value;
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   // Gone and new ones of one look are at most twice what is there.
   answer.result = channel_.Begin(
       request, {},

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "sandbox/file_agent_client.h"
 #include "sandbox/file_replies.h"
+#include "sandbox/os/clocks.h"
 
 namespace sandglass::sandbox {
 
@@ -17,7 +17,7 @@ namespace {
 // Waits on a pipe's end that isn't ready, or until it is no more worth it.
 FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
                      absl::Time deadline) {
-  const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+  const int64_t left = absl::ToInt64Milliseconds(deadline - os::SteadyNow());
   if (left <= 0) return {FileCode::kTimedOut, 0};
   struct pollfd waits[] = {{pipe.get(), events, 0},
                            {limits.cancel_fd, POLLIN, 0}};
@@ -30,7 +30,7 @@ FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
 // kIncomplete when nobody reads any more. `written` grows.
 FileResult WritePipe(const os::Fd& pipe, absl::string_view data,
                      const FileLimits& limits, uint64_t& written) {
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   while (!data.empty()) {
     const ssize_t put = ::write(pipe.get(), data.data(), data.size());
     if (put >= 0) {
@@ -53,7 +53,7 @@ FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
                                 const FileLimits& limits) {
   FileAnswer<TreeCount> answer;
   FileAgentChannel::Answer last;
-  answer.result = channel.Next(id, limits, absl::Now() + limits.timeout, last);
+  answer.result = channel.Next(id, limits, limits.Deadline(), last);
   if (answer.ok()) {
     answer.result = {static_cast<FileCode>(last.reply->code()),
                      last.reply->error()};
@@ -95,7 +95,7 @@ FileAnswer<FileFacts> FileUpload::Commit(const FileLimits& limits) {
     answer.result = {FileCode::kBadRequest, 0};
     return answer;
   }
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   pipe_.reset();
   internal::FileRequest note;
   note.mutable_commit()->set_size(size_);
@@ -160,7 +160,7 @@ TreeDownload::~TreeDownload() {
 FileAnswer<size_t> TreeDownload::Read(char* data, size_t size,
                                       const FileLimits& limits) {
   FileAnswer<size_t> answer;
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   while (answer.value < size) {
     const ssize_t got =
         ::read(pipe_.get(), data + answer.value, size - answer.value);
@@ -206,7 +206,7 @@ FileAnswer<bool> FileTracker::Next(const FileLimits& limits, const Sink& sink) {
     answer.result = {FileCode::kBadRequest, 0};
     return answer;
   }
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = limits.Deadline();
   if (on_demand_ && !std::exchange(first_due_, false)) {
     internal::FileRequest note;
     note.mutable_rescan();

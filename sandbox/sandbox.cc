@@ -18,10 +18,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/image.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
@@ -397,9 +397,9 @@ uint32_t Sandbox::live_jails() const {
 }
 
 bool Sandbox::WaitUntilEmpty(absl::Duration timeout) const {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = os::SteadyNow() + timeout;
   for (const auto& [kind, port] : ports_) {
-    if (!port->WaitUntilEmpty(deadline - absl::Now())) return false;
+    if (!port->WaitUntilEmpty(deadline - os::SteadyNow())) return false;
   }
   return true;
 }

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "policy/verdict.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 #include "server/instant.h"
 #include "server/netlink_watch.h"
@@ -85,7 +85,7 @@ class CellRun {
                    : RunCommand(kernel_.commands, cell_id_, job_.code,
                                 job_.stdin_data, job_.rich);
     start_ = Now();
-    start_time_ = absl::Now();
+    start_time_ = os::WallNow();
     wall_deadline_ = After(start_, job_.limits.wall_time);
     next_cpu_check_ = NextCpuCheck(absl::ZeroDuration());
     next_sample_ = After(start_, kSampleInterval);

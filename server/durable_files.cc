@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "sandbox/jailed/tar.h"
+#include "sandbox/os/clocks.h"
 
 namespace sandglass::server {
 namespace {
@@ -77,10 +77,10 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   if (!upload.ok()) return Failed(upload.result, kWorkspace);
   sandbox::FileResult sent;
   // Holes take no room, so that they can be without end.
-  const absl::Time end = absl::Now() + limits.timeout;
+  const absl::Time end = limits.Deadline();
   const auto send = [&](absl::string_view data) {
     sandbox::FileLimits rest = limits;
-    rest.timeout = end - absl::Now();
+    rest.timeout = end - os::SteadyNow();
     sent = rest.timeout <= absl::ZeroDuration()
                ? sandbox::FileResult{sandbox::FileCode::kTimedOut, 0}
                : upload.value.Append(data, rest);

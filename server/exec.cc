@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "sandbox/os/terminal.h"
@@ -99,7 +99,7 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   StopTimer(kill_timer_);
   pid_ = event.pid;
   start_ = std::min<Instant>(event.monotonic_ns, now);
-  start_time_ = absl::Now() - Between(start_, now);
+  start_time_ = os::WallNow() - Between(start_, now);
   kill_fd_ = std::move(event.fds.kill);
   events_fd_ = std::move(event.fds.events);
   cpu_fd_ = std::move(event.fds.cpu);

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sparse.h"
 #include "server/errors.h"
@@ -42,10 +42,10 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
   if (!begun.ok()) return FileStatus(begun.result, kWorkspace);
   std::string piece(kChunk, '\0');
   // Holes take no room, so that they can be without end.
-  const absl::Time end = absl::Now() + limits.timeout;
+  const absl::Time end = limits.Deadline();
   while (true) {
     sandbox::FileLimits rest = limits;
-    rest.timeout = end - absl::Now();
+    rest.timeout = end - os::SteadyNow();
     const sandbox::FileAnswer<size_t> got =
         rest.timeout <= absl::ZeroDuration()
             ? sandbox::FileAnswer<size_t>{.result = {FileCode::kTimedOut, 0}}

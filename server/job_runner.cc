@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "server/acquire_jail.h"
@@ -313,7 +313,7 @@ class Run {
     start_ = std::clamp(when, began_, Now());
     end_ = std::max(end_, start_);     // of a runner it may be told first
     if (ready_ == 0) ready_ = start_;  // it died before it was
-    start_time_ = absl::Now() - Between(start_, Now());
+    start_time_ = os::WallNow() - Between(start_, Now());
     if (observer_ != nullptr) observer_->OnStarted();
   }
 

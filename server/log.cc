@@ -6,9 +6,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "sandbox/os/clocks.h"
 #include "server/text.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
@@ -122,8 +122,8 @@ void StartLog(LogLevel level, LogFormat format) {
 void Log(LogLevel level, std::string_view event,
          std::initializer_list<LogField> fields) {
   if (!Logger().should_log(SpdlogLevel(level))) return;
-  const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
-                                            absl::UTCTimeZone());
+  const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
+                                            os::WallNow(), absl::UTCTimeZone());
   const std::string line = Format(log_format, time, level, event, fields);
   Logger().log(SpdlogLevel(level),
                spdlog::string_view_t(line.data(), line.size()));

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "policy/hints.h"
 #include "policy/limit_fields.h"
 #include "policy/verdict.h"
+#include "sandbox/os/clocks.h"
 #include "server/proto_time.h"
 #include "server/session.h"
 
@@ -293,7 +293,7 @@ v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
                                              absl::Duration queued) {
   JobResult result;
   result.limits = run.job().limits;
-  result.start_time = absl::Now();
+  result.start_time = os::WallNow();
   result.facts.kill = policy::Kill{.reason = policy::KillReason::kCancelled};
   result.verdict = policy::Decide(result.facts, result.limits);
   result.verdict.explanation = "cancelled before the program started";

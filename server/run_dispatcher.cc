@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "server/clock.h"
 #include "server/errors.h"
 #include "server/log.h"
@@ -58,7 +58,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
                    .labels = {request.labels().begin(), request.labels().end()},
                    .request_bytes = request.ByteSizeLong(),
                    .deadline = deadline,
-                   .create_time = absl::Now(),
+                   .create_time = os::WallNow(),
                    .accepted = Monotonic::now()};
   if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "server/errors.h"
 #include "server/proto_time.h"
 #include "server/response.h"
@@ -42,7 +42,7 @@ Session::Session(std::string id, Caller caller, SessionSpec spec,
       copy_(std::move(copy)),
       unusable_(past == nullptr ? "" : past->unusable),
       created_(Ago(past == nullptr ? absl::ZeroDuration() : past->age)),
-      create_time_(past == nullptr ? absl::Now() : past->create_time),
+      create_time_(past == nullptr ? os::WallNow() : past->create_time),
       labels_(spec_.labels),
       idle_timeout_(spec_.idle_timeout),
       max_age_(spec_.max_age),
@@ -74,7 +74,7 @@ MonotonicTime Session::Expires() const {
 
 absl::Time Session::expire_time() const {
   absl::MutexLock lock(&mutex_);
-  return absl::Now() + Until(Expires());
+  return os::WallNow() + Until(Expires());
 }
 
 v1::Session Session::Describe() const {
@@ -106,7 +106,7 @@ v1::Session Session::Describe() const {
                   : paused_ ? v1::SESSION_STATE_PAUSED
                             : v1::SESSION_STATE_ACTIVE);
   *proto.mutable_last_used_time() = ToProto(last_used_time_);
-  *proto.mutable_expire_time() = ToProto(absl::Now() + Until(Expires()));
+  *proto.mutable_expire_time() = ToProto(os::WallNow() + Until(Expires()));
   *proto.mutable_idle_timeout() = ToProto(idle_timeout_);
   *proto.mutable_max_age() = ToProto(max_age_);
   return proto;
@@ -124,7 +124,7 @@ bool Session::HasLabels(
 
 void Session::TouchLocked() {
   used_ = Monotonic::now();
-  last_used_time_ = absl::Now();
+  last_used_time_ = os::WallNow();
   if (copy_ == nullptr || Since(touched_) < kTouchInterval) return;
   touched_ = used_;
   copy_->Touch(last_used_time_);
@@ -142,7 +142,7 @@ absl::Status Session::WriteRecord() {
   spec.labels = labels_;
   spec.idle_timeout = idle_timeout_;
   spec.max_age = max_age_;
-  const absl::Time now = absl::Now();
+  const absl::Time now = os::WallNow();
   absl::Status written = copy_->WriteRecord(ToRecord(
       id_, caller_, spec, create_time_, Since(created_), contexts_, now));
   copy_->Touch(now - Since(used_));

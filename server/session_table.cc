@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
 #include "server/errors.h"
 #include "server/log.h"
 #include "server/request_checks.h"
@@ -76,7 +77,7 @@ void SessionTable::NoteClockSet() {
 
 void SessionTable::BringBack() {
   if (store_ == nullptr) return;
-  const absl::Time now = absl::Now();
+  const absl::Time now = os::WallNow();
   for (const internal::StoredEnd& end :
        store_->LoadEnds(now - options_.remember)) {
     const absl::Duration past =
@@ -181,7 +182,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
   const std::string id = NewSessionId();
   SessionOrigin origin{.archive = std::move(archive)};
   if (spec.durable()) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = os::WallNow();
     absl::StatusOr<std::shared_ptr<SessionCopy>> copy = store_->Create(
         ToRecord(id, caller, spec, now, absl::ZeroDuration(), {}, now), parent);
     if (!copy.ok()) return FilesNotSaved("the new session", copy.status());
@@ -400,7 +401,7 @@ void SessionTable::End(const std::shared_ptr<Session>& session,
     end.set_caller(session->caller().name);
     end.set_reason(over.reason);
     end.set_message(over.message);
-    end.set_time_ns(absl::ToUnixNanos(absl::Now()));
+    end.set_time_ns(absl::ToUnixNanos(os::WallNow()));
     store_->NoteEnd(end);
   }
   session->End(over);
