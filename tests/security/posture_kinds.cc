@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -110,16 +112,48 @@ std::function<bool(Client&)> WarmsUp(const std::string& language,
   };
 }
 
+// Whether each of its threads has stopped, and which line each has of `key`.
+bool HasStopped(pid_t pid, absl::string_view key,
+                std::vector<std::string>& lines) {
+  lines.clear();
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", pid, "/task"), error)) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (absl::StartsWith(line, "State:") && !absl::StrContains(line, "T (")) {
+        return false;
+      }
+      if (absl::StartsWith(line, key)) lines.push_back(line);
+    }
+  }
+  return true;
+}
+
+// Also false, and all goes on, where that came just as a thread of `one` began
+// or ended: it has all signals blocked then (glibc's pthread_create.c).
 bool StopAll(const Daemon& daemon, const Process& one) {
   const std::string pids = NamespacesOf(one.pid)["pid"];
+  std::vector<Process> stopped;
   for (const Process& process : daemon.Processes()) {
     if (NamespacesOf(process.pid)["pid"] != pids ||
         NameOf(process.pid) == "sandglass-init") {
       continue;
     }
     Kill(process, SIGSTOP);
+    stopped.push_back(process);
   }
-  return IsAlive(one);
+  std::vector<std::string> blocked;
+  if (!WaitUntil([&] { return HasStopped(one.pid, "SigBlk:", blocked); },
+                 kSettle)) {
+    return false;
+  }
+  const auto all = [](const std::string& line) {
+    return absl::EndsWith(line, "fffffffffffbfeff");  // but KILL and STOP
+  };
+  if (std::none_of(blocked.begin(), blocked.end(), all)) return IsAlive(one);
+  for (const Process& process : stopped) Kill(process, SIGCONT);
+  return false;
 }
 
 // What takes long enough to be seen at it, in C++ and within a class of Java's.

@@ -406,12 +406,6 @@ Facts ThreadFactsOf(const Scene& scene, const Member& member) {
     if (!each.contains("Uid")) continue;
     for (const auto& [key, fact] : first) {
       const auto found = each.find(key);
-      // So a thread begins and ends (glibc's pthread_create.c), and where the
-      // program was stopped just then, it stays so.
-      if (key == "SigBlk" && found != each.end() &&
-          found->second == std::vector<std::string>{"all but KILL STOP"}) {
-        continue;
-      }
       if (found == each.end() || found->second != fact) {
         different[key].insert(found == each.end() ? "absent"
                                                   : found->second.front());
