@@ -1,13 +1,13 @@
 #include "server/grpc_server.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/server_posix.h"
+#include "sandbox/os/clocks.h"
 #include "server/parse.h"
 
 namespace sandglass::server {
@@ -80,7 +80,7 @@ void GrpcServer::SetHealth(Health health) {
 
 void GrpcServer::Shutdown(absl::Duration timeout) {
   if (server_ == nullptr) return;
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+  server_->Shutdown(absl::ToChronoTime(os::WallNow() + timeout));
   server_->Wait();
   server_.reset();
 }
