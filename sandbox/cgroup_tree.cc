@@ -307,8 +307,7 @@ absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
     }
   }
   for (const std::string& group : {host.v2_parent, v2_root}) {
-    if (const absl::Status status = EnableControllers(host, group);
-        !status.ok()) {
+    if (absl::Status status = EnableControllers(host, group); !status.ok()) {
       return status;
     }
   }

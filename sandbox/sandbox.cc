@@ -367,7 +367,8 @@ void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
   ports_[kind] = std::make_unique<Port>(std::move(yard), has_zygote, max_jails);
 }
 
-absl::Status Sandbox::StartReader(std::function<void(absl::Status)> on_death) {
+absl::Status Sandbox::StartReader(
+    const std::function<void(absl::Status)>& on_death) {
   for (const auto& [kind, port] : ports_) {
     if (absl::Status started = port->StartReader(on_death); !started.ok()) {
       return started;

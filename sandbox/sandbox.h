@@ -101,7 +101,7 @@ class Sandbox {
   // Starts the threads that read the spawners' events. Call once, after
   // DropPrivileges. `on_death` is called on such a thread when its spawner
   // is gone or broke the protocol; not on orderly destruction.
-  absl::Status StartReader(std::function<void(absl::Status)> on_death);
+  absl::Status StartReader(const std::function<void(absl::Status)>& on_death);
 
   // Whether there is a yard that makes jails of this kind.
   bool Makes(const std::string& kind) const;
