@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/string_view.h"
+#include "policy/utf8.h"
 
 namespace sandglass::server {
 
@@ -22,8 +23,7 @@ inline std::string_view StdView(absl::string_view text) {
 // `max_bytes` of its bytes. Safe for terminals, logs and protobuf strings.
 std::string Quote(std::string_view text, size_t max_bytes = 64);
 
-// True for well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
-bool IsValidUtf8(std::string_view text);
+using policy::IsValidUtf8;
 
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
