@@ -224,7 +224,9 @@ std::vector<Hint> MakeHints(const HintFacts& facts) {
   std::vector<Hint> hints;
   if (facts.outcome == Outcome::kCancelled ||
       facts.outcome == Outcome::kShutdown ||
-      facts.outcome == Outcome::kJailFailed) {
+      facts.outcome == Outcome::kJailFailed ||
+      facts.outcome == Outcome::kNeedsApproval ||
+      facts.outcome == Outcome::kDenied) {
     return hints;
   }
   absl::string_view text(facts.stderr_tail.data(), facts.stderr_tail.size());

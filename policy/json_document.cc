@@ -193,6 +193,8 @@ JsonObject JsonDocument::root() {
   return JsonObject(state_.get(), &state_->root, 0);
 }
 
+std::string JsonDocument::Canonical() const { return state_->root.dump(); }
+
 const std::string& JsonDocument::name() const { return state_->name; }
 
 absl::Status JsonDocument::Finish() {

@@ -127,6 +127,9 @@ class JsonDocument {
   JsonObject root();
   const std::string& name() const;
 
+  // The content alone: no comments, no blanks, keys sorted.
+  std::string Canonical() const;
+
   // All that was wrong: INVALID_ARGUMENT with one "file: pointer: message" per
   // problem, joined by newlines, at most 20. Includes keys that were never
   // asked for, in each object that was.

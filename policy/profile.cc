@@ -144,9 +144,8 @@ SessionFiles ReadSessionFiles(JsonObject& root) {
   return SessionFiles::kMemory;
 }
 
-absl::StatusOr<Profile> LoadProfile(const std::string& name,
-                                    const std::string& path) {
-  absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(path);
+absl::StatusOr<Profile> ReadProfile(const std::string& name,
+                                    absl::StatusOr<JsonDocument> document) {
   if (!document.ok()) return document.status();
   JsonObject root = document->root();
   Profile profile;
@@ -178,6 +177,9 @@ absl::StatusOr<Profile> LoadProfile(const std::string& name,
   }
   profile.compile_cache = ReadSharing(root);
   profile.session_files = ReadSessionFiles(root);
+  profile.canonical = document->Canonical();
+  profile.rules = ReadRules(root);
+  profile.approval = ReadApproval(root);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
   for (const FieldViolation& problem : CheckPair(profile)) {
@@ -250,7 +252,8 @@ absl::StatusOr<std::vector<Profile>> LoadProfiles(
   std::vector<Profile> profiles;
   std::vector<std::string> errors;
   for (const auto& [name, path] : *files) {
-    absl::StatusOr<Profile> profile = LoadProfile(name, path);
+    absl::StatusOr<Profile> profile =
+        ReadProfile(name, JsonDocument::ReadFile(path));
     if (profile.ok()) {
       profiles.push_back(*std::move(profile));
     } else {
@@ -261,6 +264,11 @@ absl::StatusOr<std::vector<Profile>> LoadProfiles(
     return absl::InvalidArgumentError(absl::StrJoin(errors, "\n"));
   }
   return profiles;
+}
+
+absl::StatusOr<Profile> ParseProfile(const std::string& name,
+                                     std::string_view text) {
+  return ReadProfile(name, JsonDocument::Parse(text, name + ".json"));
 }
 
 std::vector<FieldViolation> CheckLimits(const Limits& limits,

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "policy/limits.h"
+#include "policy/rules_profile.h"
 
 namespace sandglass::policy {
 
@@ -44,6 +45,11 @@ struct Profile {
   std::string seccomp = "default";  // name of a syscall policy
   CompileSharing compile_cache = CompileSharing::kOwn;
   SessionFiles session_files = SessionFiles::kMemory;
+  std::vector<Rule> rules;  // for a program's text, before it runs
+  ApprovalPolicy approval;
+  // The file's content, without comments and in one form: it is the same
+  // profile when this is the same.
+  std::string canonical;
 };
 
 // The limits that a request may name; absent means the profile's default.
@@ -71,6 +77,10 @@ struct FieldViolation {
 // Loads profiles; every default and maximum is checked (see CheckLimits), no
 // default is above its maximum.
 absl::StatusOr<std::vector<Profile>> LoadProfiles(const std::string& directory);
+
+// The same for the text of one profile's file. Errors name it `name`.json.
+absl::StatusOr<Profile> ParseProfile(const std::string& name,
+                                     std::string_view text);
 
 // Refuses values that can't work: a zero or tiny limit, or disk caps that
 // together exceed half the memory (tmpfs is memory). Each message names the

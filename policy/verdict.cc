@@ -105,9 +105,15 @@ struct Subject {
 };
 
 Subject SubjectOf(Phase phase) {
-  return phase == Phase::kCompile
-             ? Subject{"compiler", "of the compile phase", "The compile phase"}
-             : Subject{"program", "of the run", "The run"};
+  switch (phase) {
+    case Phase::kCompile:
+      return {"compiler", "of the compile phase", "The compile phase"};
+    case Phase::kAnalysis:
+      return {"analyser", "of the analysis", "The analysis"};
+    case Phase::kRun:
+      break;
+  }
+  return {"program", "of the run", "The run"};
 }
 
 std::string Times(uint64_t count) {
@@ -379,7 +385,13 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
   const std::vector<LimitReading> met =
       LimitsMet(facts, limits, verdict.signal);
 
-  if (OomCameFirst(facts)) {
+  if (facts.policy_stop) {
+    // Nothing has run that any other fact could be about.
+    const bool ask = facts.policy_stop->can_be_approved;
+    verdict.outcome = ask ? Outcome::kNeedsApproval : Outcome::kDenied;
+    verdict.rule = ask ? "needs-approval" : "policy-denied";
+    verdict.explanation = facts.policy_stop->reason;
+  } else if (OomCameFirst(facts)) {
     DecideOom(facts, limits, verdict);
   } else if (facts.kill) {
     DecideKill(facts, limits, verdict);
@@ -459,6 +471,10 @@ std::string_view OutcomeName(Outcome outcome) {
       return "SHUTDOWN";
     case Outcome::kJailFailed:
       return "JAIL_FAILED";
+    case Outcome::kNeedsApproval:
+      return "NEEDS_APPROVAL";
+    case Outcome::kDenied:
+      return "DENIED";
   }
   return "UNKNOWN";
 }

@@ -27,11 +27,13 @@ enum class Outcome {
   kCancelled = 12,
   kShutdown = 13,
   kJailFailed = 14,
+  kNeedsApproval = 15,
+  kDenied = 16,
 };
 
 // A part of a run with limits and a verdict of its own; values equal
 // sandglass.v1.Phase.
-enum class Phase { kCompile = 1, kRun = 2 };
+enum class Phase { kCompile = 1, kRun = 2, kAnalysis = 3 };
 
 // Why the daemon killed a run. Recorded before the kill is sent.
 enum class KillReason {
@@ -73,9 +75,16 @@ struct FilesystemFill {
   uint64_t free_inodes = 0;
 };
 
+// That the profile's rules didn't let a program start.
+struct PolicyStop {
+  bool can_be_approved;  // by a person
+  std::string reason;    // one plain sentence
+};
+
 // All facts that a verdict may depend on.
 struct RunFacts {
   Phase phase = Phase::kRun;
+  std::optional<PolicyStop> policy_stop;
   // Raw wait status of the main process; absent when it was never reaped
   // (init died first).
   std::optional<int> wait_status;

@@ -124,6 +124,9 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
       ended = true;
     } else if (name == "no status") {
       ended = true;
+    } else if (name == "policy") {
+      EXPECT_TRUE(value == "denied" || value == "approval") << value;
+      facts.policy_stop = PolicyStop{value == "approval", "Rule x is against."};
     } else if (name == "oom_kills") {
       facts.counters.oom_kills = ReadNumber(value);
     } else if (name == "oom_seen") {
@@ -227,8 +230,7 @@ TEST(VerdictDocument, TableShowsEveryOutcomeThatARunCanHave) {
   for (const auto& row : ReadTable("<!-- table: verdicts -->")) {
     outcomes.insert(row.at(2));
   }
-  for (int value = 1; value <= static_cast<int>(Outcome::kJailFailed);
-       ++value) {
+  for (int value = 1; value <= static_cast<int>(Outcome::kDenied); ++value) {
     const Outcome outcome = static_cast<Outcome>(value);
     EXPECT_EQ(outcomes.count(std::string(OutcomeName(outcome))), 1u)
         << OutcomeName(outcome);
@@ -277,8 +279,7 @@ TEST(VerdictDocument, EveryOutcomeHasAnExitCodeThatNoOtherHas) {
                 absl::StrContains(row.at(0), "one number with two meanings"))
         << row.at(1) << " twice";
   }
-  for (int value = 1; value <= static_cast<int>(Outcome::kJailFailed);
-       ++value) {
+  for (int value = 1; value <= static_cast<int>(Outcome::kDenied); ++value) {
     const std::string name(OutcomeName(static_cast<Outcome>(value)));
     EXPECT_EQ(codes.count(name), 1u) << name;
   }
