@@ -52,6 +52,18 @@ std::optional<KernelRecipe> ReadKernel(JsonObject& root) {
   return kernel;
 }
 
+std::optional<AnalyserRecipe> ReadAnalyser(JsonObject& root) {
+  std::optional<JsonObject> object = root.OptionalObject("analyser");
+  if (!object) return std::nullopt;
+  AnalyserRecipe analyser;
+  analyser.command = object->Strings("command");
+  analyser.runner_arguments = object->Strings("runner_arguments", kNone);
+  analyser.in_runner = object->Bool("in_runner", false);
+  analyser.same_parser = object->Bool("same_parser", false);
+  analyser.opaque = object->Strings("opaque", kNone);
+  return analyser;
+}
+
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("compile");
   if (!object) return std::nullopt;
@@ -182,6 +194,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.zygote = ReadZygote(directory, root);
   language.prestart = ReadPrestart(root);
   language.kernel = ReadKernel(root);
+  language.analyser = ReadAnalyser(root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);
   if (absl::Status status = document->Finish(); !status.ok()) return status;

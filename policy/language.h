@@ -124,6 +124,22 @@ struct KernelRecipe {
   Commands commands = Commands::kJson;
 };
 
+// A program that tells what the text of others names, for rules (facts.h). It
+// runs in a jail, before them, and never runs anything of theirs.
+struct AnalyserRecipe {
+  Command command;  // "${sources}" are the files that it reads
+  // What a zygote's runner is told instead; empty: it can't be one.
+  Command runner_arguments;
+  // A zygote's runner looks at a program itself before it runs it.
+  bool in_runner = false;
+  // What the analyser takes for no program its language will not run either:
+  // both use the same parser.
+  bool same_parser = false;
+  // Ends of the names of files that programs of the language can load and the
+  // analyser can't read.
+  std::vector<std::string> opaque;
+};
+
 // One language as its file under policy/data/languages/ describes it.
 // placeholders.h tells what commands and environments may refer to.
 struct Language {
@@ -147,6 +163,7 @@ struct Language {
   std::optional<ZygoteRecipe> zygote;
   std::optional<PrestartRecipe> prestart;  // of the run
   std::optional<KernelRecipe> kernel;
+  std::optional<AnalyserRecipe> analyser;
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which

@@ -71,6 +71,7 @@ class Checker {
       }
     }
     if (language_.kernel) CheckKernel(*language_.kernel);
+    if (language_.analyser) CheckAnalyser(*language_.analyser);
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
@@ -140,6 +141,22 @@ class Checker {
                  PlaceholderUse::kWithoutCode);
     if (!kernel.runner_arguments.empty() && !language_.zygote) {
       Add("/kernel/runner_arguments", "is for languages with a \"zygote\"");
+    }
+  }
+
+  void CheckAnalyser(const AnalyserRecipe& analyser) {
+    CheckCommand("/analyser/command", analyser.command,
+                 PlaceholderUse::kCommand);
+    if (!NamesSource(analyser.command)) {
+      Add("/analyser/command",
+          "no word has \"${sources}\", so nothing would be read");
+    }
+    const bool by_runner =
+        analyser.in_runner || !analyser.runner_arguments.empty();
+    if (by_runner && !language_.zygote) {
+      Add("/analyser",
+          "\"in_runner\" and \"runner_arguments\" are for "
+          "languages with a \"zygote\"");
     }
   }
 

@@ -10,6 +10,7 @@ library, which has all that concerns the system. In a child it calls, with no
 Python frame beneath,
 
     rehearse(fully)               before there is a program
+    facts = analyse(files)        where its text is to be looked at first
     code, module = prepare(argv, env[, source])
     PyEval_EvalCode(code, module)
     exit_code = finish([exception] or [], has_grown)
@@ -54,6 +55,7 @@ def main():
     get_ready(sys.argv[1:])
     library.sandglass_serve(
         ctypes.py_object(rehearse),
+        ctypes.py_object(analyse),
         ctypes.py_object(prepare),
         ctypes.py_object(finish),
     )
@@ -171,6 +173,7 @@ def rehearse(fully=True):
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
+        analyse([("main.py", _FIRST_PROGRAM)])
         _rehearse_end()
         gc.collect()
         _make_mark()
@@ -216,6 +219,8 @@ def prepare(argv, env, source=None):
     global _main
     if argv[:2] == _KERNEL_ARGV:
         return _prepare_kernel(int(argv[2]), env)
+    if argv[:2] == _ANALYSE_ARGV:
+        return _prepare_nothing_after(argv[2:])
     _set_environment(env)
     path = _set_path_and_names(argv, source is None)
     if source is None and _would_import_otherwise(sys.path[0]):
@@ -229,6 +234,15 @@ def prepare(argv, env, source=None):
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
     return _compile(path, namespace, source), namespace
+
+
+_ANALYSE_ARGV = [b"-m", b"sandglass_analyse"]
+
+
+def _prepare_nothing_after(paths):
+    """Tells what the text of files names; then there is no program."""
+    _print_facts([os.fsdecode(path) for path in paths])
+    return compile("", "", "exec", dont_inherit=True), {}
 
 
 def _set_environment(env):

@@ -1,0 +1,1 @@
+_print_facts(sys.argv[1:])
