@@ -120,7 +120,9 @@ absl::Status Jail::StartInRunner(const ProgramSpec& program) {
   for (const ProgramSpec::File& file : program.files) add(file.path);
   uint64_t size = text.size();
   for (const ProgramSpec::File& file : program.files) {
-    const RunnerFile entry = {file.content.size(), file.mode};
+    const RunnerFile entry = {file.content.size(), file.mode,
+                              file.look_at ? 1u : 0u};
+    if (file.look_at) look_ = Look::kAsked;
     text.append(reinterpret_cast<const char*>(&entry), sizeof(entry));
     size += sizeof(entry) + file.content.size();
   }
@@ -143,6 +145,12 @@ absl::Status Jail::StartInRunner(const ProgramSpec& program) {
   }
   return os::SendPacket(parts_.runner.get(), header, {whole->get()},
                         os::Wait::kNo);
+}
+
+absl::Status Jail::LetStart(bool took_long) {
+  look_ = Look::kLeft;
+  if (took_long) counters_.CpuTime(spent_user_, spent_system_);
+  return os::SendPacket(parts_.runner.get(), "1", {}, os::Wait::kNo);
 }
 
 absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,

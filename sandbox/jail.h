@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,64 +16,15 @@
 #include "policy/limits.h"
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
+#include "sandbox/jail_event.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/setup_step.h"
 
 namespace sandglass::internal {
 class InitEvent;
 }
 
 namespace sandglass::sandbox {
-
-struct StepTiming {
-  SetupStep step;
-  absl::Duration duration;
-};
-
-// Notes a step that a jail or a yard reports. False for one that there isn't,
-// a time that is none, and more than any jail takes.
-bool AddStep(int64_t step, uint64_t nanoseconds,
-             std::vector<StepTiming>& steps);
-
-// What the jail's init reports. The daemon takes each where it belongs and not
-// more often than an init that behaves says it; all else breaks the protocol.
-struct RaisedEvent {};  // stands; only of a jail that wasn't made ahead
-struct ReadyEvent {};   // and is fit for its run
-struct FailedEvent {
-  SetupStep step;
-  int error;  // errno
-};
-// Of a runner: the program is over, what it wrote is written. Whoever runs in
-// the jail can say so, too.
-struct DoneEvent {
-  int exit_code;
-  int64_t monotonic_ns;
-};
-struct StartedEvent {
-  int64_t monotonic_ns;
-};
-struct ExitedEvent {
-  int wait_status;
-  int64_t monotonic_ns;
-};
-// One file that was asked for; `file` is open for reading when `problem` is
-// kNone.
-struct FileEvent {
-  std::string path;
-  FileProblem problem;
-  os::Fd file;
-};
-struct CollectDoneEvent {
-  bool truncated;
-};
-// Init is dead; nothing follows.
-struct GoneEvent {};
-// An interpreter was started in the jail and says that it waits.
-struct WaitsEvent {};
-using JailEvent = std::variant<RaisedEvent, ReadyEvent, FailedEvent,
-                               StartedEvent, DoneEvent, ExitedEvent, FileEvent,
-                               CollectDoneEvent, GoneEvent, WaitsEvent>;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {
@@ -87,6 +37,9 @@ struct ProgramSpec {
     // A sealed file with just this content, if there is one: it need not be
     // written then. -1: none.
     int sealed = -1;
+    // A runner tells what its text names before the program starts. Where
+    // there is no runner it must not be set.
+    bool look_at = false;
   };
   std::vector<File> files;
   bool with_stdin = false;
@@ -141,6 +94,9 @@ class Jail {
   // A runner takes `argv` without the interpreter's own part. An interpreter
   // that waits is left waiting: when StartedEvent comes it wants its JobFrame.
   absl::Status StartProgram(const ProgramSpec& program);
+  // Lets the program start whose files were looked at. Once, after FactsEvent.
+  // `took_long`: the processor time of that is worth taking off the program's.
+  absl::Status LetStart(bool took_long);
   // Asks init for the regular files that match; answers are FileEvents, then
   // CollectDoneEvent. Call only when the program's processes are dead.
   absl::Status CollectFiles(const std::vector<std::string>& patterns,
@@ -243,6 +199,9 @@ class Jail {
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // runs in the runner
+  // Of a job whose files a runner looks at.
+  enum class Look { kNone, kAsked, kTold, kLeft };
+  Look look_ = Look::kNone;
 };
 
 }  // namespace sandglass::sandbox

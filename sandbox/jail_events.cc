@@ -223,8 +223,14 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
     if (std::exchange(failed_, true)) return Broken();
     return FailedEvent{static_cast<SetupStep>(event.step), event.value};
   }
+  if (event.kind == RunnerEventKind::kFacts && fds.empty() && report_.valid() &&
+      look_ == Look::kAsked) {
+    look_ = Look::kTold;
+    return FactsEvent{packet.data.substr(sizeof(event))};
+  }
   if (event.kind == RunnerEventKind::kStarted && fds.empty() && has_job_ &&
-      report_.valid() && packet.data.size() == sizeof(event)) {
+      report_.valid() && packet.data.size() == sizeof(event) &&
+      (look_ == Look::kNone || look_ == Look::kLeft)) {
     user_code_ = true;
     parts_.runner.reset();
     return StartedEvent{event.nanoseconds};

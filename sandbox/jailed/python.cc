@@ -36,6 +36,8 @@ void PyErr_NormalizeException(PyObject** type, PyObject** value,
                               PyObject** traceback);
 int PyException_SetTraceback(PyObject* exception, PyObject* traceback);
 void PyErr_Print(void);
+void PyErr_Clear(void);
+int PyBytes_AsStringAndSize(PyObject* bytes, char** data, ssize_t* size);
 void PyEval_SetTrace(void*, PyObject*);
 void PyEval_SetProfile(void*, PyObject*);
 PyThreadState* PyThreadState_Get(void);
@@ -58,6 +60,7 @@ long PeakKib() {
 
 struct Script {
   PyObject* rehearse;
+  PyObject* look;
   PyObject* prepare;
   PyObject* finish;
 };
@@ -70,6 +73,34 @@ PyObject* ToList(const std::vector<const char*>& strings) {
                    PyBytes_FromString(strings[i]));
   }
   return list;
+}
+
+// Has the script look at the files, and the daemon decide. What fails here
+// leaves the daemon without facts.
+void LookAt(Runner& runner, const Script& script,
+            const std::vector<RunnerJobBody::File>& files) {
+  PyObject* list = PyList_New(static_cast<ssize_t>(files.size()));
+  for (size_t i = 0; i < files.size(); ++i) {
+    PyObject* pair = PyTuple_New(2);
+    PyTuple_SetItem(pair, 0, PyBytes_FromString(files[i].path));
+    PyTuple_SetItem(pair, 1,
+                    PyBytes_FromStringAndSize(
+                        files[i].content.data(),
+                        static_cast<ssize_t>(files[i].content.size())));
+    PyList_SetItem(list, static_cast<ssize_t>(i), pair);
+  }
+  PyObject* arguments = PyTuple_New(1);
+  PyTuple_SetItem(arguments, 0, list);
+  PyObject* facts = PyObject_CallObject(script.look, arguments);
+  Py_DecRef(arguments);
+  char* text = nullptr;
+  ssize_t size = 0;
+  if (facts == nullptr || PyBytes_AsStringAndSize(facts, &text, &size) != 0) {
+    PyErr_Clear();
+    size = 0;
+  }
+  runner.TellFacts({text, static_cast<size_t>(size)});
+  if (facts != nullptr) Py_DecRef(facts);
 }
 
 // The exception that is set, with its traceback, in a list that holds the only
@@ -121,6 +152,7 @@ void StartOnCleanStack() {
   runner.AnnounceReady();
 
   const RunnerProgram program = runner.TakeJob();
+  if (!program.to_look_at.empty()) LookAt(runner, script, program.to_look_at);
   const long before = PeakKib();
   runner.AnnounceStart();
   // Whoever has the file's content need not look for it, nor for others.
@@ -165,10 +197,12 @@ void StartOnCleanStack() {
 // when the spawner wants no more of it: 0, or 1 when it could not begin. Called
 // with the interpreter's lock, from its only thread.
 extern "C" __attribute__((visibility("default"))) int sandglass_serve(
-    PyObject* rehearse, PyObject* prepare, PyObject* finish) {
+    PyObject* rehearse, PyObject* look, PyObject* prepare, PyObject* finish) {
   using sandglass::sandbox::Runner;
-  const sandglass::sandbox::Script script = {rehearse, prepare, finish};
-  for (PyObject* function : {rehearse, prepare, finish}) Py_IncRef(function);
+  const sandglass::sandbox::Script script = {rehearse, look, prepare, finish};
+  for (PyObject* function : {rehearse, look, prepare, finish}) {
+    Py_IncRef(function);
+  }
   sandglass::sandbox::Zygote zygote;
   if (!zygote.Prepare()) return 1;
   while (zygote.Next()) {

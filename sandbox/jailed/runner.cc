@@ -194,6 +194,9 @@ RunnerProgram Runner::TakeJob() {
   }
   RunnerProgram program = {std::move(body.arguments),
                            std::move(body.environment)};
+  for (const RunnerJobBody::File& file : body.files) {
+    if (file.look_at) program.to_look_at.push_back(file);
+  }
   if (body.files.size() == 1 && !program.arguments.empty() &&
       absl::string_view(body.files[0].path) == program.arguments[0]) {
     program.sole_file = body.files[0].content;
@@ -226,6 +229,24 @@ bool Runner::StageFiles(const std::vector<RunnerJobBody::File>& files) {
   }
   ::umask(022);
   return true;
+}
+
+void Runner::TellFacts(absl::string_view facts) {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kFacts;
+  event.nanoseconds = os::MonotonicNanos();
+  std::unique_ptr<char[]> text(new char[sizeof(event) + facts.size()]);
+  std::memcpy(text.get(), &event, sizeof(event));
+  if (!facts.empty()) {
+    std::memcpy(text.get() + sizeof(event), facts.data(), facts.size());
+  }
+  char leave = 0;
+  std::vector<os::Fd> none;
+  if (!os::SendDatagram(jail_.socket.get(),
+                        {text.get(), sizeof(event) + facts.size()}, {}) ||
+      os::ReceiveDatagram(jail_.socket.get(), &leave, 1, none) != 1) {
+    ::_exit(0);
+  }
 }
 
 void Runner::AnnounceStart() {

@@ -24,6 +24,9 @@ struct RunnerProgram {
   // The content of the first argument's file, if no other file came with the
   // job: then /workspace holds nothing else. Lives as long as the runner.
   std::optional<absl::string_view> sole_file;
+  // Whose text the daemon wants to know of before the program starts; live as
+  // long.
+  std::vector<RunnerJobBody::File> to_look_at;
 };
 
 // Room for the text that ps(1) shows for this process and its children, for
@@ -61,6 +64,9 @@ class Runner {
   // Blocks until the job is there, sets its limits, writes its files. The
   // process ends when the daemon gave the jail up.
   RunnerProgram TakeJob();
+  // Tells what the text of the files names, and waits for leave to start. The
+  // process ends when the daemon gave the jail up instead.
+  void TellFacts(absl::string_view facts);
   void AnnounceStart();
   // Ends the process. Only the runner itself reports its exit code, not a child
   // that the user's program forked.

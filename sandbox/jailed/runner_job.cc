@@ -55,7 +55,8 @@ bool Read(const RunnerJob& header, absl::string_view bytes,
     std::memcpy(&file, table.data() + i * sizeof(file), sizeof(file));
     absl::string_view content;
     if (!reader.Bytes(file.size, content)) return false;
-    body.files.push_back({paths[i], static_cast<mode_t>(file.mode), content});
+    body.files.push_back(
+        {paths[i], static_cast<mode_t>(file.mode), content, file.look_at != 0});
   }
   return true;
 }

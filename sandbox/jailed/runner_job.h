@@ -17,6 +17,7 @@ struct RunnerJobBody {
     const char* path;  // below /workspace
     mode_t mode;
     absl::string_view content;
+    bool look_at;
   };
   std::vector<const char*> arguments;
   std::vector<const char*> environment;  // "NAME=value"

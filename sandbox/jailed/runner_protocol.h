@@ -50,6 +50,10 @@ enum class RunnerEventKind : uint32_t {
   kDone = 3,
   // A step failed: `value` is errno, `step` a value of SetupStep.
   kFailed = 4,
+  // Before kStarted, of a job with files to look at: what their text names
+  // follows (docs/policy.md). The runner waits until the daemon has sent a
+  // datagram of one byte; the program of one that ends instead never starts.
+  kFacts = 5,
 };
 struct RunnerEvent {
   RunnerEventKind kind;
@@ -80,7 +84,8 @@ struct RunnerJob {
 };
 struct RunnerFile {
   uint64_t size;
-  uint64_t mode;
+  uint32_t mode;
+  uint32_t look_at;  // 1: it is one of the files that kFacts is about
 };
 inline constexpr uint64_t kMaxInlineJob = 128 * 1024;
 
