@@ -1,11 +1,13 @@
 #include "server/acquire_jail.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/job_frame.h"
 #include "sandbox/os/status.h"
+#include "server/inspection.h"
 
 namespace sandglass::server {
 namespace {
@@ -77,14 +79,22 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   for (const auto& [name, value] : job.env) {
     program.env.push_back(absl::StrCat(name, "=", value));
   }
+  const bool looks = jail.has_runner() && LooksInRunner(job);
+  const auto look_at = [&](const std::string& path) {
+    if (!looks) return false;
+    const std::vector<std::string>& sources = job.inspection->sources;
+    return std::find(sources.begin(), sources.end(), path) != sources.end();
+  };
   if (!job.source_file.empty()) {
-    program.files.push_back({job.source_file, job.code, 0644});
+    program.files.push_back(
+        {job.source_file, job.code, 0644, -1, look_at(job.source_file)});
   }
   for (const Job::File& file : job.files) {
     program.files.push_back({file.path,
                              {file.bytes().data(), file.bytes().size()},
                              file.executable ? 0755u : 0644u,
-                             file.sealed ? file.sealed->get() : -1});
+                             file.sealed ? file.sealed->get() : -1,
+                             look_at(file.path)});
   }
   program.with_stdin = job.keeps_stdin || !job.stdin_data.empty();
   program.open_files = job.limits.open_files;

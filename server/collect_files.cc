@@ -1,13 +1,21 @@
 #include "server/collect_files.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "sandbox/os/files.h"
+#include "server/instant.h"
+#include "server/poll_until.h"
 
 namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
+
+}  // namespace
 
 // The jail opened it, with the code's rights; what it is gets checked here,
 // since a forged descriptor must not make the server read something else.
@@ -50,6 +58,37 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
   }
   budget -= result.content.size();
   return result;
+}
+
+void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
+                  JobResult& result) {
+  if (job.fetch.empty()) return;
+  if (jail == nullptr ||
+      !jail->CollectFiles(job.fetch, job.max_collected_files).ok()) {
+    for (const std::string& path : job.fetch) {
+      result.files.push_back({.path = path, .error = FileError::kUnavailable});
+    }
+    return;
+  }
+  const Instant deadline = After(Now(), kCollectTimeout);
+  uint64_t budget = job.max_collected_bytes;
+  result.files_left_out = true;  // until init says that these are all
+  for (bool done = false; !done && Now() < deadline;) {
+    struct pollfd fd = {jail->control_fd(), POLLIN, 0};
+    if (!PollUntil(&fd, 1, deadline)) break;
+    absl::StatusOr<std::optional<sandbox::JailEvent>> event = jail->NextEvent();
+    if (!event.ok()) break;
+    if (!event->has_value()) continue;
+    if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
+      if (observer != nullptr && observer->OnFile(*file)) continue;
+      result.files.push_back(ReadCollectedFile(*file, budget));
+      continue;
+    }
+    if (std::holds_alternative<sandbox::ExitedEvent>(**event)) continue;
+    const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
+    result.files_left_out = end == nullptr || end->truncated;
+    done = true;
+  }
 }
 
 }  // namespace sandglass::server

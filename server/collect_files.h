@@ -15,6 +15,12 @@ namespace sandglass::server {
 // shrinks meanwhile gives what there is.
 FileResult ReadCollectedFile(const sandbox::FileEvent& event, uint64_t& budget);
 
+// Has the jail hand out the files that the job asks for, for at most ten
+// seconds, and puts them into `result`; those that `observer`, which may be
+// null, takes are not. Without a jail none can be had.
+void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
+                  JobResult& result);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_COLLECT_FILES_H_

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "policy/json_reader.h"
+#include "server/identity.h"
 #include "server/memory_budget.h"
 #include "server/text.h"
 
@@ -238,6 +239,19 @@ void CheckAbsolute(policy::JsonObject& root, const char* key,
   }
 }
 
+void ReadApprovers(policy::JsonObject& root, Config& config) {
+  config.approvers = root.Strings("approvers", config.approvers);
+  for (size_t i = 0; i < config.approvers.size(); ++i) {
+    const absl::StatusOr<uid_t> uid = ResolveUser(config.approvers[i]);
+    if (uid.ok()) {
+      config.approvals.approvers.insert(*uid);
+    } else {
+      root.AddErrorAt(absl::StrCat("/approvers/", i),
+                      std::string(uid.status().message()));
+    }
+  }
+}
+
 absl::Status ReadFile(const std::string& path, Config& config,
                       std::string& listen) {
   absl::StatusOr<policy::JsonDocument> document =
@@ -275,6 +289,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
       config.max_message_bytes);
   ReadLog(root, config);
   config.excuse_missing = root.Strings("excuse_missing", config.excuse_missing);
+  ReadApprovers(root, config);
   return document->Finish();
 }
 
@@ -378,7 +393,8 @@ std::string ConfigToJson(const Config& config) {
       {"log",
        {{"level", NameOf(config.log_level, LogLevels())},
         {"format", NameOf(config.log_format, LogFormats())}}},
-      {"excuse_missing", config.excuse_missing}};
+      {"excuse_missing", config.excuse_missing},
+      {"approvers", config.approvers}};
   return json.dump(2, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);
 }

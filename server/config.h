@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/admission.h"
+#include "server/approvals.h"
 #include "server/compile_cache.h"
 #include "server/listen_address.h"
 #include "server/log.h"
@@ -58,6 +59,8 @@ struct Config {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   std::vector<std::string> excuse_missing;
+  std::vector<std::string> approvers;  // accounts or numbers
+  ApprovalOptions approvals;
 };
 
 // Reads the file, if any, and applies the flags. INVALID_ARGUMENT names flag,

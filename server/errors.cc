@@ -287,6 +287,41 @@ absl::Status SessionWithoutKernel(const std::string& session_id) {
                            "kernel to run code in"));
 }
 
+absl::Status ApprovalNotFound(const std::string& approval_id) {
+  return Make(absl::StatusCode::kNotFound, "APPROVAL_NOT_FOUND",
+              absl::StrCat("there is no approval ", Quote(approval_id),
+                           "; they end with the daemon, and some time after "
+                           "they have expired"));
+}
+
+absl::Status ApprovalUnusable(const std::string& reason,
+                              const std::string& message) {
+  return Make(absl::StatusCode::kFailedPrecondition, reason, message);
+}
+
+absl::Status ApprovalDenied(const std::string& message) {
+  return Make(absl::StatusCode::kPermissionDenied, "APPROVAL_DENIED", message);
+}
+
+absl::Status ApprovalAnswered(const std::string& approval_id,
+                              const std::string& state) {
+  return Make(absl::StatusCode::kFailedPrecondition, "APPROVAL_ANSWERED",
+              absl::StrCat("approval ", approval_id, " ", state, " already"));
+}
+
+absl::Status NotAnApprover(const std::string& message) {
+  return Make(absl::StatusCode::kPermissionDenied, "NOT_AN_APPROVER", message);
+}
+
+absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
+                              uint32_t of_caller) {
+  return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_APPROVALS",
+              absl::StrCat(pending, " runs wait for an approval, ", of_caller,
+                           " of them of ", caller,
+                           "; no more can, until some are answered"),
+              kRetryAfterFailure);
+}
+
 absl::Status ShuttingDown() {
   return Make(absl::StatusCode::kUnavailable, "SHUTTING_DOWN",
               "the server is shutting down; the program was not started",

@@ -92,6 +92,21 @@ absl::Status ExecNotStarted(absl::StatusCode code, const std::string& reason,
                             const std::string& message);
 // FAILED_PRECONDITION, "SESSION_WITHOUT_KERNEL".
 absl::Status SessionWithoutKernel(const std::string& session_id);
+// NOT_FOUND, "APPROVAL_NOT_FOUND". Also for those of others.
+absl::Status ApprovalNotFound(const std::string& approval_id);
+// FAILED_PRECONDITION; `reason` begins with "APPROVAL_".
+absl::Status ApprovalUnusable(const std::string& reason,
+                              const std::string& message);
+// PERMISSION_DENIED, "APPROVAL_DENIED".
+absl::Status ApprovalDenied(const std::string& message);
+// FAILED_PRECONDITION, "APPROVAL_ANSWERED". `state` goes on: "is approved".
+absl::Status ApprovalAnswered(const std::string& approval_id,
+                              const std::string& state);
+// PERMISSION_DENIED, "NOT_AN_APPROVER".
+absl::Status NotAnApprover(const std::string& message);
+// RESOURCE_EXHAUSTED, "TOO_MANY_APPROVALS", with RetryInfo.
+absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
+                              uint32_t of_caller);
 // UNAVAILABLE, "SHUTTING_DOWN".
 absl::Status ShuttingDown();
 // UNAUTHENTICATED, "UNKNOWN_CALLER": the connection is not one we accepted.

@@ -100,4 +100,12 @@ absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback) {
       "socket.group: ", Quote(group), " is neither a group nor a number"));
 }
 
+absl::StatusOr<uid_t> ResolveUser(const std::string& user) {
+  if (const auto account = FindUser(user)) return account->uid;
+  uid_t uid = 0;
+  if (absl::SimpleAtoi(user, &uid)) return uid;
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quote(user), " is neither an account nor a number"));
+}
+
 }  // namespace sandglass::server

@@ -26,6 +26,9 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
 // `group` is a group's name or number; empty means `fallback`.
 absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback);
 
+// `user` is an account's name or a number. INVALID_ARGUMENT for neither.
+absl::StatusOr<uid_t> ResolveUser(const std::string& user);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_IDENTITY_H_

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "policy/language.h"
 #include "policy/limits.h"
+#include "policy/profile.h"
 #include "policy/verdict.h"
 #include "sandbox/os/fd.h"
 
@@ -24,6 +25,8 @@ struct FileEvent;
 namespace sandglass::server {
 
 class Session;
+struct Inspection;
+struct Inspected;
 struct SessionSpec;
 
 // Bounds of what one run hands back, all files together. The bytes leave room
@@ -101,6 +104,11 @@ struct Job {
   std::shared_ptr<const SessionSpec> kernel;
   // A value is displayed, an error told by its parts.
   bool rich = false;
+  // Its text is looked at before it runs; null: it isn't.
+  std::shared_ptr<Inspection> inspection;
+  // It ends with that: nothing is run.
+  bool look_only = false;
+  std::shared_ptr<const policy::Profile> profile_kept;  // where it needs that
 };
 
 // One thing that a kernel displays, in several ways.
@@ -194,6 +202,7 @@ struct StepTime {
 struct Timings {
   absl::Duration acquire;
   absl::Duration stage_in;
+  absl::Duration analysis;
   absl::Duration compile;
   absl::Duration run;
   absl::Duration drain;
@@ -224,6 +233,12 @@ struct JobResult {
   // Of the compile phase, for a job that has one. When that failed, this
   // result's verdict and facts are the compile phase's, and nothing was run.
   std::shared_ptr<const JobResult> compile;
+  // Of a job whose text was looked at. Where the decision was not to run it,
+  // nothing was run, and the verdict is that.
+  std::shared_ptr<const Inspected> inspected;
+  // Of a job whose text a runner was to look at and did not: why. Nothing was
+  // run.
+  std::optional<std::string> not_looked_at;
   // Of a job that ran as a cell.
   std::optional<CellResult> cell;
   // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the

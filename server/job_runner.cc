@@ -19,6 +19,7 @@
 #include "server/output_buffer.h"
 #include "server/poll_until.h"
 #include "server/program_input.h"
+#include "server/runner_look.h"
 
 namespace sandglass::server {
 namespace {
@@ -28,7 +29,6 @@ using sandbox::Jail;
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr absl::Duration kRunnerEndTimeout = absl::Seconds(2);
-constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
@@ -43,6 +43,7 @@ class Run {
         job_(job),
         cancel_(cancel),
         observer_(observer),
+        look_(job),
         stdout_{Stream::kStdout, {}, OutputBuffer(job.limits.output_bytes)},
         stderr_{Stream::kStderr, {}, OutputBuffer(job.limits.output_bytes)} {}
 
@@ -53,12 +54,14 @@ class Run {
     // it, so the next does as well; each try uses one up.
     while (!started_) {
       if (absl::Status status = Acquire(); !status.ok()) return status;
+      if (look_.stopped()) return FinishUnstarted();
       if (absl::Status status = AwaitStart(); !status.ok()) return status;
+      if (look_.stopped()) return FinishUnstarted();
     }
     if (absl::Status status = AwaitEnd(); !status.ok()) return status;
     if (absl::Status status = Drain(); !status.ok()) return status;
     CollectFacts();
-    CollectFiles();
+    CollectFiles(gone_ ? nullptr : jail_.get(), job_, observer_, result_);
     return Finish();
   }
 
@@ -75,6 +78,7 @@ class Run {
     absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
+    if (!look_.CanBeIn(*jail_)) return absl::OkStatus();
     if (jail_->is_ready()) TakeStreams();
     // Sent before the jail is ready: init takes it up without a round trip.
     const absl::Status sent = jail_->StartProgram(ToProgram(job_, *jail_));
@@ -84,21 +88,27 @@ class Run {
 
   absl::Status AwaitStart() {
     const Instant deadline = After(began_, kSetupTimeout);
-    while (!started_ && !gone_) {
+    while (!started_ && !gone_ && !look_.stopped()) {
       if (cancel_.reason().has_value()) {
         return absl::CancelledError("cancelled before the program started");
       }
       struct pollfd fds[3] = {{jail_->control_fd(), POLLIN, 0},
                               {cancel_.fd(), POLLIN, 0},
                               {jail_->runner_fd(), POLLIN, 0}};
-      if (!PollUntil(fds, 3, deadline) || Now() >= deadline) {
+      PollUntil(fds, 3, std::min(deadline, look_.deadline()));
+      if (Now() >= look_.deadline()) {
+        look_.TellLate();
+        return absl::OkStatus();
+      }
+      if (Now() >= deadline) {
         return absl::InternalError(
             absl::StrCat("the jail was not ready within ",
                          absl::FormatDuration(kSetupTimeout)));
       }
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
-    if (started_) return absl::OkStatus();
+    if (started_ || look_.stopped()) return absl::OkStatus();
+    if (look_.TellDied(*jail_)) return absl::OkStatus();
     // Init died before the program lived. A memory limit that is too small even
     // for that is the caller's; all else is ours.
     if (jail_->SawOomKill()) {
@@ -279,6 +289,8 @@ class Run {
       TakeStreams();
     } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
       return SetupError(*failed);
+    } else if (const auto* facts = std::get_if<sandbox::FactsEvent>(&event)) {
+      return look_.Take(facts->text, *jail_);
     } else if (const auto* started =
                    std::get_if<sandbox::StartedEvent>(&event)) {
       input_.Write();
@@ -301,6 +313,7 @@ class Run {
 
   void TakeStreams() {
     ready_ = Now();
+    look_.Begin();
     stdout_.fd = std::move(jail_->stdout_fd());
     stderr_.fd = std::move(jail_->stderr_fd());
     // Without anything to write the daemon's end is closed at once.
@@ -397,36 +410,16 @@ class Run {
     result_.verdict = policy::Decide(facts, job_.limits);
   }
 
-  void CollectFiles() {
-    if (job_.fetch.empty()) return;
-    if (gone_ ||
-        !jail_->CollectFiles(job_.fetch, job_.max_collected_files).ok()) {
-      for (const std::string& path : job_.fetch) {
-        result_.files.push_back(
-            {.path = path, .error = FileError::kUnavailable});
-      }
-      return;
-    }
-    const Instant deadline = After(Now(), kCollectTimeout);
-    uint64_t budget = job_.max_collected_bytes;
-    result_.files_left_out = true;  // until init says that these are all
-    for (bool done = false; !done && Now() < deadline;) {
-      struct pollfd fd = {jail_->control_fd(), POLLIN, 0};
-      if (!PollUntil(&fd, 1, deadline)) break;
-      absl::StatusOr<std::optional<sandbox::JailEvent>> event =
-          jail_->NextEvent();
-      if (!event.ok()) break;
-      if (!event->has_value()) continue;
-      if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
-        if (observer_ != nullptr && observer_->OnFile(*file)) continue;
-        result_.files.push_back(ReadCollectedFile(*file, budget));
-        continue;
-      }
-      if (std::holds_alternative<sandbox::ExitedEvent>(**event)) continue;
-      const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
-      result_.files_left_out = end == nullptr || end->truncated;
-      done = true;
-    }
+  // The end of a run whose program was not let start.
+  JobResult FinishUnstarted() {
+    result_.limits = job_.limits;
+    result_.start_time = os::WallNow();
+    result_.timings.warm = source_.warm();
+    result_.timings.kind = source_.kind();
+    result_.timings.acquire = Between(began_, ready_ == 0 ? Now() : ready_);
+    look_.Fill(result_);
+    result_.jail = std::move(jail_);
+    return std::move(result_);
   }
 
   JobResult Finish() {
@@ -446,6 +439,7 @@ class Run {
           {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
            step.duration});
     }
+    look_.Fill(result_);
     result_.jail = std::move(jail_);
     return std::move(result_);
   }
@@ -454,6 +448,7 @@ class Run {
   const Job& job_;
   CancelToken& cancel_;
   JobObserver* const observer_;
+  RunnerLook look_;
 
   std::unique_ptr<Jail> jail_;
   OutputPipe stdout_;

@@ -9,12 +9,17 @@
 #include "policy/placeholders.h"
 #include "policy/zygote_kind.h"
 #include "sandbox/jailed/layout.h"
+#include "server/inspection.h"
 #include "server/run.h"
 
 namespace sandglass::server {
 namespace {
 
 using policy::StringPairs;
+
+// Of an analyser, in a jail of its own.
+constexpr absl::Duration kLongestLook = absl::Seconds(10);
+constexpr uint64_t kMostLookOutput = 2 * policy::kMostFactsBytes;
 
 StringPairs BaseEnvironment() {
   return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
@@ -212,6 +217,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   for (const auto& [name, content] : language.files) {
     if (brought.count(name) == 0) job.files.push_back({name, content, false});
   }
+  job.inspection = MakeInspection(profile, language, job);
   return job;
 }
 
@@ -227,6 +233,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   job.session = std::move(session);
   job.context = request.context();
   job.rich = true;
+  job.inspection = MakeInspection(*spec.profile, *spec.language, job);
   return job;
 }
 
@@ -338,6 +345,49 @@ Job MakeToolJob(const policy::Language& language,
   job.env = BaseEnvironment();
   Overlay(Expanded(env, values), job.env);
   return job;
+}
+
+Job MakeLookJob(const Job& job) {
+  const Inspection& inspection = *job.inspection;
+  const policy::Language& language = *inspection.language;
+  const policy::Profile& profile = *inspection.profile;
+  const policy::AnalyserRecipe& analyser = *language.analyser;
+  Job look = MakeToolJob(language, profile, language.limits, {}, language.env);
+  look.run_id = job.run_id;
+  if (job.profile_kept != nullptr) {
+    // There are no jails of a profile that isn't in force.
+    look.template_name = "default";
+    look.limits = policy::Limits();
+    policy::RaiseTo(language.limits, look.limits);
+  }
+  look.phase = policy::Phase::kAnalysis;
+  look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
+  look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);
+  look.limits.output_bytes = look.limits.output_total_bytes = kMostLookOutput;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.prepared = language.prepared_dir;
+  values.limits = look.limits;
+  values.heap_percent = language.heap_percent;
+  for (const std::string& source : inspection.sources) {
+    // Not to be taken for an option, whatever it is called.
+    values.sources.push_back(
+        source == language.source_file ? source : absl::StrCat("./", source));
+  }
+  look.argv = policy::ExpandCommand(analyser.command, values);
+  if (!language.zygote.has_value() || analyser.runner_arguments.empty()) {
+    look.zygote.clear();
+  } else {
+    look.zygote = policy::ZygoteName(language, language.zygote->kinds.front());
+    look.runner_argv = policy::ExpandCommand(analyser.runner_arguments, values);
+  }
+  const std::vector<std::string_view> texts = SourcesOf(job);
+  look.source_file = language.source_file;
+  look.code = std::string(texts.front());
+  for (size_t i = 1; i < texts.size(); ++i) {
+    look.files.push_back({inspection.sources[i], std::string(texts[i])});
+  }
+  return look;
 }
 
 }  // namespace sandglass::server

@@ -65,6 +65,10 @@ Job MakeToolJob(const policy::Language& language,
                 const policy::LimitFloors& floors,
                 const policy::Command& command, const policy::StringPairs& env);
 
+// A job that has the analyser of the language of `job` say what the text of its
+// program names. Precondition: NeedsAnalyser(job).
+Job MakeLookJob(const Job& job);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_MAKE_JOB_H_

@@ -6,8 +6,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
 #include "server/errors.h"
+#include "server/inspection.h"
 #include "server/log.h"
+#include "server/make_job.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -197,6 +200,89 @@ JobResult NotRun(const Job& job, std::shared_ptr<const JobResult> compile) {
   return result;
 }
 
+// What an analyser said of the program, in a jail of its own; as an error, why
+// it said nothing.
+absl::StatusOr<std::string> Said(JobResult&& look) {
+  if (look.verdict.outcome != policy::Outcome::kOk) {
+    const std::string_view words = look.stderr_result.data;
+    const std::string_view line = words.substr(0, words.find('\n'));
+    std::string why = look.verdict.explanation;
+    if (absl::EndsWith(why, ".")) why.pop_back();
+    if (!line.empty()) absl::StrAppend(&why, ", and said ", Quote(line, 200));
+    return absl::InvalidArgumentError(why);
+  }
+  if (look.stdout_result.truncated) {
+    return absl::InvalidArgumentError("the analyser said too much");
+  }
+  return std::move(look.stdout_result.data);
+}
+
+// Errors are ours or the caller's, as of any run.
+absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
+                                    std::optional<MonotonicTime> deadline,
+                                    CancelToken& cancel) {
+  if (!NeedsAnalyser(job)) return Inspect(job, std::string());
+  const MonotonicTime began = Monotonic::now();
+  Job look = MakeLookJob(job);
+  if (absl::Status enough = ApplyDeadline(deadline, look.limits);
+      !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<JobResult> looked = run(look, cancel, nullptr);
+  if (!looked.ok()) return looked.status();
+  if (cancel.reason().has_value()) {
+    return absl::CancelledError("cancelled before the program started");
+  }
+  Inspected inspected = Inspect(job, Said(*std::move(looked)));
+  inspected.time = Since(began);
+  return inspected;
+}
+
+std::shared_ptr<const Inspected> LookedInVain(const Job& job,
+                                              const std::string& why) {
+  return std::make_shared<const Inspected>(
+      Inspect(job, absl::InvalidArgumentError(why)));
+}
+
+// After a runner didn't look: there was none, or `why` it didn't.
+absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
+    const RunFunction& run, const Job& job, const std::string& why,
+    std::optional<MonotonicTime> deadline, CancelToken& cancel) {
+  if (!why.empty()) return LookedInVain(job, why);
+  absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+  if (!looked.ok()) return looked.status();
+  return std::make_shared<const Inspected>(*std::move(looked));
+}
+
+// The answer when the program was not let run, or is only looked at.
+JobResult NotLetRun(const Job& job,
+                    std::shared_ptr<const Inspected> inspected) {
+  JobResult result;
+  result.limits = job.limits;
+  result.start_time = os::WallNow();
+  if (inspected == nullptr) inspected = std::make_shared<const Inspected>();
+  result.facts = StoppedFacts(*inspected);
+  result.verdict = policy::Decide(result.facts, job.limits);
+  if (inspected->decision == Decision::kRun) {
+    result.verdict.outcome = policy::Outcome::kOk;
+    result.verdict.rule = "policy-passed";
+    result.verdict.explanation = "The profile's rules let this program run.";
+  }
+  result.timings.analysis = inspected->time;
+  if (job.session != nullptr) result.cell.emplace();
+  result.inspected = std::move(inspected);
+  return result;
+}
+
+JobResult WithLook(JobResult result,
+                   std::shared_ptr<const Inspected> inspected) {
+  if (inspected != nullptr) {
+    result.timings.analysis = inspected->time;
+    result.inspected = std::move(inspected);
+  }
+  return result;
+}
+
 }  // namespace
 
 absl::Duration DeadlineMargin(absl::Duration left) {
@@ -207,6 +293,16 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel, JobObserver* observer,
                                     CompileCache* cache) {
+  std::shared_ptr<const Inspected> inspected;
+  if (job.look_only && job.inspection == nullptr) return NotLetRun(job, {});
+  if (job.inspection != nullptr && !LooksInRunner(job)) {
+    absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+    if (!looked.ok()) return looked.status();
+    inspected = std::make_shared<const Inspected>(*std::move(looked));
+    if (inspected->decision != Decision::kRun || job.look_only) {
+      return NotLetRun(job, inspected);
+    }
+  }
   std::shared_ptr<JobResult> compile;
   const MonotonicTime began = Monotonic::now();
   if (job.compile) {
@@ -219,20 +315,36 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
       JobResult result = NotRun(job, compile);
       result.timings.compile = Since(began);
       if (job.session != nullptr) result.cell.emplace();
-      return result;
+      return WithLook(std::move(result), std::move(inspected));
     }
     AddArtifacts(end->compiled, job);
   }
   const absl::Duration compile_time =
       compile == nullptr ? absl::ZeroDuration() : Since(began);
+  if (inspected != nullptr && inspected->findings.syntax_error &&
+      compile != nullptr) {
+    // The analyser took for no program what the compiler did: then nothing was
+    // looked at.
+    inspected = LookedInVain(job, "its compiler takes what the analyser can't");
+    if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
+  }
   if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
     return enough;
   }
   absl::StatusOr<JobResult> result = run(job, cancel, observer);
+  if (result.ok() && result->not_looked_at) {
+    absl::StatusOr<std::shared_ptr<const Inspected>> looked =
+        LookAgain(run, job, *result->not_looked_at, deadline, cancel);
+    if (!looked.ok()) return looked.status();
+    inspected = *std::move(looked);
+    if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
+    job.inspection.reset();
+    result = run(job, cancel, observer);
+  }
   if (!result.ok()) return result;
   result->compile = std::move(compile);
   result->timings.compile = compile_time;
-  return result;
+  return WithLook(*std::move(result), std::move(inspected));
 }
 
 }  // namespace sandglass::server

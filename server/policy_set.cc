@@ -36,6 +36,17 @@ std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
   return floors;
 }
 
+policy::RuleLanguages LanguagesFor(const policy::LanguageTable& table,
+                                   const policy::Profile& profile) {
+  policy::RuleLanguages languages;
+  languages.allowed = profile.languages;
+  for (const policy::Language& language : table.languages()) {
+    languages.known.push_back(language.id);
+    if (language.analyser) languages.analysed.push_back(language.id);
+  }
+  return languages;
+}
+
 absl::Status CheckRaised(const policy::Profile& profile,
                          const policy::Language& language) {
   for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
@@ -52,23 +63,35 @@ absl::Status CheckRaised(const policy::Profile& profile,
 
 }  // namespace
 
+absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
+                                     const policy::Profile& profile) {
+  for (const std::string& id : profile.languages) {
+    const policy::Language* language = languages.Find(id);
+    if (language == nullptr || language->id != id) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("profile ", profile.name, ": /languages: \"", id,
+                       "\" is not a language's id"));
+    }
+  }
+  const absl::Status rules =
+      policy::CheckRules(profile.rules, LanguagesFor(languages, profile));
+  if (!rules.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile ", profile.name, ": ", rules.message()));
+  }
+  for (const policy::Language& language : languages.languages()) {
+    if (absl::Status fits = CheckRaised(profile, language); !fits.ok()) {
+      return fits;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PolicySet> PolicySet::Create(
     policy::LanguageTable languages, std::vector<policy::Profile> profiles) {
   for (const policy::Profile& profile : profiles) {
-    for (const std::string& id : profile.languages) {
-      const policy::Language* language = languages.Find(id);
-      if (language == nullptr || language->id != id) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("profile ", profile.name, ": /languages: \"", id,
-                         "\" is not a language's id"));
-      }
-    }
-  }
-  for (const policy::Profile& profile : profiles) {
-    for (const policy::Language& language : languages.languages()) {
-      if (absl::Status fits = CheckRaised(profile, language); !fits.ok()) {
-        return fits;
-      }
+    if (absl::Status good = CheckProfile(languages, profile); !good.ok()) {
+      return good;
     }
   }
   PolicySet set(std::move(languages), std::move(profiles));
@@ -108,6 +131,17 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
                                .seccomp = filter->second});
   }
   return set;
+}
+
+bool PolicySet::asks_for_approval() const {
+  return std::any_of(
+      profiles_.begin(), profiles_.end(), [](const policy::Profile& profile) {
+        return std::any_of(profile.rules.begin(), profile.rules.end(),
+                           [](const policy::Rule& rule) {
+                             return rule.severity ==
+                                    policy::Severity::kRequireApproval;
+                           });
+      });
 }
 
 policy::Limits PolicySet::HighestLimits(const policy::Profile& profile) const {

@@ -24,12 +24,19 @@ class PolicySet {
   static absl::StatusOr<PolicySet> Create(
       policy::LanguageTable languages, std::vector<policy::Profile> profiles);
 
+  // Whether a profile goes with the languages: what Create asks of each.
+  static absl::Status CheckProfile(const policy::LanguageTable& languages,
+                                   const policy::Profile& profile);
+
   const policy::LanguageTable& languages() const { return languages_; }
   // Before the set is shared.
   policy::LanguageTable& mutable_languages() { return languages_; }
   const std::vector<policy::Profile>& profiles() const { return profiles_; }
   // "" means "default"; nullptr when there is none of that name.
   const policy::Profile* FindProfile(const std::string& name) const;
+
+  // Whether a rule of any profile may want a person to approve a run.
+  bool asks_for_approval() const;
 
   // One template per profile, its system call filter compiled; its maximum is
   // that of the language that needs most.

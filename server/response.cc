@@ -9,6 +9,7 @@
 #include "policy/limit_fields.h"
 #include "policy/verdict.h"
 #include "sandbox/os/clocks.h"
+#include "server/inspection.h"
 #include "server/proto_time.h"
 #include "server/session.h"
 
@@ -90,6 +91,7 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   *proto.mutable_queue() = ToProto(queued);
   *proto.mutable_acquire() = ToProto(timings.acquire);
   *proto.mutable_stage_in() = ToProto(timings.stage_in);
+  *proto.mutable_analysis() = ToProto(timings.analysis);
   *proto.mutable_compile() = ToProto(timings.compile);
   *proto.mutable_run() = ToProto(timings.run);
   *proto.mutable_drain() = ToProto(timings.drain);
@@ -218,6 +220,23 @@ v1::Limits ToProto(const policy::LimitFloors& floors) {
   return named;
 }
 
+void AddFindings(const Inspected& inspected,
+                 google::protobuf::RepeatedPtrField<v1::Finding>& proto) {
+  for (const policy::Finding& finding : inspected.findings.list) {
+    v1::Finding& out = *proto.Add();
+    out.set_rule_id(finding.rule);
+    out.set_severity(static_cast<v1::Severity>(finding.severity));
+    out.set_message(finding.message);
+    out.set_subject(finding.subject);
+    out.set_line(finding.line);
+    out.set_column(finding.column);
+    out.set_count(finding.count);
+    if (finding.line > 0 && finding.file < inspected.sources.size()) {
+      out.set_path(inspected.sources[finding.file]);
+    }
+  }
+}
+
 v1::PhaseResult MakePhaseResult(const JobResult& compile) {
   v1::PhaseResult phase;
   const policy::Verdict& verdict = compile.verdict;
@@ -257,8 +276,14 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     response.mutable_signal()->set_number(*verdict.signal);
     response.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
   }
-  FillEvidence(verdict, result.facts, Ran::kYes, *response.mutable_evidence());
-  FillUsage(result, *response.mutable_usage());
+  const bool ran = !result.facts.policy_stop.has_value();
+  FillEvidence(verdict, result.facts, ran ? Ran::kYes : Ran::kNot,
+               *response.mutable_evidence());
+  if (ran) FillUsage(result, *response.mutable_usage());
+  if (result.inspected != nullptr) {
+    AddFindings(*result.inspected, *response.mutable_findings());
+    response.set_findings_dropped(result.inspected->findings.dropped);
+  }
   FillTimings(result.timings, queued, total, *response.mutable_timings());
   response.set_language(run.origin().language);
   response.set_profile(run.origin().profile);

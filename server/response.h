@@ -13,6 +13,9 @@
 namespace sandglass::server {
 
 // The compile phase's part of an answer.
+void AddFindings(const Inspected& inspected,
+                 google::protobuf::RepeatedPtrField<v1::Finding>& proto);
+
 v1::PhaseResult MakePhaseResult(const JobResult& compile);
 // Cuts its outputs so that it fits into any message as an event of its own.
 void FitPhase(v1::PhaseResult& phase);

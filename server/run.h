@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/approvals.h"
 #include "server/caller.h"
 #include "server/cancel_token.h"
 #include "server/clock.h"
@@ -57,6 +58,9 @@ struct RunOrigin {
   std::optional<MonotonicTime> deadline;
   absl::Time create_time;
   MonotonicTime accepted;
+  // What a person is asked about it, where a rule of its profile may want that;
+  // the program's own part is added then.
+  std::shared_ptr<const ApprovalSubject> approval;
 };
 
 // A run that is queued or running. Shared by the registry, the queue, its

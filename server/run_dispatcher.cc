@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "sandbox/os/clocks.h"
 #include "server/clock.h"
+#include "server/digest.h"
 #include "server/errors.h"
 #include "server/log.h"
 #include "server/phases.h"
 #include "server/response.h"
-#include "server/validate.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -43,7 +45,7 @@ void RunDispatcher::Start() {
 std::shared_ptr<Run> RunDispatcher::Submit(
     const Caller& caller, v1::RunCodeRequest&& request,
     std::optional<MonotonicTime> deadline, const std::string& prefix,
-    RunListener* listener) {
+    RunListener* listener, const std::optional<LookOnly>& look) {
   const auto refuse = [&](const absl::Status& status) {
     Log(LogLevel::kInfo, "refused",
         {{"caller", caller.name}, {"error", std::string(status.message())}});
@@ -69,8 +71,14 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     if (!found.ok()) return refuse(found.status());
     session = *std::move(found);
   }
+  ApprovalSubject asked;
+  if (options_.policy->asks_for_approval()) {
+    asked = AskedAbout(caller, request);
+  }
+  const std::string approval_id = request.approval_id();
   absl::StatusOr<ValidRequest> valid =
-      ValidateRunCode(*options_.policy, std::move(request), prefix, session);
+      ValidateRunCode(*options_.policy, std::move(request), prefix, session,
+                      look.has_value() ? look->profile.get() : nullptr);
   if (!valid.ok()) return refuse(valid.status());
   if (const absl::Status available = options_.available(*valid->language);
       !available.ok()) {
@@ -79,6 +87,15 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   origin.language = valid->language->id;
   origin.profile = valid->profile->name;
   valid->job.run_id = origin.run_id;
+  if (look.has_value()) {
+    valid->job.look_only = true;
+    valid->job.profile_kept = look->profile;
+  } else if (valid->job.inspection != nullptr) {
+    if (absl::Status good = PrepareApproval(asked, approval_id, *valid, origin);
+        !good.ok()) {
+      return refuse(good);
+    }
+  }
   const auto run =
       std::make_shared<Run>(std::move(origin), std::move(valid->job));
 
@@ -93,6 +110,60 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     return nullptr;
   }
   return claimed.run;
+}
+
+absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
+                                            const std::string& approval_id,
+                                            ValidRequest& valid,
+                                            RunOrigin& origin) {
+  ApprovalTable* approvals = options_.approvals;
+  if (approvals == nullptr ||
+      !policy::MayAskForApproval(valid.profile->rules, valid.language->id)) {
+    return absl::OkStatus();
+  }
+  auto subject = std::make_shared<ApprovalSubject>(asked);
+  subject->expires_after = valid.profile->approval.expires_after;
+  v1::Approval& shown = subject->shown;
+  shown.set_language(valid.language->id);
+  shown.set_profile(valid.profile->name);
+  shown.set_self_approval(valid.profile->approval.self_approval);
+  *shown.mutable_limits() = ToProto(valid.job.limits);
+  subject->fingerprint =
+      FingerprintOfRun(*subject, ToProto(valid.job.limits), *valid.profile);
+  Inspection& inspection = *valid.job.inspection;
+  if (!approval_id.empty()) {
+    if (absl::Status there =
+            approvals->Check(approval_id, origin.caller, subject->fingerprint);
+        !there.ok()) {
+      return there;
+    }
+    inspection.use_approval = [approvals, approval_id, subject] {
+      return approvals->Use(approval_id, subject->caller, subject->fingerprint)
+          .status();
+    };
+  }
+  if (!shown.session_id().empty()) {
+    inspection.approved_before =
+        [approvals, session = shown.session_id()](const std::string& rule) {
+          return approvals->IsApprovedForSession(session, rule);
+        };
+  }
+  origin.approval = std::move(subject);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
+    const Run& run, const Inspected& inspected) {
+  if (options_.approvals == nullptr || run.origin().approval == nullptr) {
+    return absl::InternalError("nobody can be asked for an approval");
+  }
+  ApprovalSubject subject = *run.origin().approval;
+  v1::Approval& shown = subject.shown;
+  shown.set_code(run.job().code);
+  shown.set_code_sha256(absl::BytesToHexString(AbslView(Sha256(shown.code()))));
+  for (const Job::File& file : run.job().files) shown.add_files(file.path);
+  AddFindings(inspected, *shown.mutable_findings());
+  return options_.approvals->Ask(subject);
 }
 
 bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
@@ -179,16 +250,27 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   absl::StatusOr<JobResult> result =
       RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
                 run.cancel(), &run, options_.compile_cache);
+  absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
+  if (result.ok() &&
+      result->verdict.outcome == policy::Outcome::kNeedsApproval &&
+      !run.job().look_only) {
+    asked = AskForApproval(run, *result->inspected);
+  }
   // The slot comes free before the answer goes out, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
   // A stream that nobody reads may keep the run for long.
   ReleaseInputs(run.mutable_job());
 
-  if (result.ok()) {
+  if (!asked.ok()) {
+    Finish(run, {.status = RunFailed(asked.status())}, queued);
+  } else if (result.ok()) {
     const std::shared_ptr<sandbox::Jail> spent = std::move(result->jail);
     auto response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
         run, *std::move(result), queued, Since(run.origin().accepted)));
+    if (!asked->approval_id().empty()) {
+      *response->mutable_approval() = *std::move(asked);
+    }
     FitResponse(*response, options_.max_response_bytes);
     Finish(run, {absl::OkStatus(), std::move(response)}, queued);
   } else if (absl::IsCancelled(result.status())) {

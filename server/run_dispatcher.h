@@ -14,11 +14,13 @@
 #include "sandglass/v1/run.pb.h"
 #include "server/admission.h"
 #include "server/compile_cache.h"
+#include "server/inspection.h"
 #include "server/policy_set.h"
 #include "server/run.h"
 #include "server/run_function.h"
 #include "server/run_registry.h"
 #include "server/session.h"
+#include "server/validate.h"
 
 namespace sandglass::server {
 
@@ -35,6 +37,15 @@ struct DispatcherOptions {
   // Whether a language can be used now; an error goes to the caller as it is.
   std::function<absl::Status(const policy::Language&)> available;
   uint64_t max_response_bytes = uint64_t{16} << 20;
+  // Outlives the dispatcher; null: nobody can approve anything.
+  ApprovalTable* approvals = nullptr;
+};
+
+// A run that ends with the look at its program's text.
+struct LookOnly {
+  // Instead of the one that the request names; null: that one. One that isn't
+  // in force.
+  std::shared_ptr<const policy::Profile> profile;
 };
 
 // Takes requests to their ends: validate, register, admit, run on a worker,
@@ -54,10 +65,11 @@ class RunDispatcher {
   // listener waits on, or null when OnEnd was called already.
   // `deadline` is the call's; absent means none. `prefix` as in
   // ValidateRunCode.
-  std::shared_ptr<Run> Submit(const Caller& caller,
-                              v1::RunCodeRequest&& request,
-                              std::optional<MonotonicTime> deadline,
-                              const std::string& prefix, RunListener* listener);
+  std::shared_ptr<Run> Submit(
+      const Caller& caller, v1::RunCodeRequest&& request,
+      std::optional<MonotonicTime> deadline, const std::string& prefix,
+      RunListener* listener,
+      const std::optional<LookOnly>& look = std::nullopt);
 
   // The listener's call went away. True when it will not hear OnEnd. A run
   // whose last listener leaves is cancelled.
@@ -84,6 +96,14 @@ class RunDispatcher {
   const Admission& admission() const { return admission_; }
 
  private:
+  // Lets the run use the approval that its request names, and be asked about.
+  // An error: that approval can't be used.
+  absl::Status PrepareApproval(const ApprovalSubject& asked,
+                               const std::string& approval_id,
+                               ValidRequest& valid, RunOrigin& origin);
+  // Has people asked about a run that was not let run.
+  absl::StatusOr<v1::ApprovalNeeded> AskForApproval(const Run& run,
+                                                    const Inspected& inspected);
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);

@@ -38,7 +38,10 @@ bool WorthRepeating(const Run& run, const RunEnd& end) {
   if (run.origin().request_id.empty() || !end.status.ok()) return false;
   const v1::Outcome outcome = end.response->outcome();
   if (outcome == v1::OUTCOME_CANCELLED && run.abandoned()) return false;
-  return outcome != v1::OUTCOME_JAIL_FAILED && outcome != v1::OUTCOME_SHUTDOWN;
+  // The last comes again, with the same id, once it is approved.
+  return outcome != v1::OUTCOME_JAIL_FAILED &&
+         outcome != v1::OUTCOME_SHUTDOWN &&
+         outcome != v1::OUTCOME_NEEDS_APPROVAL;
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/service.h"
 
-#include <chrono>
-#include <optional>
 #include <utility>
 
 #include "server/errors.h"
@@ -10,15 +8,6 @@
 
 namespace sandglass::server {
 namespace {
-
-// gRPC counts a call's deadline on the wall clock; from here on it is ours.
-std::optional<MonotonicTime> DeadlineOf(
-    const grpc::CallbackServerContext& context) {
-  using Wall = std::chrono::system_clock;
-  const Wall::time_point deadline = context.deadline();
-  if (deadline == Wall::time_point::max()) return std::nullopt;
-  return Monotonic::now() + (deadline - Wall::now());
-}
 
 // A stream that ends before it began.
 class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/acceptor.h"
+#include "server/approvals.h"
 #include "server/call_threads.h"
 #include "server/clock.h"
 #include "server/compile_cache.h"
@@ -32,6 +33,8 @@
 #include "server/languages.h"
 #include "server/notify.h"
 #include "server/peers.h"
+#include "server/policy_questions.h"
+#include "server/policy_service.h"
 #include "server/prestart_kinds.h"
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
@@ -209,7 +212,9 @@ class Serving {
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
   std::optional<SessionTable> sessions_;
+  std::optional<ApprovalTable> approvals_;
   std::optional<RunDispatcher> dispatcher_;
+  std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
   PeerTable peers_;
   std::optional<SandboxServiceImpl> service_;
@@ -218,6 +223,7 @@ class Serving {
   std::optional<FileServiceImpl> file_service_;
   std::optional<ExecTable> execs_;
   std::optional<ExecServiceImpl> exec_service_;
+  std::optional<PolicyServiceImpl> policy_service_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -284,6 +290,7 @@ absl::Status Serving::Start() {
       },
       available, parts_.sessions.get());
   sessions_->Start();
+  approvals_.emplace(config.approvals, nullptr);
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
       .admission = config.admission,
@@ -296,7 +303,8 @@ absl::Status Serving::Start() {
             return sessions->Find(caller, session_id);
           },
       .available = available,
-      .max_response_bytes = config.max_message_bytes - kEnvelopeBytes});
+      .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
+      .approvals = &*approvals_});
   dispatcher_->Start();
   info_ = {.policy = &parts_.policy,
            .languages = &*languages_,
@@ -317,9 +325,12 @@ absl::Status Serving::Start() {
                                 .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
+  questions_.emplace(parts_.policy, *dispatcher_, config.policy_dir);
+  policy_service_.emplace(*approvals_, *questions_, peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
-      {&*service_, &*session_service_, &*file_service_, &*exec_service_},
+      {&*service_, &*session_service_, &*file_service_, &*exec_service_,
+       &*policy_service_},
       {.tcp_address = config.listen.tcp_address,
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();

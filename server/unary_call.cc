@@ -1,5 +1,6 @@
 #include "server/unary_call.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -35,6 +36,14 @@ grpc::ServerUnaryReactor* Answer(
 grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
                                  const absl::Status& status) {
   return Answer(context, nullptr, status);
+}
+
+std::optional<MonotonicTime> DeadlineOf(
+    const grpc::CallbackServerContext& context) {
+  using Wall = std::chrono::system_clock;
+  const Wall::time_point deadline = context.deadline();
+  if (deadline == Wall::time_point::max()) return std::nullopt;
+  return Monotonic::now() + (deadline - Wall::now());
 }
 
 }  // namespace sandglass::server

@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_SERVER_UNARY_CALL_H_
 #define SANDGLASS_SERVER_UNARY_CALL_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
@@ -8,6 +10,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/caller.h"
+#include "server/clock.h"
 #include "server/parse.h"
 #include "server/peers.h"
 
@@ -21,6 +24,11 @@ absl::StatusOr<Caller> Receive(const PeerTable& peers,
                                const grpc::CallbackServerContext& context,
                                const grpc::ByteBuffer& bytes,
                                google::protobuf::Message& message);
+
+// When the call's answer must be there; absent: never. gRPC counts that on the
+// wall clock; from here on it is ours.
+std::optional<MonotonicTime> DeadlineOf(
+    const grpc::CallbackServerContext& context);
 
 // Ends a call with a message or an error.
 grpc::ServerUnaryReactor* Answer(

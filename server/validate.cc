@@ -291,7 +291,8 @@ absl::StatusOr<ValidRequest> ValidateCell(
 
 absl::StatusOr<ValidRequest> ValidateRunCode(
     const PolicySet& policy, v1::RunCodeRequest&& request,
-    const std::string& prefix, const std::shared_ptr<Session>& session) {
+    const std::string& prefix, const std::shared_ptr<Session>& session,
+    const policy::Profile* instead) {
   if (session != nullptr) {
     return ValidateCell(policy, std::move(request), prefix, session);
   }
@@ -299,7 +300,9 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   const policy::Language* language =
       CheckLanguage(policy, request.language(), violations);
   const policy::Profile* profile =
-      CheckProfile(policy, request.profile(), language, violations);
+      instead != nullptr
+          ? instead
+          : CheckProfile(policy, request.profile(), language, violations);
   CheckCode(request.code(), violations);
   CheckStdin(request, violations);
   if (!request.context().empty()) {

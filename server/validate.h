@@ -33,11 +33,13 @@ struct ValidRequest {
 // INVALID_ARGUMENT with all violations at once; field paths start with
 // `prefix` ("" or "run."). Takes code, stdin and files out of `request`. The
 // pointers in the result live as long as `policy`. `session` is the request's,
-// or null. FAILED_PRECONDITION when it has no kernel.
+// or null. FAILED_PRECONDITION when it has no kernel. `instead`, which may be
+// null, is taken in place of the profile that the request names.
 absl::StatusOr<ValidRequest> ValidateRunCode(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix = "",
-    const std::shared_ptr<Session>& session = nullptr);
+    const std::shared_ptr<Session>& session = nullptr,
+    const policy::Profile* instead = nullptr);
 
 }  // namespace sandglass::server
 

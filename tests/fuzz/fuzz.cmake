@@ -38,6 +38,7 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/cancel_token.cc
   ${server}/config.cc
   ${server}/errors.cc
+  ${server}/inspection.cc
   ${server}/kernel_protocol.cc
   ${server}/listen_address.cc
   ${server}/log.cc
@@ -95,6 +96,7 @@ endfunction()
 sandglass_fuzz_target(answer sandglass_fuzzed_client)
 sandglass_fuzz_target(compiled sandglass_fuzzed_output)
 sandglass_fuzz_target(config sandglass_fuzzed_server)
+sandglass_fuzz_target(facts sandglass_policy)
 sandglass_fuzz_target(fetch sandglass_fuzzed_client)
 sandglass_fuzz_target(file_request sandglass_file_agent)
 sandglass_fuzz_target(jail sandglass_fuzzed_sandbox)

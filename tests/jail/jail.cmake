@@ -5,10 +5,12 @@ add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/server/collect_files.cc
   ${CMAKE_SOURCE_DIR}/server/end_note.cc
   ${CMAKE_SOURCE_DIR}/server/fill_news.cc
+  ${CMAKE_SOURCE_DIR}/server/inspection.cc
   ${CMAKE_SOURCE_DIR}/server/jail_pool.cc
   ${CMAKE_SOURCE_DIR}/server/log.cc
   ${CMAKE_SOURCE_DIR}/server/pool_targets.cc
   ${CMAKE_SOURCE_DIR}/server/program_input.cc
+  ${CMAKE_SOURCE_DIR}/server/runner_look.cc
   ${CMAKE_SOURCE_DIR}/server/text.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
   ${CMAKE_SOURCE_DIR}/server/netlink_watch.cc

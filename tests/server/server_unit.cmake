@@ -1,6 +1,7 @@
 # The server without a sandbox: runs unprivileged with scripted runs.
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/approvals_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/call_threads_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
@@ -13,6 +14,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/exec_output_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/file_results_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/inspection_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/prestart_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc

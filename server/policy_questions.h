@@ -1,0 +1,56 @@
+#ifndef SANDGLASS_SERVER_POLICY_QUESTIONS_H_
+#define SANDGLASS_SERVER_POLICY_QUESTIONS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandglass/v1/policy.pb.h"
+#include "server/caller.h"
+#include "server/cancel_token.h"
+#include "server/policy_set.h"
+#include "server/run_dispatcher.h"
+
+namespace sandglass::server {
+
+// What the daemon answers about profiles; nothing changes and nothing of a
+// caller's runs. Thread-safe.
+class PolicyQuestions {
+ public:
+  // Both outlive it. `policy_dir` has the system call policies.
+  PolicyQuestions(const PolicySet& policy, RunDispatcher& dispatcher,
+                  std::string policy_dir)
+      : policy_(policy),
+        dispatcher_(dispatcher),
+        policy_dir_(std::move(policy_dir)) {}
+
+  // INVALID_ARGUMENT only for a request that is none.
+  absl::StatusOr<v1::CheckProfileResponse> CheckProfile(
+      const v1::CheckProfileRequest& request) const;
+
+  // Queues a look at the program. `listener` hears the end as of a run; its
+  // response has the decision and no more. Null when it heard it already.
+  std::shared_ptr<Run> TestRun(const Caller& caller,
+                               v1::TestRunRequest&& request,
+                               std::optional<MonotonicTime> deadline,
+                               RunListener* listener) const;
+
+  // As RunDispatcher::Leave.
+  bool Leave(const std::shared_ptr<Run>& run, RunListener* listener) const {
+    return dispatcher_.Leave(run, listener);
+  }
+
+ private:
+  absl::StatusOr<policy::Profile> Parse(
+      const v1::CheckProfileRequest& request) const;
+
+  const PolicySet& policy_;
+  RunDispatcher& dispatcher_;
+  const std::string policy_dir_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_POLICY_QUESTIONS_H_
