@@ -14,6 +14,7 @@
 #include "client/address.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
+#include "client/policy_command_line.h"
 #include "client/session_command_line.h"
 #include "client/terminal_filter.h"
 
@@ -32,6 +33,8 @@ Examples:
   sandglass session create python
   sandglass ps
   sandglass kill RUN_ID
+  sandglass policy test strict main.py
+  sandglass approvals
   sandglass doctor
 )";
 
@@ -82,6 +85,9 @@ class RunFlags {
     request_id_ =
         Add("--request-id",
             "A repeat within 10 minutes returns the first answer", "ID");
+    approval_ =
+        Add("--approval",
+            "The approval that an earlier try of this run was given", "ID");
     repeat_ = Add("--repeat",
                   "Run it N times one after another over one channel and "
                   "print times instead of output",
@@ -117,6 +123,7 @@ class RunFlags {
     options_.language = ValueOf(language_).value_or("");
     options_.profile = ValueOf(profile_).value_or("");
     options_.request_id = ValueOf(request_id_).value_or("");
+    options_.approval_id = ValueOf(approval_).value_or("");
     options_.args = args_->results();
     options_.fetch = fetch_->results();
     options_.stream = !no_stream_;
@@ -185,6 +192,9 @@ class RunFlags {
     if (o.repeat > 0 && !o.request_id.empty()) {
       problem = "--repeat excludes --request-id: each run would be the first";
     }
+    if (o.repeat > 0 && !o.approval_id.empty()) {
+      problem = "--repeat excludes --approval, which is good for one run";
+    }
     if (o.results_dir && !o.rich) problem = "--results needs --rich";
     if (o.results_dir && o.json) {
       problem = "--json excludes --results: the results are in the JSON";
@@ -199,7 +209,7 @@ class RunFlags {
   bool no_stream_ = false;
   CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
       *fetch_, *fetch_dir_, *compile_timeout_, *compile_memory_, *profile_,
-      *labels_, *request_id_, *repeat_, *results_;
+      *labels_, *request_id_, *approval_, *repeat_, *results_;
 };
 
 // `command` is whose help would have said it, such as "run ", or empty.
@@ -328,6 +338,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   doctor->footer(DoctorExitCodeHelp());
 
   SessionCommandLine session(app);
+  PolicyCommandLine policy(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -336,6 +347,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   std::reverse(arguments.begin(), arguments.end());
   const auto path = [&]() -> std::string {
     if (session.parsed()) return session.Path();
+    if (policy.parsed()) return policy.Path();
     return run->parsed() ? "run " : "";
   };
   try {
@@ -382,9 +394,18 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     absl::StatusOr<SessionOptions> options = session.Take(std::move(words));
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
+  } else if (policy.parsed()) {
+    absl::StatusOr<PolicyCommandLine::Options> options = policy.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    if (auto* approvals = std::get_if<ApprovalsOptions>(&*options)) {
+      line.command = std::move(*approvals);
+    } else {
+      line.command = std::get<PolicyOptions>(*std::move(options));
+    }
   } else {
     return UsageError(
-        "give a command: run, session, info, languages, ps, kill or doctor");
+        "give a command: run, session, info, languages, ps, kill, approvals, "
+        "policy or doctor");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/options.h"
+#include "client/policy_options.h"
 #include "client/session_options.h"
 
 namespace sandglass::client {
@@ -15,7 +16,8 @@ namespace sandglass::client {
 struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
-               KillOptions, DoctorOptions, SessionOptions>
+               KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
+               PolicyOptions>
       command;
 };
 

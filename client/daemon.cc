@@ -23,10 +23,12 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
   if (!connection.ok()) return connection.status();
   const std::shared_ptr<grpc::Channel> channel =
       MakeChannel(*std::move(connection));
-  return Daemon{address, v1::SandboxService::NewStub(channel),
+  return Daemon{address,
+                v1::SandboxService::NewStub(channel),
                 v1::SessionService::NewStub(channel),
                 v1::FileService::NewStub(channel),
-                v1::ExecService::NewStub(channel)};
+                v1::ExecService::NewStub(channel),
+                v1::PolicyService::NewStub(channel)};
 }
 
 void SetQuickDeadline(grpc::ClientContext& context) {

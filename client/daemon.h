@@ -9,6 +9,7 @@
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
+#include "sandglass/v1/policy_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
@@ -21,6 +22,7 @@ struct Daemon {
   std::unique_ptr<v1::SessionService::Stub> sessions;
   std::unique_ptr<v1::FileService::Stub> files;
   std::unique_ptr<v1::ExecService::Stub> execs;
+  std::unique_ptr<v1::PolicyService::Stub> policy;
 };
 
 // Connects; see ParseAddress and Connect for the errors.

@@ -9,7 +9,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr std::array<OutcomeExit, 14> kTable = {{
+constexpr std::array<OutcomeExit, 16> kTable = {{
     {v1::OUTCOME_OK, kExitOk},
     {v1::OUTCOME_NONZERO_EXIT, kExitProgramCode},
     {v1::OUTCOME_SIGNALED, kExitProgramSignal},
@@ -24,6 +24,8 @@ constexpr std::array<OutcomeExit, 14> kTable = {{
     {v1::OUTCOME_CANCELLED, 130},
     {v1::OUTCOME_SHUTDOWN, 143},
     {v1::OUTCOME_JAIL_FAILED, 126},
+    {v1::OUTCOME_NEEDS_APPROVAL, kExitNeedsApproval},
+    {v1::OUTCOME_DENIED, kExitDenied},
 }};
 
 }  // namespace
@@ -68,7 +70,9 @@ std::string ExitCodeHelp() {
       "           fetched, saved or written after an otherwise good run\n"
       "  126, 127 exec's program can't be run, or isn't there; nothing ran\n"
       "  141      the reader of standard output went away\n"
-      "The other commands exit with 0 or 125, doctor also with 1 and 2. A "
+      "The other commands exit with 0 or 125, doctor also with 1 and 2, policy "
+      "check with 1,\n"
+      "policy test as the run would where that is stopped. A "
       "signal to sandglass itself\n"
       "stops the run and exits with 128 + its number (Ctrl-C: 130).\n");
   return text;

@@ -24,6 +24,10 @@ constexpr int kExitBrokenPipe = 141;
 // have it.
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
+// The run waits for a person's approval. Above all signals that end programs.
+constexpr int kExitNeedsApproval = 160;
+// A rule of the profile, or the person asked, was against it.
+constexpr int kExitDenied = 161;
 // Added to the signal that ended a program or this client.
 constexpr int kExitSignalBase = 128;
 

@@ -12,6 +12,7 @@
 #include "client/doctor_command.h"
 #include "client/file_io.h"
 #include "client/info_commands.h"
+#include "client/policy_commands.h"
 #include "client/run_command.h"
 #include "client/runs_commands.h"
 #include "client/session_commands.h"
@@ -30,6 +31,12 @@ struct Dispatch {
   int operator()(const KillOptions& o) const { return KillCommand(address, o); }
   int operator()(const DoctorOptions& o) const {
     return DoctorCommand(address, o);
+  }
+  int operator()(const ApprovalsOptions& o) const {
+    return ApprovalsCommand(address, o);
+  }
+  int operator()(const PolicyOptions& o) const {
+    return PolicyCommand(address, o);
   }
   int operator()(const SessionOptions& o) const {
     return SessionCommand(address, o);

@@ -40,6 +40,7 @@ struct RunOptions {
   std::string profile;
   Pairs labels;
   std::string request_id;
+  std::string approval_id;
   // Set by `sandglass session run`: the program is a cell of this session.
   std::string session_id;
   std::string context;

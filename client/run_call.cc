@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "client/consent.h"
 #include "client/error_text.h"
 #include "client/exit_codes.h"
 #include "client/json_text.h"
@@ -145,6 +146,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   if (!options.json && !(good && options.quiet)) {
     printer.Line(VerdictLine(response, printer.colour()));
     for (const std::string& note : NoteLines(response)) printer.Line(note);
+    for (const std::string& line : FindingLines(response)) printer.Line(line);
   }
   if (!options.json) {
     for (const std::string& line : LossLines(response)) printer.Line(line);
@@ -158,6 +160,13 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   return code == kExitOk && !all_there ? kExitError : code;
 }
 
+// Whether whoever sits here may let the run start.
+bool MayAskHere(const v1::RunCodeResponse& response,
+                const RunOptions& options) {
+  return response.outcome() == v1::OUTCOME_NEEDS_APPROVAL &&
+         response.approval().self_approval() && !options.json && CanAsk();
+}
+
 }  // namespace
 
 int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
@@ -166,12 +175,21 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 InterruptWatcher& interrupts) {
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
   RichPrinter rich(printer, results);
+  // What is tried next when a person wants it.
+  v1::RunCodeRequest asked = request;
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
   CallEnd end =
       stream ? CallStreaming(daemon, std::move(request), interrupts, rich)
              : CallUnary(daemon, request, interrupts);
   if (end.response) {
+    if (MayAskHere(*end.response, options)) {
+      const std::optional<int> code =
+          AskForConsent(daemon, *end.response, asked, interrupts);
+      if (code) return *code;
+      return CarryOutRun(daemon, std::move(asked), options, writer, results,
+                         interrupts);
+    }
     if (stream && !end.response->replayed()) DropTruncationHint(*end.response);
     return Conclude(end, options, writer, interrupts.signal(), printer, rich);
   }

@@ -87,6 +87,7 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
   std::string line = absl::StrCat(
       "sandglass: ", Coloured(OutcomeWords(response), good, colour));
   if (evidence.phase() != v1::PHASE_COMPILE &&
+      evidence.phase() != v1::PHASE_ANALYSIS &&
       response.outcome() != v1::OUTCOME_COMPILE_ERROR) {
     absl::StrAppend(&line, " after ",
                     FormatTimeSpan(FromProto(response.usage().wall_time())));
