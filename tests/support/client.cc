@@ -134,6 +134,7 @@ Client::Client(const std::string& address) {
   stub_ = v1::SandboxService::NewStub(channel_);
   sessions_ = v1::SessionService::NewStub(channel_);
   files_ = v1::FileService::NewStub(channel_);
+  policy_ = v1::PolicyService::NewStub(channel_);
 }
 
 RunResult Client::Run(const v1::RunCodeRequest& request,

@@ -15,6 +15,7 @@
 #include "google/protobuf/duration.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
+#include "sandglass/v1/policy_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
@@ -124,12 +125,14 @@ class Client {
   v1::SandboxService::Stub& stub() { return *stub_; }
   v1::SessionService::Stub& sessions() { return *sessions_; }
   v1::FileService::Stub& files() { return *files_; }
+  v1::PolicyService::Stub& policy() { return *policy_; }
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SandboxService::Stub> stub_;
   std::unique_ptr<v1::SessionService::Stub> sessions_;
   std::unique_ptr<v1::FileService::Stub> files_;
+  std::unique_ptr<v1::PolicyService::Stub> policy_;
 };
 
 // Requests that need nothing but their code.
