@@ -6,8 +6,10 @@ import com.sun.source.tree.Tree;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TaskEvent;
 import com.sun.source.util.TaskListener;
+import com.sun.source.util.Trees;
 import com.sun.tools.javac.api.BasicJavacTask;
 import com.sun.tools.javac.api.JavacTaskPool;
+import com.sun.tools.javac.util.JCDiagnostic;
 import com.sun.tools.javac.util.Log;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -42,6 +44,7 @@ import javax.lang.model.element.Modifier;
 import javax.lang.model.element.TypeElement;
 import javax.lang.model.type.TypeKind;
 import javax.lang.model.util.ElementFilter;
+import javax.tools.Diagnostic;
 import javax.tools.FileObject;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.ForwardingJavaFileObject;
@@ -56,7 +59,9 @@ import javax.tools.ToolProvider;
  * Compiles the Java files named by its arguments, the program's own first, into main.jar,
  * which "java -jar" runs. It does what javac would do, in one JVM with the making of the jar;
  * its class archive (CDS) makes that JVM start fast. With the arguments "--wait SAMPLE" it compiles
- * the sample, then waits until it is told what to compile.
+ * the sample, then waits until it is told what to compile. With "--facts PATH" before the files it
+ * also writes to that path what they do (docs/analysers.md); there is no such file where it can't
+ * tell.
  *
  * <p>The jar starts the first class of the program's file that has, or inherits, a method
  * {@code public static void main(String[])}: a public class if there is one, else any. If that
@@ -81,6 +86,7 @@ final class Compile {
     private final Map<String, ByteArrayOutputStream> classes = new LinkedHashMap<>();
     private final List<CompilationUnitTree> units = new ArrayList<>();
     private final Set<String> runnable = new HashSet<>();
+    private Facts facts;
     private List<String> libraries = List.of();
 
     public static void main(String[] arguments) throws IOException {
@@ -90,7 +96,12 @@ final class Compile {
             compile.rehearse(sources.subList(1, 2));
             sources = awaitJob();
         }
-        compile.run(sources);
+        Path facts = null;
+        if (sources.size() > 2 && sources.get(0).equals("--facts")) {
+            facts = Path.of(sources.get(1));
+            sources = sources.subList(2, sources.size());
+        }
+        compile.run(sources, facts);
     }
 
     /** Compiles a sample, for nobody: a JVM that has done so some times is ten times as fast. */
@@ -98,9 +109,11 @@ final class Compile {
         for (int i = 0; i < REHEARSALS; i++) {
             ByteArrayOutputStream messages = new ByteArrayOutputStream();
             libraries = libraries();
+            facts = new Facts();
             if (!compile(sample, messages, JavacTask::call)) {
                 throw new IOException("the sample does not compile: " + messages.toString(UTF_8));
             }
+            facts.text();
             writeJar(mainClass(), OutputStream.nullOutputStream());
             classes.clear();
             units.clear();
@@ -121,11 +134,20 @@ final class Compile {
     }
 
     /** Ends the JVM. */
-    private void run(List<String> sources) throws IOException {
+    private void run(List<String> sources, Path factsFile) throws IOException {
         libraries = libraries();
+        facts = factsFile == null ? null : new Facts();
         compile(sources, System.err, task -> {
+            boolean compiled = task.call();
+            if (facts != null) {
+                try {
+                    Files.write(factsFile, facts.text());
+                } catch (IOException error) {
+                    throw new UncheckedIOException(error);
+                }
+            }
             // Here, since the pool then makes the compiler ready for another program.
-            System.exit(task.call() && wroteJar(sources) ? 0 : 1);
+            System.exit(compiled && wroteJar(sources) ? 0 : 1);
             return false;
         });
     }
@@ -175,9 +197,13 @@ final class Compile {
     /** Notes what was compiled. */
     private final class Listener implements TaskListener {
         private final JavacTask task;
+        private Mistakes mistakes;
 
         Listener(JavacTask task) {
             this.task = task;
+            if (facts != null) {
+                mistakes = new Mistakes(Log.instance(((BasicJavacTask) task).getContext()));
+            }
         }
 
         @Override
@@ -190,7 +216,73 @@ final class Compile {
                     runnable.add(type.getQualifiedName().toString());
                 }
             }
+            if (facts != null) {
+                try {
+                    tell(event);
+                } catch (Exception | Error error) {
+                    System.err.println("the program can't be analysed: " + error);
+                    System.exit(1);
+                }
+            }
         }
+
+        private void tell(TaskEvent event) throws IOException {
+            CompilationUnitTree unit = event.getCompilationUnit();
+            if (event.getKind() == TaskEvent.Kind.PARSE) {
+                int file = units.size() - 1;
+                facts.addSource(unit.getSourceFile().getCharContent(true).toString());
+                if (mistakes.told) {
+                    return;
+                }
+                if (mistakes.first != null) {
+                    mistakes.told = true;
+                    facts.tell("syntax-error", file, mistakes.first.getPosition(),
+                            mistakes.first.getMessage(null), "");
+                } else {
+                    analyse(unit, file).lookAtImports();
+                }
+            } else if (event.getKind() == TaskEvent.Kind.ANALYZE && !mistakes.told) {
+                // Those that were in the files are there by now, and are still as they
+                // were: a class is taken apart once it is generated.
+                Tree tree = Trees.instance(task).getTree(event.getTypeElement());
+                analyse(unit, units.indexOf(unit)).scan(tree, null);
+            }
+        }
+
+        private Analyse analyse(CompilationUnitTree unit, int file) {
+            return new Analyse(facts, Trees.instance(task), unit, file, ownClasses());
+        }
+    }
+
+    /** Keeps the first mistake that is found before all files have been read. */
+    private static final class Mistakes extends Log.DiagnosticHandler {
+        private JCDiagnostic first;
+        private boolean told;
+
+        Mistakes(Log log) {
+            install(log);
+        }
+
+        @Override
+        public void report(JCDiagnostic diagnostic) {
+            if (first == null && diagnostic.getKind() == Diagnostic.Kind.ERROR) {
+                first = diagnostic;
+            }
+            prev.report(diagnostic);
+        }
+    }
+
+    private Set<String> ownClasses() {
+        Set<String> names = new HashSet<>();
+        for (CompilationUnitTree unit : units) {
+            String prefix = unit.getPackageName() == null ? "" : unit.getPackageName() + ".";
+            for (Tree declaration : unit.getTypeDecls()) {
+                if (declaration instanceof ClassTree type) {
+                    names.add(prefix + type.getSimpleName());
+                }
+            }
+        }
+        return names;
     }
 
     private static boolean hasMain(TypeElement type, JavacTask task) {
