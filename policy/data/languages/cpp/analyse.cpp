@@ -53,6 +53,7 @@ class Statements {
     while (true) {
       i = Prefixes(i, ifs);
       i = Plain(i);
+      if (At(i).Is("catch")) continue;
       if (ifs == 0 || !At(i).Is("else")) return i;
       --ifs;
       ++i;
@@ -257,8 +258,10 @@ class Statements {
     size_t begin = 0;
     std::vector<size_t> open;  // brackets
     std::vector<size_t> ends;  // semicolons in the pair that is scanned
-    size_t function = 0;       // the name before its first parenthesis
-    size_t type = 0;           // the word "class" or the like
+    size_t function = kNever;  // the name before its first parenthesis
+    size_t type = kNever;      // the word "class" or the like
+    size_t parameters = 0;     // where a template's end
+    bool values = false;       // an enum's are being named
     bool space = false;        // a namespace, or extern "C"
     bool lambda = false;       // its [] has been seen, not yet its body
     bool assigned = false;
@@ -290,7 +293,7 @@ class Statements {
       if (before.Is("[") && i > line.begin) return;
       const bool keyword = BeforeExpression(before) && !before.Is("delete");
       if ((!value || keyword) && !At(i + 1).Is("[")) line.lambda = true;
-    } else if (line.open.empty() && line.function == 0 && !line.assigned &&
+    } else if (line.open.empty() && line.function == kNever && !line.assigned &&
                before.kind == Kind::kName) {
       line.function = i - 1;
     }
@@ -310,14 +313,17 @@ class Statements {
       return Block(i);
     }
     if (line.assigned) return i;
-    if (line.type != 0 && line.function == 0) {
-      if (At(line.type).Is("enum")) return i;
+    if (line.type != kNever && line.function == kNever) {
+      if (At(line.type).Is("enum")) {
+        line.values = true;
+        return i;
+      }
       const std::string_view name = At(ClassName(line.type)).text;
       if (!tells_) uses_.Define("class", name);
       return Apart(i, name);
     }
     const bool body =
-        line.function != 0 &&
+        line.function != kNever &&
         (before.Is(")") || before.Is("}") || before.kind == Kind::kName ||
          before.Is(">") || before.Is("*") || before.Is("&") || before.Is("]"));
     if (!body || (before.kind == Kind::kName && InitialisesMember(i, line))) {
@@ -362,25 +368,31 @@ class Statements {
 
   size_t Word(size_t i, Line& line) {
     const Token& token = At(i);
-    if (line.open.empty()) {
-      if (token.Is("=") || token.Is("return")) line.assigned = true;
-      if (token.Is("operator")) {
-        // Its sign is no sign here.
-        line.function = line.function == 0 ? i : line.function;
-        return At(i + 1).Is("(") || At(i + 1).Is("[") ? i + 3 : i + 2;
+    const Token before = i > line.begin ? At(i - 1) : Token();
+    const bool lists = before.Is(",") || before.Is("{") || before.Is(":");
+    if (line.open.empty() && i >= line.parameters) {
+      if (token.Is("template") && At(i + 1).Is("<")) {
+        line.parameters = EndOfParameters(i + 1);
       }
-      const bool parameter =
-          i > line.begin && (At(i - 1).Is("<") || At(i - 1).Is(","));
-      if (!parameter && line.type == 0 && i + 1 < tokens_.size() &&
-          token.kind == Kind::kName &&
+      if (token.Is("=") || token.Is("return")) line.assigned = true;
+      if (token.Is("operator")) return Operator(i, line);
+      if (token.kind == Kind::kName && line.type == kNever &&
           IsIn(token.text, " class struct union enum ")) {
         line.type = i;
-        if (i == 0) return i + 1;
       }
       if (token.Is("namespace") ||
           (token.Is("extern") && At(i + 1).kind == Kind::kString)) {
         line.space = true;
+        if (!tells_ && At(i + 2).Is("{")) uses_.Define("class", At(i + 1).text);
       }
+      // A::A() : x(1)
+      const bool initialises = line.function != kNever && !line.assigned &&
+                               (At(i + 1).Is("(") || At(i + 1).Is("{"));
+      if (initialises && lists && token.kind == Kind::kName) return i + 1;
+    }
+    if (line.values && line.open.size() == 1 && lists) {
+      if (!tells_) uses_.Define("class", token.text);
+      return i + 1;
     }
     if (token.Is("throw") || token.Is("co_yield")) Jump(0);
     if (!tells_) {
@@ -388,10 +400,32 @@ class Statements {
       return i + 1;
     }
     if (token.kind != Kind::kName && !token.Is("::")) return i + 1;
-    if (token.Is("::") && i > line.begin && At(i - 1).Is(">")) return i + 2;
+    if (token.Is("::") && before.Is(">")) return i + 2;
     bool leaves = false;
     const size_t end = uses_.Tell(i, inside_, leaves);
     if (leaves) Jump(0);
+    return end;
+  }
+
+  // Behind the ">" of the "<" there.
+  size_t EndOfParameters(size_t i) const {
+    size_t depth = 0;
+    for (const size_t last = i + 1000; i < last && i < tokens_.size(); ++i) {
+      if (At(i).Is("<")) ++depth;
+      if (At(i).Is(">") && --depth == 0) break;
+    }
+    return i + 1;
+  }
+
+  // Its sign is no sign here: operator==(…), operator()(…).
+  size_t Operator(size_t i, Line& line) const {
+    if (line.function == kNever) line.function = i;
+    size_t end = i + 1;
+    if (At(end).Is("(")) return end + 2;
+    while (end < i + 5 && !At(end).Is("(") && !At(end).Is(";") &&
+           !At(end).Is("{")) {
+      ++end;
+    }
     return end;
   }
 

@@ -25,7 +25,8 @@ inline bool IsKeyword(const Token& token) {
   return BeforeExpression(token) ||
          IsIn(
              token.text,
-             " if for while switch goto break continue default try catch using "
+             " export if for while switch goto break continue default try "
+             "catch using "
              "namespace template typename class struct union enum public "
              "private "
              "protected virtual friend operator static extern inline constexpr "
@@ -63,7 +64,7 @@ class Uses {
     const Token& next = At(i + 1);
     const bool ends = next.Is("=") || next.Is(";") || next.Is(",") ||
                       next.Is(")") || next.Is("{") || next.Is("[") ||
-                      next.Is(":");
+                      next.Is(":") || next.Is(">");
     size_t type = i - 1;
     while (type > 0 && (At(type).Is("*") || At(type).Is("&") ||
                         At(type).Is("&&") || At(type).Is("const"))) {
@@ -74,6 +75,12 @@ class Uses {
                        At(type).Is(">");
     if (!typed || !ends) return;
     variables_.insert(token.text);
+    // A template's type.
+    const Token& before = At(i - 1);
+    if (before.Is("typename") || (before.Is("class") && i > 1 &&
+                                  (At(i - 2).Is("<") || At(i - 2).Is(",")))) {
+      Define("class", token.text);
+    }
     // A function object.
     if (At(type).Is(">") || At(type).Is("auto")) Define("", token.text);
   }

@@ -78,15 +78,18 @@ class Analyser {
     for (let root = node.object;; root = root.object) {
       if (root.type === 'MemberExpression' && name !== null) {
         if (root.computed) this.look(root.property, scope);
-      } else if (name === null || root.type !== 'Identifier') {
-        return this.look(root, scope);
       } else {
+        if (name === null || !/^(Identifier|MetaProperty)$/.test(root.type)) {
+          this.look(root, scope);
+        }
         return;
       }
     }
   }
 
-  MetaProperty(node, scope) { this.use(node, this.names.resolve(node, scope)); }
+  MetaProperty(node, scope) {
+    if (node.meta.name === 'import') this.use(node, this.names.resolve(node, scope));
+  }
 
   CallExpression(node, scope) {
     const {name, given} = this.names.call(node, scope);

@@ -128,7 +128,7 @@ class Analyser
   def full_name(receiver, word)
     return @names.method_of_program?(word, @inside) ? nil : word if receiver.nil? || itself?(receiver)
     constant = @names.constant(receiver)
-    return "?.#{word}" if constant.nil?
+    return @names.own_class?(receiver) ? nil : "?.#{word}" if constant.nil?
     constant == "Kernel" ? word : "#{constant}.#{word}"
   end
 
@@ -151,7 +151,8 @@ class Analyser
       return tell_call(receiver, text, place, given.drop(1))
     end
     if METHOD_OBJECTS.include?(word) && text
-      return tell_name(full_name(receiver, text) || "?.#{text}", place)
+      name = full_name(receiver, text)
+      return name && tell_name(name, place)
     end
     alias_of(given[1]) if word == "alias_method"
     name = full_name(receiver, word)

@@ -9,6 +9,7 @@ class Names
     @methods = Hash.new { |hash, key| hash[key] = {} } # by class; "" is none
     @ancestors = Hash.new { |hash, key| hash[key] = [] }
     @constants = {}
+    @classes = {}
     @aliases = {}
     @texts = {}
   end
@@ -21,7 +22,7 @@ class Names
     when :defs then @methods[inside][node[3][1]] = true
     when :class, :module
       name = node[1].last[1]
-      @constants[name] = true
+      @constants[name] = @classes[name] = true
       if node[0] == :class && node[2]
         @ancestors[name] << last_constant(node[2])
       end
@@ -75,6 +76,12 @@ class Names
     end
   end
 
+  # Whether it is a class or module that the program defines, or in one.
+  def own_class?(node)
+    node = node[1] while node[0] == :const_path_ref
+    node[0] == :var_ref && node[1][0] == :@const && @classes[node[1][1]] && constant(node).nil?
+  end
+
   # The text that a string or symbol is, as far as the program says it.
   def text_of(node)
     return nil unless node.is_a?(Array)
@@ -86,7 +93,9 @@ class Names
       text = parts.map { |part| part[1] }.join
       # Escapes would have to be known.
       text.include?("\\") || text.bytesize > MOST_TEXT ? nil : text
-    when :symbol_literal then node[1][0] == :symbol ? node[1][1][1] : nil
+    when :symbol_literal
+      name = node[1][0] == :symbol ? node[1][1] : node[1]
+      name[0].start_with?("@") ? name[1] : nil
     when :string_concat, :binary
       return nil if node[0] == :binary && node[2] != :+
       left = text_of(node[1])

@@ -1,0 +1,12 @@
+# The analysers of the languages, with the host's interpreters and compilers: no
+# jail, no rights.
+add_executable(analyser_test
+  ${PROJECT_SOURCE_DIR}/tests/analysers/analyser_process.cc
+  ${PROJECT_SOURCE_DIR}/tests/analysers/facts_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/analysers/hostile_programs_test.cc)
+target_link_libraries(analyser_test PRIVATE
+  sandglass_policy sandglass_os sandglass_test_support GTest::gmock_main)
+target_compile_definitions(analyser_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# A suite is one language, whose analyser is made once.
+sandglass_add_suites(analyser_test analyser. LABELS analyser TIMEOUT 300)

@@ -1,0 +1,104 @@
+// What is told of small programs. They are in programs/LANGUAGE.txt, one after
+// another:
+//
+//   === what it is about
+//   the program's main file
+//   --- name of a further file, if any
+//   its text
+//   --> the facts, as Analysis::Lines has them
+//
+// With SANDGLASS_WRITE_FACTS set, what was told is written there instead of
+// being compared; read it before it is believed.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "tests/analysers/analyser_process.h"
+
+namespace sandglass::testing {
+namespace {
+
+constexpr size_t kLeastPrograms = 40;
+
+struct Example {
+  std::string name;
+  ProgramFiles files;
+  std::string facts;
+};
+
+std::string PathOf(const std::string& language) {
+  return absl::StrCat(SANDGLASS_SOURCE_DIR "/tests/analysers/programs/",
+                      language, ".txt");
+}
+
+std::vector<Example> ReadExamples(const std::string& language) {
+  const std::string source_file = Analyser::Of(language).source_file();
+  std::vector<Example> examples;
+  std::string* text = nullptr;
+  for (const std::string& line : std::vector<std::string>(
+           absl::StrSplit(ReadFile(PathOf(language)), '\n'))) {
+    if (absl::StartsWith(line, "=== ")) {
+      examples.push_back({line.substr(4), {{source_file, ""}}, ""});
+      text = &examples.back().files.back().second;
+    } else if (text != nullptr && absl::StartsWith(line, "--- ")) {
+      examples.back().files.emplace_back(line.substr(4), "");
+      text = &examples.back().files.back().second;
+    } else if (text != nullptr && line == "-->") {
+      text = &examples.back().facts;
+    } else if (text != nullptr) {
+      absl::StrAppend(text, line, "\n");
+    }
+  }
+  // Nothing comes behind the last line's end.
+  if (text != nullptr) text->pop_back();
+  return examples;
+}
+
+void WriteExamples(const std::string& language,
+                   const std::vector<Example>& examples) {
+  std::string text;
+  for (const Example& example : examples) {
+    absl::StrAppend(&text, "=== ", example.name, "\n", example.files[0].second);
+    for (size_t i = 1; i < example.files.size(); ++i) {
+      absl::StrAppend(&text, "--- ", example.files[i].first, "\n",
+                      example.files[i].second);
+    }
+    absl::StrAppend(&text, "-->\n", example.facts);
+  }
+  WriteFile(PathOf(language), text);
+}
+
+void ExpectFacts(const std::string& language) {
+  std::vector<Example> examples = ReadExamples(language);
+  EXPECT_GE(examples.size(), kLeastPrograms);
+  for (Example& example : examples) {
+    SCOPED_TRACE(example.name);
+    const Analysis analysis = Analyser::Of(language).Look(example.files);
+    // A compiler has the last word on what isn't a program.
+    if (!absl::StrContains(example.facts, "syntax-error")) {
+      EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
+    }
+    if (std::getenv("SANDGLASS_WRITE_FACTS") != nullptr) {
+      example.facts = analysis.Lines();
+      continue;
+    }
+    EXPECT_EQ(analysis.Lines(), example.facts) << analysis.err;
+  }
+  if (std::getenv("SANDGLASS_WRITE_FACTS") != nullptr) {
+    WriteExamples(language, examples);
+  }
+}
+
+TEST(Cpp, TellsFacts) { ExpectFacts("cpp"); }
+TEST(Go, TellsFacts) { ExpectFacts("go"); }
+TEST(Java, TellsFacts) { ExpectFacts("java"); }
+TEST(JavaScript, TellsFacts) { ExpectFacts("javascript"); }
+TEST(Ruby, TellsFacts) { ExpectFacts("ruby"); }
+
+}  // namespace
+}  // namespace sandglass::testing
