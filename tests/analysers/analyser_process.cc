@@ -130,27 +130,33 @@ Analyser::Analyser(const std::string& language) {
   }
   policy::PlaceholderValues values;
   values.prepared = directory_.path();
-  // What follows it is for other uses, and takes its time.
-  std::vector<std::string> prepare =
-      policy::ExpandCommand(recipe.prepare->commands.front(), values);
+  // What follows them is for other uses, and takes its time.
+  std::vector<policy::Command> prepare = {recipe.prepare->commands[0]};
   const std::string made = directory_.Path("analyse");
   if (language == "cpp") {
     command_ = {made};
   } else if (language == "go") {
     // Without the library's whole index.
     WriteFile(directory_.Path("go.mod"), "module main\n\ngo 1.19\n");
-    prepare = {"/usr/bin/go", "build", "-o", "analyse", "./analyser"};
+    prepare = {{"/usr/bin/go", "build", "-o", "analyse", "./analyser"}};
     command_ = {made};
   } else if (language == "java") {
     facts_file_ = "facts";
-    command_ = {"/usr/bin/java",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xmx300m",
-                "-jar",
-                directory_.Path("compile.jar"),
-                "--facts",
-                facts_file_};
+    // Up to the class archive.
+    prepare.push_back(recipe.prepare->commands[1]);
+    prepare.push_back(recipe.prepare->commands[2]);
+    command_ = {
+        "/usr/bin/java",
+        absl::StrCat("-XX:SharedArchiveFile=", prepared(), "/compile.jsa"),
+        "-Xlog:disable",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        "-Xmx300m",
+        "-jar",
+        directory_.Path("compile.jar"),
+        "--facts",
+        facts_file_};
   } else if (language == "javascript") {
     command_ = {"/usr/bin/node", "--expose-internals",
                 directory_.Path("analyse.cjs")};
@@ -159,11 +165,13 @@ Analyser::Analyser(const std::string& language) {
                 directory_.Path("analyse.rb")};
   }
   const std::string err = directory_.Path("prepare.err");
-  EXPECT_EQ(
-      RunIn(directory_.path(), prepare, "/dev/null", err, kPreparationPatience),
-      0)
-      << absl::StrJoin(prepare, " ") << "\n"
-      << ReadFile(err);
+  for (const policy::Command& command : prepare) {
+    EXPECT_EQ(RunIn(directory_.path(), policy::ExpandCommand(command, values),
+                    "/dev/null", err, kPreparationPatience),
+              0)
+        << absl::StrJoin(command, " ") << "\n"
+        << ReadFile(err);
+  }
 }
 
 Analysis Analyser::Look(const ProgramFiles& files) const {
@@ -184,9 +192,14 @@ Analysis Analyser::Look(const std::string& program) const {
 
 Analysis Analyser::LookIn(const std::string& directory,
                           const std::vector<std::string>& arguments) const {
-  const TempDir output;
   std::vector<std::string> command = command_;
   command.insert(command.end(), arguments.begin(), arguments.end());
+  return LookWith(command, directory);
+}
+
+Analysis Analyser::LookWith(const std::vector<std::string>& command,
+                            const std::string& directory) const {
+  const TempDir output;
   Analysis analysis;
   analysis.exit_code = RunIn(directory, command, output.Path("out"),
                              output.Path("err"), kPatience);

@@ -42,7 +42,12 @@ class Analyser {
   // With arguments that need not be files of a program in `directory`.
   Analysis LookIn(const std::string& directory,
                   const std::vector<std::string>& arguments) const;
+  // The same by another command.
+  Analysis LookWith(const std::vector<std::string>& command,
+                    const std::string& directory) const;
   const std::string& source_file() const { return source_file_; }
+  // Where it was made.
+  const std::string& prepared() const { return directory_.path(); }
 
  private:
   std::vector<std::string> command_;

@@ -9,4 +9,4 @@ target_link_libraries(analyser_test PRIVATE
 target_compile_definitions(analyser_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # A suite is one language, whose analyser is made once.
-sandglass_add_suites(analyser_test analyser. LABELS analyser TIMEOUT 300)
+sandglass_add_suites(analyser_test analyser. LABELS analyser TIMEOUT 900)

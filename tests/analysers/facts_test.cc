@@ -100,5 +100,54 @@ TEST(Java, TellsFacts) { ExpectFacts("java"); }
 TEST(JavaScript, TellsFacts) { ExpectFacts("javascript"); }
 TEST(Ruby, TellsFacts) { ExpectFacts("ruby"); }
 
+constexpr char kJavaProgram[] =
+    "public class Main { public static void main(String[] a) { System.gc(); } "
+    "}";
+
+TEST(Java, TellsFactsOfAJobThatItWaitedFor) {
+  const Analyser& analyser = Analyser::Of("java");
+  const TempDir program;
+  WriteFile(program.Path("Main.java"), kJavaProgram);
+  // As sandbox/job_frame.h has it: the length, the number of arguments, these.
+  const Analysis analysis = analyser.LookWith(
+      {"/bin/sh", "-c",
+       absl::StrCat(
+           "printf '\\0\\0\\0\\0323\\0--facts\\0facts\\0Main.java\\0' |"
+           " /usr/bin/java -jar ",
+           analyser.prepared(), "/compile.jar --wait ", analyser.prepared(),
+           "/Rehearsal.java")},
+      program.path());
+  EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
+  // Nothing of the sample.
+  EXPECT_EQ(analysis.Lines(),
+            "use 1:45 java.lang.String\nuse 1:59 java.lang.System.gc\n");
+  EXPECT_NE(ReadFile(program.Path("main.jar")), "<missing>");
+}
+
+TEST(Java, TellsNothingUnlessItIsAsked) {
+  const Analyser& analyser = Analyser::Of("java");
+  const TempDir program;
+  WriteFile(program.Path("Main.java"), kJavaProgram);
+  const Analysis analysis =
+      analyser.LookWith({"/usr/bin/java", "-jar",
+                         analyser.prepared() + "/compile.jar", "Main.java"},
+                        program.path());
+  EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
+  EXPECT_EQ(analysis.facts, "<missing>");
+  EXPECT_NE(ReadFile(program.Path("main.jar")), "<missing>");
+}
+
+TEST(Java, FactsThatCantBeWrittenFailTheCompilation) {
+  const Analyser& analyser = Analyser::Of("java");
+  const TempDir program;
+  WriteFile(program.Path("Main.java"), kJavaProgram);
+  const Analysis analysis = analyser.LookWith(
+      {"/usr/bin/java", "-jar", analyser.prepared() + "/compile.jar", "--facts",
+       "missing/facts", "Main.java"},
+      program.path());
+  EXPECT_EQ(analysis.exit_code, 1);
+  EXPECT_EQ(ReadFile(program.Path("main.jar")), "<missing>");
+}
+
 }  // namespace
 }  // namespace sandglass::testing

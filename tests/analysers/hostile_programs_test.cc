@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Values;
 
 constexpr size_t kMostFacts = 4096;
 constexpr size_t kMostBytes = size_t{256} * 1024;
@@ -240,10 +241,12 @@ TEST_P(HostilePrograms, FilesThatCantBeRead) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HostilePrograms, ::testing::ValuesIn(kSyntaxes),
-                         [](const auto& syntax) {
-                           return std::string(syntax.param.language);
-                         });
+// A suite each, so that they can run beside each other.
+INSTANTIATE_TEST_SUITE_P(Cpp, HostilePrograms, Values(kSyntaxes[0]));
+INSTANTIATE_TEST_SUITE_P(Go, HostilePrograms, Values(kSyntaxes[1]));
+INSTANTIATE_TEST_SUITE_P(Java, HostilePrograms, Values(kSyntaxes[2]));
+INSTANTIATE_TEST_SUITE_P(JavaScript, HostilePrograms, Values(kSyntaxes[3]));
+INSTANTIATE_TEST_SUITE_P(Ruby, HostilePrograms, Values(kSyntaxes[4]));
 
 }  // namespace
 }  // namespace sandglass::testing

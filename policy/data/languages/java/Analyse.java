@@ -132,7 +132,9 @@ final class Analyse extends TreeScanner<Void, Void> {
         if (kind == ElementKind.METHOD || kind == ElementKind.FIELD
                 || kind == ElementKind.ENUM_CONSTANT) {
             String type = nameOf(element.getEnclosingElement());
-            return type == null ? null : type + "." + element.getSimpleName();
+            // "Thread.class" is a mention of the class.
+            boolean whole = type == null || element.getSimpleName().contentEquals("class");
+            return whole ? type : type + "." + element.getSimpleName();
         }
         return null;
     }
