@@ -56,10 +56,16 @@ std::optional<AnalyserRecipe> ReadAnalyser(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("analyser");
   if (!object) return std::nullopt;
   AnalyserRecipe analyser;
-  analyser.command = object->Strings("command");
+  analyser.compile_arguments = object->Strings("compile_arguments", kNone);
+  if (analyser.compile_arguments.empty()) {
+    analyser.command = object->Strings("command");
+  } else {
+    analyser.facts = object->String("facts");
+  }
   analyser.runner_arguments = object->Strings("runner_arguments", kNone);
   analyser.in_runner = object->Bool("in_runner", false);
   analyser.same_parser = object->Bool("same_parser", false);
+  analyser.reads = object->Strings("reads", kNone);
   analyser.opaque = object->Strings("opaque", kNone);
   return analyser;
 }

@@ -128,6 +128,10 @@ struct KernelRecipe {
 // runs in a jail, before them, and never runs anything of theirs.
 struct AnalyserRecipe {
   Command command;  // "${sources}" are the files that it reads
+  // Instead of that: the compiler tells, in the file `facts` below /workspace,
+  // when these words come before the sources.
+  Command compile_arguments;
+  std::string facts;
   // What a zygote's runner is told instead; empty: it can't be one.
   Command runner_arguments;
   // A zygote's runner looks at a program itself before it runs it.
@@ -135,8 +139,9 @@ struct AnalyserRecipe {
   // What the analyser takes for no program its language will not run either:
   // both use the same parser.
   bool same_parser = false;
-  // Ends of the names of files that programs of the language can load and the
-  // analyser can't read.
+  // Ends of the names of files that the analyser reads beside the language's
+  // own, and of those that a program can load and the analyser can't read.
+  std::vector<std::string> reads;
   std::vector<std::string> opaque;
 };
 

@@ -145,6 +145,16 @@ class Checker {
   }
 
   void CheckAnalyser(const AnalyserRecipe& analyser) {
+    if (!analyser.compile_arguments.empty()) {
+      if (!language_.compile) {
+        Add("/analyser/compile_arguments", "is for languages with a compiler");
+      }
+      if (const absl::Status valid = ValidateRelativePath(analyser.facts);
+          !valid.ok()) {
+        Add("/analyser/facts", std::string(valid.message()));
+      }
+      return;
+    }
     CheckCommand("/analyser/command", analyser.command,
                  PlaceholderUse::kCommand);
     if (!NamesSource(analyser.command)) {

@@ -101,7 +101,8 @@ std::shared_ptr<Inspection> MakeInspection(const policy::Profile& profile,
   inspection->sources.push_back(language.source_file);
   if (!language.analyser) return inspection;
   for (const Job::File& file : job.files) {
-    if (EndsWithOneOf(file.path, language.extensions)) {
+    if (EndsWithOneOf(file.path, language.extensions) ||
+        EndsWithOneOf(file.path, language.analyser->reads)) {
       inspection->sources.push_back(file.path);
     } else if (EndsWithOneOf(file.path, language.analyser->opaque)) {
       inspection->opaque.push_back(file.path);
@@ -115,6 +116,16 @@ bool NeedsAnalyser(const Job& job) {
   return inspection != nullptr && inspection->language->analyser &&
          policy::NeedsFacts(inspection->profile->rules,
                             inspection->language->id);
+}
+
+bool NeedsPreparedAnalyser(const Job& job) {
+  return NeedsAnalyser(job) && !LooksInRunner(job) &&
+         job.inspection->language->analyser->runner_arguments.empty();
+}
+
+bool LooksInCompiler(const Job& job) {
+  return NeedsAnalyser(job) && job.compile.has_value() &&
+         !job.inspection->language->analyser->compile_arguments.empty();
 }
 
 bool LooksInRunner(const Job& job) {

@@ -55,6 +55,9 @@ std::shared_ptr<Inspection> MakeInspection(const policy::Profile& profile,
 // Whether the runner in which the job is to run looks at its text first.
 bool LooksInRunner(const Job& job);
 
+// Whether its compiler does, and leaves a file with what it has to say.
+bool LooksInCompiler(const Job& job);
+
 // The texts that are looked at: views into the job.
 std::vector<std::string_view> SourcesOf(const Job& job);
 
@@ -65,8 +68,10 @@ Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said);
 // The facts of a run that was not let run.
 policy::RunFacts StoppedFacts(const Inspected& inspected);
 
-// Whether an analyser has to be asked at all.
+// Whether an analyser has to be asked at all, and whether it is one that is
+// prepared for the language.
 bool NeedsAnalyser(const Job& job);
+bool NeedsPreparedAnalyser(const Job& job);
 
 }  // namespace sandglass::server
 

@@ -60,14 +60,25 @@ bool TooSlowToWait(const policy::Limits& limits,
   return uint64_t{2} * limits.cpu_millis < profile.limits.cpu_millis;
 }
 
+// A compiler's words with others before its sources.
+policy::Command BeforeSources(policy::Command words,
+                              const policy::Command& others) {
+  const auto sources = std::find(words.begin(), words.end(), "${sources}");
+  words.insert(sources, others.begin(), others.end());
+  return words;
+}
+
 CompileJob MakeCompileJob(const policy::Language& language,
                           const policy::Profile& profile,
                           const policy::Limits& limits,
-                          policy::PlaceholderValues values) {
+                          policy::PlaceholderValues values, bool tells_facts) {
   const policy::CompilePhase& phase = *language.compile;
   values.limits = limits;
+  policy::Command more;
+  if (tells_facts) more = language.analyser->compile_arguments;
   CompileJob compile;
-  compile.argv = policy::ExpandCommand(phase.command, values);
+  compile.argv =
+      policy::ExpandCommand(BeforeSources(phase.command, more), values);
   compile.env = BaseEnvironment();
   Overlay(Expanded(phase.env, values), compile.env);
   compile.artifacts = phase.artifacts;
@@ -75,9 +86,10 @@ CompileJob MakeCompileJob(const policy::Language& language,
   compile.out_of_memory = phase.out_of_memory;
   if (phase.prestart && !TooSlowToWait(limits, profile)) {
     compile.prestart = PrestartKindName(language, policy::Phase::kCompile);
-    compile.prestart_argv =
-        policy::ExpandCommand(phase.prestart->arguments, values);
+    compile.prestart_argv = policy::ExpandCommand(
+        BeforeSources(phase.prestart->arguments, more), values);
   }
+  if (tells_facts) compile.artifacts.push_back(language.analyser->facts);
   return compile;
 }
 
@@ -163,10 +175,6 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   job.source_file = language.source_file;
   job.limits = limits.run;
   job.out_of_memory = language.out_of_memory;
-  if (language.compile) {
-    job.compile = MakeCompileJob(language, profile, limits.compile, values);
-    job.compile->caching = MakeCaching(language, profile);
-  }
   job.env = BaseEnvironment();
   Overlay(Expanded(language.env, values), job.env);
   Overlay(profile.env, job.env);
@@ -218,6 +226,12 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
     if (brought.count(name) == 0) job.files.push_back({name, content, false});
   }
   job.inspection = MakeInspection(profile, language, job);
+  if (language.compile) {
+    job.compile.emplace();  // there is one
+    job.compile = MakeCompileJob(language, profile, limits.compile, values,
+                                 LooksInCompiler(job));
+    job.compile->caching = MakeCaching(language, profile);
+  }
   return job;
 }
 

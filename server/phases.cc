@@ -172,6 +172,11 @@ absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
 void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
   for (size_t i = 0; i < compiled->files.size(); ++i) {
     const FileResult& artifact = compiled->files[i];
+    // No business of the program's.
+    if (LooksInCompiler(job) &&
+        artifact.path == job.inspection->language->analyser->facts) {
+      continue;
+    }
     job.files.push_back({.path = artifact.path,
                          .executable = (artifact.mode & 0111) != 0,
                          .shared = {compiled, &artifact.content},
@@ -238,6 +243,17 @@ absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
   return inspected;
 }
 
+// What a compiler left for the rules.
+absl::StatusOr<std::string> SaidByCompiler(const Compiled& compiled,
+                                           const Job& job) {
+  for (const FileResult& file : compiled.files) {
+    if (file.path == job.inspection->language->analyser->facts) {
+      return file.content;
+    }
+  }
+  return absl::InvalidArgumentError("its compiler told nothing of it");
+}
+
 std::shared_ptr<const Inspected> LookedInVain(const Job& job,
                                               const std::string& why) {
   return std::make_shared<const Inspected>(
@@ -274,6 +290,13 @@ JobResult NotLetRun(const Job& job,
   return result;
 }
 
+JobResult WithCompile(JobResult result, std::shared_ptr<JobResult> compile,
+                      absl::Duration time) {
+  result.compile = std::move(compile);
+  result.timings.compile = time;
+  return result;
+}
+
 JobResult WithLook(JobResult result,
                    std::shared_ptr<const Inspected> inspected) {
   if (inspected != nullptr) {
@@ -295,7 +318,8 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
                                     CompileCache* cache) {
   std::shared_ptr<const Inspected> inspected;
   if (job.look_only && job.inspection == nullptr) return NotLetRun(job, {});
-  if (job.inspection != nullptr && !LooksInRunner(job)) {
+  if (job.inspection != nullptr && !LooksInRunner(job) &&
+      !LooksInCompiler(job)) {
     absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
     if (!looked.ok()) return looked.status();
     inspected = std::make_shared<const Inspected>(*std::move(looked));
@@ -316,6 +340,13 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
       result.timings.compile = Since(began);
       if (job.session != nullptr) result.cell.emplace();
       return WithLook(std::move(result), std::move(inspected));
+    }
+    if (LooksInCompiler(job)) {
+      inspected = std::make_shared<const Inspected>(
+          Inspect(job, SaidByCompiler(*end->compiled, job)));
+      if (inspected->decision != Decision::kRun || job.look_only) {
+        return WithCompile(NotLetRun(job, inspected), compile, Since(began));
+      }
     }
     AddArtifacts(end->compiled, job);
   }

@@ -84,6 +84,11 @@ std::shared_ptr<Run> RunDispatcher::Submit(
       !available.ok()) {
     return refuse(available);
   }
+  if (NeedsPreparedAnalyser(valid->job) && options_.prepared) {
+    if (absl::Status there = options_.prepared(*valid->language); !there.ok()) {
+      return refuse(there);
+    }
+  }
   origin.language = valid->language->id;
   origin.profile = valid->profile->name;
   valid->job.run_id = origin.run_id;

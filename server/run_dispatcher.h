@@ -36,6 +36,9 @@ struct DispatcherOptions {
       find_session;
   // Whether a language can be used now; an error goes to the caller as it is.
   std::function<absl::Status(const policy::Language&)> available;
+  // Whether what is prepared for a language, its analyser among it, is there;
+  // likewise. Empty: it is.
+  std::function<absl::Status(const policy::Language&)> prepared;
   uint64_t max_response_bytes = uint64_t{16} << 20;
   // Outlives the dispatcher; null: nobody can approve anything.
   ApprovalTable* approvals = nullptr;

@@ -303,6 +303,10 @@ absl::Status Serving::Start() {
             return sessions->Find(caller, session_id);
           },
       .available = available,
+      .prepared =
+          [languages = &*languages_](const policy::Language& language) {
+            return languages->Prepared(language);
+          },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
       .approvals = &*approvals_});
   dispatcher_->Start();

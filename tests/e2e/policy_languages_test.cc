@@ -1,0 +1,180 @@
+// Each language's programs are looked at by its own parser before they run.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/daemon_fixture.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr char kGate[] = R"({
+  "description": "d",
+  "languages": ["python", "ruby", "javascript", "java", "go", "cpp"],
+  "rules": [
+    {"id": "modules", "severity": "deny",
+     "modules": ["subprocess", "socket", "child_process", "java.net", "os/exec",
+                 "sys/socket.h"]},
+    {"id": "calls", "severity": "require_approval",
+     "calls": ["os.system", "system", "eval", "java.lang.System.exit",
+               "os.Exit"]},
+    {"id": "loops", "severity": "warn", "endless_loops": true},
+    {"id": "writes", "severity": "note", "writes_files": true}
+  ]
+})";
+
+struct Language {
+  const char* id;
+  const char* good;    // prints 42
+  const char* module;  // uses a module that is forbidden, on line 2
+  const char* call;    // a call that is asked about
+  const char* loop;    // an endless loop behind a condition, then prints 42
+  const char* broken;  // no program
+  const char* extension;
+};
+
+constexpr Language kLanguages[] = {
+    {"python", "print(6 * 7)\n", "x = 1\nimport subprocess as s\n",
+     "from os import system as f\nf('id')\n",
+     "import sys\nif len(sys.argv) > 9:\n  while True:\n    pass\nprint(42)\n",
+     "print(\n", ".py"},
+    {"ruby", "puts 6 * 7\n", "x = 1\nrequire 'so' + 'cket'\n",
+     "Kernel.send(:system, 'id')\n",
+     "if ARGV.size > 9\n  while true\n    1\n  end\nend\nputs 42\n",
+     "puts (1\n", ".rb"},
+    {"javascript", "console.log(6 * 7)\n",
+     "let x = 1\nconst c = require('node:child_' + 'process')\n",
+     "const e = eval\ne('1')\n",
+     "if (process.argv.length > 9) { while (true) { } }\nconsole.log(42)\n",
+     "console.log((\n", ".js"},
+    {"java",
+     "class Main { public static void main(String[] a) {\n"
+     "  System.out.println(6 * 7); } }\n",
+     "class Main { public static void main(String[] a) throws Exception {\n"
+     "  new java.net.ServerSocket(0); } }\n",
+     "class Main { public static void main(String[] a) {\n"
+     "  System.exit(3); } }\n",
+     "class Main { public static void main(String[] a) {\n"
+     "  if (a.length > 9) { for (;;) { } }\n  System.out.println(42); } }\n",
+     "class Main {\n", ".java"},
+    {"go", "package main\nimport \"fmt\"\nfunc main() { fmt.Println(6 * 7) }\n",
+     "package main\nimport e \"os/exec\"\nfunc main() { e.Command(\"id\") }\n",
+     "package main\nimport o \"os\"\nfunc main() { o.Exit(3) }\n",
+     "package main\nimport (\"fmt\"; \"os\")\nfunc main() {\n"
+     "  if len(os.Args) > 9 { for { } }\n  fmt.Println(42)\n}\n",
+     "package main\nfunc main() {\n", ".go"},
+    {"cpp", "#include <cstdio>\nint main() { std::printf(\"42\\n\"); }\n",
+     "int x;\n#include <sys/socket.h>\nint main() {}\n",
+     "#include <cstdlib>\nint main() { std::system(\"id\"); }\n",
+     "#include <cstdio>\nint main(int n, char**) {\n"
+     "  if (n > 9) { while (true) { } }\n  std::printf(\"42\\n\"); }\n",
+     "int main() { /* \n", ".cpp"},
+};
+
+class PolicyLanguages : public OwnDaemonTest {
+ protected:
+  void SetUp() override {
+    policy_ = MakeTestDirectory();
+    fs::copy(
+        SANDGLASS_SOURCE_DIR "/policy/data", policy_,
+        fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    std::ofstream(policy_ + "/profiles/gate.json") << kGate;
+    StartDaemon({.extra_arguments = {"--policy-dir", policy_}});
+  }
+  void TearDown() override {
+    OwnDaemonTest::TearDown();
+    fs::remove_all(policy_);
+  }
+  v1::RunCodeResponse Run(const Language& language, const std::string& code,
+                          const std::string& helper = "") {
+    v1::RunCodeRequest request = Program(language.id, code);
+    request.set_profile("gate");
+    if (!helper.empty()) {
+      v1::InputFile& file = *request.add_files();
+      file.set_path(absl::StrCat("helper", language.extension));
+      file.set_content(helper);
+    }
+    const RunResult result = client().Run(request);
+    EXPECT_THAT(result.status, IsOk()) << language.id;
+    return result.response;
+  }
+
+  std::string policy_;
+};
+
+TEST_F(PolicyLanguages, GoodProgramsRun) {
+  for (const Language& language : kLanguages) {
+    for (int time = 0; time < 2;
+         ++time) {  // compiled, and taken from the cache
+      const v1::RunCodeResponse run = Run(language, language.good);
+      EXPECT_EQ(run.outcome(), v1::OUTCOME_OK)
+          << language.id << ": " << run.evidence().explanation();
+      EXPECT_EQ(run.stdout().data(), "42\n") << language.id;
+      EXPECT_TRUE(run.findings().empty()) << language.id;
+    }
+  }
+}
+
+TEST_F(PolicyLanguages, WhatIsForbiddenDoesNotRun) {
+  for (const Language& language : kLanguages) {
+    for (int time = 0; time < 2; ++time) {
+      const v1::RunCodeResponse run = Run(language, language.module);
+      EXPECT_EQ(run.outcome(), v1::OUTCOME_DENIED)
+          << language.id << ": " << run.evidence().explanation();
+      ASSERT_THAT(run.findings(), SizeIs(1)) << language.id;
+      EXPECT_EQ(run.findings(0).rule_id(), "modules") << language.id;
+      EXPECT_EQ(run.findings(0).line(), 2u) << language.id;
+    }
+    // Also in another file of it.
+    const v1::RunCodeResponse helped =
+        Run(language, language.good, language.module);
+    EXPECT_EQ(helped.outcome(), v1::OUTCOME_DENIED)
+        << language.id << ": " << helped.evidence().explanation();
+  }
+}
+
+TEST_F(PolicyLanguages, WhatIsAskedAboutWaits) {
+  for (const Language& language : kLanguages) {
+    const v1::RunCodeResponse run = Run(language, language.call);
+    EXPECT_EQ(run.outcome(), v1::OUTCOME_NEEDS_APPROVAL)
+        << language.id << ": " << run.evidence().explanation();
+    EXPECT_TRUE(run.has_approval()) << language.id;
+  }
+}
+
+TEST_F(PolicyLanguages, EndlessLoopsAreWarnedOf) {
+  for (const Language& language : kLanguages) {
+    const v1::RunCodeResponse run = Run(language, language.loop);
+    EXPECT_EQ(run.outcome(), v1::OUTCOME_OK)
+        << language.id << ": " << run.evidence().explanation();
+    EXPECT_EQ(run.stdout().data(), "42\n") << language.id;
+    ASSERT_THAT(run.findings(), SizeIs(1)) << language.id;
+    EXPECT_EQ(run.findings(0).rule_id(), "loops") << language.id;
+  }
+}
+
+TEST_F(PolicyLanguages, WhatIsNoProgramDoesNotRun) {
+  for (const Language& language : kLanguages) {
+    const v1::RunCodeResponse run = Run(language, language.broken);
+    EXPECT_NE(run.outcome(), v1::OUTCOME_OK) << language.id;
+    EXPECT_EQ(run.stdout().data(), "") << language.id;
+  }
+}
+
+TEST_F(PolicyLanguages, WhatBreaksAnAnalyserDoesNotPass) {
+  const std::string deep(200'000, '(');
+  for (const Language& language : kLanguages) {
+    const v1::RunCodeResponse run = Run(language, "x = " + deep);
+    EXPECT_NE(run.outcome(), v1::OUTCOME_OK) << language.id;
+    EXPECT_EQ(run.stdout().data(), "") << language.id;
+  }
+}
+
+}  // namespace
+}  // namespace sandglass::testing
