@@ -145,7 +145,8 @@ SessionFiles ReadSessionFiles(JsonObject& root) {
 }
 
 absl::StatusOr<Profile> ReadProfile(const std::string& name,
-                                    absl::StatusOr<JsonDocument> document) {
+                                    absl::StatusOr<JsonDocument> document,
+                                    const RedactionList& redactions) {
   if (!document.ok()) return document.status();
   JsonObject root = document->root();
   Profile profile;
@@ -180,6 +181,7 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   profile.canonical = document->Canonical();
   profile.rules = ReadRules(root);
   profile.approval = ReadApproval(root);
+  profile.redactor = ReadRedaction(root, redactions);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
   for (const FieldViolation& problem : CheckPair(profile)) {
@@ -246,14 +248,14 @@ std::string_view SessionFilesName(SessionFiles files) {
 }
 
 absl::StatusOr<std::vector<Profile>> LoadProfiles(
-    const std::string& directory) {
+    const std::string& directory, const RedactionList& redactions) {
   const auto files = ListJsonFiles(directory);
   if (!files.ok()) return files.status();
   std::vector<Profile> profiles;
   std::vector<std::string> errors;
   for (const auto& [name, path] : *files) {
     absl::StatusOr<Profile> profile =
-        ReadProfile(name, JsonDocument::ReadFile(path));
+        ReadProfile(name, JsonDocument::ReadFile(path), redactions);
     if (profile.ok()) {
       profiles.push_back(*std::move(profile));
     } else {
@@ -267,8 +269,10 @@ absl::StatusOr<std::vector<Profile>> LoadProfiles(
 }
 
 absl::StatusOr<Profile> ParseProfile(const std::string& name,
-                                     std::string_view text) {
-  return ReadProfile(name, JsonDocument::Parse(text, name + ".json"));
+                                     std::string_view text,
+                                     const RedactionList& redactions) {
+  return ReadProfile(name, JsonDocument::Parse(text, name + ".json"),
+                     redactions);
 }
 
 std::vector<FieldViolation> CheckLimits(const Limits& limits,

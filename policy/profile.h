@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_POLICY_PROFILE_H_
 #define SANDGLASS_POLICY_PROFILE_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "policy/limits.h"
 #include "policy/rules_profile.h"
+#include "policy/redaction_profile.h"
 
 namespace sandglass::policy {
 
@@ -50,6 +52,7 @@ struct Profile {
   // The file's content, without comments and in one form: it is the same
   // profile when this is the same.
   std::string canonical;
+  std::shared_ptr<const Redactor> redactor;  // of output; null: none
 };
 
 // The limits that a request may name; absent means the profile's default.
@@ -75,12 +78,14 @@ struct FieldViolation {
 };
 
 // Loads profiles; every default and maximum is checked (see CheckLimits), no
-// default is above its maximum.
-absl::StatusOr<std::vector<Profile>> LoadProfiles(const std::string& directory);
+// default is above its maximum. `redactions` are the patterns they can name.
+absl::StatusOr<std::vector<Profile>> LoadProfiles(
+    const std::string& directory, const RedactionList& redactions = {});
 
 // The same for the text of one profile's file. Errors name it `name`.json.
 absl::StatusOr<Profile> ParseProfile(const std::string& name,
-                                     std::string_view text);
+                                     std::string_view text,
+                                     const RedactionList& redactions = {});
 
 // Refuses values that can't work: a zero or tiny limit, or disk caps that
 // together exceed half the memory (tmpfs is memory). Each message names the

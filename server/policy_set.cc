@@ -107,8 +107,15 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
   absl::StatusOr<policy::LanguageTable> languages =
       policy::LanguageTable::Load(absl::StrCat(directory, "/languages"));
   if (!languages.ok()) return languages.status();
+  absl::StatusOr<policy::RedactionList> redactions =
+      policy::RedactionList::Load(absl::StrCat(directory, "/redaction.json"));
+  // Profiles that name none of its patterns do without the file.
+  if (absl::IsNotFound(redactions.status())) {
+    redactions = policy::RedactionList();
+  }
+  if (!redactions.ok()) return redactions.status();
   absl::StatusOr<std::vector<policy::Profile>> profiles =
-      policy::LoadProfiles(absl::StrCat(directory, "/profiles"));
+      policy::LoadProfiles(absl::StrCat(directory, "/profiles"), *redactions);
   if (!profiles.ok()) return profiles.status();
   absl::StatusOr<PolicySet> set =
       Create(*std::move(languages), *std::move(profiles));

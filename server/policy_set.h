@@ -15,8 +15,8 @@ namespace sandglass::server {
 // once at start. A profile named "default" is always there.
 class PolicySet {
  public:
-  // Reads `directory`/{languages,profiles,seccomp}. Errors name file and JSON
-  // pointer.
+  // Reads `directory`/{languages,profiles,seccomp,redaction.json}. Errors name
+  // file and JSON pointer.
   static absl::StatusOr<PolicySet> Load(const std::string& directory);
   // INVALID_ARGUMENT when there is no profile "default", when a profile names
   // a language that does not exist, or when a language raises a profile's

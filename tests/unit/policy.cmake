@@ -8,10 +8,14 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_rules_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_redaction_pattern_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_redaction_profile_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_redaction_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_zygote_kind_test.cc)
 target_link_libraries(policy_test PRIVATE
-  sandglass_policy sandglass_paths absl::strings GTest::gmock_main)
+  sandglass_policy sandglass_paths absl::strings GTest::gmock_main
+  PkgConfig::RE2)
 target_compile_definitions(policy_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 include(GoogleTest)
