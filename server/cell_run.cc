@@ -15,8 +15,8 @@
 #include "sandbox/os/io.h"
 #include "server/instant.h"
 #include "server/netlink_watch.h"
-#include "server/output_buffer.h"
 #include "server/poll_until.h"
+#include "server/run_output.h"
 
 namespace sandglass::server {
 namespace {
@@ -38,10 +38,8 @@ class CellRun {
         job_(job),
         cancel_(cancel),
         observer_(observer),
-        out_{Stream::kStdout, kernel.out,
-             OutputBuffer(job.limits.output_bytes)},
-        err_{Stream::kStderr, kernel.err,
-             OutputBuffer(job.limits.output_bytes)} {}
+        out_{kernel.out, RunOutput(Stream::kStdout, job)},
+        err_{kernel.err, RunOutput(Stream::kStderr, job)} {}
 
   // One cell, top to bottom.
   absl::StatusOr<JobResult> Execute() {
@@ -68,9 +66,8 @@ class CellRun {
 
  private:
   struct Output {
-    Stream stream;
     os::Fd& fd;
-    OutputBuffer buffer;
+    RunOutput output;
   };
 
   void Begin() {
@@ -145,29 +142,30 @@ class CellRun {
   }
 
   // Bounded, so that limits are looked at; true while there may be more.
-  bool Read(Output& output) {
+  bool Read(Output& pipe) {
     static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-    const ssize_t size = os::ReadNow(output.fd.get(), buffer.get(), kReadBytes);
+    const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
     if (size < 0 && errno == EINTR) return true;
     if (size < 0 && errno == EAGAIN) return false;
     if (size <= 0) {
-      output.fd.reset();
+      pipe.fd.reset();
       return false;
     }
     const std::string_view data(buffer.get(), static_cast<size_t>(size));
-    const uint64_t offset = output.buffer.total_bytes();
-    if (observer_ != nullptr && written() <= job_.limits.output_total_bytes) {
-      observer_->OnOutput(output.stream, data, offset, Between(start_, Now()));
-    }
-    output.buffer.Append(data);
+    pipe.output.Take(data, listener(), Between(start_, Now()));
     return true;
   }
 
+  // Who is still told of output; or null.
+  JobObserver* listener() const {
+    return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
+  }
+
   // All that is there now.
-  void ReadWaiting(Output& output) {
+  void ReadWaiting(Output& pipe) {
     const uint64_t all =
-        output.buffer.total_bytes() + os::WaitingBytes(output.fd.get());
-    while (output.buffer.total_bytes() < all && Read(output)) {
+        pipe.output.written_bytes() + os::WaitingBytes(pipe.fd.get());
+    while (pipe.output.written_bytes() < all && Read(pipe)) {
     }
   }
 
@@ -207,7 +205,7 @@ class CellRun {
       }
       if (display->waits) Acknowledge();
     } else if (auto* error = std::get_if<KernelError>(&event)) {
-      if (error->cell == cell_id_) cell_.error = std::move(error->words);
+      if (error->cell == cell_id_) TakeError(error->words);
     } else if (const auto* dropped = std::get_if<KernelDropped>(&event)) {
       if (dropped->cell == cell_id_) Drop(dropped->count, dropped->bytes);
     } else if (const auto* done = std::get_if<KernelDone>(&event)) {
@@ -218,7 +216,16 @@ class CellRun {
     }
   }
 
+  void TakeError(ErrorWords& words) {
+    // Of two the last one stays.
+    error_redactions_.clear();
+    RedactError(job_.redactor.get(), words, error_redactions_);
+    cell_.error = std::move(words);
+  }
+
   void Show(RichOutput output) {
+    policy::RedactionCounts redactions;
+    RedactRich(job_.redactor.get(), output, redactions);
     uint64_t bytes = 0;
     for (const auto& [type, data] : output.data) {
       bytes += type.size() + data.size();
@@ -228,10 +235,11 @@ class CellRun {
       return Drop(1, bytes);
     }
     result_bytes_ += bytes;
+    policy::AddCounts(redactions, result_.redactions);
     ReadWaiting(out_);
     ReadWaiting(err_);
-    output.stdout_offset = out_.buffer.total_bytes();
-    output.stderr_offset = err_.buffer.total_bytes();
+    output.stdout_offset = out_.output.told_bytes();
+    output.stderr_offset = err_.output.told_bytes();
     if (observer_ != nullptr) {
       observer_->OnRich(output, Between(start_, Now()));
     }
@@ -301,8 +309,10 @@ class CellRun {
 
   void Drain() {
     drain_began_ = Now();
-    ReadWaiting(out_);
-    ReadWaiting(err_);
+    for (Output* pipe : {&out_, &err_}) {
+      ReadWaiting(*pipe);
+      pipe->output.Finish(listener(), Between(start_, Now()));
+    }
   }
 
   void Sample() {
@@ -313,7 +323,7 @@ class CellRun {
   }
 
   uint64_t written() const {
-    return out_.buffer.total_bytes() + err_.buffer.total_bytes();
+    return out_.output.written_bytes() + err_.output.written_bytes();
   }
 
   void CollectFacts() {
@@ -321,8 +331,8 @@ class CellRun {
     facts.wait_status = done_ ? exit_code_ << 8 : fate_.wait_status;
     facts.kill = kill_;
     facts.wall_time = Between(start_, end_);
-    facts.stdout_bytes = out_.buffer.total_bytes();
-    facts.stderr_bytes = err_.buffer.total_bytes();
+    facts.stdout_bytes = out_.output.written_bytes();
+    facts.stderr_bytes = err_.output.written_bytes();
     if (fate_.jail == nullptr) return;
     const sandbox::JailCounters after = fate_.jail->ReadCounters();
     facts.counters = {
@@ -353,8 +363,9 @@ class CellRun {
     CollectFacts();
     result_.limits = job_.limits;
     result_.start_time = start_time_;
-    result_.stdout_result = out_.buffer.Take();
-    result_.stderr_result = err_.buffer.Take();
+    result_.stdout_result = out_.output.TakeResult(result_.redactions);
+    result_.stderr_result = err_.output.TakeResult(result_.redactions);
+    policy::AddCounts(error_redactions_, result_.redactions);
     // What a language says of lacking memory is in its error, too.
     const std::string why = cell_.error
                                 ? absl::StrCat("\n", cell_.error->traceback)
@@ -391,6 +402,7 @@ class CellRun {
   int exit_code_ = 0;
   CellResult cell_;
   uint64_t result_bytes_ = 0;
+  policy::RedactionCounts error_redactions_;
 
   absl::Time start_time_;
   Instant start_ = 0;

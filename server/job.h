@@ -14,6 +14,7 @@
 #include "policy/language.h"
 #include "policy/limits.h"
 #include "policy/profile.h"
+#include "policy/redaction.h"
 #include "policy/verdict.h"
 #include "sandbox/os/fd.h"
 
@@ -109,6 +110,8 @@ struct Job {
   // It ends with that: nothing is run.
   bool look_only = false;
   std::shared_ptr<const policy::Profile> profile_kept;  // where it needs that
+  // Of all that it prints or displays; null: none.
+  std::shared_ptr<const policy::Redactor> redactor;
 };
 
 // One thing that a kernel displays, in several ways.
@@ -224,6 +227,9 @@ struct JobResult {
   uint64_t peak_shared_bytes = 0;
   StreamResult stdout_result;
   StreamResult stderr_result;
+  // What was replaced in both streams and in what was displayed; without the
+  // compile phase's, which is in `compile`.
+  policy::RedactionCounts redactions;
   std::vector<FileResult> files;
   bool files_left_out = false;  // more matched the patterns than are in `files`
   // Of a compile phase that was taken from the cache: nothing was run, so there

@@ -16,9 +16,9 @@
 #include "server/end_note.h"
 #include "server/instant.h"
 #include "server/netlink_watch.h"
-#include "server/output_buffer.h"
 #include "server/poll_until.h"
 #include "server/program_input.h"
+#include "server/run_output.h"
 #include "server/runner_look.h"
 
 namespace sandglass::server {
@@ -44,8 +44,8 @@ class Run {
         cancel_(cancel),
         observer_(observer),
         look_(job),
-        stdout_{Stream::kStdout, {}, OutputBuffer(job.limits.output_bytes)},
-        stderr_{Stream::kStderr, {}, OutputBuffer(job.limits.output_bytes)} {}
+        stdout_{os::Fd(), RunOutput(Stream::kStdout, job)},
+        stderr_{os::Fd(), RunOutput(Stream::kStderr, job)} {}
 
   // One run, top to bottom.
   absl::StatusOr<JobResult> Execute() {
@@ -67,9 +67,8 @@ class Run {
 
  private:
   struct OutputPipe {
-    Stream stream;
     os::Fd fd;
-    OutputBuffer buffer;
+    RunOutput output;
   };
 
   absl::Status Acquire() {
@@ -217,11 +216,14 @@ class Run {
     // he has said so himself and may do it all the same.
     for (OutputPipe* pipe : {&stdout_, &stderr_}) {
       const uint64_t all =
-          pipe->buffer.total_bytes() + os::WaitingBytes(pipe->fd.get());
-      while (pipe->buffer.total_bytes() < all && ReadOutput(*pipe)) {
+          pipe->output.written_bytes() + os::WaitingBytes(pipe->fd.get());
+      while (pipe->output.written_bytes() < all && ReadOutput(*pipe)) {
       }
     }
     TakeOutput(stdout_, end_note_.Rest());
+    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+      pipe->output.Finish(listener(), Between(start_, Now()));
+    }
     end_of_drain_ = Now();
     return absl::OkStatus();
   }
@@ -337,7 +339,7 @@ class Run {
   }
 
   uint64_t written() const {
-    return stdout_.buffer.total_bytes() + stderr_.buffer.total_bytes();
+    return stdout_.output.written_bytes() + stderr_.output.written_bytes();
   }
 
   // True while there may be more.
@@ -351,7 +353,7 @@ class Run {
       return false;
     }
     std::string_view data(buffer.get(), static_cast<size_t>(size));
-    if (pipe.stream == Stream::kStdout && !end_note_.exit_code()) {
+    if (&pipe == &stdout_ && !end_note_.exit_code()) {
       data = end_note_.Take(data);
       if (end_note_.exit_code() && !exited_ && !ending_) {
         MarkDone(*end_note_.exit_code(), Now());
@@ -362,12 +364,12 @@ class Run {
   }
 
   void TakeOutput(OutputPipe& pipe, std::string_view data) {
-    if (data.empty()) return;
-    const uint64_t offset = pipe.buffer.total_bytes();
-    if (observer_ != nullptr && written() <= job_.limits.output_total_bytes) {
-      observer_->OnOutput(pipe.stream, data, offset, Between(start_, Now()));
-    }
-    pipe.buffer.Append(data);
+    pipe.output.Take(data, listener(), Between(start_, Now()));
+  }
+
+  // Who is still told of output; or null.
+  JobObserver* listener() const {
+    return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
   }
 
   void Sample() {
@@ -389,11 +391,11 @@ class Run {
     facts.wall_time = Between(start_, end_);
     facts.cpu_time = counters.cpu_total();
     facts.peak_memory_bytes = counters.peak_memory_bytes;
-    facts.stdout_bytes = stdout_.buffer.total_bytes();
-    facts.stderr_bytes = stderr_.buffer.total_bytes();
+    facts.stdout_bytes = stdout_.output.written_bytes();
+    facts.stderr_bytes = stderr_.output.written_bytes();
     facts.leftover_processes = leftover_;
-    result_.stdout_result = stdout_.buffer.Take();
-    result_.stderr_result = stderr_.buffer.Take();
+    result_.stdout_result = stdout_.output.TakeResult(result_.redactions);
+    result_.stderr_result = stderr_.output.TakeResult(result_.redactions);
     facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
                                                    result_.stderr_result.data);
     Sample();

@@ -172,6 +172,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
 
   Job job;
   job.template_name = profile.name;
+  job.redactor = profile.redactor;
   job.source_file = language.source_file;
   job.limits = limits.run;
   job.out_of_memory = language.out_of_memory;
@@ -240,6 +241,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 v1::RunCodeRequest&& request) {
   Job job;
   job.template_name = spec.profile->name;
+  job.redactor = spec.profile->redactor;
   job.limits = limits;
   job.out_of_memory = spec.language->out_of_memory;
   job.code = std::move(*request.mutable_code());

@@ -11,6 +11,7 @@
 #include "server/inspection.h"
 #include "server/log.h"
 #include "server/make_job.h"
+#include "server/output_redaction.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -50,6 +51,7 @@ Job ToCompileJob(const Job& job) {
   compile.out_of_memory = job.compile->out_of_memory;
   compile.prestart = job.compile->prestart;
   compile.prestart_argv = job.compile->prestart_argv;
+  compile.redactor = job.redactor;
   // They pass through the daemon's memory.
   compile.max_collected_bytes =
       std::min(compile.limits.workspace_bytes, kMaxArtifactBytes);
@@ -125,6 +127,10 @@ CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
       "No compiler ran: an earlier compile of the same program was kept.";
   result.stdout_result = compiled->stdout_result;
   result.stderr_result = compiled->stderr_result;
+  // It may have been kept under another profile's rules, or older ones.
+  for (StreamResult* stream : {&result.stdout_result, &result.stderr_result}) {
+    RedactStream(job.redactor.get(), *stream, result.redactions);
+  }
   CheckArtifacts(job, compiled->files, result);
   end.compiled = std::move(compiled);
   return end;

@@ -15,7 +15,8 @@ add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
   ${CMAKE_SOURCE_DIR}/server/netlink_watch.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
-  ${CMAKE_SOURCE_DIR}/server/output_buffer.cc)
+  ${CMAKE_SOURCE_DIR}/server/output_buffer.cc
+  ${CMAKE_SOURCE_DIR}/server/output_redaction.cc)
 target_compile_definitions(jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")

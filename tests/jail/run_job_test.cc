@@ -194,6 +194,28 @@ TEST(RunJob, KeepsHeadAndTailOfLongOutput) {
   EXPECT_EQ(result.stdout_result.data.substr(1000 - 7), "200000\n");
 }
 
+TEST(RunJob, RedactsWhatIsWrittenInPieces) {
+  auto pattern = policy::RedactionPattern::Compile("EMP-[0-9]{6}");
+  ASSERT_TRUE(pattern.ok());
+  auto redactor = policy::Redactor::Create({{"employee-id", *pattern}});
+  ASSERT_TRUE(redactor.ok());
+  Job job = Python(
+      "import os\n"
+      "for piece in (b'id EMP', b'-12', b'3456', b' and EMP-1'):\n"
+      "    os.write(1, piece)\n"
+      "os.write(2, b'EMP-000000EMP-000001')\n");
+  job.redactor = *redactor;
+  const JobResult result = RunOk(job);
+  EXPECT_EQ(result.verdict.outcome, Outcome::kOk);
+  const std::string mark = "[redacted:employee-id]";
+  EXPECT_EQ(result.stdout_result.data, "id " + mark + " and EMP-1");
+  EXPECT_EQ(result.stdout_result.total_bytes, result.stdout_result.data.size());
+  EXPECT_EQ(result.stderr_result.data, mark + mark);
+  EXPECT_EQ(result.redactions, (policy::RedactionCounts{{"employee-id", 3}}));
+  EXPECT_EQ(result.facts.stdout_bytes, 23u) << "as it was written";
+  EXPECT_EQ(result.facts.stderr_bytes, 20u);
+}
+
 TEST(RunJob, StopsFloodsOfOutput) {
   const JobResult result = RunOk(Bash("yes"));
   EXPECT_EQ(result.verdict.outcome, Outcome::kOutputLimit);

@@ -105,6 +105,19 @@ TEST_F(Phases, TheProgramGetsWhatWasCompiled) {
   EXPECT_TRUE(ran_[1].files[1].executable);
 }
 
+TEST_F(Phases, TheCompilerIsRedactedAsTheProgramIs) {
+  auto pattern = policy::RedactionPattern::Compile("secret");
+  ASSERT_TRUE(pattern.ok());
+  auto redactor = policy::Redactor::Create({{"word", *pattern}});
+  ASSERT_TRUE(redactor.ok());
+  Job job = CompiledJob();
+  job.redactor = *redactor;
+  ASSERT_TRUE(Run(job).ok());
+  ASSERT_EQ(ran_.size(), 2u);
+  EXPECT_EQ(ran_[0].redactor, *redactor);
+  EXPECT_EQ(ran_[1].redactor, *redactor);
+}
+
 TEST_F(Phases, WhatIsRefusedIsNotRun) {
   compiler_ = Refused;
   Job job = CompiledJob();
@@ -253,6 +266,35 @@ TEST_F(CachedPhases, ASecondRunTakesWhatTheFirstCompiled) {
   EXPECT_FALSE(is.evidence().has_wait_status());
   EXPECT_EQ(cache_->State().hits, 1u);
   EXPECT_EQ(cache_->State().misses, 1u);
+}
+
+TEST_F(CachedPhases, WhatWasKeptIsRedactedForWhoGetsIt) {
+  compiler_ = [](const Job& job) {
+    JobResult result = Compiled(job);
+    result.stdout_result = {.data = "a", .total_bytes = 1, .head_bytes = 1};
+    result.stderr_result = {
+        .data = "a secret, a secret", .total_bytes = 18, .head_bytes = 18};
+    return result;
+  };
+  EXPECT_EQ(CompilersFor(KeptJob()), 1);
+  auto pattern = policy::RedactionPattern::Compile("secret");
+  ASSERT_TRUE(pattern.ok());
+  auto redactor = policy::Redactor::Create({{"word", *pattern}});
+  ASSERT_TRUE(redactor.ok());
+  Job job = KeptJob();
+  job.redactor = *redactor;
+  const auto hit = Run(job);
+  ASSERT_TRUE(hit.ok());
+  ASSERT_TRUE(hit->compile->cached);
+  EXPECT_EQ(hit->compile->stdout_result.data, "a");
+  EXPECT_EQ(hit->compile->stderr_result.data,
+            "a [redacted:word], a [redacted:word]");
+  EXPECT_EQ(hit->compile->redactions, (policy::RedactionCounts{{"word", 2}}));
+  // What is kept stays as it was.
+  Job plain = KeptJob();
+  const auto again = Run(plain);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->compile->stderr_result.data, "a secret, a secret");
 }
 
 TEST_F(CachedPhases, OnlyWhatWentWellIsKept) {
