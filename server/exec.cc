@@ -39,6 +39,8 @@ Exec::Exec(uint64_t number, ExecPlan plan, SessionUse use,
       use_(std::move(use)),
       host_(use_->session().host().processes()),
       background_(plan_.background),
+      out_{Stream::kStdout, OutputRedaction(plan_.redactor)},
+      err_{Stream::kStderr, OutputRedaction(plan_.redactor)},
       output_(plan_.limits.output_bytes, *around.kept) {}
 
 Exec::~Exec() {
@@ -186,11 +188,15 @@ void Exec::Drain() {
         }
         return Changed();
       }
-      const uint64_t before = output_.total_bytes();
+      const uint64_t before = source->redaction.taken_bytes();
       if (!ReadOnce(*source)) break;
-      source->left -= std::min(source->left, output_.total_bytes() - before);
+      source->left -=
+          std::min(source->left, source->redaction.taken_bytes() - before);
     }
     source->left = 0;
+  }
+  for (Source* source : {&out_, &err_}) {
+    Tell(*source, source->redaction.Rest());
   }
   Conclude();
 }
@@ -372,15 +378,24 @@ bool Exec::ReadOnce(Source& source) {
     source.fd.reset();
     return false;
   }
-  if (around_.kept->full()) around_.make_room();
-  const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
-  output_.Append(source.stream, {buffer.data(), static_cast<size_t>(size)},
-                 since, WantedFrom());
-  const uint64_t written = output_.total_bytes();
-  if (written > plan_.limits.output_total_bytes) {
-    Kill(policy::KillReason::kOutput, written);
+  Tell(source,
+       source.redaction.Take({buffer.data(), static_cast<size_t>(size)}));
+  if (written() > plan_.limits.output_total_bytes) {
+    Kill(policy::KillReason::kOutput, written());
   }
   return true;
+}
+
+void Exec::Tell(const Source& source, std::string_view data) {
+  if (data.empty()) return;
+  if (around_.kept->full()) around_.make_room();
+  const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
+  // What was held back comes together, and marks may be longer than what they
+  // stand for.
+  for (const size_t most = output_.piece_bytes(); !data.empty();
+       data.remove_prefix(std::min(most, data.size()))) {
+    output_.Append(source.stream, data.substr(0, most), since, WantedFrom());
+  }
 }
 
 void Exec::Stalled() {

@@ -18,6 +18,7 @@
 #include "server/exec_output.h"
 #include "server/exec_request.h"
 #include "server/instant.h"
+#include "server/output_redaction.h"
 #include "server/process_host.h"
 #include "server/session.h"
 
@@ -131,8 +132,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
  private:
   struct Source {
-    os::Fd fd;
     Stream stream;
+    OutputRedaction redaction;
+    os::Fd fd;
     uint64_t watch = 0;
     uint64_t left = 0;  // to be read after its process's end
   };
@@ -154,6 +156,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void ReadSome(Source& source);
   // False when nothing is there now.
   bool ReadOnce(Source& source);
+  void Tell(const Source& source, std::string_view data);
+  uint64_t written() const {
+    return out_.redaction.taken_bytes() + err_.redaction.taken_bytes();
+  }
   void Stalled();
   void WriteSome();
   void StopWriting();
@@ -190,8 +196,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Instant frozen_ = 0;  // since; 0: it isn't
   absl::Duration frozen_time_;
   os::Fd kill_fd_, events_fd_, cpu_fd_, list_fd_;
-  Source out_{os::Fd(), Stream::kStdout};
-  Source err_{os::Fd(), Stream::kStderr};
+  Source out_;
+  Source err_;
   ExecOutput output_;
 
   os::Fd stdin_fd_;  // empty on a terminal

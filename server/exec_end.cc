@@ -126,8 +126,8 @@ policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
   facts.kill = kill_;
   facts.wall_time = RunTime();
   facts.cpu_time = cpu_.user + cpu_.system;
-  facts.stdout_bytes = output_.written().stdout_bytes;
-  facts.stderr_bytes = output_.written().stderr_bytes;
+  facts.stdout_bytes = out_.redaction.taken_bytes();
+  facts.stderr_bytes = err_.redaction.taken_bytes();
   facts.leftover_processes = leftover_;
   facts.filesystems = after.filesystems;
   facts.filesystems_before = before_.filesystems;

@@ -238,6 +238,7 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
   plan.stdin_data = spec.stdin();
   plan.open_stdin = spec.open_stdin() || plan.on_terminal();
   plan.background = spec.background();
+  plan.redactor = session.profile->redactor;
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "policy/limits.h"
+#include "policy/redaction.h"
 #include "sandbox/session_jail.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/policy_set.h"
@@ -40,6 +42,7 @@ struct ExecPlan {
   std::string stdin_data;
   bool open_stdin = false;  // or on a terminal
   bool background = false;
+  std::shared_ptr<const policy::Redactor> redactor;  // of output; null: none
 
   bool on_terminal() const {
     return process.stdio == sandbox::ProcessSpec::Stdio::kTerminal;
