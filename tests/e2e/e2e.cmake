@@ -91,9 +91,12 @@ add_dependencies(sandglass_e2e_test sandglass-probe sandglass_stuck_client)
 add_executable(sandglass_exec_test
   e2e/exec_faults_test.cc
   e2e/exec_terminal_test.cc
-  e2e/exec_test.cc)
+  e2e/exec_test.cc
+  e2e/redaction_test.cc)
 target_link_libraries(sandglass_exec_test PRIVATE
   sandglass_test_support GTest::gtest_main)
+target_compile_definitions(sandglass_exec_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner sandglass)
