@@ -1,5 +1,7 @@
 add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_facts_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/audit_chain_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/audit_verify_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hints_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
@@ -14,7 +16,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_verdict_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_zygote_kind_test.cc)
 target_link_libraries(policy_test PRIVATE
-  sandglass_policy sandglass_paths absl::strings GTest::gmock_main
+  sandglass_audit sandglass_policy sandglass_paths absl::strings GTest::gmock_main
   PkgConfig::RE2)
 target_compile_definitions(policy_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
