@@ -118,6 +118,23 @@ const std::vector<std::pair<std::string, LogFormat>>& LogFormats() {
   return formats;
 }
 
+const std::vector<std::pair<std::string, AuditFsync>>& AuditFsyncs() {
+  static const auto& values =
+      *new std::vector<std::pair<std::string, AuditFsync>>{
+          {"off", AuditFsync::kOff},
+          {"interval", AuditFsync::kInterval},
+          {"always", AuditFsync::kAlways}};
+  return values;
+}
+
+const std::vector<std::pair<std::string, AuditFailure>>& AuditFailures() {
+  static const auto& values =
+      *new std::vector<std::pair<std::string, AuditFailure>>{
+          {"refuse", AuditFailure::kRefuse},
+          {"continue", AuditFailure::kContinue}};
+  return values;
+}
+
 template <typename T>
 std::string NameOf(T value,
                    const std::vector<std::pair<std::string, T>>& choices) {
@@ -224,6 +241,28 @@ void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
       "max_memory_bytes", {.max = uint64_t{1} << 40}, options.max_memory_bytes);
 }
 
+void ReadAudit(policy::JsonObject& root, AuditConfig& audit) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("audit");
+  if (!object.has_value()) return;
+  audit.dir = object->String("dir", audit.dir);
+  if (!audit.dir.empty() && audit.dir.front() != '/') {
+    object->AddError(
+        "dir", absl::StrCat(Quote(audit.dir), " is not an absolute path"));
+  }
+  audit.log.fsync = Choice(*object, "fsync", audit.log.fsync, AuditFsyncs());
+  audit.log.fsync_interval = object->Duration(
+      "fsync_interval", {.min = absl::Milliseconds(10), .max = absl::Hours(1)},
+      audit.log.fsync_interval);
+  audit.log.max_file_bytes = object->ByteSize(
+      "max_file_bytes", {.min = uint64_t{64} << 10, .max = uint64_t{1} << 40},
+      audit.log.max_file_bytes);
+  audit.log.max_files = static_cast<uint32_t>(
+      object->Unsigned("max_files", {.max = 1'000'000}, audit.log.max_files));
+  audit.runs.code = object->Bool("code", audit.runs.code);
+  audit.runs.on_failure =
+      Choice(*object, "on_failure", audit.runs.on_failure, AuditFailures());
+}
+
 void ReadLog(policy::JsonObject& root, Config& config) {
   std::optional<policy::JsonObject> object = root.OptionalObject("log");
   if (!object.has_value()) return;
@@ -282,6 +321,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadRetention(root, config.retention);
   ReadSessions(root, config.sessions);
   ReadCompileCache(root, config.compile_cache);
+  ReadAudit(root, config.audit);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
   config.max_message_bytes = root.ByteSize(
@@ -388,6 +428,15 @@ std::string ConfigToJson(const Config& config) {
       {"compile_cache",
        {{"max_bytes", config.compile_cache.max_bytes},
         {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},
+      {"audit",
+       {{"dir", config.audit.dir},
+        {"fsync", NameOf(config.audit.log.fsync, AuditFsyncs())},
+        {"fsync_interval",
+         absl::FormatDuration(config.audit.log.fsync_interval)},
+        {"max_file_bytes", config.audit.log.max_file_bytes},
+        {"max_files", config.audit.log.max_files},
+        {"code", config.audit.runs.code},
+        {"on_failure", NameOf(config.audit.runs.on_failure, AuditFailures())}}},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"max_message_bytes", config.max_message_bytes},
       {"log",

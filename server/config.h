@@ -12,10 +12,12 @@
 #include "absl/time/time.h"
 #include "server/admission.h"
 #include "server/approvals.h"
+#include "server/audit_log.h"
 #include "server/compile_cache.h"
 #include "server/listen_address.h"
 #include "server/log.h"
 #include "server/pool_targets.h"
+#include "server/run_audit.h"
 #include "server/run_registry.h"
 #include "server/session_spec.h"
 
@@ -30,6 +32,13 @@ struct ConfigFlags {
   std::optional<std::string> policy_dir;
   std::optional<std::string> spawner;
   std::vector<std::string> excuse_missing;  // added to the file's
+};
+
+// The audit log.
+struct AuditConfig {
+  std::string dir;  // empty: none is written
+  AuditLogOptions log;
+  RunAuditOptions runs;
 };
 
 // Everything that can be set, defaults filled in. deploy/sandglassd.json
@@ -54,6 +63,7 @@ struct Config {
   RetentionOptions retention;
   SessionOptions sessions;
   CompileCacheOptions compile_cache;
+  AuditConfig audit;
   absl::Duration drain_timeout = absl::Seconds(30);
   uint64_t max_message_bytes = uint64_t{16} << 20;
   LogLevel log_level = LogLevel::kInfo;

@@ -290,6 +290,15 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     sessions = *std::move(store);
   }
 
+  os::Fd audit_directory;
+  if (!config.audit.dir.empty()) {
+    absl::StatusOr<os::Fd> directory =
+        TakeOverDirectory(config.audit.dir, settings->identity.uid,
+                          settings->identity.gid, 0750, "audit.dir");
+    if (!directory.ok()) return Fail(directory.status(), 1);
+    audit_directory = *std::move(directory);
+  }
+
   os::Fd listener;
   if (!config.listen.unix_path.empty()) {
     absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
@@ -321,7 +330,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .compiled = std::move(compiled),
                 .image_state = std::move(image_state),
                 .sessions = std::move(sessions),
-                .unix_listener = std::move(listener)});
+                .unix_listener = std::move(listener),
+                .audit_directory = std::move(audit_directory)});
 }
 
 int CleanUp(const ConfigFlags& flags) {

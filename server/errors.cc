@@ -322,6 +322,16 @@ absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
               kRetryAfterFailure);
 }
 
+absl::Status AuditUnwritable(const std::string& directory,
+                             const std::string& why) {
+  return Make(absl::StatusCode::kUnavailable, "AUDIT_UNWRITABLE",
+              absl::StrCat("the audit log in ", Quote(directory, 256),
+                           " can't be written, and without it no program is "
+                           "run and no result handed out: ",
+                           why, ". The operator must look after it"),
+              kRetryAfterFailure);
+}
+
 absl::Status ShuttingDown() {
   return Make(absl::StatusCode::kUnavailable, "SHUTTING_DOWN",
               "the server is shutting down; the program was not started",
@@ -356,6 +366,14 @@ absl::Status RunFailed(const absl::Status& cause) {
     default:
       return Make(cause.code(), "JAIL_FAILED", message);
   }
+}
+
+std::string ErrorReason(const absl::Status& status) {
+  google::rpc::ErrorInfo info;
+  const absl::optional<absl::Cord> payload =
+      status.GetPayload(absl::StrCat(kTypePrefix, info.GetTypeName()));
+  if (!payload || !info.ParseFromString(std::string(*payload))) return "";
+  return info.reason();
 }
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {

@@ -107,6 +107,10 @@ absl::Status NotAnApprover(const std::string& message);
 // RESOURCE_EXHAUSTED, "TOO_MANY_APPROVALS", with RetryInfo.
 absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
                               uint32_t of_caller);
+// UNAVAILABLE, "AUDIT_UNWRITABLE", with RetryInfo: no program is run whose line
+// can't be written into the audit log.
+absl::Status AuditUnwritable(const std::string& directory,
+                             const std::string& why);
 // UNAVAILABLE, "SHUTTING_DOWN".
 absl::Status ShuttingDown();
 // UNAUTHENTICATED, "UNKNOWN_CALLER": the connection is not one we accepted.
@@ -117,6 +121,9 @@ absl::Status CallerGone();
 // "NO_JAIL_SLOT" with RetryInfo for RESOURCE_EXHAUSTED, "SANDBOX_UNAVAILABLE"
 // with RetryInfo for UNAVAILABLE, else "JAIL_FAILED".
 absl::Status RunFailed(const absl::Status& cause);
+
+// ErrorInfo.reason of such an error; empty for others.
+std::string ErrorReason(const absl::Status& status);
 
 // The one conversion. Details go into grpc-status-details-bin, bounded so that
 // a client's default limit for metadata (8 KiB) holds.

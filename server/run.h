@@ -17,6 +17,7 @@
 #include "server/cancel_token.h"
 #include "server/clock.h"
 #include "server/job.h"
+#include "server/run_inputs.h"
 
 namespace sandglass::server {
 
@@ -71,14 +72,17 @@ struct RunOrigin {
 // several leaves, the run goes on for the others.
 class Run : public JobObserver {
  public:
-  Run(RunOrigin origin, Job job)
-      : origin_(std::move(origin)), job_(std::move(job)) {}
+  Run(RunOrigin origin, Job job, RunInputs inputs = {})
+      : origin_(std::move(origin)),
+        job_(std::move(job)),
+        inputs_(std::move(inputs)) {}
 
   const RunOrigin& origin() const { return origin_; }
   const std::string& id() const { return origin_.run_id; }
   const Job& job() const { return job_; }
   // For the thread that owns the run.
   Job& mutable_job() { return job_; }
+  RunInputs& mutable_inputs() { return inputs_; }
   CancelToken& cancel() { return cancel_; }
 
   enum class Arrival { kFirst, kJoined };
@@ -120,6 +124,7 @@ class Run : public JobObserver {
 
   const RunOrigin origin_;
   Job job_;
+  RunInputs inputs_;
   CancelToken cancel_;
 
   mutable absl::Mutex mutex_;

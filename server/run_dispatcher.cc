@@ -53,6 +53,12 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     return nullptr;
   };
   if (!accepting_) return refuse(ShuttingDown());
+  RunInputs inputs;
+  if (options_.audit != nullptr) {
+    const absl::Status ready = options_.audit->Ready();
+    if (!ready.ok()) return refuse(ready);
+    inputs = InputsOf(request);
+  }
 
   RunOrigin origin{.run_id = NewRunId(),
                    .caller = caller,
@@ -101,8 +107,8 @@ std::shared_ptr<Run> RunDispatcher::Submit(
       return refuse(good);
     }
   }
-  const auto run =
-      std::make_shared<Run>(std::move(origin), std::move(valid->job));
+  const auto run = std::make_shared<Run>(
+      std::move(origin), std::move(valid->job), std::move(inputs));
 
   RunRegistry::Claimed claimed = registry_.Claim(run, listener);
   if (claimed.how == RunRegistry::Claimed::How::kEnded) {
@@ -252,6 +258,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
                           : absl::OkStatus());
     return;
   }
+  if (options_.audit != nullptr) options_.audit->TakeInputs(run);
   absl::StatusOr<JobResult> result =
       RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
                 run.cancel(), &run, options_.compile_cache);
@@ -299,7 +306,17 @@ void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {
   Finish(run, end, queued);
 }
 
-void RunDispatcher::Finish(Run& run, const RunEnd& end, absl::Duration queued) {
+RunEnd RunDispatcher::Audited(Run& run, const RunEnd& end,
+                              absl::Duration queued) {
+  if (options_.audit == nullptr) return end;
+  const absl::Status written =
+      options_.audit->Write(run, end, queued, Since(run.origin().accepted));
+  return written.ok() ? end : RunEnd{.status = written};
+}
+
+void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
+                           absl::Duration queued) {
+  const RunEnd end = Audited(run, unaudited, queued);
   const RunOrigin& origin = run.origin();
   const absl::Duration total = Since(origin.accepted);
   if (end.status.ok()) {

@@ -17,6 +17,7 @@
 #include "server/inspection.h"
 #include "server/policy_set.h"
 #include "server/run.h"
+#include "server/run_audit.h"
 #include "server/run_function.h"
 #include "server/run_registry.h"
 #include "server/session.h"
@@ -42,6 +43,7 @@ struct DispatcherOptions {
   uint64_t max_response_bytes = uint64_t{16} << 20;
   // Outlives the dispatcher; null: nobody can approve anything.
   ApprovalTable* approvals = nullptr;
+  RunAudit* audit = nullptr;  // outlives it; null: no audit log
 };
 
 // A run that ends with the look at its program's text.
@@ -119,7 +121,10 @@ class RunDispatcher {
   void PassTurnOn(Run& run);
   // Ends a run that never started.
   void EndUnstarted(Run& run, const absl::Status& status);
-  void Finish(Run& run, const RunEnd& end, absl::Duration queued);
+  // Every run that was accepted ends here, once.
+  void Finish(Run& run, const RunEnd& unaudited, absl::Duration queued);
+  // What the answer is, given that it is written into the audit log first.
+  RunEnd Audited(Run& run, const RunEnd& end, absl::Duration queued);
 
   const DispatcherOptions options_;
   Admission admission_;

@@ -21,6 +21,7 @@
 #include "server/call_threads.h"
 #include "server/clock.h"
 #include "server/compile_cache.h"
+#include "server/daemon_audit.h"
 #include "server/exec_service.h"
 #include "server/exec_table.h"
 #include "server/file_service.h"
@@ -53,6 +54,7 @@ constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
 constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+constexpr absl::Duration kAuditInterval = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostConnections = 1024;
@@ -198,6 +200,8 @@ class Serving {
   // True when no run and no command that ends by itself is left; false when
   // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
+  // Whether runs are refused for want of an audit log.
+  void ShowAuditHealth();
   void StopAccepting();
   int Drain();
   int EndWithoutSpawner();
@@ -208,6 +212,8 @@ class Serving {
   os::Fd spawner_died_;
   os::Fd clock_set_;
   bool stopping_ = false;
+  std::unique_ptr<DaemonAudit> audit_;  // null: there is none
+  bool audit_healthy_ = true;
   std::optional<JailPool> pool_;
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
@@ -246,6 +252,10 @@ absl::Status Serving::Start() {
   if (!reading.ok()) return reading;
 
   const Config& config = parts_.config;
+  absl::StatusOr<std::unique_ptr<DaemonAudit>> audit =
+      DaemonAudit::Start(std::move(parts_.audit_directory), config);
+  if (!audit.ok()) return audit.status();
+  audit_ = *std::move(audit);
   pool_.emplace(
       PoolFor(parts_, prestart_),
       [this](const JailKey& key, sandbox::FillFor fill_for) {
@@ -308,7 +318,8 @@ absl::Status Serving::Start() {
             return languages->Prepared(language);
           },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
-      .approvals = &*approvals_});
+      .approvals = &*approvals_,
+      .audit = audit_ ? &audit_->runs() : nullptr});
   dispatcher_->Start();
   info_ = {.policy = &parts_.policy,
            .languages = &*languages_,
@@ -426,10 +437,18 @@ void Serving::StopAccepting() {
   execs_->StopAccepting();
 }
 
+void Serving::ShowAuditHealth() {
+  if (!audit_ || audit_->Healthy() == audit_healthy_) return;
+  audit_healthy_ = !audit_healthy_;
+  grpc_->SetHealth(audit_healthy_ ? GrpcServer::Health::kServing
+                                  : GrpcServer::Health::kNotServing);
+}
+
 int Serving::Run() {
   while (true) {
-    switch (WaitForWake(absl::InfiniteDuration())) {
+    switch (WaitForWake(audit_ ? kAuditInterval : absl::InfiniteDuration())) {
       case Wake::kNothing:
+        ShowAuditHealth();
         break;
       case Wake::kStop:
         return Drain();
@@ -458,6 +477,7 @@ int Serving::Drain() {
   sessions_->Stop();
   pool_->Stop();
   parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
+  if (audit_) audit_->Stop("signal");
   Log(LogLevel::kInfo, "stopped");
   return 0;
 }
@@ -472,6 +492,7 @@ int Serving::EndWithoutSpawner() {
     absl::SleepFor(kPollInterval);
   }
   grpc_->Shutdown(kDeadSpawnerWait);
+  if (audit_) audit_->Stop("the spawner died");
   Log(LogLevel::kError, "stopped", {{"reason", "the spawner died"}});
   // A worker that hangs on what the spawner left must not keep us here.
   ::_exit(1);

@@ -29,6 +29,7 @@ struct ServingParts {
   std::string image_state;                 // for Toolchain
   std::unique_ptr<SessionStore> sessions;  // null: none is durable
   os::Fd unix_listener;                    // empty for TCP
+  os::Fd audit_directory;                  // empty: there is no audit log
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the

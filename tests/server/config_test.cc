@@ -130,6 +130,31 @@ TEST_F(ConfigTest, TheCompileCacheHasBounds) {
   }
 }
 
+TEST_F(ConfigTest, TheAuditLogIsOffUntilItHasADirectory) {
+  EXPECT_EQ(Load("{}")->audit.dir, "");
+  const auto config = Load(R"({"audit": {"dir": "/var/log/x",
+      "fsync": "always", "fsync_interval": "50ms", "max_file_bytes": "1MiB",
+      "max_files": 3, "code": true, "on_failure": "continue"}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->audit.dir, "/var/log/x");
+  EXPECT_EQ(config->audit.log.fsync, AuditFsync::kAlways);
+  EXPECT_EQ(config->audit.log.fsync_interval, absl::Milliseconds(50));
+  EXPECT_EQ(config->audit.log.max_file_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(config->audit.log.max_files, 3u);
+  EXPECT_TRUE(config->audit.runs.code);
+  EXPECT_EQ(config->audit.runs.on_failure, AuditFailure::kContinue);
+  for (const char* bad :
+       {R"({"audit": {"dir": "relative"}})", R"({"audit": {"dir": 1}})",
+        R"({"audit": {"fsync": "sometimes"}})",
+        R"({"audit": {"fsync_interval": "0s"}})",
+        R"({"audit": {"max_file_bytes": 1}})",
+        R"({"audit": {"max_files": -1}})", R"({"audit": {"code": "yes"}})",
+        R"({"audit": {"on_failure": ""}})", R"({"audit": {"path": "/x"}})",
+        R"({"audit": "/x"})"}) {
+    EXPECT_THAT(Error(bad), HasSubstr("/audit")) << bad;
+  }
+}
+
 TEST(ListenAddress, TakesUnixPathsAndLoopbackOnly) {
   for (const char* good :
        {"unix:/run/x.sock", "127.0.0.1:80", "127.9.9.9:0", "[::1]:65535"}) {

@@ -53,6 +53,8 @@ TEST(Errors, EachHasItsCodeReasonAndRetryHint) {
       {RequestIdReused("x"), grpc::StatusCode::ALREADY_EXISTS,
        "REQUEST_ID_REUSED", false},
       {RunNotFound("x"), grpc::StatusCode::NOT_FOUND, "RUN_NOT_FOUND", false},
+      {AuditUnwritable("/a", "full"), grpc::StatusCode::UNAVAILABLE,
+       "AUDIT_UNWRITABLE", true},
       {ShuttingDown(), grpc::StatusCode::UNAVAILABLE, "SHUTTING_DOWN", true},
       {UnknownCaller(), grpc::StatusCode::UNAUTHENTICATED, "UNKNOWN_CALLER",
        false},

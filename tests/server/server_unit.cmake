@@ -2,6 +2,7 @@
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/approvals_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/audit_log_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/call_threads_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
@@ -26,6 +27,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/prepared_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/run_audit_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_record_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_store_test.cc

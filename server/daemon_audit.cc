@@ -1,0 +1,38 @@
+#include "server/daemon_audit.h"
+
+#include <unistd.h>
+
+#include "nlohmann/json.hpp"
+#include "policy/audit_chain.h"
+#include "server/log.h"
+#include "server/server_info.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
+    os::Fd directory, const Config& config) {
+  if (!directory.valid()) return std::unique_ptr<DaemonAudit>();
+  absl::StatusOr<std::unique_ptr<AuditLog>> log =
+      AuditLog::Open(std::move(directory), config.audit.dir, config.audit.log);
+  if (!log.ok()) return log.status();
+  std::unique_ptr<DaemonAudit> audit(
+      new DaemonAudit(*std::move(log), config.audit.runs));
+  const absl::Status written = audit->log_->Append(
+      "start", {{"version", std::string(kVersion)},
+                {"pid", int64_t{::getpid()}},
+                {"uid", uint64_t{::getuid()}},
+                {"config_sha256", policy::AuditHash(ConfigToJson(config))}});
+  if (!written.ok() && audit->runs_.refuses()) return written;
+  Log(LogLevel::kInfo, "audit_log",
+      {{"dir", config.audit.dir},
+       {"head", policy::FormatAuditHead(audit->log_->Head())}});
+  return audit;
+}
+
+void DaemonAudit::Stop(const std::string& reason) {
+  // A failure is in the daemon's own log already.
+  log_->Append("stop", {{"reason", reason}, {"pid", int64_t{::getpid()}}})
+      .IgnoreError();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_SERVER_DAEMON_AUDIT_H_
+#define SANDGLASS_SERVER_DAEMON_AUDIT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+#include "server/audit_log.h"
+#include "server/config.h"
+#include "server/run_audit.h"
+
+namespace sandglass::server {
+
+// The daemon's audit log, with its own start and stop in it.
+class DaemonAudit {
+ public:
+  // Opens the log and writes "start": version, pid, uid and the SHA-256 of the
+  // configuration as ConfigToJson has it. Null when `directory` is empty, which
+  // it is when the configuration names none. Starts a thread.
+  static absl::StatusOr<std::unique_ptr<DaemonAudit>> Start(
+      os::Fd directory, const Config& config);
+
+  AuditLog& log() { return *log_; }
+  RunAudit& runs() { return runs_; }
+
+  // False while runs are refused because nothing can be written. For health
+  // checks: call it once a second or so, also to let the log go on by itself.
+  bool Healthy() { return runs_.Ready().ok(); }
+
+  // Writes "stop". Best called when no run is left.
+  void Stop(const std::string& reason);
+
+ private:
+  DaemonAudit(std::unique_ptr<AuditLog> log, const RunAuditOptions& options)
+      : log_(std::move(log)), runs_(*log_, options) {}
+
+  const std::unique_ptr<AuditLog> log_;
+  RunAudit runs_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_AUDIT_H_

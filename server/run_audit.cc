@@ -1,0 +1,142 @@
+#include "server/run_audit.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "policy/limit_fields.h"
+#include "policy/verdict.h"
+#include "server/errors.h"
+#include "server/log.h"
+#include "server/session.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostMessageBytes = 1024;
+
+int64_t Us(const google::protobuf::Duration& duration) {
+  return duration.seconds() * 1'000'000 + duration.nanos() / 1'000;
+}
+
+Json LimitsOf(const policy::Limits& limits) {
+  Json json = Json::object();
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    const std::string name(policy::LimitName(field.kind));
+    const uint64_t value = field.get(limits);
+    if (field.unit == policy::LimitUnit::kNanoseconds) {
+      json[name + "_us"] = value / 1'000;
+    } else {
+      json[name] = value;
+    }
+  }
+  return json;
+}
+
+void AddOrigin(const Run& run, Json& fields) {
+  const RunOrigin& origin = run.origin();
+  fields["run_id"] = run.id();
+  fields["caller"] = origin.caller.name;
+  fields["lang"] = origin.language;
+  fields["profile"] = origin.profile;
+  if (const auto& session = run.job().session; session != nullptr) {
+    fields["session_id"] = session->id();
+    if (!run.job().context.empty()) fields["context"] = run.job().context;
+  }
+  if (!origin.request_id.empty()) fields["request_id"] = origin.request_id;
+  if (!origin.labels.empty()) fields["labels"] = origin.labels;
+}
+
+void AddInputs(const RunInputs& inputs, Json& fields) {
+  fields["code_sha256"] = inputs.code_sha256;
+  fields["code_bytes"] = inputs.code_bytes;
+  if (!inputs.code.empty()) fields["code"] = inputs.code;
+  if (inputs.args > 0) fields["args"] = inputs.args;
+  if (!inputs.env.empty()) fields["env"] = inputs.env;
+  for (const RunInputs::File& file : inputs.files) {
+    fields["files"].push_back(
+        {{"path", file.path}, {"sha256", file.sha256}, {"bytes", file.bytes}});
+  }
+  if (inputs.stdin_bytes > 0) {
+    fields["stdin_sha256"] = inputs.stdin_sha256;
+    fields["stdin_bytes"] = inputs.stdin_bytes;
+  }
+}
+
+void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
+  fields["outcome"] = std::string(
+      policy::OutcomeName(static_cast<policy::Outcome>(response.outcome())));
+  fields["rule"] = response.evidence().rule();
+  if (response.has_exit_code()) fields["exit_code"] = response.exit_code();
+  if (response.has_signal()) fields["signal"] = response.signal().name();
+  const v1::Usage& usage = response.usage();
+  fields["usage"] = {
+      {"wall_us", Us(usage.wall_time())},
+      {"cpu_us", Us(usage.cpu_user_time()) + Us(usage.cpu_system_time())},
+      {"peak_memory_bytes", usage.peak_memory_bytes()},
+      {"peak_processes", usage.peak_processes()}};
+  fields["stdout_bytes"] = response.stdout().total_bytes();
+  fields["stderr_bytes"] = response.stderr().total_bytes();
+}
+
+void AddError(const absl::Status& status, Json& fields) {
+  fields["error"] = absl::StatusCodeToString(status.code());
+  if (const std::string reason = ErrorReason(status); !reason.empty()) {
+    fields["reason"] = reason;
+  }
+  fields["message"] =
+      std::string(status.message().substr(0, kMostMessageBytes));
+}
+
+}  // namespace
+
+absl::Status RunAudit::Refusal(const absl::Status& cause) const {
+  return AuditUnwritable(log_.path(), std::string(cause.message()));
+}
+
+absl::Status RunAudit::Ready() {
+  if (!refuses()) return absl::OkStatus();
+  const absl::Status ready = log_.Ready();
+  return ready.ok() ? ready : Refusal(ready);
+}
+
+void RunAudit::TakeInputs(Run& run) const {
+  AddDigests(run.job(), options_.code, run.mutable_inputs());
+}
+
+Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
+                        absl::Duration total) const {
+  TakeInputs(run);
+  Json fields = Json::object();
+  AddOrigin(run, fields);
+  AddInputs(run.mutable_inputs(), fields);
+  fields["limits"] = LimitsOf(run.job().limits);
+  if (run.job().compile) {
+    fields["compile_limits"] = LimitsOf(run.job().compile->limits);
+  }
+  if (end.status.ok()) {
+    AddAnswer(*end.response, fields);
+  } else {
+    AddError(end.status, fields);
+  }
+  fields["queue_us"] = absl::ToInt64Microseconds(queued);
+  fields["total_us"] = absl::ToInt64Microseconds(total);
+  return fields;
+}
+
+absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
+                             absl::Duration total) {
+  const absl::Status written =
+      log_.Append("run", FieldsOf(run, end, queued, total));
+  if (written.ok()) return written;
+  Log(LogLevel::kError, "audit_line_lost",
+      {{"run_id", run.id()}, {"error", std::string(written.message())}});
+  return refuses() ? Refusal(written) : absl::OkStatus();
+}
+
+}  // namespace sandglass::server

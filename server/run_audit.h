@@ -1,0 +1,59 @@
+#ifndef SANDGLASS_SERVER_RUN_AUDIT_H_
+#define SANDGLASS_SERVER_RUN_AUDIT_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "nlohmann/json_fwd.hpp"
+#include "server/audit_log.h"
+#include "server/run.h"
+
+namespace sandglass::server {
+
+// What becomes of runs whose line can't be written.
+enum class AuditFailure {
+  kRefuse,    // they are not begun, or their answer is withheld
+  kContinue,  // the daemon's own log says so, and they go on
+};
+
+struct RunAuditOptions {
+  bool code = false;  // write the program's text down, too
+  AuditFailure on_failure = AuditFailure::kRefuse;
+};
+
+// Writes runs into the audit log. Thread-safe.
+class RunAudit {
+ public:
+  // The log outlives this.
+  RunAudit(AuditLog& log, const RunAuditOptions& options)
+      : log_(log), options_(options) {}
+
+  // "AUDIT_UNWRITABLE" (server/errors.h) when no run may begin now.
+  absl::Status Ready();
+
+  // Looks at what a run is given. By the thread that owns it, before it lets
+  // go of that; else Write does it.
+  void TakeInputs(Run& run) const;
+
+  // Writes the line of a run that has ended, whatever its end. Not OK: the
+  // answer must be this error instead ("AUDIT_UNWRITABLE").
+  absl::Status Write(Run& run, const RunEnd& end, absl::Duration queued,
+                     absl::Duration total);
+
+  // The fields of that line, for tests.
+  nlohmann::ordered_json FieldsOf(Run& run, const RunEnd& end,
+                                  absl::Duration queued,
+                                  absl::Duration total) const;
+
+  // Whether a log that can't be written stops runs.
+  bool refuses() const { return options_.on_failure == AuditFailure::kRefuse; }
+
+ private:
+  absl::Status Refusal(const absl::Status& cause) const;
+
+  AuditLog& log_;
+  const RunAuditOptions options_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUN_AUDIT_H_
