@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/address.h"
+#include "client/audit_command_line.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
 #include "client/policy_command_line.h"
@@ -36,6 +37,7 @@ Examples:
   sandglass policy test strict main.py
   sandglass approvals
   sandglass doctor
+  sandglass audit verify /var/log/sandglass/audit
 )";
 
 absl::StatusOr<Pairs::value_type> SplitFile(const std::string& text) {
@@ -216,7 +218,8 @@ class RunFlags {
 ParsedCommandLine UsageError(absl::string_view message,
                              absl::string_view command = "") {
   ParsedCommandLine parsed;
-  parsed.exit_code = kExitError;
+  parsed.exit_code =
+      absl::StartsWith(command, "audit ") ? kExitAuditError : kExitError;
   parsed.text = absl::StrCat("sandglass: ", VisibleText(message),
                              " (see sandglass ", command, "--help)\n");
   return parsed;
@@ -226,7 +229,8 @@ ParsedCommandLine UsageError(absl::string_view message,
 std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
                        absl::string_view command) {
   const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  if ((app.get_subcommands().empty() || command == "session ") &&
+  if ((app.get_subcommands().empty() || command == "session " ||
+       command == "audit ") &&
       !extra.empty() && !absl::StartsWith(extra[0], "-")) {
     return absl::StrCat("there is no command '", command, extra[0], "'");
   }
@@ -339,6 +343,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
 
   SessionCommandLine session(app);
   PolicyCommandLine policy(app);
+  AuditCommandLine audit(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -348,6 +353,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   const auto path = [&]() -> std::string {
     if (session.parsed()) return session.Path();
     if (policy.parsed()) return policy.Path();
+    if (audit.parsed()) return audit.Path();
     return run->parsed() ? "run " : "";
   };
   try {
@@ -365,7 +371,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   if (!environment_address.empty()) line.address = environment_address;
   if (!address->results().empty()) line.address = address->results().back();
   if (has_dashes && !run->parsed() && !session.parsed()) {
-    return UsageError("-- has a meaning for run and session exec only");
+    return UsageError("-- has a meaning for run and session exec only", path());
   }
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
@@ -402,10 +408,14 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     } else {
       line.command = std::get<PolicyOptions>(*std::move(options));
     }
+  } else if (audit.parsed()) {
+    absl::StatusOr<AuditOptions> options = audit.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else {
     return UsageError(
         "give a command: run, session, info, languages, ps, kill, approvals, "
-        "policy or doctor");
+        "policy, doctor or audit");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

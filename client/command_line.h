@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/audit_options.h"
 #include "client/options.h"
 #include "client/policy_options.h"
 #include "client/session_options.h"
@@ -17,7 +18,7 @@ struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
-               PolicyOptions>
+               PolicyOptions, AuditOptions>
       command;
 };
 

@@ -70,12 +70,23 @@ std::string ExitCodeHelp() {
       "           fetched, saved or written after an otherwise good run\n"
       "  126, 127 exec's program can't be run, or isn't there; nothing ran\n"
       "  141      the reader of standard output went away\n"
-      "The other commands exit with 0 or 125, doctor also with 1 and 2, policy "
-      "check with 1,\n"
-      "policy test as the run would where that is stopped. A "
-      "signal to sandglass itself\n"
-      "stops the run and exits with 128 + its number (Ctrl-C: 130).\n");
+      "The other commands exit with 0 or 125, doctor also with 1 and 2, audit "
+      "with 0, 1 or 2,\n"
+      "policy check with 1, policy test as the run would where that is "
+      "stopped. A\n"
+      "signal to sandglass itself stops the run and exits with 128 + its "
+      "number (Ctrl-C: 130).\n");
   return text;
+}
+
+std::string AuditExitCodeHelp() {
+  return absl::StrCat(
+      "Exit codes of audit:\n"
+      "  0        the log is as it was written, as far as was looked\n",
+      "  ", kExitTampered,
+      "        it is not: something was altered, removed, moved or inserted\n"
+      "  ",
+      kExitAuditError, "        usage error, or it could not be read\n");
 }
 
 std::string DoctorExitCodeHelp() {

@@ -18,6 +18,10 @@ constexpr int kExitProtectionMissing = 1;
 // Of doctor: none is missing as far as could be seen, but not all could be
 // checked. Where nothing could be asked at all it is kExitError.
 constexpr int kExitNotChecked = 2;
+// Of audit: the log is not as it was written.
+constexpr int kExitTampered = 1;
+// Of audit: a usage error, or a log that can't be read.
+constexpr int kExitAuditError = 2;
 // Whoever read our standard output went away (128 + SIGPIPE).
 constexpr int kExitBrokenPipe = 141;
 // The program of a command in a session can't be run, or isn't there: as shells
@@ -51,8 +55,9 @@ std::string OutcomeName(v1::Outcome outcome);
 
 // The table as --help shows it, a line per code.
 std::string ExitCodeHelp();
-// The same of doctor.
+// The same of doctor and audit.
 std::string DoctorExitCodeHelp();
+std::string AuditExitCodeHelp();
 
 }  // namespace sandglass::client
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/audit_commands.h"
 #include "client/command_line.h"
 #include "client/doctor_command.h"
 #include "client/file_io.h"
@@ -41,6 +42,7 @@ struct Dispatch {
   int operator()(const SessionOptions& o) const {
     return SessionCommand(address, o);
   }
+  int operator()(const AuditOptions& o) const { return AuditCommand(o); }
 };
 
 int Main(int argc, char** argv) {

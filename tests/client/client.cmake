@@ -2,6 +2,8 @@
 # in the test's process.
 add_executable(client_test
   client/address_test.cc
+  client/audit_command_line_test.cc
+  client/cli_audit_test.cc
   client/cli_copy_test.cc
   client/cli_daemon_test.cc
   client/cli_descriptors_test.cc

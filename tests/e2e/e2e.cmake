@@ -40,6 +40,7 @@ target_link_libraries(sandglass_stuck_client PRIVATE sandglass_test_support)
 
 add_executable(sandglass_e2e_test
   client/subprocess.cc
+  e2e/audit_test.cc
   e2e/bad_input_test.cc
   e2e/bad_request_test.cc
   e2e/compile_cache_test.cc

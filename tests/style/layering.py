@@ -21,7 +21,8 @@ MAY_INCLUDE = {
     # Of internal/ only what it writes for itself.
     "server": ["policy/", "sandbox/", "server/", "internal/durable.",
                "sandglass/v1/", "google/rpc/"],
-    "client": ["client/", "sandglass/v1/", "google/rpc/"],
+    # Of policy/ only the audit log's format.
+    "client": ["client/", "policy/audit_", "sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
     "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",

@@ -1,0 +1,140 @@
+// The audit log of a real daemon: killed, stopped, and without its files.
+
+#include <signal.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "policy/audit_verify.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kSettle = absl::Seconds(10);
+
+class Audit : public OwnDaemonTest {
+ protected:
+  Audit() : place_(MakeTestDirectory()) {}
+  ~Audit() override {
+    std::error_code ignored;
+    fs::remove_all(place_, ignored);
+  }
+
+  std::string directory() const { return absl::StrCat(place_, "/audit"); }
+  std::string first_file() const {
+    return absl::StrCat(directory(), "/", policy::AuditFileName(1));
+  }
+  std::string Config() const {
+    return absl::StrCat(R"({"audit": {"dir": ")", directory(), R"("}})");
+  }
+  policy::AuditReport Verify() const {
+    std::set<std::string> files;
+    for (const auto& entry : fs::directory_iterator(directory())) {
+      files.insert(entry.path());
+    }
+    policy::AuditVerifier verifier;
+    for (const std::string& file : files) {
+      verifier.BeginFile(file);
+      verifier.Add(ReadFile(file));
+      verifier.EndFile();
+    }
+    return verifier.Finish();
+  }
+  // Events of the first file: how many of each, and the runs' ids.
+  std::map<std::string, int> Events(std::set<std::string>* runs = nullptr) {
+    std::map<std::string, int> events;
+    const std::string text = ReadFile(first_file());
+    for (const std::string line :
+         absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      const auto entry = nlohmann::json::parse(line, nullptr, false);
+      if (!entry.is_object()) continue;
+      const std::string event = entry["event"];
+      ++events[event];
+      if (event == "run" && runs != nullptr) runs->insert(entry["run_id"]);
+    }
+    return events;
+  }
+
+  const std::string place_;
+};
+
+TEST_F(Audit, EveryAnswerHasItsLineAlsoWhenTheDaemonIsKilled) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
+  std::vector<v1::RunCodeRequest> requests(40, Bash("echo hi"));
+  const std::vector<RunResult> results = client().RunAll(requests, 4);
+  StreamCall call(client().stub(), Bash("echo ready; sleep 40"));
+  ASSERT_TRUE(call.ReadUntil("ready"));
+  daemon().Signal(SIGKILL);
+  ASSERT_TRUE(daemon().Wait(kSettle).has_value());
+  call.Finish();
+
+  std::set<std::string> runs;
+  EXPECT_EQ(Events(&runs)["start"], 1);
+  EXPECT_EQ(runs.size(), results.size());
+  for (const RunResult& result : results) {
+    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+    EXPECT_EQ(runs.count(result.response.run_id()), 1U);
+  }
+  auto next =
+      Daemon::Start({.config = Config(), .directory = daemon().directory()});
+  ASSERT_TRUE(next.ok()) << next.status().message();
+  EXPECT_THAT((*next)->client().Run(Bash("echo again")),
+              OutcomeIs(v1::OUTCOME_OK));
+  const absl::Status stopped = (*next)->Stop();
+  EXPECT_TRUE(stopped.ok()) << stopped.message();
+  const std::map<std::string, int> events = Events();
+  EXPECT_EQ(events.at("start"), 2);
+  EXPECT_EQ(events.at("stop"), 1);
+  EXPECT_EQ(events.at("run"), 41);
+  const policy::AuditReport report = Verify();
+  EXPECT_EQ(report.lines, 44U);
+  EXPECT_THAT(report.findings, IsEmpty());
+}
+
+TEST_F(Audit, WithoutItNothingRunsAndHealthSaysSo) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
+  ASSERT_THAT(client().Run(Bash("echo hi")), OutcomeIs(v1::OUTCOME_OK));
+  // What is only its file goes on in another.
+  fs::remove(first_file());
+  const RunResult refused = client().Run(Bash("echo hi"));
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(DetailsOf(refused.status).reason, "AUDIT_UNWRITABLE");
+  EXPECT_TRUE(DetailsOf(refused.status).retry_delay.has_value());
+  EXPECT_TRUE(WaitUntil(
+      [&] { return client().Run(Bash("echo hi")).status.ok(); }, kSettle));
+  EXPECT_TRUE(WaitUntil([&] { return client().Serving(); }, kSettle));
+  EXPECT_EQ(Verify().tampering, 0U);
+  fs::remove_all(directory());
+  EXPECT_TRUE(WaitUntil([&] { return !client().Serving(); }, kSettle));
+  EXPECT_EQ(DetailsOf(client().Run(Bash("echo hi")).status).reason,
+            "AUDIT_UNWRITABLE");
+  StopDaemon();
+}
+
+TEST_F(Audit, AnEndThatWasAlteredIsNotGoneOnWith) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
+  StopDaemon();
+  std::string text = ReadFile(first_file());
+  text.replace(text.find("\"signal\""), 8, "\"sygnal\"");
+  WriteFile(first_file(), text);
+  const auto next = Daemon::Start({.config = Config()});
+  ASSERT_FALSE(next.ok());
+  EXPECT_NE(next.status().message().find("was altered"),
+            absl::string_view::npos)
+      << next.status().message();
+}
+
+}  // namespace
+}  // namespace sandglass::testing
