@@ -55,7 +55,7 @@ absl::StatusOr<AuditReport> ReadEnd(const std::vector<std::string>& files) {
   uint64_t tampering = 0;
   for (size_t i = files.size(); i > 0; --i) {
     AuditVerifier verifier;
-    const absl::Status read = ReadAuditFiles({files[i - 1]}, verifier);
+    absl::Status read = ReadAuditFiles({files[i - 1]}, verifier);
     if (!read.ok()) return read;
     AuditReport report = verifier.Finish();
     tampering += report.tampering;

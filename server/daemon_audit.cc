@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
   if (!log.ok()) return log.status();
   std::unique_ptr<DaemonAudit> audit(
       new DaemonAudit(*std::move(log), config.audit.runs));
-  const absl::Status written = audit->log_->Append(
+  absl::Status written = audit->log_->Append(
       "start", {{"version", std::string(kVersion)},
                 {"pid", int64_t{::getpid()}},
                 {"uid", uint64_t{::getuid()}},

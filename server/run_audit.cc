@@ -131,8 +131,7 @@ Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
-  const absl::Status written =
-      log_.Append("run", FieldsOf(run, end, queued, total));
+  absl::Status written = log_.Append("run", FieldsOf(run, end, queued, total));
   if (written.ok()) return written;
   Log(LogLevel::kError, "audit_line_lost",
       {{"run_id", run.id()}, {"error", std::string(written.message())}});
