@@ -41,16 +41,17 @@ class CliAuditTest : public ::testing::Test {
                           {"usage", {{"wall_us", 12'300}}}});
     third_ = head_.seq + 1;
     WriteFile(At(1), first);
-    WriteFile(At(third_), Line("run", {{"run_id", "run-2"},
-                                       {"caller", "uid:1001"},
-                                       {"lang", "bash"},
-                                       {"outcome", "SIGNALED"},
-                                       {"signal", "SIGSEGV"}}) +
-                              Line("run", {{"run_id", "run-3"},
-                                           {"caller", "uid:1000"},
-                                           {"lang", "bash"},
-                                           {"error", "UNAVAILABLE"},
-                                           {"reason", "SHUTTING_DOWN"}}));
+    std::string second = Line("run", {{"run_id", "run-2"},
+                                      {"caller", "uid:1001"},
+                                      {"lang", "bash"},
+                                      {"outcome", "SIGNALED"},
+                                      {"signal", "SIGSEGV"}});
+    second += Line("run", {{"run_id", "run-3"},
+                           {"caller", "uid:1000"},
+                           {"lang", "bash"},
+                           {"error", "UNAVAILABLE"},
+                           {"reason", "SHUTTING_DOWN"}});
+    WriteFile(At(third_), second);
   }
 
   // A line an hour after the one before it, from 2025-01-31 00:00 UTC on.
