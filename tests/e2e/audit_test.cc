@@ -56,9 +56,10 @@ class Audit : public OwnDaemonTest {
   std::map<std::string, int> Events(std::set<std::string>* runs = nullptr) {
     std::map<std::string, int> events;
     const std::string text = ReadFile(first_file());
-    for (const std::string line :
+    for (const absl::string_view line :
          absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-      const auto entry = nlohmann::json::parse(line, nullptr, false);
+      const auto entry =
+          nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
       if (!entry.is_object()) continue;
       const std::string event = entry["event"];
       ++events[event];
