@@ -35,6 +35,21 @@ void CheckLanguages(const Profile& profile, JsonObject& root) {
   }
 }
 
+// They become parts of files' paths; whether the files are there their reader
+// says.
+void CheckAdditions(const Profile& profile, JsonObject& root) {
+  const std::vector<std::string>& names = profile.seccomp_add;
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const std::string pointer =
+        absl::StrCat("/seccomp_add/", name - names.begin());
+    if (!IsPolicyName(*name)) {
+      root.AddErrorAt(pointer, "expected an addition's name, [a-z][a-z0-9-]*");
+    } else if (std::find(names.begin(), name, *name) != name) {
+      root.AddErrorAt(pointer, absl::StrCat("\"", *name, "\" is given twice"));
+    }
+  }
+}
+
 void CheckEnv(const Profile& profile, JsonObject& root) {
   if (profile.env.empty()) return;
   JsonObject env = root.Object("env");
@@ -176,6 +191,8 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
     root.AddError("seccomp",
                   "expected a system call policy's name, [a-z][a-z0-9-]*");
   }
+  profile.seccomp_add = root.Strings("seccomp_add", std::vector<std::string>());
+  CheckAdditions(profile, root);
   profile.compile_cache = ReadSharing(root);
   profile.session_files = ReadSessionFiles(root);
   profile.canonical = document->Canonical();

@@ -44,7 +44,8 @@ struct Profile {
   Limits maximum;  // what a request may ask for at most
   std::vector<std::string> languages;  // empty: all
   std::vector<std::pair<std::string, std::string>> env;
-  std::string seccomp = "default";  // name of a syscall policy
+  std::string seccomp = "default";       // name of a syscall policy
+  std::vector<std::string> seccomp_add;  // names of additions to it
   CompileSharing compile_cache = CompileSharing::kOwn;
   SessionFiles session_files = SessionFiles::kMemory;
   std::vector<Rule> rules;  // for a program's text, before it runs

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "policy/json_reader.h"
+#include "policy/seccomp_additions.h"
 
 namespace sandglass::policy {
 namespace {
@@ -137,6 +139,10 @@ class Loader {
     return status;
   }
 
+  absl::Status ReadAddition(const std::string& name) {
+    return ReadRules(absl::StrCat("additions/", name));
+  }
+
   std::vector<SeccompPolicy::Rule> TakeRules() { return std::move(rules_); }
 
  private:
@@ -162,9 +168,17 @@ class Loader {
 
   absl::Status ReadSet(const std::string& set) {
     if (!IsName(set)) return BadName("set", set);
-    absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(
-        absl::StrCat(directory_, "/sets/", set, ".json"));
+    return ReadRules(absl::StrCat("sets/", set));
+  }
+
+  // Of a file below the directory, named without ".json".
+  absl::Status ReadRules(const std::string& file) {
+    absl::StatusOr<JsonDocument> document =
+        JsonDocument::ReadFile(absl::StrCat(directory_, "/", file, ".json"));
     if (!document.ok()) return document.status();
+    // Sets are called by their names alone.
+    const std::string set =
+        file.rfind("sets/", 0) == 0 ? file.substr(std::strlen("sets/")) : file;
     JsonObject root = document->root();
     RequireText(root, "description");
     std::map<std::string, uint64_t> numbers;
@@ -302,13 +316,25 @@ class Loader {
 
 }  // namespace
 
-absl::StatusOr<SeccompPolicy> SeccompPolicy::Load(const std::string& directory,
-                                                  const std::string& name) {
+absl::StatusOr<SeccompPolicy> SeccompPolicy::Load(
+    const std::string& directory, const std::string& name,
+    const std::vector<std::string>& additions) {
   Loader loader(directory);
-  const absl::Status status = loader.ReadPolicy(name);
-  if (!status.ok()) return status;
+  if (absl::Status read = loader.ReadPolicy(name); !read.ok()) return read;
   SeccompPolicy policy;
   policy.rules_ = loader.TakeRules();
+  RuleAdder adder(policy.rules_);
+  for (const std::string& addition : additions) {
+    if (absl::Status known = CheckAdditionName(directory, addition);
+        !known.ok()) {
+      return known;
+    }
+    // Whatever the policy or another addition says of the same calls.
+    Loader own(directory);
+    absl::Status status = own.ReadAddition(addition);
+    if (status.ok()) status = adder.Add(addition, own.TakeRules());
+    if (!status.ok()) return status;
+  }
   return policy;
 }
 

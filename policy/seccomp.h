@@ -24,10 +24,14 @@ using BpfProgram = std::vector<sock_filter>;
 class SeccompPolicy {
  public:
   // Reads `directory`/`name`.json and the sets that it includes,
-  // `directory`/sets/<set>.json. INVALID_ARGUMENT names file and JSON pointer
-  // of each problem; NOT_FOUND: a file is missing.
-  static absl::StatusOr<SeccompPolicy> Load(const std::string& directory,
-                                            const std::string& name);
+  // `directory`/sets/<set>.json; then the additions,
+  // `directory`/additions/<addition>.json, each of which takes the place of all
+  // that the policy says of the calls that it names (seccomp_additions.h).
+  // INVALID_ARGUMENT names file and JSON pointer of each problem; NOT_FOUND: a
+  // file is missing.
+  static absl::StatusOr<SeccompPolicy> Load(
+      const std::string& directory, const std::string& name,
+      const std::vector<std::string>& additions = {});
 
   // Compiles for x86-64 to a binary tree over the call numbers. Takes about
   // 0.1 ms. RESOURCE_EXHAUSTED: longer than the kernel's 4096 instructions.
@@ -51,7 +55,7 @@ class SeccompPolicy {
     int error;   // 0: allow; kIgnored; else the errno that it gives
     std::vector<ArgumentTest> tests;  // all must hold; empty: always
     std::string reason;
-    std::string set;  // where it was read
+    std::string set;  // where it was read; of an addition "additions/<name>"
   };
   const std::vector<Rule>& rules() const { return rules_; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "policy/seccomp.h"
 
 namespace sandglass::server {
@@ -61,6 +62,22 @@ absl::Status CheckRaised(const policy::Profile& profile,
   return absl::OkStatus();
 }
 
+absl::StatusOr<policy::BpfProgram> CompileFilter(
+    const std::string& directory, const policy::Profile& profile) {
+  const std::string seccomp = absl::StrCat(directory, "/seccomp");
+  absl::StatusOr<policy::SeccompPolicy> rules = policy::SeccompPolicy::Load(
+      seccomp, profile.seccomp, profile.seccomp_add);
+  if (!rules.ok() && !profile.seccomp_add.empty()) {
+    // The fault may be the choice, and not in a file that the message names.
+    return absl::Status(
+        rules.status().code(),
+        absl::StrCat("profile ", profile.name,
+                     ": /seccomp_add: ", rules.status().message()));
+  }
+  if (!rules.ok()) return rules.status();
+  return rules->Compile();
+}
+
 }  // namespace
 
 absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
@@ -85,6 +102,14 @@ absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
     }
   }
   return absl::OkStatus();
+}
+
+std::string PolicySet::FilterName(const policy::Profile& profile) {
+  // Additions decide nothing by their order.
+  std::vector<std::string> additions = profile.seccomp_add;
+  std::sort(additions.begin(), additions.end());
+  additions.insert(additions.begin(), profile.seccomp);
+  return absl::StrJoin(additions, "+");
 }
 
 absl::StatusOr<PolicySet> PolicySet::Create(
@@ -124,14 +149,13 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
   // Profiles share filters; each is compiled once.
   std::map<std::string, policy::BpfProgram> filters;
   for (const policy::Profile& profile : set->profiles_) {
-    auto filter = filters.find(profile.seccomp);
+    const std::string name = FilterName(profile);
+    auto filter = filters.find(name);
     if (filter == filters.end()) {
-      absl::StatusOr<policy::SeccompPolicy> rules = policy::SeccompPolicy::Load(
-          absl::StrCat(directory, "/seccomp"), profile.seccomp);
-      if (!rules.ok()) return rules.status();
-      absl::StatusOr<policy::BpfProgram> program = rules->Compile();
+      absl::StatusOr<policy::BpfProgram> program =
+          CompileFilter(directory, profile);
       if (!program.ok()) return program.status();
-      filter = filters.emplace(profile.seccomp, *std::move(program)).first;
+      filter = filters.emplace(name, *std::move(program)).first;
     }
     set->templates_.push_back({.name = profile.name,
                                .maximum = set->HighestLimits(profile),

@@ -38,6 +38,11 @@ class PolicySet {
   // Whether a rule of any profile may want a person to approve a run.
   bool asks_for_approval() const;
 
+  // What stands for a profile's system call filter: the policy's name, then
+  // "+" and the name of each addition in order. Profiles with equal names have
+  // equal filters.
+  static std::string FilterName(const policy::Profile& profile);
+
   // One template per profile, its system call filter compiled; its maximum is
   // that of the language that needs most.
   const std::vector<sandbox::JailTemplate>& templates() const {

@@ -141,6 +141,7 @@ class Init {
     }
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (os::LetGoIfStopped(pid, status)) continue;
       internal::InitEvent event;
       uint64_t process_id = 0;
       if (pid == program_) {

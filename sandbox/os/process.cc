@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,6 +79,14 @@ void HearOfEndsOnly() {
   action.sa_handler = SIG_DFL;
   action.sa_flags = SA_NOCLDSTOP;
   ::sigaction(SIGCHLD, &action, nullptr);
+}
+
+bool LetGoIfStopped(pid_t pid, int wait_status) {
+  if (!WIFSTOPPED(wait_status)) return false;
+  // SIGTRAP tells a tracer of an exec; untraced there would be none.
+  const int signal = WSTOPSIG(wait_status);
+  (void)::ptrace(PTRACE_DETACH, pid, nullptr, signal == SIGTRAP ? 0 : signal);
+  return true;
 }
 
 void ResetSignals() {

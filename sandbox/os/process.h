@@ -57,6 +57,12 @@ bool ChangeSignalMask(int how, const sigset_t& mask);
 // stop or go on: a child can do that as often as it likes.
 void HearOfEndsOnly();
 
+// True when the status that waitpid(2) gave for a child is not an end but a
+// stop. A child can make its parent its tracer (PTRACE_TRACEME) where its
+// filter lets it, and then stops at each signal until the parent lets it go:
+// this does so for good, with the signal that stopped it.
+bool LetGoIfStopped(pid_t pid, int wait_status);
+
 // Every signal has its default action and none is blocked: what exec leaves as
 // it was.
 // Preconditions: single-threaded.

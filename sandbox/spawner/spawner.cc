@@ -329,6 +329,7 @@ void Spawner::Reap() {
   // from outside isn't reapable before that one is.
   int wait_status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    if (os::LetGoIfStopped(pid, wait_status)) continue;
     if (const auto runner = runners_.find(pid); runner != runners_.end()) {
       TellExit(runner->second, wait_status);
       runners_.erase(runner);

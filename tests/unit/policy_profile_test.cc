@@ -76,6 +76,7 @@ TEST(LoadProfiles, EmptyKeysMeanTheBuiltInLimits) {
   EXPECT_EQ(profile.limits, Limits());
   EXPECT_EQ(profile.maximum, Limits());
   EXPECT_EQ(profile.seccomp, "default");
+  EXPECT_THAT(profile.seccomp_add, IsEmpty());
   EXPECT_EQ(profile.compile_cache, CompileSharing::kOwn);
 }
 
@@ -95,7 +96,7 @@ TEST(LoadProfiles, ReadsEveryKey) {
       "workspace_bytes": "2MiB", "max_files": 100, "output_bytes": 1000,
       "output_total_bytes": 2000, "open_files": 99, "file_size_bytes": 8192},
     "languages": ["python"], "env": {"A": "b"}, "seccomp": "strict-1",
-    "compile_cache": "shared"})");
+    "seccomp_add": ["debugging", "x-1"], "compile_cache": "shared"})");
   EXPECT_EQ(profile.limits, (Limits{.wall_time = absl::Seconds(1),
                                     .cpu_time = absl::Seconds(2),
                                     .memory_bytes = 64 * kMiB,
@@ -111,6 +112,7 @@ TEST(LoadProfiles, ReadsEveryKey) {
   EXPECT_THAT(profile.languages, ElementsAre("python"));
   EXPECT_THAT(profile.env, ElementsAre(Pair("A", "b")));
   EXPECT_EQ(profile.seccomp, "strict-1");
+  EXPECT_THAT(profile.seccomp_add, ElementsAre("debugging", "x-1"));
   EXPECT_EQ(profile.compile_cache, CompileSharing::kShared);
   EXPECT_EQ(
       MustLoad(R"({"description": "d", "compile_cache": "off"})").compile_cache,
@@ -199,6 +201,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "/env/A: the value has a NUL"},
         RefusalCase{"SeccompPath", R"({"description": "d", "seccomp": "../x"})",
                     "/seccomp: expected a system call policy's name"},
+        RefusalCase{"AdditionPath",
+                    R"({"description": "d", "seccomp_add": ["a", "../x"]})",
+                    "/seccomp_add/1: expected an addition's name"},
+        RefusalCase{"AdditionTwice",
+                    R"({"description": "d", "seccomp_add": ["a", "b", "a"]})",
+                    "/seccomp_add/2: \"a\" is given twice"},
+        RefusalCase{"AdditionsAreNoList",
+                    R"({"description": "d", "seccomp_add": "debugging"})",
+                    "/seccomp_add: "},
+        RefusalCase{"AdditionIsNoText",
+                    R"({"description": "d", "seccomp_add": [1]})",
+                    "/seccomp_add/0: "},
         RefusalCase{"CompileCacheWord",
                     R"({"description": "d", "compile_cache": "all"})",
                     "/compile_cache: expected \"own\", \"shared\" or"},

@@ -9,6 +9,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/landlock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/netlink_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/open_beneath_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/process_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_events_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_session_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc)

@@ -1,0 +1,93 @@
+// Policy directories as a whole: profiles, and the filters that they name.
+
+#include "server/policy_set.h"
+
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/temp_dir.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::WriteFile;
+namespace fs = std::filesystem;
+
+class PolicySetFiltersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", directory_.Path("policy"),
+             fs::copy_options::recursive);
+  }
+  void WriteProfile(const std::string& name, const std::string& additions) {
+    WriteFile(directory_.Path("policy/profiles/" + name + ".json"),
+              R"({"description": "d", "seccomp_add": )" + additions + "}");
+  }
+  absl::StatusOr<PolicySet> Load() {
+    return PolicySet::Load(directory_.Path("policy"));
+  }
+
+  const testing::TempDir directory_;
+};
+
+const sandbox::JailTemplate& TemplateOf(const PolicySet& set,
+                                        const std::string& name) {
+  for (const sandbox::JailTemplate& each : set.templates()) {
+    if (each.name == name) return each;
+  }
+  ADD_FAILURE() << "no template " << name;
+  return set.templates().front();
+}
+
+bool SameFilter(const PolicySet& set, const std::string& a,
+                const std::string& b) {
+  const policy::BpfProgram& first = TemplateOf(set, a).seccomp;
+  const policy::BpfProgram& second = TemplateOf(set, b).seccomp;
+  return std::equal(first.begin(), first.end(), second.begin(), second.end(),
+                    [](const sock_filter& x, const sock_filter& y) {
+                      return x.code == y.code && x.jt == y.jt && x.jf == y.jf &&
+                             x.k == y.k;
+                    });
+}
+
+TEST_F(PolicySetFiltersTest, EachProfileHasTheFilterThatItNames) {
+  WriteProfile("plain", "[]");
+  WriteProfile("one", R"(["debugging", "personality"])");
+  WriteProfile("two", R"(["personality", "debugging"])");
+  WriteProfile("less", R"(["personality"])");
+  const absl::StatusOr<PolicySet> set = Load();
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_TRUE(SameFilter(*set, "default", "plain"));
+  EXPECT_TRUE(SameFilter(*set, "one", "two"));
+  EXPECT_FALSE(SameFilter(*set, "default", "one"));
+  EXPECT_FALSE(SameFilter(*set, "less", "one"));
+  EXPECT_EQ(PolicySet::FilterName(*set->FindProfile("plain")), "default");
+  EXPECT_EQ(PolicySet::FilterName(*set->FindProfile("two")),
+            "default+debugging+personality");
+}
+
+TEST_F(PolicySetFiltersTest, AnUnknownAdditionIsRefusedWithItsProfile) {
+  WriteProfile("mine", R"(["debuging"])");
+  EXPECT_THAT(
+      std::string(Load().status().message()),
+      HasSubstr("profile mine: /seccomp_add: there is no addition \"debuging\" "
+                "to a system call policy; did you mean \"debugging\"?"));
+}
+
+TEST_F(PolicySetFiltersTest, AnAdditionThatLeadsOutOfTheJailIsRefused) {
+  WriteFile(directory_.Path("policy/seccomp/additions/mounts.json"),
+            R"({"description": "d", "rules": [{"calls": ["mount"],
+                "action": "allow", "reason": "I want it."}]})");
+  // Nobody names it yet.
+  EXPECT_TRUE(Load().ok()) << Load().status();
+  WriteProfile("mine", R"(["mounts"])");
+  EXPECT_THAT(std::string(Load().status().message()),
+              HasSubstr("profile mine: /seccomp_add: addition \"mounts\" "
+                        "allows \"mount\" (165), which no addition may"));
+}
+
+}  // namespace
+}  // namespace sandglass::server
