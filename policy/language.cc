@@ -70,6 +70,15 @@ std::optional<AnalyserRecipe> ReadAnalyser(JsonObject& root) {
   return analyser;
 }
 
+std::optional<Canary> ReadCanary(JsonObject& root) {
+  std::optional<JsonObject> object = root.OptionalObject("canary");
+  if (!object) return std::nullopt;
+  Canary canary;
+  canary.code = object->String("code");
+  canary.output = object->String("stdout");
+  return canary;
+}
+
 std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   std::optional<JsonObject> object = root.OptionalObject("compile");
   if (!object) return std::nullopt;
@@ -201,6 +210,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.prestart = ReadPrestart(root);
   language.kernel = ReadKernel(root);
   language.analyser = ReadAnalyser(root);
+  language.canary = ReadCanary(root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);
   if (absl::Status status = document->Finish(); !status.ok()) return status;

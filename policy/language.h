@@ -145,6 +145,12 @@ struct AnalyserRecipe {
   std::vector<std::string> opaque;
 };
 
+// A program that works wherever the language does: the daemon runs it to know.
+struct Canary {
+  std::string code;
+  std::string output;  // all that it prints to standard output
+};
+
 // One language as its file under policy/data/languages/ describes it.
 // placeholders.h tells what commands and environments may refer to.
 struct Language {
@@ -169,6 +175,7 @@ struct Language {
   std::optional<PrestartRecipe> prestart;  // of the run
   std::optional<KernelRecipe> kernel;
   std::optional<AnalyserRecipe> analyser;
+  std::optional<Canary> canary;
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
   // Environment names that act before user code can, so that a request which

@@ -44,6 +44,10 @@ bool NamesSource(const Command& command) {
   });
 }
 
+// A canary is small.
+constexpr size_t kMostCanaryCode = 64 * 1024;
+constexpr size_t kMostCanaryOutput = 4096;
+
 // Collects what is wrong with one language.
 class Checker {
  public:
@@ -72,6 +76,7 @@ class Checker {
     }
     if (language_.kernel) CheckKernel(*language_.kernel);
     if (language_.analyser) CheckAnalyser(*language_.analyser);
+    if (language_.canary) CheckCanary(*language_.canary);
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
     for (size_t i = 0; i < language_.needs.size(); ++i) {
@@ -133,6 +138,18 @@ class Checker {
       } else if (name == language_.source_file) {
         Add(place, "is where the program goes");
       }
+    }
+  }
+
+  void CheckCanary(const Canary& canary) {
+    if (canary.code.empty() || canary.code.size() > kMostCanaryCode) {
+      Add("/canary/code",
+          absl::StrCat("takes a program of 1 to ", kMostCanaryCode, " bytes"));
+    }
+    // Without output nobody would see that it did its work.
+    if (canary.output.empty() || canary.output.size() > kMostCanaryOutput) {
+      Add("/canary/stdout", absl::StrCat("takes what the program prints, 1 to ",
+                                         kMostCanaryOutput, " bytes"));
     }
   }
 

@@ -78,6 +78,11 @@ void GrpcServer::SetHealth(Health health) {
   service->SetServingStatus(serving);
 }
 
+void GrpcServer::SetOverallHealth(Health health) {
+  server_->GetHealthCheckService()->SetServingStatus(health ==
+                                                     Health::kServing);
+}
+
 void GrpcServer::Shutdown(absl::Duration timeout) {
   if (server_ == nullptr) return;
   server_->Shutdown(absl::ToChronoTime(os::WallNow() + timeout));

@@ -35,6 +35,8 @@ class GrpcServer {
   // "sandglass.v1.SessionService" and "sandglass.v1.FileService".
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);
+  // That of "" alone, as it is until the next SetHealth.
+  void SetOverallHealth(Health health);
 
   // Takes no new calls, waits for those under way, cancels what is left when
   // the time is over.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "sandbox/jail.h"
+#include "server/canary.h"
 #include "server/clock.h"
 #include "server/errors.h"
 #include "server/log.h"
@@ -116,11 +117,13 @@ absl::Status CheckInstalled(const policy::Language& language) {
 
 LanguageProbe::LanguageProbe(const PolicySet& policy,
                              std::optional<PreparedStore> store,
-                             RunFunction run, ReadyFunction ready)
+                             RunFunction run, ReadyFunction ready,
+                             CheckedFunction checked)
     : policy_(policy),
       store_(std::move(store)),
       run_(std::move(run)),
-      ready_(std::move(ready)) {}
+      ready_(std::move(ready)),
+      checked_(std::move(checked)) {}
 
 LanguageProbe::~LanguageProbe() {
   cancel_.Cancel(policy::KillReason::kShutdown);
@@ -144,6 +147,19 @@ bool LanguageProbe::Preparing(const policy::Language& language) const {
 }
 
 absl::Status LanguageProbe::Available(const policy::Language& language) const {
+  if (absl::Status usable = Usable(language); !usable.ok()) return usable;
+  absl::MutexLock lock(&mutex_);
+  const auto it = broken_.find(language.id);
+  return it == broken_.end() ? absl::OkStatus() : it->second;
+}
+
+bool LanguageProbe::Checking(const policy::Language& language) const {
+  if (!language.canary || !Usable(language).ok()) return false;
+  absl::MutexLock lock(&mutex_);
+  return !checked_once_;
+}
+
+absl::Status LanguageProbe::Usable(const policy::Language& language) const {
   if (absl::Status installed = CheckInstalled(language); !installed.ok()) {
     return installed;
   }
@@ -190,6 +206,7 @@ void LanguageProbe::Probe() {
   PrepareAll(Turn::kOptional);
   if (!cancel_.reason().has_value())
     Log(LogLevel::kInfo, "languages_ready", {});
+  CheckCanaries(policy_);
   if (!store_) return;
   std::set<std::string> in_use;
   for (const policy::Language& language : policy_.languages().languages()) {
@@ -214,6 +231,44 @@ void LanguageProbe::AskVersions() {
     absl::MutexLock lock(&mutex_);
     versions_[language.id] = *std::move(version);
   }
+}
+
+void LanguageProbe::CheckCanaries(const PolicySet& policy) {
+  const MonotonicTime began = Monotonic::now();
+  std::map<std::string, absl::Status> broken;
+  for (const policy::Language& language : policy.languages().languages()) {
+    if (!language.canary || !Usable(language).ok()) continue;
+    const absl::Status works = CheckOne(policy, language);
+    if (cancel_.reason().has_value()) return;
+    if (works.ok()) continue;
+    Log(LogLevel::kError, "canary_failed",
+        {{"lang", language.id}, {"error", std::string(works.message())}});
+    broken[language.id] = LanguageUnavailable(std::string(works.message()));
+  }
+  const bool all_work = broken.empty();
+  {
+    absl::MutexLock lock(&mutex_);
+    broken_ = std::move(broken);
+    checked_once_ = true;
+  }
+  Log(LogLevel::kInfo, "canaries_done",
+      {{"all_work", all_work},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  if (checked_) checked_(all_work);
+}
+
+absl::Status LanguageProbe::CheckOne(const PolicySet& policy,
+                                     const policy::Language& language) {
+  for (const CanaryRun& canary : PlanCanaries(policy, language)) {
+    const absl::Status status = RunCanary(canary, run_, cancel_);
+    if (absl::IsFailedPrecondition(status)) return status;
+    if (status.ok() || cancel_.reason().has_value()) continue;
+    Log(LogLevel::kWarning, "canary_not_run",
+        {{"lang", language.id},
+         {"profile", canary.profile->name},
+         {"error", std::string(status.message())}});
+  }
+  return absl::OkStatus();
 }
 
 LanguageProbe::Turn LanguageProbe::TurnOf(

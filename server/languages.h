@@ -23,17 +23,21 @@ namespace sandglass::server {
 // language is not installed, or is outside /usr, where no jail has it.
 absl::Status CheckInstalled(const policy::Language& language);
 
-// What the languages of this machine are: asks each for its version and makes
-// what is to be prepared, by running their own commands in jails, one after the
-// other, in a thread of its own. Thread-safe.
+// What the languages of this machine are: asks each for its version, makes what
+// is to be prepared and runs their canaries, in jails, one after the other, in
+// a thread of its own. Thread-safe.
 class LanguageProbe {
  public:
   using ReadyFunction = std::function<void(const policy::Language&)>;
+  // Hears after each CheckCanaries whether all canaries did well.
+  using CheckedFunction = std::function<void(bool all_work)>;
   // `policy` outlives the probe. Without a store nothing is prepared. `ready`
   // is called on the probe's thread for each language that is installed and
-  // whose preparation, if it has one, went well.
+  // whose preparation, if it has one, went well; `checked` on that of whoever
+  // calls CheckCanaries, which the probe's own does last.
   LanguageProbe(const PolicySet& policy, std::optional<PreparedStore> store,
-                RunFunction run, ReadyFunction ready = nullptr);
+                RunFunction run, ReadyFunction ready = nullptr,
+                CheckedFunction checked = nullptr);
   // Cancels what is still running and waits for it.
   ~LanguageProbe();
   LanguageProbe(const LanguageProbe&) = delete;
@@ -45,9 +49,15 @@ class LanguageProbe {
   bool WaitForVersions(absl::Duration timeout) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Runs the canaries of all languages that are installed and prepared, by
+  // `policy`, one after another on the calling thread, and remembers which
+  // failed, in place of what was known before. For the probe's own thread, and
+  // for whoever has given the sandbox other filters. One thread at a time.
+  void CheckCanaries(const PolicySet& policy) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Whether programs in the language can run now. FAILED_PRECONDITION: not
-  // installed, or it could not be prepared. UNAVAILABLE with RetryInfo: being
-  // prepared.
+  // installed, it could not be prepared, or its canary failed. UNAVAILABLE with
+  // RetryInfo: being prepared.
   absl::Status Available(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -57,6 +67,10 @@ class LanguageProbe {
 
   // True while the language's preparation goes on.
   bool Preparing(const policy::Language& language) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // True until its canary has told whether it works.
+  bool Checking(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // First line that the runtime printed, printable ASCII, at most 128 bytes;
@@ -76,6 +90,12 @@ class LanguageProbe {
   absl::Status MakePrepared(const policy::Language& language);
   absl::Status FillDraft(const policy::Language& language,
                          PreparedStore::Draft& draft);
+  // What has to be there before it is of use to run anything.
+  absl::Status Usable(const policy::Language& language) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first failure of its canaries, or OK.
+  absl::Status CheckOne(const PolicySet& policy,
+                        const policy::Language& language);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language);
   // A command that must end well.
   absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
@@ -84,11 +104,15 @@ class LanguageProbe {
   const std::optional<PreparedStore> store_;
   const RunFunction run_;
   const ReadyFunction ready_;
+  const CheckedFunction checked_;
   CancelToken cancel_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
+  // Of the languages whose canary failed, by id.
+  std::map<std::string, absl::Status> broken_ ABSL_GUARDED_BY(mutex_);
+  bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
   // All that is needed is prepared; what only makes a language faster may go
   // on.

@@ -24,7 +24,7 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
   } else {
     info.set_unavailable_reason(std::string(available.message()));
   }
-  info.set_preparing(probe.Preparing(language));
+  info.set_preparing(probe.Preparing(language) || probe.Checking(language));
   info.set_compiled(language.compile.has_value());
   info.set_session(language.kernel ? v1::SESSION_SUPPORT_KERNEL
                                    : v1::SESSION_SUPPORT_PROGRAM);

@@ -27,6 +27,7 @@
 #include "server/file_service.h"
 #include "server/fill_jail.h"
 #include "server/grpc_server.h"
+#include "server/health.h"
 #include "server/instant.h"
 #include "server/jail_host.h"
 #include "server/jail_pool.h"
@@ -215,6 +216,7 @@ class Serving {
   std::unique_ptr<DaemonAudit> audit_;  // null: there is none
   bool audit_healthy_ = true;
   std::optional<JailPool> pool_;
+  Health health_;
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
   std::optional<SessionTable> sessions_;
@@ -282,7 +284,8 @@ absl::Status Serving::Start() {
         for (const JailKey& key : prestart_.FromStart(language)) {
           pool_->Keep(key);
         }
-      });
+      },
+      [this](bool all_work) { health_.SetLanguagesWork(all_work); });
   languages_->Start();
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_state,
@@ -361,7 +364,7 @@ absl::Status Serving::Start() {
     if (!acceptor.ok()) return acceptor.status();
     acceptor_ = *std::move(acceptor);
   }
-  grpc_->SetHealth(GrpcServer::Health::kServing);
+  health_.StartServing(*grpc_);
   const std::string address =
       grpc_->tcp_port() == 0
           ? config.listen.ToString()
@@ -430,7 +433,7 @@ bool Serving::WaitUntilIdle(absl::Duration timeout) {
 }
 
 void Serving::StopAccepting() {
-  grpc_->SetHealth(GrpcServer::Health::kNotServing);
+  health_.StopServing();
   acceptor_.reset();
   dispatcher_->StopAccepting();
   sessions_->StopAccepting();

@@ -197,5 +197,118 @@ TEST_F(Probe, WithoutAStoreOnlyTheOptionalWorks) {
   EXPECT_TRUE(probe_->Available(language()).ok());
 }
 
+// A language with a canary, which fails under the filters that are named.
+class CanaryProbe : public ::testing::Test {
+ protected:
+  static PolicySet Policy(const std::vector<std::string>& filters) {
+    policy::Language toy = Toy();
+    toy.canary = policy::Canary{.code = "code", .output = "42\n"};
+    auto table = policy::LanguageTable::Create({toy});
+    EXPECT_TRUE(table.ok()) << table.status();
+    std::vector<policy::Profile> profiles;
+    for (const std::string& filter : filters) {
+      profiles.push_back(
+          {.name = filter, .description = "x", .seccomp = filter});
+    }
+    return *PolicySet::Create(*std::move(table), std::move(profiles));
+  }
+  RunFunction Tools() {
+    return [this](const Job& job, CancelToken&,
+                  JobObserver*) -> absl::StatusOr<JobResult> {
+      if (job.code.empty()) return OkResult(job, "Toy 1.0\n");
+      absl::MutexLock lock(&mutex_);
+      ++canaries_;
+      if (broken_ != job.template_name) return OkResult(job, "42\n");
+      JobResult result = OkResult(job, "");
+      result.facts.wait_status = 31;  // SIGSYS
+      result.verdict = policy::Decide(result.facts, job.limits);
+      return result;
+    };
+  }
+  void Break(const std::string& filter) {
+    absl::MutexLock lock(&mutex_);
+    broken_ = filter;
+  }
+  int canaries() {
+    absl::MutexLock lock(&mutex_);
+    return canaries_;
+  }
+  void Note(bool all_work) {
+    absl::MutexLock lock(&mutex_);
+    heard_.push_back(all_work);
+  }
+  std::vector<bool> heard() {
+    absl::MutexLock lock(&mutex_);
+    return heard_;
+  }
+  void Start(const PolicySet& policy) {
+    probe_.emplace(policy, std::nullopt, Tools(), nullptr,
+                   [this](bool all_work) { Note(all_work); });
+    EXPECT_TRUE(probe_->Checking(policy.languages().languages()[0]));
+    probe_->Start();
+    ASSERT_TRUE(Eventually([&] { return !heard().empty(); }));
+    EXPECT_FALSE(probe_->Checking(policy.languages().languages()[0]));
+  }
+
+  absl::Mutex mutex_;
+  std::string broken_ ABSL_GUARDED_BY(mutex_);
+  int canaries_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<bool> heard_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LanguageProbe> probe_;
+};
+
+TEST_F(CanaryProbe, ALanguageWhoseCanaryWorksIsAvailable) {
+  const PolicySet policy = Policy({"default", "other"});
+  Start(policy);
+  EXPECT_TRUE(probe_->Available(policy.languages().languages()[0]).ok());
+  EXPECT_EQ(canaries(), 2);
+  EXPECT_EQ(heard(), std::vector<bool>{true});
+}
+
+TEST_F(CanaryProbe, OneWhoseCanaryFailsUnderAnyFilterIsNot) {
+  const PolicySet policy = Policy({"default", "other"});
+  Break("other");
+  Start(policy);
+  const absl::Status status =
+      probe_->Available(policy.languages().languages()[0]);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("canary failed under profile other"));
+  EXPECT_EQ(probe_->Version("toy"), "Toy 1.0");
+  EXPECT_EQ(heard(), std::vector<bool>{false});
+}
+
+TEST_F(CanaryProbe, IsAskedAgainAfterAChange) {
+  const PolicySet policy = Policy({"default"});
+  Start(policy);
+  const PolicySet changed = Policy({"default", "other"});
+  const policy::Language& toy = changed.languages().languages()[0];
+  Break("other");
+  probe_->CheckCanaries(changed);
+  EXPECT_FALSE(probe_->Available(toy).ok());
+  Break("");
+  probe_->CheckCanaries(changed);
+  EXPECT_TRUE(probe_->Available(toy).ok());
+  EXPECT_EQ(heard(), (std::vector<bool>{true, false, true}));
+}
+
+TEST_F(CanaryProbe, OneThatIsNotInstalledIsNotTried) {
+  policy::Language absent = Toy();
+  absent.canary = policy::Canary{.code = "code", .output = "42\n"};
+  absent.run[0] = "/usr/bin/no-such-thing";
+  auto table = policy::LanguageTable::Create({absent});
+  ASSERT_TRUE(table.ok()) << table.status();
+  const auto policy = PolicySet::Create(
+      *std::move(table), {{.name = "default", .description = "x"}});
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  probe_.emplace(*policy, std::nullopt, Tools(), nullptr,
+                 [this](bool all_work) { Note(all_work); });
+  EXPECT_FALSE(probe_->Checking(policy->languages().languages()[0]));
+  probe_->CheckCanaries(*policy);
+  EXPECT_EQ(canaries(), 0);
+  // It was not available before, so nothing got worse.
+  EXPECT_EQ(heard(), std::vector<bool>{true});
+}
+
 }  // namespace
 }  // namespace sandglass::server

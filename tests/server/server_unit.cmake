@@ -4,6 +4,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/approvals_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/audit_log_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/call_threads_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/canary_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc

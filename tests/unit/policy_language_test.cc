@@ -134,6 +134,24 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"SourceFileEmpty", [](Language& l) { l.source_file = ""; },
                  "/source_file: expected a name"},
         RuleCase{"NoRun", [](Language& l) { l.run = {}; }, "/run: is empty"},
+        RuleCase{"CanaryWithoutCode",
+                 [](Language& l) { l.canary = Canary{.output = "42\n"}; },
+                 "/canary/code: takes a program of 1 to"},
+        RuleCase{"CanaryWithoutOutput",
+                 [](Language& l) { l.canary = Canary{.code = "1"}; },
+                 "/canary/stdout: takes what the program prints, 1 to 4096"},
+        RuleCase{"CanaryWithMuchOutput",
+                 [](Language& l) {
+                   l.canary =
+                       Canary{.code = "1", .output = std::string(4097, 'x')};
+                 },
+                 "/canary/stdout: takes what"},
+        RuleCase{"CanaryWithMuchCode",
+                 [](Language& l) {
+                   l.canary = Canary{.code = std::string(64 * 1024 + 1, 'x'),
+                                     .output = "1"};
+                 },
+                 "/canary/code: takes a program"},
         RuleCase{"NoVersion", [](Language& l) { l.version = {}; },
                  "/version: is empty"},
         RuleCase{"RelativeRun",
@@ -295,21 +313,26 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
     "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"]},
     "run": ["/workspace/a"],
     "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
-    "start_env": ["TOY"]})");
+    "canary": {"code": "print(6*7)", "stdout": "42\n"},
+    "start_env": ["TOY"]
+})");
   ASSERT_TRUE(table.ok()) << table.status();
-  const Language* toy = table->Find("T");
-  ASSERT_NE(toy, nullptr);
-  EXPECT_EQ(toy->id, "toy");
-  EXPECT_EQ(toy->name, "Toy");
-  EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
-  EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
-  EXPECT_EQ(toy->source_file, "m.toy");
-  EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
-  EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
-  EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
-  EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
-  EXPECT_EQ(toy->package, "toy-lang");
-  EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
+const Language* toy = table->Find("T");
+ASSERT_NE(toy, nullptr);
+EXPECT_EQ(toy->id, "toy");
+EXPECT_EQ(toy->name, "Toy");
+EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
+EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
+EXPECT_EQ(toy->source_file, "m.toy");
+EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
+EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
+EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
+EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
+EXPECT_EQ(toy->package, "toy-lang");
+EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
+ASSERT_TRUE(toy->canary.has_value());
+EXPECT_EQ(toy->canary->code, "print(6*7)");
+EXPECT_EQ(toy->canary->output, "42\n");
 }
 
 TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
@@ -385,6 +408,16 @@ INSTANTIATE_TEST_SUITE_P(
     LanguageTable, RefusedLanguageFile,
     ::testing::Values(
         FileCase{"Syntax", "{,}", "parse error at line 1, column 2"},
+        FileCase{
+            "CanaryWithoutStdout",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                     "version": ["/b"], "canary": {"code": "1"}})",
+            "/canary/stdout: missing"},
+        FileCase{
+            "CanaryIsNoObject",
+            R"({"name": "T", "source_file": "m", "run": ["/b", "${source}"],
+                     "version": ["/b"], "canary": "1"})",
+            "/canary: "},
         FileCase{"MissingKey", R"({"name": "T"})",
                  "/source_file: missing; it is required"},
         FileCase{

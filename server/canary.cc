@@ -1,0 +1,147 @@
+#include "server/canary.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/make_job.h"
+#include "server/phases.h"
+#include "server/run.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+// A machine under load must not look like a filter that breaks runtimes.
+constexpr absl::Duration kLeastTime = absl::Minutes(1);
+constexpr uint64_t kLeastOutput = 64 * 1024;
+constexpr size_t kMaxQuotedBytes = 300;
+
+bool Allows(const policy::Profile& profile, const policy::Language& language) {
+  return profile.languages.empty() ||
+         std::find(profile.languages.begin(), profile.languages.end(),
+                   language.id) != profile.languages.end();
+}
+
+bool HasStartedOnes(const policy::Language& language) {
+  return language.prestart.has_value() ||
+         (language.compile && language.compile->prestart) ||
+         (language.zygote && !language.zygote->kinds.empty());
+}
+
+policy::Limits LimitsOf(const policy::Profile& profile,
+                        const policy::LimitFloors& floors) {
+  policy::Limits limits = profile.limits;
+  policy::RaiseTo(floors, limits);
+  limits.wall_time = std::max(limits.wall_time, kLeastTime);
+  limits.cpu_time = std::max(limits.cpu_time, kLeastTime);
+  limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
+  limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
+  return limits;
+}
+
+Job MakeCanaryJob(const CanaryRun& canary) {
+  const policy::Language& language = *canary.language;
+  PhaseLimits limits = {.run = LimitsOf(*canary.profile, language.limits)};
+  if (language.compile) {
+    limits.compile = LimitsOf(*canary.profile, language.compile->limits);
+  }
+  v1::RunCodeRequest request;
+  request.set_language(language.id);
+  request.set_code(language.canary->code);
+  Job job = MakeJob(language, *canary.profile, limits, std::move(request));
+  job.run_id = NewRunId();
+  if (canary.fresh) {
+    job.zygote.clear();
+    job.prestart.clear();
+    if (job.compile) job.compile->prestart.clear();
+  }
+  return job;
+}
+
+std::string Describe(const JobResult& result) {
+  const JobResult& failed =
+      result.compile != nullptr &&
+              result.compile->verdict.outcome != policy::Outcome::kOk
+          ? *result.compile
+          : result;
+  std::string text = absl::StrCat(
+      &failed == &result ? "" : "its compiler ",
+      AbslView(policy::OutcomeName(failed.verdict.outcome)), " (",
+      failed.verdict.explanation,
+      "), stdout: ", Quote(failed.stdout_result.data, kMaxQuotedBytes));
+  if (!failed.stderr_result.data.empty()) {
+    absl::StrAppend(
+        &text, ", stderr: ", Quote(failed.stderr_result.data, kMaxQuotedBytes));
+  }
+  return text;
+}
+
+// That it says nothing of the language.
+bool CouldNotBeTried(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsUnavailable(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+// What went wrong; empty: nothing did.
+absl::StatusOr<std::string> Try(const CanaryRun& canary, const RunFunction& run,
+                                CancelToken& cancel) {
+  Job job = MakeCanaryJob(canary);
+  const absl::StatusOr<JobResult> result =
+      RunPhases(run, job, std::nullopt, cancel, nullptr);
+  if (!result.ok() && CouldNotBeTried(result.status())) return result.status();
+  if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
+  if (!result.ok()) return std::string(result.status().message());
+  if (result->verdict.outcome == policy::Outcome::kOk &&
+      result->verdict.exit_code == 0 &&
+      result->stdout_result.data == canary.language->canary->output) {
+    return std::string();
+  }
+  return Describe(*result);
+}
+
+}  // namespace
+
+std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
+                                    const policy::Language& language) {
+  std::vector<CanaryRun> runs;
+  if (!language.canary) return runs;
+  std::map<std::string, const policy::Profile*> chosen;  // by filter
+  for (const policy::Profile& profile : policy.profiles()) {
+    if (!Allows(profile, language)) continue;
+    const policy::Profile*& best = chosen[PolicySet::FilterName(profile)];
+    // The default one has jails that wait.
+    if (best == nullptr || &profile == policy.FindProfile("") ||
+        (best != policy.FindProfile("") &&
+         best->limits.memory_bytes < profile.limits.memory_bytes)) {
+      best = &profile;
+    }
+  }
+  for (const auto& [filter, profile] : chosen) {
+    runs.push_back({&language, profile, true});
+    if (HasStartedOnes(language)) runs.push_back({&language, profile, false});
+  }
+  return runs;
+}
+
+absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+                       CancelToken& cancel) {
+  absl::StatusOr<std::string> wrong = Try(canary, run, cancel);
+  // Once more: it may have been the machine.
+  if (wrong.ok() && !wrong->empty()) wrong = Try(canary, run, cancel);
+  if (!wrong.ok()) return wrong.status();
+  if (wrong->empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(canary.language->name, "'s canary failed under profile ",
+                   canary.profile->name, ", whose system call filter is ",
+                   PolicySet::FilterName(*canary.profile),
+                   canary.fresh ? "" : ", in an interpreter that had started",
+                   ": expected stdout ",
+                   Quote(canary.language->canary->output, kMaxQuotedBytes),
+                   ", got ", *wrong));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_SERVER_CANARY_H_
+#define SANDGLASS_SERVER_CANARY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "policy/language.h"
+#include "policy/profile.h"
+#include "server/cancel_token.h"
+#include "server/policy_set.h"
+#include "server/run_function.h"
+
+namespace sandglass::server {
+
+// One run of a language's canary (policy::Canary). A filter that refuses what a
+// runtime needs shows here and not in users' programs.
+struct CanaryRun {
+  const policy::Language* language;
+  const policy::Profile* profile;
+  // False: in an interpreter that has started already, where the language has
+  // such; what runs take when one is there.
+  bool fresh;
+};
+
+// What shows that the language works: its canary once for each distinct filter
+// of the profiles that allow the language, under the default one or else the
+// one that has most memory; with a fresh interpreter, and with one that has
+// started where the language has such. Empty without a canary. Pointers are
+// into `policy`.
+std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
+                                    const policy::Language& language);
+
+// Runs one on the calling thread, as a request would be run.
+// FAILED_PRECONDITION: the canary failed twice; says under which profile and
+// filter, what was expected and what came. Other codes: it could not be tried
+// (CANCELLED, UNAVAILABLE, RESOURCE_EXHAUSTED), which says nothing of the
+// language.
+absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+                       CancelToken& cancel);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_CANARY_H_
