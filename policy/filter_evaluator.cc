@@ -257,4 +257,15 @@ absl::StatusOr<uint32_t> EvaluateFilter(const BpfProgram& program,
   return Run(program, data);
 }
 
+BpfProgram AskInsteadOfRefusing(BpfProgram program) {
+  for (sock_filter& instruction : program) {
+    if (instruction.code == (BPF_RET | BPF_K) &&
+        (instruction.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO &&
+        (instruction.k & SECCOMP_RET_DATA) != 0) {
+      instruction.k = SECCOMP_RET_USER_NOTIF;
+    }
+  }
+  return program;
+}
+
 }  // namespace sandglass::policy

@@ -74,6 +74,11 @@ absl::StatusOr<uint32_t> EvaluateFilter(const BpfProgram& program,
                                         uint32_t architecture, int number,
                                         const uint64_t (&arguments)[6]);
 
+// The same filter, but where it would return an errno it asks whoever holds its
+// listener (SECCOMP_RET_USER_NOTIF), who is to give that errno himself. What is
+// ignored stays so.
+BpfProgram AskInsteadOfRefusing(BpfProgram program);
+
 }  // namespace sandglass::policy
 
 #endif  // SANDGLASS_POLICY_SECCOMP_H_

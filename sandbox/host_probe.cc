@@ -223,4 +223,19 @@ absl::Status RequireLayers(HostReport& report,
       "weaker jail with --excuse-missing NAME"));
 }
 
+absl::Status CheckCallTracing() {
+  const int error = TryInChild(0, [] {
+    const sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return os::SetNoNewPrivs() && os::InstallAskingFilter({&allow, 1}).valid();
+  });
+  if (error == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "system calls can't be traced here: a filter with a listener can't be "
+      "installed: ",
+      os::ErrorText(error),
+      error == EBUSY ? "; a container's own filter listens already, which "
+                       "leaves no place for another"
+                     : "; it takes Linux 5.0 with CONFIG_SECCOMP_FILTER"));
+}
+
 }  // namespace sandglass::sandbox

@@ -38,6 +38,10 @@ HostReport ProbeHost();
 absl::Status RequireLayers(HostReport& report,
                            const std::vector<std::string>& excused);
 
+// Whether filters can ask before they refuse, in a throwaway child.
+// FAILED_PRECONDITION says why not.
+absl::Status CheckCallTracing();
+
 }  // namespace sandglass::sandbox
 
 #endif  // SANDGLASS_SANDBOX_HOST_PROBE_H_

@@ -66,6 +66,7 @@ class Jail {
     os::Fd runner;           // socket to its runner, or empty
     std::vector<StepTiming> steps;
     bool made_ahead = false;
+    bool traces_calls = false;
   };
   explicit Jail(Parts parts);
   // Kills everything in the jail (one write, no waiting).
@@ -78,6 +79,8 @@ class Jail {
   bool made_ahead() const { return parts_.made_ahead; }
   // True once init is fit for the run and the streams are there.
   bool is_ready() const { return tmp_fs_.valid() && stdout_.valid(); }
+  // True when ends come with the calls that were refused.
+  bool traces_calls() const { return parts_.traces_calls; }
   // True when a zygote's child waits in it for the program.
   bool has_runner() const { return has_runner_; }
   // True when an interpreter was started in it ahead of its program.

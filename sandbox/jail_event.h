@@ -8,7 +8,12 @@
 
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/refused_calls.h"
 #include "sandbox/setup_step.h"
+
+namespace sandglass::internal {
+class RefusedCalls;
+}
 
 namespace sandglass::sandbox {
 
@@ -21,6 +26,9 @@ struct StepTiming {
 // a time that is none, and more than any jail takes.
 bool AddStep(int64_t step, uint64_t nanoseconds,
              std::vector<StepTiming>& steps);
+
+// Reads what init says of refused calls. False for more than it may say.
+bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to);
 
 // What the jail's init reports. The daemon takes each where it belongs and not
 // more often than an init that behaves says it; all else breaks the protocol.
@@ -42,6 +50,7 @@ struct StartedEvent {
 struct ExitedEvent {
   int wait_status;
   int64_t monotonic_ns;
+  RefusedCalls refused;  // of a jail that traces them
 };
 // One file that was asked for; `file` is open for reading when `problem` is
 // kNone.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -63,6 +64,23 @@ bool StaysBelow(const std::string& path) {
 }
 
 }  // namespace
+
+bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to) {
+  if (from.calls_size() > static_cast<int>(kMostRefusedCalls)) return false;
+  for (const internal::RefusedCall& each : from.calls()) {
+    RefusedCall call;
+    if (each.arguments_size() != static_cast<int>(std::size(call.arguments)))
+      return false;
+    call.architecture = each.architecture();
+    call.number = each.number();
+    call.error = each.error();
+    std::copy(each.arguments().begin(), each.arguments().end(), call.arguments);
+    call.count = each.count();
+    to.calls.push_back(call);
+  }
+  to.others = from.others();
+  return true;
+}
 
 bool AddStep(int64_t step, uint64_t nanoseconds,
              std::vector<StepTiming>& steps) {
@@ -140,11 +158,18 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       if (!has_job_) return Broken();
       started_ = true;
       return StartedEvent{event.started().monotonic_ns()};
-    case internal::InitEvent::kExited:
+    case internal::InitEvent::kExited: {
       // Of a runner the spawner says this, and its own word may be unread.
       if (!has_runner() && !started_) return GoneEvent{};
-      return ExitedEvent{event.exited().wait_status(),
-                         event.exited().monotonic_ns()};
+      ExitedEvent exited = {
+          event.exited().wait_status(), event.exited().monotonic_ns(), {}};
+      if (event.exited().has_refused() &&
+          (!traces_calls() ||
+           !ReadRefused(event.exited().refused(), exited.refused))) {
+        return Broken();
+      }
+      return exited;
+    }
     case internal::InitEvent::kFile: {
       auto problem = static_cast<FileProblem>(event.file().problem());
       if (problem < FileProblem::kNone || problem > FileProblem::kNotRegular ||

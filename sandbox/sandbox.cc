@@ -57,6 +57,7 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
     added->set_seccomp(jail.seccomp.data(),
                        jail.seccomp.size() * sizeof(jail.seccomp[0]));
   }
+  config.set_trace_calls(options.trace_calls);
   config.set_max_jails(options.max_jails);
   config.set_spare_jails(std::min(options.spare_jails, options.max_jails));
   config.set_landlock_abi(host.landlock_abi);
@@ -93,8 +94,9 @@ absl::Status MakeStagingDirs(const std::string& state_dir) {
 // reads the channel and hands replies out.
 class Sandbox::Port {
  public:
-  Port(Yard yard, bool has_zygote, uint32_t max_jails)
+  Port(Yard yard, bool has_zygote, uint32_t max_jails, bool traces_calls)
       : has_zygote_(has_zygote),
+        traces_calls_(traces_calls),
         yard_(std::move(yard)),
         max_jails_(max_jails) {}
 
@@ -171,6 +173,7 @@ class Sandbox::Port {
     absl::StatusOr<Jail::Parts> parts = std::move(answer->second);
     answers_.erase(answer);
     if (!parts.ok()) return parts.status();
+    parts->traces_calls = traces_calls_;
     return std::make_unique<Jail>(*std::move(parts));
   }
 
@@ -250,6 +253,7 @@ class Sandbox::Port {
   }
 
   const bool has_zygote_;
+  const bool traces_calls_;
   Yard yard_;
   const uint32_t max_jails_;
   os::Fd stop_;
@@ -325,7 +329,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     absl::StatusOr<Yard> started = StartYard(yard, *groups);
     if (!started.ok()) return started.status();
     sandbox->Adopt(kind, *std::move(started), yard.config.has_zygote(),
-                   options.max_jails);
+                   options.max_jails, options.trace_calls);
     yard.uids.first += yard.uids.count;
     return absl::OkStatus();
   };
@@ -363,8 +367,9 @@ absl::Status Sandbox::Sweep(const std::string& state_dir) {
 }
 
 void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
-                    uint32_t max_jails) {
-  ports_[kind] = std::make_unique<Port>(std::move(yard), has_zygote, max_jails);
+                    uint32_t max_jails, bool traces_calls) {
+  ports_[kind] = std::make_unique<Port>(std::move(yard), has_zygote, max_jails,
+                                        traces_calls);
 }
 
 absl::Status Sandbox::StartReader(

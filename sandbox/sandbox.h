@@ -68,6 +68,9 @@ struct SandboxOptions {
   std::string prepared_dir;
   std::vector<JailTemplate> templates;
   std::vector<ZygoteOptions> zygotes;
+  // Calls that filters refuse are told with a program's end, and take longer.
+  // Not those of runners: no zygotes then. See CheckCallTracing.
+  bool trace_calls = false;
 };
 
 // How many yards, and so how many times UidsFor(max_jails) ids, these options
@@ -96,7 +99,7 @@ class Sandbox {
   // Takes a yard that was started; before StartReader. Start does so with each
   // of its own.
   void Adopt(const std::string& kind, Yard yard, bool has_zygote,
-             uint32_t max_jails);
+             uint32_t max_jails, bool traces_calls = false);
 
   // Starts the threads that read the spawners' events. Call once, after
   // DropPrivileges. `on_death` is called on such a thread when its spawner

@@ -289,8 +289,14 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
         return Broken();
       }
       processes_.erase(found);
-      return ProcessExitedEvent{exited.process_id(), exited.wait_status(),
-                                exited.monotonic_ns()};
+      ProcessExitedEvent ended = {
+          exited.process_id(), exited.wait_status(), exited.monotonic_ns(), {}};
+      if (exited.has_refused() &&
+          (!jail_->traces_calls() ||
+           !ReadRefused(exited.refused(), ended.refused))) {
+        return Broken();
+      }
+      return ended;
     }
     case internal::InitEvent::kFilesOpened: {
       const int error = event.files_opened().error();

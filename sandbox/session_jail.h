@@ -81,6 +81,7 @@ struct ProcessExitedEvent {
   uint64_t id;
   int wait_status;
   int64_t monotonic_ns;
+  RefusedCalls refused;  // of a jail that traces them
 };
 // The file agent's socket (SOCK_SEQPACKET, non-blocking), or the errno why
 // there is none. What comes out of it is a stranger's, descriptors too.

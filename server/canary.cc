@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/denied_calls.h"
 #include "server/make_job.h"
 #include "server/phases.h"
 #include "server/run.h"
@@ -76,6 +77,9 @@ std::string Describe(const JobResult& result) {
   if (!failed.stderr_result.data.empty()) {
     absl::StrAppend(
         &text, ", stderr: ", Quote(failed.stderr_result.data, kMaxQuotedBytes));
+  }
+  if (!failed.refused.calls.empty()) {
+    absl::StrAppend(&text, ", refused calls: ", DescribeCalls(failed.refused));
   }
   return text;
 }

@@ -380,6 +380,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
   if (!address.ok()) return address.status();
   config.listen = *std::move(address);
+  config.trace_syscalls = flags.trace_syscalls;
   config.excuse_missing.insert(config.excuse_missing.end(),
                                flags.excuse_missing.begin(),
                                flags.excuse_missing.end());

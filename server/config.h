@@ -32,6 +32,7 @@ struct ConfigFlags {
   std::optional<std::string> policy_dir;
   std::optional<std::string> spawner;
   std::vector<std::string> excuse_missing;  // added to the file's
+  bool trace_syscalls = false;
 };
 
 // The audit log.
@@ -71,6 +72,9 @@ struct Config {
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
   ApprovalOptions approvals;
+  // By the command line alone: calls that filters refuse are reported. Slower,
+  // and without zygotes.
+  bool trace_syscalls = false;
 };
 
 // Reads the file, if any, and applies the flags. INVALID_ARGUMENT names flag,

@@ -22,6 +22,7 @@
 #include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
+#include "server/denied_calls.h"
 #include "server/identity.h"
 #include "server/log.h"
 #include "server/policy_set.h"
@@ -206,6 +207,12 @@ void NamePreparedDirs(PolicySet& policy) {
   }
 }
 
+absl::Status CheckTracing(const Settings& settings) {
+  if (!settings.config.trace_syscalls) return absl::OkStatus();
+  if (absl::Status host = sandbox::CheckCallTracing(); !host.ok()) return host;
+  return CheckTraceable(settings.policy.templates());
+}
+
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -243,6 +250,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       sandbox::RequireLayers(host, config.excuse_missing);
   LogHost(host);
   if (!layers.ok()) return Fail(layers, kExitBadConfig);
+  if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
+    return Fail(traceable, kExitBadConfig);
+  }
+  if (config.trace_syscalls) {
+    Log(LogLevel::kWarning, "tracing_syscalls",
+        {{"so", "runs take longer and no zygotes are used"}});
+  }
 
   std::optional<PreparedStore> prepared = OpenPreparedStore(*settings);
   NamePreparedDirs(settings->policy);
@@ -277,7 +291,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .templates = settings->policy.templates(),
-           .zygotes = std::move(zygotes)},
+           .zygotes = std::move(zygotes),
+           .trace_calls = config.trace_syscalls},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
 
@@ -386,6 +401,10 @@ int CheckDaemon(const ConfigFlags& flags) {
   std::fflush(stdout);
   if (!layers.ok()) {
     absl::FPrintF(stderr, "%s\n", std::string(layers.message()));
+    return kExitBadConfig;
+  }
+  if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
+    absl::FPrintF(stderr, "%s\n", std::string(traceable.message()));
     return kExitBadConfig;
   }
   if (::access(settings->config.spawner.c_str(), X_OK) != 0) {

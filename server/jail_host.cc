@@ -320,6 +320,7 @@ void JailHost::Pump() const {
 }
 
 void JailHost::Take(sandbox::SessionEvent& event) const {
+  NoteDenied(event);
   if (TakeForCommand(event)) return;
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
     Process& process = processes_[spawned->id];

@@ -14,6 +14,7 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/session_jail.h"
 #include "server/cancel_token.h"
+#include "server/denied_calls.h"
 #include "server/durable_files.h"
 #include "server/file_archive.h"
 #include "server/jail_pool.h"
@@ -31,6 +32,7 @@ struct JailHostParts {
   std::function<absl::Status(const policy::Language&)> prepared;
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
+  DeniedCalls* denied = nullptr;  // null: calls aren't traced
 };
 
 // A session on a jail of this machine. The jail comes with the first use: for
@@ -151,6 +153,8 @@ class JailHost final : public SessionHost,
                                  int64_t deadline);
   // Takes what init has to say.
   void Pump() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of a process that has ended.
+  void NoteDenied(const sandbox::SessionEvent& event) const;
   void Take(sandbox::SessionEvent& event) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // True when it is of a command's process, which is told of it.

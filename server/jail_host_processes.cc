@@ -127,6 +127,21 @@ bool JailHost::TakeForCommand(sandbox::SessionEvent& event) const {
   return true;
 }
 
+void JailHost::NoteDenied(const sandbox::SessionEvent& event) const {
+  if (parts_.denied == nullptr) return;
+  const sandbox::RefusedCalls* calls = nullptr;
+  if (const auto* ended = std::get_if<sandbox::ProcessExitedEvent>(&event)) {
+    calls = &ended->refused;
+  } else if (const auto* main = std::get_if<sandbox::ExitedEvent>(&event)) {
+    calls = &main->refused;
+  }
+  if (calls == nullptr) return;
+  parts_.denied->Note(
+      {.language = spec_.language == nullptr ? "" : spec_.language->id,
+       .profile = spec_.profile->name},
+      *calls);
+}
+
 void JailHost::TellCommands(const std::function<ProcessNews()>& news) const {
   for (const auto& [process, take] : commands_) take(news());
 }

@@ -17,6 +17,7 @@
 #include "policy/redaction.h"
 #include "policy/verdict.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/refused_calls.h"
 
 namespace sandglass::sandbox {
 class Jail;
@@ -245,6 +246,8 @@ struct JobResult {
   // Of a job whose text a runner was to look at and did not: why. Nothing was
   // run.
   std::optional<std::string> not_looked_at;
+  // Where calls are traced (--trace-syscalls).
+  sandbox::RefusedCalls refused;
   // Of a job that ran as a cell.
   std::optional<CellResult> cell;
   // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the

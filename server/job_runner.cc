@@ -183,9 +183,10 @@ class Run {
   absl::Status Drain() {
     drain_began_ = Now();
     // What said so has only memory to give back, which nobody needs to wait
-    // for. If there is anything else, or files have to be at rest, its end
-    // comes first.
-    if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess())) {
+    // for. If there is anything else, files have to be at rest, or init has
+    // refused calls to tell, its end comes first.
+    if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess() &&
+                   !jail_->traces_calls())) {
       exited_ = false;
       const Instant deadline = After(drain_began_, kRunnerEndTimeout);
       while (!exited_ && !gone_ && Now() < deadline) {
@@ -299,7 +300,8 @@ class Run {
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
       if (!done_) MarkDone(done->exit_code, done->monotonic_ns);
-    } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+    } else if (auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+      result_.refused = std::move(exited->refused);
       const bool known =
           std::exchange(exited_, true) || wait_status_.has_value();
       if (known) return absl::OkStatus();

@@ -41,6 +41,9 @@ int main(int argc, char** argv) {
   app.add_option("--excuse-missing", flags.excuse_missing,
                  "Start although the host lacks this layer of isolation")
       ->type_name("LAYER");
+  app.add_flag("--trace-syscalls", flags.trace_syscalls,
+               "Report the system calls that each run was refused; slower, for "
+               "finding out what a runtime needs");
   app.add_flag("--check", check,
                "Print the effective configuration and what the host offers, "
                "then exit");

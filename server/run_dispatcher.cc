@@ -274,6 +274,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   // A stream that nobody reads may keep the run for long.
   ReleaseInputs(run.mutable_job());
 
+  if (result.ok()) NoteDenied(run, *result);
   if (!asked.ok()) {
     Finish(run, {.status = RunFailed(asked.status())}, queued);
   } else if (result.ok()) {
@@ -294,6 +295,20 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);
   }
+}
+
+void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {
+  // A cell's process lives on, and tells its refused calls at its own end.
+  if (options_.denied == nullptr || result.cell.has_value()) return;
+  const RunOrigin& origin = run.origin();
+  sandbox::RefusedCalls all = result.refused;
+  if (result.compile != nullptr) {
+    const sandbox::RefusedCalls& compile = result.compile->refused;
+    all.calls.insert(all.calls.begin(), compile.calls.begin(),
+                     compile.calls.end());
+    all.others += compile.others;
+  }
+  options_.denied->Note({run.id(), origin.language, origin.profile}, all);
 }
 
 void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {

@@ -14,6 +14,7 @@
 #include "sandglass/v1/run.pb.h"
 #include "server/admission.h"
 #include "server/compile_cache.h"
+#include "server/denied_calls.h"
 #include "server/inspection.h"
 #include "server/policy_set.h"
 #include "server/run.h"
@@ -44,6 +45,7 @@ struct DispatcherOptions {
   // Outlives the dispatcher; null: nobody can approve anything.
   ApprovalTable* approvals = nullptr;
   RunAudit* audit = nullptr;  // outlives it; null: no audit log
+  DeniedCalls* denied = nullptr;  // outlives it; null: calls aren't traced
 };
 
 // A run that ends with the look at its program's text.
@@ -112,6 +114,7 @@ class RunDispatcher {
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);
+  void NoteDenied(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
   // otherwise.
   bool Queue(const std::shared_ptr<Run>& run);

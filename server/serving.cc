@@ -22,6 +22,7 @@
 #include "server/clock.h"
 #include "server/compile_cache.h"
 #include "server/daemon_audit.h"
+#include "server/denied_calls.h"
 #include "server/exec_service.h"
 #include "server/exec_table.h"
 #include "server/file_service.h"
@@ -215,6 +216,7 @@ class Serving {
   bool stopping_ = false;
   std::unique_ptr<DaemonAudit> audit_;  // null: there is none
   bool audit_healthy_ = true;
+  std::optional<DeniedCalls> denied_;  // with --trace-syscalls
   std::optional<JailPool> pool_;
   Health health_;
   std::optional<LanguageProbe> languages_;
@@ -258,6 +260,7 @@ absl::Status Serving::Start() {
       DaemonAudit::Start(std::move(parts_.audit_directory), config);
   if (!audit.ok()) return audit.status();
   audit_ = *std::move(audit);
+  if (config.trace_syscalls) denied_.emplace();
   pool_.emplace(
       PoolFor(parts_, prestart_),
       [this](const JailKey& key, sandbox::FillFor fill_for) {
@@ -272,7 +275,8 @@ absl::Status Serving::Start() {
           [this](const policy::Language& language) {
             return languages_->Prepared(language);
           },
-      .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes)};
+      .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
+      .denied = denied_ ? &*denied_ : nullptr};
   const RunFunction run = [host](const Job& job, CancelToken& cancel,
                                  JobObserver* observer) {
     return RunAnywhere(host, job, cancel, observer);
@@ -322,7 +326,8 @@ absl::Status Serving::Start() {
           },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
       .approvals = &*approvals_,
-      .audit = audit_ ? &audit_->runs() : nullptr});
+      .audit = audit_ ? &audit_->runs() : nullptr,
+      .denied = denied_ ? &*denied_ : nullptr});
   dispatcher_->Start();
   info_ = {.policy = &parts_.policy,
            .languages = &*languages_,
@@ -481,6 +486,7 @@ int Serving::Drain() {
   pool_->Stop();
   parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
   if (audit_) audit_->Stop("signal");
+  if (denied_) denied_->LogSummary();
   Log(LogLevel::kInfo, "stopped");
   return 0;
 }

@@ -53,7 +53,8 @@ bool HasLibrary(const std::string& spawner, const policy::Language& language) {
 std::vector<PlannedZygote> PlanZygotes(const Config& config,
                                        PolicySet& policy) {
   std::vector<PlannedZygote> zygotes;
-  if (config.pool.floor == 0) return zygotes;
+  // A runner's calls can't be traced.
+  if (config.pool.floor == 0 || config.trace_syscalls) return zygotes;
   policy.mutable_languages().KeepZygoteKinds(
       [](const policy::Language& language, const policy::ZygoteKind& kind) {
         return CheckInstalled(language).ok() && HasWhatItNeeds(language, kind);

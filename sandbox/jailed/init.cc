@@ -11,9 +11,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "internal/spawner.pb.h"
+#include "sandbox/jailed/call_trace.h"
 #include "sandbox/jailed/enter_jail.h"
 #include "sandbox/jailed/file_service.h"
 #include "sandbox/jailed/processes.h"
@@ -91,6 +93,7 @@ class Init {
       ::_exit(kExitProtocol);
     }
     filter_ = plan_.seccomp[filled.template_index()];
+    if (plan_.trace_calls) trace_.emplace(filter_);
     scratch_ = {filled.slots().tmp_bytes(), filled.slots().workspace_bytes(),
                 filled.slots().max_files()};
   }
@@ -128,11 +131,16 @@ class Init {
   }
 
   void ServeOnce() {
-    struct pollfd fds[2] = {{plan_.control, POLLIN, 0},
-                            {children_.get(), POLLIN, 0}};
-    if (::poll(fds, 2, -1) < 0 && errno != EINTR) ::_exit(1);
-    if (fds[1].revents != 0) Reap();
-    if (fds[0].revents != 0) TakeRequest();
+    polls_ = {{plan_.control, POLLIN, 0}, {children_.get(), POLLIN, 0}};
+    if (trace_) trace_->AddPolls(polls_);
+    if (::poll(polls_.data(), polls_.size(), -1) < 0) {
+      if (errno != EINTR) ::_exit(1);
+      return;
+    }
+    // Before deaths: what the dead were refused is told with their end.
+    if (trace_) trace_->Serve(absl::MakeConstSpan(polls_).subspan(2));
+    if (polls_[1].revents != 0) Reap();
+    if (polls_[0].revents != 0) TakeRequest();
   }
 
   void Reap() {
@@ -148,11 +156,15 @@ class Init {
         program_ = -1;
         event.mutable_exited()->set_wait_status(status);
         event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
+        if (trace_) {
+          *event.mutable_exited()->mutable_refused() = trace_->Take(pid);
+        }
       } else if (processes_.Ended(pid, process_id)) {
         internal::ProcessExited& exited = *event.mutable_process_exited();
         exited.set_process_id(process_id);
         exited.set_wait_status(status);
         exited.set_monotonic_ns(os::MonotonicNanos());
+        if (trace_) *exited.mutable_refused() = trace_->Take(pid);
       } else {
         if (pid == file_agent_) file_agent_ = -1;
         continue;
@@ -245,7 +257,8 @@ class Init {
   }
 
   void Launch(const internal::StartProgram& request, StartReport& report) {
-    program_ = StartProgramProcess(plan_, fds_, filter_, request, report);
+    program_ =
+        StartProgramProcess(plan_, fds_, filter_, trace(), request, report);
     // Only the program may hold its ends from here on.
     fds_.streams.in.program.reset();
     fds_.streams.out.program.reset();
@@ -286,7 +299,7 @@ class Init {
   void Spawn(const internal::Spawn& request) {
     Processes::Fds fds;
     const internal::InitEvent event =
-        processes_.Spawn(request, filter_, report_, fds);
+        processes_.Spawn(request, filter_, trace(), report_, fds);
     std::vector<int> numbers;
     for (const os::Fd& fd : fds) numbers.push_back(fd.get());
     Send(event, numbers);
@@ -333,11 +346,15 @@ class Init {
     }
   }
 
+  CallTrace* trace() { return trace_ ? &*trace_ : nullptr; }
+
   const JailPlan& plan_;
   StepClock clock_;
   size_t steps_reported_ = 0;
   JailFds fds_;
   absl::Span<const sock_filter> filter_;
+  std::optional<CallTrace> trace_;  // where refused calls are traced
+  std::vector<struct pollfd> polls_;
   ScratchSizes scratch_;
   void* report_ = nullptr;  // a StartReport, shared with the program's process
   os::Fd children_;

@@ -31,6 +31,7 @@ struct JailPlan {
   absl::Span<const absl::Span<const sock_filter>> seccomp;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
+  bool trace_calls = false;   // that filters refuse
   int control = -1;           // SOCK_SEQPACKET to the daemon
   int run_cgroup = -1;        // v2 directory for the program
   std::vector<int> v1_tasks;  // tasks files of the jail's v1 groups

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/jailed/call_trace.h"
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/os/process.h"
@@ -104,7 +105,8 @@ bool Processes::GiveEnds(Ends& ends, const os::Fd& group,
 
 internal::InitEvent Processes::Spawn(const internal::Spawn& request,
                                      absl::Span<const sock_filter> filter,
-                                     void* report_memory, Fds& fds) {
+                                     CallTrace* trace, void* report_memory,
+                                     Fds& fds) {
   RemoveEmptyGroups();
   any_ = true;
   if (!HaveRules()) {
@@ -141,7 +143,9 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
                  request.cpu_seconds()}};
   StartReport& report = *new (report_memory) StartReport;
   const pid_t pid =
-      StartProcess(plan_, landlock_ruleset_, filter, start, report);
+      trace != nullptr
+          ? trace->StartProcess(plan_, landlock_ruleset_, start, report)
+          : StartProcess(plan_, landlock_ruleset_, filter, start, report);
   if (pid < 0) {
     ended_groups_.push_back({group, 0});
     fds.clear();

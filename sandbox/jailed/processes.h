@@ -14,6 +14,8 @@
 
 namespace sandglass::sandbox {
 
+class CallTrace;
+
 // The processes that init starts beside the jail's program: each in a group of
 // its own below `run`, so that what one of them started can be killed whole,
 // and gone with it when its last process is.
@@ -24,11 +26,11 @@ class Processes {
 
   explicit Processes(const JailPlan& plan) : plan_(plan) {}
 
-  // The event that answers. `report` is memory for a StartReport, shared with
-  // children.
+  // The event that answers. By `trace` unless that is null. `report` is memory
+  // for a StartReport, shared with children.
   internal::InitEvent Spawn(const internal::Spawn& request,
-                            absl::Span<const sock_filter> filter, void* report,
-                            Fds& fds);
+                            absl::Span<const sock_filter> filter,
+                            CallTrace* trace, void* report, Fds& fds);
   // For each child that was reaped: true when it is one of these, which then
   // has ended; `process_id` says which.
   bool Ended(pid_t pid, uint64_t& process_id);

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "sandbox/jailed/call_trace.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
@@ -26,14 +28,29 @@ bool SetStdio(const ProcessStart& start) {
   return ::setsid() >= 0 && (!start.on_terminal || os::TakeTerminal(0));
 }
 
-// Nothing is open but the standard streams, and 3 if that was asked for.
-bool CloseOthers(int channel) {
-  if (channel < 0) return os::CloseFrom(3);
-  // dup2(2) to the same number would leave it close-on-exec.
-  if (channel == 3 ? ::fcntl(3, F_SETFD, 0) != 0 : ::dup2(channel, 3) < 0) {
-    return false;
+// Nothing is open but the standard streams, 3 if that was asked for, and, until
+// the exec, `other` unless it is -1; it is above 3.
+bool CloseOthers(int channel, int other) {
+  int from = 3;
+  if (channel >= 0) {
+    // dup2(2) to the same number would leave it close-on-exec.
+    if (channel == 3 ? ::fcntl(3, F_SETFD, 0) != 0 : ::dup2(channel, 3) < 0) {
+      return false;
+    }
+    from = 4;
   }
-  return os::CloseFrom(4);
+  if (other < 0) return os::CloseFrom(from);
+  return os::CloseRange(from, other - 1) && os::CloseFrom(other + 1);
+}
+
+bool InstallAsking(absl::Span<const sock_filter> filter, int listener_to) {
+  os::Fd listener = os::InstallAskingFilter(filter);
+  if (!listener.valid()) return false;
+  const bool sent = os::SendDatagram(listener_to, "l", {listener.get()});
+  // Nobody answers before the exec, which closes it and the socket: what isn't
+  // called can't be refused.
+  (void)listener.release();
+  return sent;
 }
 
 absl::string_view SearchPath(char* const* env) {
@@ -87,10 +104,18 @@ void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
     return;
   }
   report.clock.Begin(SetupStep::kCloseProgramFds);
-  if (!CloseOthers(start.channel)) return;
+  int listener_to = -1;
+  if (start.listener_to >= 0 &&
+      (listener_to = ::fcntl(start.listener_to, F_DUPFD_CLOEXEC, 5)) < 0) {
+    return;
+  }
+  if (!CloseOthers(start.channel, listener_to)) return;
   os::ResetSignals();
   report.clock.Begin(SetupStep::kSeccomp);
-  if (!os::InstallSeccompFilter(filter)) return;
+  if (listener_to >= 0 ? !InstallAsking(filter, listener_to)
+                       : !os::InstallSeccompFilter(filter)) {
+    return;
+  }
   report.clock.Begin(SetupStep::kExec);
   report.exec_monotonic_ns = os::MonotonicNanos();
   Execute(start.argv, start.env);
@@ -133,6 +158,7 @@ pid_t StartProcess(const JailPlan& plan, const os::Fd& landlock_ruleset,
 
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           absl::Span<const sock_filter> filter,
+                          CallTrace* trace,
                           const internal::StartProgram& request,
                           StartReport& report) {
   const std::vector<char*> argv = Pointers(request.argv());
@@ -150,6 +176,9 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                   fds.streams.out.program.get(), fds.streams.err.program.get()},
       .limits = {request.open_files(), request.file_size_bytes(),
                  request.cpu_seconds()}};
+  if (trace != nullptr) {
+    return trace->StartProcess(plan, fds.landlock_ruleset, start, report);
+  }
   return StartProcess(plan, fds.landlock_ruleset, filter, start, report);
 }
 

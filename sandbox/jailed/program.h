@@ -32,6 +32,8 @@ struct ProcessStart {
   int streams[3] = {};       // what become 0, 1 and 2
   int channel = -1;          // what becomes 3, if there is one
   bool on_terminal = false;  // the streams are one, which becomes its own
+  // SOCK_SEQPACKET; where the filter's listener goes if the filter asks, or -1
+  int listener_to = -1;
   ProgramLimits limits;
 };
 
@@ -39,14 +41,18 @@ struct ProcessStart {
 // up along the PATH of `env` when it has no "/". Returns when the exec has
 // succeeded or a step has failed: the pid, or -1; `report` then says which
 // step. `report` must be fresh, in memory shared with the child (MAP_SHARED).
-// `filter` is the process's seccomp filter, `landlock_ruleset` its rules.
+// `filter` is the process's seccomp filter, which has to allow sendmsg(2) if it
+// asks, `landlock_ruleset` its rules.
 pid_t StartProcess(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
                    const ProcessStart& start, StartReport& report);
 
-// The same for the program, in the run group.
+class CallTrace;
+
+// The same for the program, in the run group; by `trace` unless that is null.
 pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           absl::Span<const sock_filter> filter,
+                          CallTrace* trace,
                           const internal::StartProgram& request,
                           StartReport& report);
 

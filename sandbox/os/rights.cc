@@ -61,4 +61,20 @@ bool InstallSeccompFilter(absl::Span<const sock_filter> filter) {
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
+Fd InstallAskingFilter(absl::Span<const sock_filter> filter) {
+  // Debian 12's headers are older. With it only a deadly signal ends a wait for
+  // an answer (Linux 5.19).
+  constexpr unsigned long kWaitKillable = 1UL << 5;
+  struct sock_fprog program = {};
+  program.len = static_cast<unsigned short>(filter.size());
+  program.filter = const_cast<sock_filter*>(filter.data());
+  const auto install = [&](unsigned long flags) {
+    return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                      SECCOMP_FILTER_FLAG_NEW_LISTENER | flags,
+                                      &program));
+  };
+  const int listener = install(kWaitKillable);
+  return Fd(listener < 0 && errno == EINVAL ? install(0) : listener);
+}
+
 }  // namespace sandglass::os

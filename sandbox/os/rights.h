@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "sandbox/os/fd.h"
 
 namespace sandglass::os {
 
@@ -39,6 +40,11 @@ bool SetDumpable();
 // Adds a seccomp filter, for good. EINVAL: the kernel's verifier refuses it.
 // Preconditions: no_new_privs; at most BPF_MAXINSNS (4096) instructions.
 bool InstallSeccompFilter(absl::Span<const sock_filter> filter);
+
+// The same for a filter that asks (SECCOMP_RET_USER_NOTIF): its listener,
+// close-on-exec, or empty with errno. EBUSY: a filter before it has one
+// already. See os/asked_calls.h.
+Fd InstallAskingFilter(absl::Span<const sock_filter> filter);
 
 }  // namespace sandglass::os
 

@@ -222,6 +222,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
                   slots.max_files()};
   plan.landlock_abi = config_.landlock_abi();
   plan.seccomp = filters_;
+  plan.trace_calls = config_.trace_calls();
   plan.masked_files = masked_files_;
   plan.masked_directories = masked_directories_;
   plan.run_cgroup = group.cgroup.run().get();

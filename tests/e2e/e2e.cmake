@@ -99,11 +99,19 @@ target_link_libraries(sandglass_exec_test PRIVATE
 target_compile_definitions(sandglass_exec_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
+# System call filters as operators change them.
+add_executable(sandglass_filters_test e2e/seccomp_test.cc)
+target_link_libraries(sandglass_filters_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+target_compile_definitions(sandglass_filters_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
     add_dependencies(sandglass_exec_test ${target})
+    add_dependencies(sandglass_filters_test ${target})
   endif()
 endforeach()
 
@@ -131,6 +139,10 @@ sandglass_add_suites(sandglass_durable_test e2e.
 
 # The lock keeps tests from slowing each other on small machines.
 sandglass_add_suites(sandglass_e2e_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
+
+sandglass_add_suites(sandglass_filters_test e2e.
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 

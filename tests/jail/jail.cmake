@@ -1,6 +1,6 @@
 # Real jails without the gRPC front; as root, on every CI run.
-add_executable(jail_test
-  ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc
+# As objects, for both programs: what runs one job, without gRPC.
+set(job_sources
   ${CMAKE_SOURCE_DIR}/server/acquire_jail.cc
   ${CMAKE_SOURCE_DIR}/server/collect_files.cc
   ${CMAKE_SOURCE_DIR}/server/end_note.cc
@@ -17,14 +17,30 @@ add_executable(jail_test
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc
   ${CMAKE_SOURCE_DIR}/server/output_redaction.cc)
+add_library(sandglass_job_of_tests OBJECT ${job_sources})
+target_link_libraries(sandglass_job_of_tests PUBLIC sandglass_sandbox
+  sandglass_seccomp spdlog::spdlog absl::strings)
+add_executable(jail_test ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc)
 target_compile_definitions(jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
-target_link_libraries(jail_test PRIVATE sandglass_sandbox sandglass_seccomp spdlog::spdlog
-  GTest::gtest absl::strings)
+target_link_libraries(jail_test PRIVATE sandglass_job_of_tests GTest::gtest)
 add_dependencies(jail_test sandglass-spawner)
 add_test(NAME jail_test COMMAND jail_test)
 set_tests_properties(jail_test PROPERTIES LABELS "jail" TIMEOUT 120)
+
+# The same with traced calls, and under filters with additions.
+add_executable(traced_jail_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/traced_job_test.cc
+  ${CMAKE_SOURCE_DIR}/server/denied_calls.cc)
+target_compile_definitions(traced_jail_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
+target_link_libraries(traced_jail_test PRIVATE sandglass_job_of_tests
+  PkgConfig::SECCOMP GTest::gmock)
+add_dependencies(traced_jail_test sandglass-spawner)
+add_test(NAME traced_jail_test COMMAND traced_jail_test)
+set_tests_properties(traced_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
 
 # Sessions' jails. The spawner has a file agent of the tests' own.
 sandglass_add_spawner(sandglass-spawner-of-tests

@@ -10,6 +10,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/denied_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/event_loop_test.cc

@@ -116,8 +116,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
   if (absl::Status status = daemon->Launch(options); !status.ok()) {
     return status;
   }
-  if (absl::Status status = daemon->WaitUntilServing(options.start_timeout);
-      !status.ok()) {
+  if (absl::Status status = daemon->WaitUntilServing(options); !status.ok()) {
     return absl::Status(
         status.code(),
         absl::StrCat(status.message(), "; its log ends:\n", daemon->LogTail()));
@@ -229,11 +228,14 @@ absl::Status Daemon::StartKeeper() {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::WaitUntilServing(absl::Duration timeout) {
+absl::Status Daemon::WaitUntilServing(const DaemonOptions& options) {
+  const absl::Duration timeout = options.start_timeout;
+  const std::string service =
+      options.broken_languages ? "sandglass.v1.SandboxService" : "";
   const bool done = WaitUntil(
       [&] {
         return Wait(absl::ZeroDuration()).has_value() ||
-               (client_->Serving() && !IsPreparing(*client_));
+               (client_->Serving(service) && !IsPreparing(*client_));
       },
       timeout);
   if (wait_status_) {

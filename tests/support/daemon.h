@@ -28,6 +28,9 @@ struct DaemonOptions {
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
+  // Languages don't work: the daemon as a whole isn't SERVING, its services
+  // are.
+  bool broken_languages = false;
   // The first one of all prepares the languages.
   absl::Duration start_timeout = absl::Seconds(90);
 };
@@ -90,7 +93,7 @@ class Daemon {
   Daemon() = default;
   absl::Status Launch(const DaemonOptions& options);
   absl::Status StartKeeper();
-  absl::Status WaitUntilServing(absl::Duration timeout);
+  absl::Status WaitUntilServing(const DaemonOptions& options);
   Leftovers LookForLeftovers(bool expect_no_groups) const;
 
   std::string directory_;

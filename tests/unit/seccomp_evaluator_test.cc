@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -174,6 +175,27 @@ TEST(EvaluateFilterTest, TakesTheLongestProgram) {
   BpfProgram program(4096, Do(BPF_LD | BPF_IMM, 1));
   program.back() = Return(SECCOMP_RET_ALLOW);
   EXPECT_EQ(*Evaluate(program), SECCOMP_RET_ALLOW);
+}
+
+TEST(AskInsteadOfRefusing, AsksJustWhereTheFilterRefuses) {
+  const BpfProgram refusing = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),  // ignored
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)};
+  const BpfProgram asking = AskInsteadOfRefusing(refusing);
+  const uint64_t none[6] = {};
+  const auto ask = [&](int number) {
+    return EvaluateFilter(asking, AUDIT_ARCH_X86_64, number, none);
+  };
+  EXPECT_EQ(*ask(1), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(*ask(2), SECCOMP_RET_USER_NOTIF);
+  EXPECT_EQ(*ask(3), static_cast<uint32_t>(SECCOMP_RET_ERRNO));
+  EXPECT_EQ(*ask(4), SECCOMP_RET_USER_NOTIF);
 }
 
 }  // namespace

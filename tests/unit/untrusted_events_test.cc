@@ -56,6 +56,52 @@ TEST_F(UntrustedInit, IsNotListenedToForEver) {
   EXPECT_LT(SayAgain(event, 1000), 100);
 }
 
+internal::RefusedCall RefusedOnce(int number) {
+  internal::RefusedCall call;
+  call.set_number(number);
+  for (int i = 0; i < 3; ++i) call.add_arguments(0);
+  call.set_count(1);
+  return call;
+}
+
+TEST_F(UntrustedInit, TellsRefusedCallsOnlyWhereTheyAreTraced) {
+  internal::RefusedCalls calls;
+  *calls.add_calls() = RefusedOnce(1);
+  calls.set_others(7);
+  RefusedCalls read;
+  ASSERT_TRUE(ReadRefused(calls, read));
+  ASSERT_EQ(read.calls.size(), 1u);
+  EXPECT_EQ(read.calls[0].number, 1);
+  EXPECT_EQ(read.others, 7u);
+  internal::InitEvent event;
+  event.mutable_ready();
+  (void)Say(event);
+  *event.mutable_exited()->mutable_refused() = calls;
+  const auto taken = Say(event);
+  // Before a program started its end is the jail's; in no case is it one with
+  // refused calls.
+  if (taken.ok() && taken->has_value()) {
+    EXPECT_FALSE(std::holds_alternative<ExitedEvent>(**taken));
+  }
+}
+
+TEST(ReadRefused, TakesNoMoreThanInitMaySay) {
+  internal::RefusedCalls calls;
+  for (size_t i = 0; i < kMostRefusedCalls; ++i) {
+    *calls.add_calls() = RefusedOnce(static_cast<int>(i));
+  }
+  RefusedCalls read;
+  EXPECT_TRUE(ReadRefused(calls, read));
+  *calls.add_calls() = RefusedOnce(-1);
+  EXPECT_FALSE(ReadRefused(calls, read));
+  for (const int arguments : {0, 2, 4}) {
+    internal::RefusedCalls odd;
+    internal::RefusedCall& call = *odd.add_calls();
+    for (int i = 0; i < arguments; ++i) call.add_arguments(1);
+    EXPECT_FALSE(ReadRefused(odd, read)) << arguments;
+  }
+}
+
 TEST_F(UntrustedInit, ReportsNoMoreStepsThanAJailHas) {
   internal::InitEvent event;
   for (int i = 0; i < 10'000; ++i) {

@@ -1,0 +1,31 @@
+#include "sandbox/os/asked_calls.h"
+
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace sandglass::os {
+
+bool TakeCall(const Fd& listener, AskedCall& call) {
+  struct seccomp_notif question = {};  // the kernel wants it empty
+  if (::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) {
+    return false;
+  }
+  call.id = question.id;
+  call.architecture = question.data.arch;
+  call.number = question.data.nr;
+  std::copy(std::begin(question.data.args), std::end(question.data.args),
+            call.arguments);
+  return true;
+}
+
+bool RefuseCall(const Fd& listener, const AskedCall& call, int error) {
+  struct seccomp_notif_resp answer = {};
+  answer.id = call.id;
+  answer.error = -error;
+  return ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+}
+
+}  // namespace sandglass::os

@@ -1,0 +1,194 @@
+#include "server/denied_calls.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "policy/seccomp.h"
+#include "server/log.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr size_t kMostShown = 32;
+// Of different calls of one language and profile.
+constexpr size_t kMostTotals = 1024;
+// What the log shows of a text.
+constexpr size_t kFieldBytes = 1000;
+// Numbers from here on are x32's.
+constexpr int kX32 = 0x40000000;
+
+std::string NameOf(const sandbox::RefusedCall& call) {
+  if (call.architecture == AUDIT_ARCH_I386) {
+    return absl::StrCat("i386:", call.number);
+  }
+  if (call.architecture != AUDIT_ARCH_X86_64) {
+    return absl::StrFormat("architecture-%x:%d", call.architecture,
+                           call.number);
+  }
+  if (call.number >= kX32) return absl::StrCat("x32:", call.number - kX32);
+  const std::unique_ptr<char, void (*)(void*)> name(
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, call.number),
+      std::free);
+  // Newer than libseccomp.
+  return name == nullptr ? absl::StrCat("number-", call.number)
+                         : std::string(name.get());
+}
+
+std::string ArgumentText(uint64_t argument) {
+  if (argument == sandbox::kAddressArgument) return "...";
+  if (argument > sandbox::kAddressArgument) {
+    return absl::StrCat(static_cast<int64_t>(argument));
+  }
+  return argument < 10 ? absl::StrCat(argument)
+                       : absl::StrFormat("%#x", argument);
+}
+
+std::string ErrorName(int error) {
+  const char* name = ::strerrorname_np(error);
+  return name == nullptr ? absl::StrCat("errno-", error) : std::string(name);
+}
+
+std::string WithCount(const std::string& call, uint64_t count) {
+  return absl::StrCat(call, " x", count);
+}
+
+// The log cuts texts: what doesn't fit into the first goes into the next.
+std::vector<std::string> InFields(const std::vector<std::string>& parts,
+                                  size_t fields) {
+  std::vector<std::string> texts(1);
+  for (const std::string& part : parts) {
+    if (texts.back().size() + part.size() + 2 > kFieldBytes &&
+        texts.size() < fields) {
+      texts.emplace_back();
+    }
+    absl::StrAppend(&texts.back(), texts.back().empty() ? "" : "; ", part);
+  }
+  texts.resize(fields);
+  return texts;
+}
+
+std::vector<std::string> Parts(const sandbox::RefusedCalls& calls) {
+  std::vector<std::string> parts;
+  for (const sandbox::RefusedCall& call : calls.calls) {
+    if (parts.size() == kMostShown) break;
+    parts.push_back(WithCount(DescribeCall(call), call.count));
+  }
+  const size_t left = calls.calls.size() - parts.size();
+  if (left > 0 || calls.others > 0) {
+    parts.push_back(
+        absl::StrCat(left, " more kinds and ", calls.others, " more calls"));
+  }
+  if (parts.empty()) parts.emplace_back("none");
+  return parts;
+}
+
+}  // namespace
+
+std::string DescribeCall(const sandbox::RefusedCall& call) {
+  std::vector<std::string> arguments;
+  for (const uint64_t argument : call.arguments) {
+    arguments.push_back(ArgumentText(argument));
+  }
+  return absl::StrCat(NameOf(call), "(", absl::StrJoin(arguments, ", "),
+                      ")=", ErrorName(call.error));
+}
+
+std::string DescribeCalls(const sandbox::RefusedCalls& calls) {
+  return absl::StrJoin(Parts(calls), "; ");
+}
+
+absl::Status CheckTraceable(
+    const std::vector<sandbox::JailTemplate>& templates) {
+  struct Needed {
+    const char* name;
+    int number;
+  };
+  constexpr Needed kNeeded[] = {{"sendmsg", SYS_sendmsg},
+                                {"execve", SYS_execve}};
+  for (const sandbox::JailTemplate& each : templates) {
+    for (const Needed& needed : kNeeded) {
+      const uint64_t arguments[6] = {0, 0, 0x4000 /* MSG_NOSIGNAL */};
+      const absl::StatusOr<uint32_t> answer = policy::EvaluateFilter(
+          each.seccomp, AUDIT_ARCH_X86_64, needed.number, arguments);
+      if (answer.ok() && *answer == SECCOMP_RET_ALLOW) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--trace-syscalls: the system call policy of profile ", each.name,
+          " refuses ", needed.name,
+          ", which tracing takes before a program starts; allow it, or start "
+          "without the flag"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DeniedCalls::Note(const Source& source,
+                       const sandbox::RefusedCalls& calls) {
+  const std::vector<std::string> texts = InFields(Parts(calls), 3);
+  Log(LogLevel::kInfo, "syscalls_denied",
+      {{"run_id", source.run_id},
+       {"lang", source.language},
+       {"profile", source.profile},
+       {"calls", texts[0]},
+       {"calls_then", texts[1]},
+       {"calls_last", texts[2]}});
+  absl::MutexLock lock(&mutex_);
+  Total& total = totals_[{source.language, source.profile}];
+  ++total.runs;
+  total.others += calls.others;
+  for (const sandbox::RefusedCall& call : calls.calls) {
+    const std::string text = DescribeCall(call);
+    const auto known = total.counts.find(text);
+    if (known != total.counts.end()) {
+      known->second += call.count;
+    } else if (total.counts.size() < kMostTotals) {
+      total.counts[text] = call.count;
+    } else {
+      total.others += call.count;
+    }
+  }
+}
+
+void DeniedCalls::LogSummary() const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [source, total] : totals_) {
+    // The most frequent first.
+    std::vector<std::pair<uint64_t, std::string>> sorted;
+    for (const auto& [call, count] : total.counts) {
+      sorted.emplace_back(count, call);
+    }
+    std::stable_sort(
+        sorted.begin(), sorted.end(),
+        [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> parts;
+    uint64_t left = total.others;
+    for (const auto& [count, call] : sorted) {
+      if (parts.size() < kMostShown) {
+        parts.push_back(WithCount(call, count));
+      } else {
+        left += count;
+      }
+    }
+    if (parts.empty()) parts.emplace_back("none");
+    const std::vector<std::string> texts = InFields(parts, 3);
+    Log(LogLevel::kInfo, "syscalls_denied_in_all",
+        {{"lang", source.first},
+         {"profile", source.second},
+         {"runs", total.runs},
+         {"calls", texts[0]},
+         {"calls_then", texts[1]},
+         {"calls_last", texts[2]},
+         {"more_calls", left}});
+  }
+}
+
+}  // namespace sandglass::server
