@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "policy/limits.h"
-#include "policy/rules_profile.h"
 #include "policy/redaction_profile.h"
+#include "policy/rules_profile.h"
 
 namespace sandglass::policy {
 

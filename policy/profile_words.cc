@@ -101,7 +101,11 @@ std::vector<std::string> DescribeProfile(const Profile& profile) {
                                  " in its environment."));
   }
   words.push_back(
-      absl::StrCat("System calls: the policy \"", profile.seccomp, "\"."));
+      absl::StrCat("System calls: the policy \"", profile.seccomp, "\"",
+                   profile.seccomp_add.empty()
+                       ? "."
+                       : absl::StrCat(", and beyond it those of ",
+                                      Listed(profile.seccomp_add), ".")));
   switch (profile.compile_cache) {
     case CompileSharing::kOff:
       words.emplace_back("Nothing that compilers made is kept.");
@@ -119,6 +123,14 @@ std::vector<std::string> DescribeProfile(const Profile& profile) {
       profile.session_files == SessionFiles::kDurable
           ? "Files of sessions are there again after the daemon's restart."
           : "Files of sessions end with the daemon.");
+  if (profile.redactor != nullptr) {
+    std::vector<std::string> names;
+    for (const Redactor::Pattern& pattern : profile.redactor->patterns()) {
+      names.push_back(pattern.name);
+    }
+    words.push_back(
+        absl::StrCat("Replaced in all outputs: ", Listed(names), "."));
+  }
   for (const Rule& rule : profile.rules) words.push_back(RuleWords(rule));
   if (profile.rules.empty()) {
     words.emplace_back("No program's text is looked at before it runs.");

@@ -257,11 +257,14 @@ absl::StatusOr<v1::Approval> ApprovalTable::Use(
   return Answer(*entry, std::move(used), "approval_used");
 }
 
-bool ApprovalTable::IsApprovedForSession(const std::string& session_id,
-                                         const std::string& rule) const {
+std::optional<ApprovedBy> ApprovalTable::ApprovedForSession(
+    const std::string& session_id, const std::string& rule) const {
   absl::MutexLock lock(&mutex_);
   const auto rules = session_rules_.find(session_id);
-  return rules != session_rules_.end() && rules->second.count(rule) != 0;
+  if (rules == session_rules_.end()) return std::nullopt;
+  const auto approved = rules->second.find(rule);
+  if (approved == rules->second.end()) return std::nullopt;
+  return approved->second;
 }
 
 v1::ListApprovalsResponse ApprovalTable::List(
@@ -344,10 +347,12 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
       Answer(entry, std::move(approved), "approval_given");
   if (answer.ok() && request.for_session()) {
     if (session_rules_.size() >= kMostSessions) session_rules_.clear();
-    std::set<std::string>& rules = session_rules_[entry.shown.session_id()];
+    std::map<std::string, ApprovedBy>& rules =
+        session_rules_[entry.shown.session_id()];
     for (const v1::Finding& finding : entry.shown.findings()) {
       if (finding.severity() == v1::SEVERITY_REQUIRE_APPROVAL) {
-        rules.insert(finding.rule_id());
+        rules[finding.rule_id()] = {entry.shown.approval_id(), caller.name,
+                                    true};
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "sandglass/v1/policy.pb.h"
 #include "server/caller.h"
 #include "server/clock.h"
+#include "server/inspection.h"
 
 namespace sandglass::server {
 
@@ -82,9 +84,9 @@ class ApprovalTable {
                                    const Caller& caller,
                                    const std::string& fingerprint)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether a rule needs no approval any more in a session.
-  bool IsApprovedForSession(const std::string& session_id,
-                            const std::string& rule) const
+  // Who said that a rule needs no approval any more in a session.
+  std::optional<ApprovedBy> ApprovedForSession(const std::string& session_id,
+                                               const std::string& rule) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   v1::ListApprovalsResponse List(const Caller& caller,
@@ -132,7 +134,8 @@ class ApprovalTable {
   const Clock clock_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by id
-  std::map<std::string, std::set<std::string>> session_rules_
+  // By session, then by rule.
+  std::map<std::string, std::map<std::string, ApprovedBy>> session_rules_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,19 +1,13 @@
 #include "server/denied_calls.h"
 
-#include <linux/audit.h>
-#include <linux/seccomp.h>
-#include <seccomp.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "policy/seccomp.h"
+#include "policy/syscall_names.h"
 #include "server/log.h"
 
 namespace sandglass::server {
@@ -24,25 +18,6 @@ constexpr size_t kMostShown = 32;
 constexpr size_t kMostTotals = 1024;
 // What the log shows of a text.
 constexpr size_t kFieldBytes = 1000;
-// Numbers from here on are x32's.
-constexpr int kX32 = 0x40000000;
-
-std::string NameOf(const sandbox::RefusedCall& call) {
-  if (call.architecture == AUDIT_ARCH_I386) {
-    return absl::StrCat("i386:", call.number);
-  }
-  if (call.architecture != AUDIT_ARCH_X86_64) {
-    return absl::StrFormat("architecture-%x:%d", call.architecture,
-                           call.number);
-  }
-  if (call.number >= kX32) return absl::StrCat("x32:", call.number - kX32);
-  const std::unique_ptr<char, void (*)(void*)> name(
-      seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, call.number),
-      std::free);
-  // Newer than libseccomp.
-  return name == nullptr ? absl::StrCat("number-", call.number)
-                         : std::string(name.get());
-}
 
 std::string ArgumentText(uint64_t argument) {
   if (argument == sandbox::kAddressArgument) return "...";
@@ -99,7 +74,8 @@ std::string DescribeCall(const sandbox::RefusedCall& call) {
   for (const uint64_t argument : call.arguments) {
     arguments.push_back(ArgumentText(argument));
   }
-  return absl::StrCat(NameOf(call), "(", absl::StrJoin(arguments, ", "),
+  return absl::StrCat(policy::SyscallName(call.architecture, call.number), "(",
+                      absl::StrJoin(arguments, ", "),
                       ")=", ErrorName(call.error));
 }
 
@@ -109,18 +85,19 @@ std::string DescribeCalls(const sandbox::RefusedCalls& calls) {
 
 absl::Status CheckTraceable(
     const std::vector<sandbox::JailTemplate>& templates) {
+  // Both numbers are x86-64's.
   struct Needed {
     const char* name;
     int number;
+    uint64_t third_argument;
   };
-  constexpr Needed kNeeded[] = {{"sendmsg", SYS_sendmsg},
-                                {"execve", SYS_execve}};
+  constexpr Needed kNeeded[] = {{"sendmsg", 46, 0x4000 /* MSG_NOSIGNAL */},
+                                {"execve", 59, 0}};
   for (const sandbox::JailTemplate& each : templates) {
     for (const Needed& needed : kNeeded) {
-      const uint64_t arguments[6] = {0, 0, 0x4000 /* MSG_NOSIGNAL */};
-      const absl::StatusOr<uint32_t> answer = policy::EvaluateFilter(
-          each.seccomp, AUDIT_ARCH_X86_64, needed.number, arguments);
-      if (answer.ok() && *answer == SECCOMP_RET_ALLOW) continue;
+      if (policy::Allows(each.seccomp, needed.number, needed.third_argument)) {
+        continue;
+      }
       return absl::FailedPreconditionError(absl::StrCat(
           "--trace-syscalls: the system call policy of profile ", each.name,
           " refuses ", needed.name,

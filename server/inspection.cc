@@ -49,16 +49,17 @@ const policy::Finding* FirstOf(const policy::Findings& findings,
   return found == findings.list.end() ? nullptr : &*found;
 }
 
-// Whether each finding that wants an approval has had one in this session.
-bool ApprovedBefore(const Inspection& inspection,
-                    const policy::Findings& findings) {
-  if (!inspection.approved_before || findings.dropped > 0) return false;
-  return std::all_of(findings.list.begin(), findings.list.end(),
-                     [&](const policy::Finding& finding) {
-                       return finding.severity <
-                                  policy::Severity::kRequireApproval ||
-                              inspection.approved_before(finding.rule);
-                     });
+// Who approved, in this session, each finding that wants it.
+std::optional<ApprovedBy> ApprovedBefore(const Inspection& inspection,
+                                         const policy::Findings& findings) {
+  if (!inspection.approved_before || findings.dropped > 0) return std::nullopt;
+  std::optional<ApprovedBy> approved;
+  for (const policy::Finding& finding : findings.list) {
+    if (finding.severity < policy::Severity::kRequireApproval) continue;
+    approved = inspection.approved_before(finding.rule);
+    if (!approved) return std::nullopt;
+  }
+  return approved;
 }
 
 // A kernel takes what is no program: magics.
@@ -69,12 +70,16 @@ bool IsCell(const Job& job) {
 
 // What the rules have to say may be told to a person, who then answers.
 void AskForApproval(const Inspection& inspection, Inspected& inspected) {
-  if (ApprovedBefore(inspection, inspected.findings)) return;
+  inspected.approved = ApprovedBefore(inspection, inspected.findings);
+  if (inspected.approved) return;
   std::string problem;
   if (inspection.use_approval) {
-    const absl::Status used = inspection.use_approval();
-    if (used.ok()) return;
-    problem = absl::StrCat(" ", std::string(used.message()));
+    absl::StatusOr<ApprovedBy> used = inspection.use_approval();
+    if (used.ok()) {
+      inspected.approved = *std::move(used);
+      return;
+    }
+    problem = absl::StrCat(" ", std::string(used.status().message()));
   }
   inspected.decision = Decision::kNeedsApproval;
   const policy::Finding* first =

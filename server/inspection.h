@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ namespace sandglass::server {
 
 struct Job;
 
+// Whose approval a run has.
+struct ApprovedBy {
+  std::string approval_id;
+  std::string approver;
+  bool for_session = false;
+};
+
 // That the text of a run's program is looked at before it runs, by the rules
 // of its profile.
 struct Inspection {
@@ -31,9 +39,11 @@ struct Inspection {
   std::vector<std::string> opaque;
   // Takes the approval that the request named; OK: it was there and good for
   // this run, and is used up now. Empty where it named none.
-  std::function<absl::Status()> use_approval;
-  // Whether a rule was approved for all runs of the session. Empty: none was.
-  std::function<bool(const std::string& rule)> approved_before;
+  std::function<absl::StatusOr<ApprovedBy>()> use_approval;
+  // Who approved a rule for all runs of the session; nobody: nullopt. Empty:
+  // none was.
+  std::function<std::optional<ApprovedBy>(const std::string& rule)>
+      approved_before;
 };
 
 // What becomes of a run whose program was looked at.
@@ -45,6 +55,7 @@ struct Inspected {
   Decision decision = Decision::kRun;
   std::string reason;   // the verdict's explanation, of the latter two
   absl::Duration time;  // that looking took
+  std::optional<ApprovedBy> approved;
 };
 
 // Null when the profile has no rule for the language.

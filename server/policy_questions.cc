@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "policy/names.h"
 #include "policy/profile_words.h"
+#include "policy/redaction_profile.h"
 #include "policy/seccomp.h"
 #include "server/errors.h"
 #include "server/text.h"
@@ -25,8 +26,14 @@ absl::Status CheckName(const std::string& name, const std::string& field) {
 
 absl::StatusOr<policy::Profile> PolicyQuestions::Parse(
     const v1::CheckProfileRequest& request) const {
+  absl::StatusOr<policy::RedactionList> redactions =
+      policy::RedactionList::Load(absl::StrCat(policy_dir_, "/redaction.json"));
+  if (absl::IsNotFound(redactions.status())) {
+    redactions = policy::RedactionList();
+  }
+  if (!redactions.ok()) return redactions.status();
   absl::StatusOr<policy::Profile> profile =
-      policy::ParseProfile(request.name(), request.text());
+      policy::ParseProfile(request.name(), request.text(), *redactions);
   if (!profile.ok()) return profile;
   if (absl::Status good =
           PolicySet::CheckProfile(policy_.languages(), *profile);
@@ -35,7 +42,7 @@ absl::StatusOr<policy::Profile> PolicyQuestions::Parse(
   }
   const absl::StatusOr<policy::SeccompPolicy> calls =
       policy::SeccompPolicy::Load(absl::StrCat(policy_dir_, "/seccomp"),
-                                  profile->seccomp);
+                                  profile->seccomp, profile->seccomp_add);
   if (!calls.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("/seccomp: ", calls.status().message()));

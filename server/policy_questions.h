@@ -19,7 +19,7 @@ namespace sandglass::server {
 // caller's runs. Thread-safe.
 class PolicyQuestions {
  public:
-  // Both outlive it. `policy_dir` has the system call policies.
+  // Both outlive it. `policy_dir` has what profiles can name.
   PolicyQuestions(const PolicySet& policy, RunDispatcher& dispatcher,
                   std::string policy_dir)
       : policy_(policy),

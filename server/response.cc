@@ -283,6 +283,11 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   if (result.inspected != nullptr) {
     AddFindings(*result.inspected, *response.mutable_findings());
     response.set_findings_dropped(result.inspected->findings.dropped);
+    if (const auto& approved = result.inspected->approved) {
+      response.mutable_approved()->set_approval_id(approved->approval_id);
+      response.mutable_approved()->set_approver(approved->approver);
+      response.mutable_approved()->set_for_session(approved->for_session);
+    }
   }
   FillTimings(result.timings, queued, total, *response.mutable_timings());
   response.set_language(run.origin().language);
@@ -306,6 +311,11 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));
+  }
+  for (const auto& [name, count] : result.redactions) {
+    v1::Redaction& redaction = *response.add_redactions();
+    redaction.set_name(name);
+    redaction.set_count(count);
   }
   if (result.cell.has_value()) FillCell(run, *result.cell, response);
   FillFiles(std::move(result.files), response);

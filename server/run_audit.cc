@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "policy/limit_fields.h"
+#include "policy/rules.h"
 #include "policy/verdict.h"
 #include "server/errors.h"
 #include "server/log.h"
@@ -68,6 +69,18 @@ void AddInputs(const RunInputs& inputs, Json& fields) {
   }
 }
 
+Json FindingOf(const v1::Finding& finding) {
+  Json json = {{"rule", finding.rule_id()},
+               {"severity", policy::SeverityName(static_cast<policy::Severity>(
+                                finding.severity()))}};
+  if (!finding.subject().empty()) json["subject"] = finding.subject();
+  if (finding.line() > 0) {
+    json["path"] = finding.path();
+    json["line"] = finding.line();
+  }
+  return json;
+}
+
 void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
   fields["outcome"] = std::string(
       policy::OutcomeName(static_cast<policy::Outcome>(response.outcome())));
@@ -82,6 +95,23 @@ void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
       {"peak_processes", usage.peak_processes()}};
   fields["stdout_bytes"] = response.stdout().total_bytes();
   fields["stderr_bytes"] = response.stderr().total_bytes();
+  for (const v1::Finding& finding : response.findings()) {
+    fields["findings"].push_back(FindingOf(finding));
+  }
+  if (response.findings_dropped() > 0) {
+    fields["findings_dropped"] = response.findings_dropped();
+  }
+  if (response.has_approval()) {
+    fields["approval_id"] = response.approval().approval_id();
+  }
+  if (response.has_approved()) {
+    fields["approval_id"] = response.approved().approval_id();
+    fields["approver"] = response.approved().approver();
+    if (response.approved().for_session()) fields["for_session"] = true;
+  }
+  for (const v1::Redaction& redaction : response.redactions()) {
+    fields["redactions"][redaction.name()] = redaction.count();
+  }
 }
 
 void AddError(const absl::Status& status, Json& fields) {
@@ -127,6 +157,29 @@ Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
   fields["queue_us"] = absl::ToInt64Microseconds(queued);
   fields["total_us"] = absl::ToInt64Microseconds(total);
   return fields;
+}
+
+absl::Status RunAudit::WriteApproval(const std::string& event,
+                                     const v1::Approval& approval) {
+  Json fields = {{"approval_id", approval.approval_id()},
+                 {"caller", approval.caller()},
+                 {"lang", approval.language()},
+                 {"profile", approval.profile()}};
+  if (!approval.session_id().empty()) {
+    fields["session_id"] = approval.session_id();
+  }
+  fields["code_sha256"] = approval.code_sha256();
+  for (const v1::Finding& finding : approval.findings()) {
+    fields["findings"].push_back(FindingOf(finding));
+  }
+  if (!approval.approver().empty()) fields["approver"] = approval.approver();
+  if (!approval.comment().empty()) fields["comment"] = approval.comment();
+  const absl::Status written = log_.Append(event, fields);
+  if (written.ok()) return written;
+  Log(LogLevel::kError, "audit_line_lost",
+      {{"approval_id", approval.approval_id()},
+       {"error", std::string(written.message())}});
+  return refuses() ? Refusal(written) : absl::OkStatus();
 }
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,

@@ -1,9 +1,12 @@
 #ifndef SANDGLASS_SERVER_RUN_AUDIT_H_
 #define SANDGLASS_SERVER_RUN_AUDIT_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "nlohmann/json_fwd.hpp"
+#include "sandglass/v1/policy.pb.h"
 #include "server/audit_log.h"
 #include "server/run.h"
 
@@ -39,7 +42,12 @@ class RunAudit {
   absl::Status Write(Run& run, const RunEnd& end, absl::Duration queued,
                      absl::Duration total);
 
-  // The fields of that line, for tests.
+  // Writes what happened to an approval: `event` as in ApprovalRecorder. Not
+  // OK, likewise: it must not happen.
+  absl::Status WriteApproval(const std::string& event,
+                             const v1::Approval& approval);
+
+  // The fields of a run's line, for tests.
   nlohmann::ordered_json FieldsOf(Run& run, const RunEnd& end,
                                   absl::Duration queued,
                                   absl::Duration total) const;

@@ -148,15 +148,18 @@ absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
         !there.ok()) {
       return there;
     }
-    inspection.use_approval = [approvals, approval_id, subject] {
-      return approvals->Use(approval_id, subject->caller, subject->fingerprint)
-          .status();
+    inspection.use_approval = [approvals, approval_id,
+                               subject]() -> absl::StatusOr<ApprovedBy> {
+      const absl::StatusOr<v1::Approval> used =
+          approvals->Use(approval_id, subject->caller, subject->fingerprint);
+      if (!used.ok()) return used.status();
+      return ApprovedBy{approval_id, used->approver()};
     };
   }
   if (!shown.session_id().empty()) {
     inspection.approved_before =
         [approvals, session = shown.session_id()](const std::string& rule) {
-          return approvals->IsApprovedForSession(session, rule);
+          return approvals->ApprovedForSession(session, rule);
         };
   }
   origin.approval = std::move(subject);

@@ -44,7 +44,7 @@ struct DispatcherOptions {
   uint64_t max_response_bytes = uint64_t{16} << 20;
   // Outlives the dispatcher; null: nobody can approve anything.
   ApprovalTable* approvals = nullptr;
-  RunAudit* audit = nullptr;  // outlives it; null: no audit log
+  RunAudit* audit = nullptr;      // outlives it; null: no audit log
   DeniedCalls* denied = nullptr;  // outlives it; null: calls aren't traced
 };
 

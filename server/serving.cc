@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "server/compile_cache.h"
 #include "server/daemon_audit.h"
 #include "server/denied_calls.h"
+#include "server/descriptor_shares.h"
 #include "server/exec_service.h"
 #include "server/exec_table.h"
 #include "server/file_service.h"
@@ -39,6 +39,7 @@
 #include "server/policy_questions.h"
 #include "server/policy_service.h"
 #include "server/prestart_kinds.h"
+#include "server/run_anywhere.h"
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
@@ -59,40 +60,10 @@ constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
 constexpr absl::Duration kAuditInterval = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
-constexpr uint32_t kMostConnections = 1024;
-// Commands of all sessions at once, and descriptors of each.
-constexpr uint32_t kMostCommands = 1024;
-constexpr uint32_t kCommandDescriptors = 10;
 // What a jail that waits holds; docs/performance.md has the figures.
 constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
-
-// Descriptors that are left when every run and every session has its share
-// (about twenty).
-uint64_t SpareDescriptors(const Config& config) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  const uint64_t runs =
-      256 + uint64_t{32} * (uint64_t{config.admission.max_running} +
-                            config.sessions.max_sessions);
-  return limit.rlim_cur > runs ? limit.rlim_cur - runs : 0;
-}
-
-// At most half of them go to commands,
-uint32_t MaxCommands(const Config& config) {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(
-      SpareDescriptors(config) / 2 / kCommandDescriptors, 16, kMostCommands));
-}
-
-// and the rest to connections, two each.
-uint32_t MaxConnections(const Config& config) {
-  const uint64_t commands = uint64_t{MaxCommands(config)} * kCommandDescriptors;
-  const uint64_t spare = SpareDescriptors(config);
-  const uint64_t left = spare > commands ? spare - commands : 0;
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(left / 2, 16, kMostConnections));
-}
 
 // Signals as events of a descriptor, for this thread and all that follow.
 absl::StatusOr<os::Fd> TakeSignals() {
@@ -152,29 +123,6 @@ PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
         {zygote.options.kind, profile.name, profile.limits});
   }
   return options;
-}
-
-// A program in a jail of its own, or a cell in its kernel.
-absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
-                                      const Job& job, CancelToken& cancel,
-                                      JobObserver* observer) {
-  if (job.kernel != nullptr) return RunRich(parts, job, cancel, observer);
-  if (job.session == nullptr) {
-    return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
-  }
-  // It ended while the run waited; its end has cancelled the run.
-  if (!job.session->Thaw().ok()) {
-    return absl::CancelledError("the session has ended");
-  }
-  absl::StatusOr<JobResult> result =
-      job.session->host().RunCell(job, cancel, observer);
-  // Whoever has the answer may rely on the files.
-  const Instant began = Now();
-  const absl::Status saved = job.session->Save();
-  if (!result.ok()) return result;
-  result->cell->files_not_saved = std::string(saved.message());
-  result->timings.stage_out += Between(began, Now());
-  return result;
 }
 
 int Fail(const absl::Status& status) {
@@ -307,7 +255,14 @@ absl::Status Serving::Start() {
       },
       available, parts_.sessions.get());
   sessions_->Start();
-  approvals_.emplace(config.approvals, nullptr);
+  ApprovalRecorder record;
+  if (audit_) {
+    record = [audit = &audit_->runs()](const char* event,
+                                       const v1::Approval& approval) {
+      return audit->WriteApproval(event, approval);
+    };
+  }
+  approvals_.emplace(config.approvals, std::move(record));
   dispatcher_.emplace(DispatcherOptions{
       .policy = &parts_.policy,
       .admission = config.admission,

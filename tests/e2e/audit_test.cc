@@ -104,6 +104,66 @@ TEST_F(Audit, EveryAnswerHasItsLineAlsoWhenTheDaemonIsKilled) {
   EXPECT_THAT(report.findings, IsEmpty());
 }
 
+TEST_F(Audit, DecisionsAndConsentAreOnRecord) {
+  const std::string policy = absl::StrCat(place_, "/policy");
+  fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy,
+           fs::copy_options::recursive);
+  WriteFile(absl::StrCat(policy, "/profiles/ask.json"), R"({
+    "description": "d", "approval": {"self_approval": true},
+    "redaction": {"custom": [{"name": "word", "pattern": "s[e]cret"}]},
+    "rules": [{"id": "ask-eval", "severity": "require_approval",
+               "languages": ["python"], "calls": ["eval"]}]})");
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(
+      {.config = Config(), .extra_arguments = {"--policy-dir", policy}}));
+  v1::RunCodeRequest denied = Python("import os\n");
+  denied.set_profile("strict");
+  ASSERT_THAT(client().Run(denied), OutcomeIs(v1::OUTCOME_DENIED));
+  v1::RunCodeRequest asks = Python("print(eval('\"a secret\"'))\n");
+  asks.set_profile("ask");
+  const RunResult asked = client().Run(asks);
+  ASSERT_THAT(asked, OutcomeIs(v1::OUTCOME_NEEDS_APPROVAL));
+  const std::string id = asked.response.approval().approval_id();
+  {
+    grpc::ClientContext context;
+    v1::ApproveRequest approve;
+    approve.set_approval_id(id);
+    approve.set_comment("fine");
+    v1::ApproveResponse approved;
+    ASSERT_THAT(client().policy().Approve(&context, approve, &approved),
+                IsOk());
+  }
+  asks.set_approval_id(id);
+  const RunResult ran = client().Run(asks);
+  ASSERT_THAT(ran, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(ran.response.stdout().data(), "a [redacted:word]\n");
+  ASSERT_EQ(ran.response.redactions_size(), 1);
+  EXPECT_EQ(ran.response.redactions(0).count(), 1U);
+  EXPECT_EQ(ran.response.approved().approver(), "uid:0");
+  StopDaemon();
+
+  std::vector<nlohmann::json> entries;
+  for (const absl::string_view line :
+       absl::StrSplit(ReadFile(first_file()), '\n', absl::SkipEmpty())) {
+    entries.push_back(nlohmann::json::parse(line.begin(), line.end()));
+  }
+  std::vector<std::string> events;
+  for (const nlohmann::json& entry : entries) events.push_back(entry["event"]);
+  ASSERT_THAT(events, ::testing::ElementsAre("start", "run", "approval_asked",
+                                             "run", "approval_given",
+                                             "approval_used", "run", "stop"));
+  EXPECT_EQ(entries[1]["outcome"], "DENIED");
+  EXPECT_EQ(entries[1]["findings"][0]["rule"], "only-harmless-modules");
+  EXPECT_EQ(entries[1]["findings"][0]["line"], 1);
+  EXPECT_EQ(entries[3]["outcome"], "NEEDS_APPROVAL");
+  EXPECT_EQ(entries[3]["approval_id"], id);
+  EXPECT_EQ(entries[4]["approver"], "uid:0");
+  EXPECT_EQ(entries[4]["comment"], "fine");
+  EXPECT_EQ(entries[4]["code_sha256"], entries[6]["code_sha256"]);
+  EXPECT_EQ(entries[6]["approval_id"], id);
+  EXPECT_EQ(entries[6]["redactions"]["word"], 1);
+  EXPECT_THAT(Verify().findings, IsEmpty());
+}
+
 TEST_F(Audit, WithoutItNothingRunsAndHealthSaysSo) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
   ASSERT_THAT(client().Run(Bash("echo hi")), OutcomeIs(v1::OUTCOME_OK));

@@ -182,13 +182,13 @@ TEST_F(Approvals, ARuleCanBeApprovedForASession) {
   EXPECT_EQ(table_.Approve(alice_, Approving(without, true)).status().code(),
             absl::StatusCode::kInvalidArgument);
   const std::string id = Ask(Subject(alice_, "g", true, "ses-1"));
-  EXPECT_FALSE(table_.IsApprovedForSession("ses-1", "r"));
+  EXPECT_FALSE(table_.ApprovedForSession("ses-1", "r"));
   ASSERT_TRUE(table_.Approve(alice_, Approving(id, true)).ok());
-  EXPECT_TRUE(table_.IsApprovedForSession("ses-1", "r"));
-  EXPECT_FALSE(table_.IsApprovedForSession("ses-1", "n"));
-  EXPECT_FALSE(table_.IsApprovedForSession("ses-2", "r"));
+  EXPECT_TRUE(table_.ApprovedForSession("ses-1", "r"));
+  EXPECT_FALSE(table_.ApprovedForSession("ses-1", "n"));
+  EXPECT_FALSE(table_.ApprovedForSession("ses-2", "r"));
   table_.ForgetProfile("p");
-  EXPECT_FALSE(table_.IsApprovedForSession("ses-1", "r"));
+  EXPECT_FALSE(table_.ApprovedForSession("ses-1", "r"));
   EXPECT_THAT(Message(table_.Use(id, alice_, "g").status()),
               HasSubstr("has expired"));
 }

@@ -217,9 +217,10 @@ TEST_F(InspectionTest, AnApprovalIsUsedOnlyWhereARuleAsks) {
   absl::Status answer;
   const auto job = [&] {
     Job made = MakeJob();
-    made.inspection->use_approval = [&] {
+    made.inspection->use_approval = [&]() -> absl::StatusOr<ApprovedBy> {
       ++used;
-      return answer;
+      if (!answer.ok()) return answer;
+      return ApprovedBy{"appr-1", "uid:0"};
     };
     return made;
   };
@@ -227,7 +228,10 @@ TEST_F(InspectionTest, AnApprovalIsUsedOnlyWhereARuleAsks) {
   EXPECT_EQ(used, 0);
   said_ = kUsesOs;
   EXPECT_EQ(Run(MakeJob()).verdict.outcome, policy::Outcome::kNeedsApproval);
-  EXPECT_EQ(Run(job()).verdict.outcome, policy::Outcome::kOk);
+  const JobResult approved = Run(job());
+  EXPECT_EQ(approved.verdict.outcome, policy::Outcome::kOk);
+  ASSERT_TRUE(approved.inspected->approved.has_value());
+  EXPECT_EQ(approved.inspected->approved->approver, "uid:0");
   EXPECT_EQ(used, 1);
   answer = absl::FailedPreconditionError("somebody was faster");
   const JobResult late = Run(job());
@@ -248,8 +252,10 @@ TEST_F(InspectionTest, AnApprovalForASessionCoversItsRules) {
   said_ = kUsesOs;
   const auto run = [this](const std::string& approved) {
     Job job = MakeJob();
-    job.inspection->approved_before = [approved](const std::string& rule) {
-      return rule == approved;
+    job.inspection->approved_before =
+        [approved](const std::string& rule) -> std::optional<ApprovedBy> {
+      if (rule != approved) return std::nullopt;
+      return ApprovedBy{"appr-1", "uid:0", true};
     };
     return Run(std::move(job)).verdict.outcome;
   };

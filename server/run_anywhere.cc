@@ -1,0 +1,34 @@
+#include "server/run_anywhere.h"
+
+#include <memory>
+#include <utility>
+
+#include "server/instant.h"
+#include "server/job_runner.h"
+#include "server/session.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
+                                      const Job& job, CancelToken& cancel,
+                                      JobObserver* observer) {
+  if (job.kernel != nullptr) return RunRich(parts, job, cancel, observer);
+  if (job.session == nullptr) {
+    return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
+  }
+  // It ended while the run waited; its end has cancelled the run.
+  if (!job.session->Thaw().ok()) {
+    return absl::CancelledError("the session has ended");
+  }
+  absl::StatusOr<JobResult> result =
+      job.session->host().RunCell(job, cancel, observer);
+  // Whoever has the answer may rely on the files.
+  const Instant began = Now();
+  const absl::Status saved = job.session->Save();
+  if (!result.ok()) return result;
+  result->cell->files_not_saved = std::string(saved.message());
+  result->timings.stage_out += Between(began, Now());
+  return result;
+}
+
+}  // namespace sandglass::server
