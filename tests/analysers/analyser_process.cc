@@ -27,25 +27,28 @@ namespace {
 constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr absl::Duration kPreparationPatience = absl::Minutes(4);
 
+// For posix_spawn; it lives as long as `words`.
+std::vector<char*> Pointers(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) {
+    pointers.push_back(const_cast<char*>(word.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Runs a command in a directory, with its output in two files; its exit code,
 // 128 + n for a signal, -1 when it took too long or can't be started.
 int RunIn(const std::string& directory, const std::vector<std::string>& command,
           const std::string& out, const std::string& err,
           absl::Duration patience) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) {
-    argv.push_back(const_cast<char*>(word.c_str()));
-  }
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = Pointers(command);
   const std::string home = absl::StrCat("HOME=", directory);
   const std::vector<std::string> environment = {
       "PATH=/usr/bin:/bin", "LANG=C.UTF-8", home, "GOPROXY=off",
       absl::StrCat("GOCACHE=", directory, "/.cache")};
-  std::vector<char*> env;
-  for (const std::string& entry : environment) {
-    env.push_back(const_cast<char*>(entry.c_str()));
-  }
-  env.push_back(nullptr);
+  const std::vector<char*> env = Pointers(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());

@@ -73,6 +73,12 @@ void WriteExamples(const std::string& language,
   WriteFile(PathOf(language), text);
 }
 
+bool Writes() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it.
+  static const bool writes = std::getenv("SANDGLASS_WRITE_FACTS") != nullptr;
+  return writes;
+}
+
 void ExpectFacts(const std::string& language) {
   std::vector<Example> examples = ReadExamples(language);
   EXPECT_GE(examples.size(), kLeastPrograms);
@@ -83,15 +89,13 @@ void ExpectFacts(const std::string& language) {
     if (!absl::StrContains(example.facts, "syntax-error")) {
       EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
     }
-    if (std::getenv("SANDGLASS_WRITE_FACTS") != nullptr) {
+    if (Writes()) {
       example.facts = analysis.Lines();
       continue;
     }
     EXPECT_EQ(analysis.Lines(), example.facts) << analysis.err;
   }
-  if (std::getenv("SANDGLASS_WRITE_FACTS") != nullptr) {
-    WriteExamples(language, examples);
-  }
+  if (Writes()) WriteExamples(language, examples);
 }
 
 TEST(Cpp, TellsFacts) { ExpectFacts("cpp"); }
