@@ -132,7 +132,7 @@ class RunCanaryTest : public ::testing::Test {
     return policy_.languages().languages()[0];
   }
 
-  PolicySet policy_ = Policy(Toy(), {Named("default", 128)});
+  PolicySet policy_ = Policy(Toy(), {Named("default", 512)});
   Script script_;
   CancelToken cancel_;
 };
@@ -145,7 +145,7 @@ TEST_F(RunCanaryTest, WorksWhenItPrintsWhatItShould) {
   EXPECT_EQ(job.code, "echo 42");
   EXPECT_EQ(job.template_name, "default");
   EXPECT_THAT(job.argv, ElementsAre("/bin/sh", "main.toy"));
-  EXPECT_EQ(job.limits.memory_bytes, uint64_t{128} << 20);
+  EXPECT_EQ(job.limits.memory_bytes, uint64_t{512} << 20);
   EXPECT_GE(job.limits.wall_time, absl::Minutes(1));
   EXPECT_FALSE(job.run_id.empty());
 }
