@@ -330,6 +330,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadLog(root, config);
   config.excuse_missing = root.Strings("excuse_missing", config.excuse_missing);
   ReadApprovers(root, config);
+  config.canaries = root.Bool("canaries", config.canaries);
   return document->Finish();
 }
 
@@ -444,7 +445,8 @@ std::string ConfigToJson(const Config& config) {
        {{"level", NameOf(config.log_level, LogLevels())},
         {"format", NameOf(config.log_format, LogFormats())}}},
       {"excuse_missing", config.excuse_missing},
-      {"approvers", config.approvers}};
+      {"approvers", config.approvers},
+      {"canaries", config.canaries}};
   return json.dump(2, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);
 }

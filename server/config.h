@@ -72,6 +72,8 @@ struct Config {
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
   ApprovalOptions approvals;
+  // Whether each language is tried under each system call filter at the start.
+  bool canaries = true;
   // By the command line alone: calls that filters refuse are reported. Slower,
   // and without zygotes.
   bool trace_syscalls = false;

@@ -9,7 +9,7 @@ namespace sandglass::server {
 
 // What gRPC's health service says: all services are SERVING between the start
 // and the end of serving; "" (the daemon as a whole) only while its languages
-// work, too. Thread-safe.
+// work and its audit log can be written, too. Thread-safe.
 class Health {
  public:
   // The server outlives the time in which it serves.
@@ -31,17 +31,24 @@ class Health {
     languages_work_ = work;
     TellOverall();
   }
+  void SetAuditWorks(bool works) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    audit_works_ = works;
+    TellOverall();
+  }
 
  private:
   void TellOverall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (grpc_ == nullptr) return;
-    grpc_->SetOverallHealth(languages_work_ ? GrpcServer::Health::kServing
-                                            : GrpcServer::Health::kNotServing);
+    grpc_->SetOverallHealth(languages_work_ && audit_works_
+                                ? GrpcServer::Health::kServing
+                                : GrpcServer::Health::kNotServing);
   }
 
   absl::Mutex mutex_;
   GrpcServer* grpc_ ABSL_GUARDED_BY(mutex_) = nullptr;  // while it serves
   bool languages_work_ ABSL_GUARDED_BY(mutex_) = true;
+  bool audit_works_ ABSL_GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace sandglass::server

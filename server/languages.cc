@@ -206,7 +206,12 @@ void LanguageProbe::Probe() {
   PrepareAll(Turn::kOptional);
   if (!cancel_.reason().has_value())
     Log(LogLevel::kInfo, "languages_ready", {});
-  CheckCanaries(policy_);
+  if (skip_canaries_) {
+    absl::MutexLock lock(&mutex_);
+    checked_once_ = true;
+  } else {
+    CheckCanaries(policy_);
+  }
   if (!store_) return;
   std::set<std::string> in_use;
   for (const policy::Language& language : policy_.languages().languages()) {

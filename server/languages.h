@@ -43,6 +43,8 @@ class LanguageProbe {
   LanguageProbe(const LanguageProbe&) = delete;
   LanguageProbe& operator=(const LanguageProbe&) = delete;
 
+  // Tries no canaries by itself. Before Start.
+  void SkipCanaries() { skip_canaries_ = true; }
   // Call once.
   void Start();
   // False when the timeout came first.
@@ -105,6 +107,7 @@ class LanguageProbe {
   const RunFunction run_;
   const ReadyFunction ready_;
   const CheckedFunction checked_;
+  bool skip_canaries_ = false;
   CancelToken cancel_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);

@@ -238,6 +238,7 @@ absl::Status Serving::Start() {
         }
       },
       [this](bool all_work) { health_.SetLanguagesWork(all_work); });
+  if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_state,
@@ -403,8 +404,7 @@ void Serving::StopAccepting() {
 void Serving::ShowAuditHealth() {
   if (!audit_ || audit_->Healthy() == audit_healthy_) return;
   audit_healthy_ = !audit_healthy_;
-  grpc_->SetHealth(audit_healthy_ ? GrpcServer::Health::kServing
-                                  : GrpcServer::Health::kNotServing);
+  health_.SetAuditWorks(audit_healthy_);
 }
 
 int Serving::Run() {

@@ -47,6 +47,7 @@ class SeccompTest : public OwnDaemonTest {
     std::ofstream(absl::StrCat(policy_, "/", file)) << text;
   }
   void StartHere(DaemonOptions options = {}) {
+    options.canaries = true;
     options.extra_arguments.insert(options.extra_arguments.end(),
                                    {"--policy-dir", policy_});
     ASSERT_NO_FATAL_FAILURE(StartDaemon(options));

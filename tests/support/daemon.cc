@@ -150,10 +150,17 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   // gone, so that what is there after it is known; and every run is compiled,
   // whatever ran before.
   const char* named = std::getenv("SANDGLASS_TEST_CONFIG");
-  const std::string config = options.config.value_or(
+  std::string config = options.config.value_or(
       named != nullptr
           ? named
           : R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
+  if (!options.canaries) {
+    const size_t brace = config.find('{');
+    const size_t next = config.find_first_not_of(" \n", brace + 1);
+    const bool empty = next != std::string::npos && config[next] == '}';
+    config.insert(brace + 1,
+                  empty ? R"("canaries": false)" : R"("canaries": false, )");
+  }
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);

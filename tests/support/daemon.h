@@ -18,6 +18,8 @@
 namespace sandglass::testing {
 
 struct DaemonOptions {
+  // Each language is tried at the start, which takes seconds of a processor.
+  bool canaries = false;
   // Content of a file given as --config; none: no --config.
   std::optional<std::string> config;
   std::vector<std::string> extra_arguments;  // for example "--supervise"

@@ -308,31 +308,31 @@ absl::StatusOr<LanguageTable> LoadText(std::string_view text) {
 }
 
 TEST(LanguageTableLoad, ReadsEveryKey) {
-  const auto table = LoadText(R"({"name": "Toy", "aliases": ["t"],
+  const auto table = LoadText(R"json({"name": "Toy", "aliases": ["t"],
     "extensions": [".toy"], "interpreters": ["toyc"], "source_file": "m.toy",
     "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"]},
     "run": ["/workspace/a"],
     "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
     "canary": {"code": "print(6*7)", "stdout": "42\n"},
     "start_env": ["TOY"]
-})");
+})json");
   ASSERT_TRUE(table.ok()) << table.status();
-const Language* toy = table->Find("T");
-ASSERT_NE(toy, nullptr);
-EXPECT_EQ(toy->id, "toy");
-EXPECT_EQ(toy->name, "Toy");
-EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
-EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
-EXPECT_EQ(toy->source_file, "m.toy");
-EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
-EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
-EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
-EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
-EXPECT_EQ(toy->package, "toy-lang");
-EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
-ASSERT_TRUE(toy->canary.has_value());
-EXPECT_EQ(toy->canary->code, "print(6*7)");
-EXPECT_EQ(toy->canary->output, "42\n");
+  const Language* toy = table->Find("T");
+  ASSERT_NE(toy, nullptr);
+  EXPECT_EQ(toy->id, "toy");
+  EXPECT_EQ(toy->name, "Toy");
+  EXPECT_THAT(toy->extensions, ElementsAre(".toy"));
+  EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
+  EXPECT_EQ(toy->source_file, "m.toy");
+  EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
+  EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
+  EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
+  EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
+  EXPECT_EQ(toy->package, "toy-lang");
+  EXPECT_THAT(toy->start_env, ElementsAre("TOY"));
+  ASSERT_TRUE(toy->canary.has_value());
+  EXPECT_EQ(toy->canary->code, "print(6*7)");
+  EXPECT_EQ(toy->canary->output, "42\n");
 }
 
 TEST(LanguageTableLoad, ReadsKindsOfZygotes) {
