@@ -13,9 +13,10 @@
 namespace sandglass::server {
 namespace {
 
-constexpr const char* kServiceNames[] = {"sandglass.v1.SandboxService",
-                                         "sandglass.v1.SessionService",
-                                         "sandglass.v1.FileService"};
+constexpr const char* kServiceNames[] = {
+    "sandglass.v1.SandboxService", "sandglass.v1.SessionService",
+    "sandglass.v1.FileService", "sandglass.v1.ExecService",
+    "sandglass.v1.PolicyService"};
 // Room for messages on their way in and out, over all connections.
 constexpr size_t kTransportMemory = size_t{512} << 20;
 // Only reflection takes threads; the rest is callbacks.
@@ -79,8 +80,10 @@ void GrpcServer::SetHealth(Health health) {
 }
 
 void GrpcServer::SetOverallHealth(Health health) {
-  server_->GetHealthCheckService()->SetServingStatus(health ==
-                                                     Health::kServing);
+  // Without a name it would be all services'
+  // (health_check_service_interface.h).
+  server_->GetHealthCheckService()->SetServingStatus(
+      "", health == Health::kServing);
 }
 
 void GrpcServer::Shutdown(absl::Duration timeout) {

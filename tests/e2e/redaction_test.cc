@@ -92,7 +92,7 @@ TEST_F(Redaction, OtherProfilesTellAll) {
 
 TEST_F(Redaction, WhatACompilerQuotes) {
   const v1::RunCodeRequest request =
-      Redacted(Program("c", "int main(void) { return \"EMP-123456\"; }"));
+      Redacted(Program("cpp", "int main() { return \"EMP-123456\"; }"));
   for (const bool cached : {false, true}) {
     const RunResult result = Run(request);
     ASSERT_THAT(result, IsOk());

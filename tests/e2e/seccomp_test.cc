@@ -19,6 +19,7 @@ namespace sandglass::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -266,7 +267,7 @@ for _ in range(3):
   EXPECT_THAT(LineOf(result),
               AllOf(HasSubstr("lang=python profile=default"),
                     HasSubstr("unshare(0x10000000, "),
-                    HasSubstr("mount(..., ..., ...)=EPERM x3")));
+                    ContainsRegex("mount\\([^)]*\\)=EPERM x3")));
 }
 
 constexpr char kRefusedInCpp[] = R"(
@@ -277,11 +278,13 @@ constexpr char kRefusedInCpp[] = R"(
 #include <sys/syscall.h>
 #include <unistd.h>
 int main() {
-  errno = 0;
-  std::printf("%ld %d\n", syscall(SYS_unshare, 0x10000000, 0, 0), errno);
-  std::printf("%d %d\n", socket(40, SOCK_STREAM, 0), errno);
-  std::printf("%ld %d\n", syscall(SYS_io_uring_setup, 1, 0, 0), errno);
-  long answer = 20;  // getpid of i386
+  long answer = syscall(SYS_unshare, 0x10000000, 0, 0);
+  std::printf("%ld %d\n", answer, errno);
+  answer = socket(40, SOCK_STREAM, 0);
+  std::printf("%ld %d\n", answer, errno);
+  answer = syscall(SYS_io_uring_setup, 1, 0, 0);
+  std::printf("%ld %d\n", answer, errno);
+  answer = 20;  // getpid of i386
   asm volatile("int $0x80" : "+a"(answer) : "b"(0), "c"(0), "d"(0) : "memory");
   std::printf("%ld\n", answer);
   const int file = open("/tmp/x", O_CREAT | O_WRONLY, 0600);
