@@ -31,8 +31,7 @@ class GrpcServer {
   // Serves a connected, non-blocking socket; owns it from here on.
   void Serve(int fd);
 
-  // Health of "", "sandglass.v1.SandboxService",
-  // "sandglass.v1.SessionService" and "sandglass.v1.FileService".
+  // Health of "" and of each of our services.
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);
   // That of "" alone, as it is until the next SetHealth.
