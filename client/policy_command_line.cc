@@ -24,21 +24,20 @@ PolicyCommandLine::PolicyCommandLine(CLI::App& app) {
 }
 
 void PolicyCommandLine::AddApprovals() {
-  CLI::App* list = approvals_->add_subcommand("list", "Show those that wait");
-  auto listed = std::make_shared<ListApprovalsOptions>();
-  list->add_flag("-a,--all", listed->all, "Answered and expired ones, too");
-  list->add_flag("--json", listed->json, "As proto JSON");
-  commands_.push_back({list, [listed]() -> absl::StatusOr<Options> {
-                         return ApprovalsOptions(*listed);
-                       }});
+  CLI::App* list = approvals_->add_subcommand(
+      "list", "Show those that wait (as without a command)");
+  // Of the group, so that they work with and without "list".
+  approvals_->add_flag("-a,--all", all_,
+                       "With those that were answered or have expired");
+  approvals_->add_flag("--json", json_, "As proto JSON");
+  commands_.push_back({list, [this] { return List(); }});
   CLI::App* show =
       approvals_->add_subcommand("show", "Show one, with its program");
-  auto shown = std::make_shared<ShowApprovalOptions>();
   CLI::Option* id = show->add_option("APPROVAL_ID", "The approval");
   id->required()->expected(1);
-  show->add_flag("--json", shown->json, "As proto JSON");
-  commands_.push_back({show, [shown, id]() -> absl::StatusOr<Options> {
-                         ShowApprovalOptions options = *shown;
+  commands_.push_back({show, [this, id]() -> absl::StatusOr<Options> {
+                         ShowApprovalOptions options;
+                         options.json = json_;
                          options.approval_id = id->results().back();
                          return ApprovalsOptions(options);
                        }});
@@ -130,14 +129,19 @@ std::string PolicyCommandLine::Path() const {
   return group;
 }
 
+absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::List() const {
+  ListApprovalsOptions options;
+  options.all = all_;
+  options.json = json_;
+  return Options(ApprovalsOptions(options));
+}
+
 absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::Take() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }
   // What people want who give no command.
-  if (approvals_->parsed()) {
-    return Options(ApprovalsOptions(ListApprovalsOptions{}));
-  }
+  if (approvals_->parsed()) return List();
   return absl::InvalidArgumentError("give a command: check or test");
 }
 

@@ -39,9 +39,12 @@ class PolicyCommandLine {
   void AddApprovals();
   void AddAnswer(bool approve);
   void AddPolicy();
+  absl::StatusOr<Options> List() const;
 
   CLI::App* approvals_;
   CLI::App* policy_;
+  bool all_ = false;
+  bool json_ = false;
   std::vector<Command> commands_;
 };
 

@@ -184,7 +184,9 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
-  absl::Status written = log_.Append("run", FieldsOf(run, end, queued, total));
+  // Of a program that was only looked at nothing has run.
+  const char* event = run.job().look_only ? "policy_test" : "run";
+  absl::Status written = log_.Append(event, FieldsOf(run, end, queued, total));
   if (written.ok()) return written;
   Log(LogLevel::kError, "audit_line_lost",
       {{"run_id", run.id()}, {"error", std::string(written.message())}});

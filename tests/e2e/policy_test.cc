@@ -462,7 +462,9 @@ TEST_F(Policy, ProfilesCanBeCheckedAndTestedFromTheCommandLine) {
   EXPECT_THAT(As(34567, "policy test " + at + "bad.json " + at + "main.py"),
               HasSubstr("exit 125"));
   // Nobody was asked.
-  EXPECT_THAT(As(0, "approvals --all"), ::testing::Not(HasSubstr("appr-")));
+  EXPECT_THAT(As(0, "approvals --all"),
+              AllOf(HasSubstr("APPROVAL ID"), HasSubstr("exit 0"),
+                    ::testing::Not(HasSubstr("appr-"))));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/cancel_token.cc
   ${server}/config.cc
   ${server}/errors.cc
+  ${server}/identity.cc
   ${server}/inspection.cc
   ${server}/kernel_protocol.cc
   ${server}/listen_address.cc

@@ -57,11 +57,15 @@ def _parse(path, text):
         _warnings._filters_mutated()
 
 
+# A program in a zygote's child may list the classes of __main__, which this file
+# was, too.
 class _TooMany(Exception):
-    pass
+    __module__ = "sandglass"
 
 
 class _Facts:
+    __module__ = "sandglass"
+
     def __init__(self):
         self.file = 0
         self._places = {}
@@ -105,6 +109,8 @@ def _clean(text):
 
 class _Scope:
     """Names that aren't the builtin ones here."""
+
+    __module__ = "sandglass"
 
     def __init__(self, names, parent):
         self.names = names
@@ -244,6 +250,8 @@ def _plain(name):
 
 
 class _Names:
+    __module__ = "sandglass"
+
     def __init__(self, facts):
         self.facts = facts
         self.stars = []
