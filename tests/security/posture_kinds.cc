@@ -130,9 +130,20 @@ bool HasStopped(pid_t pid, absl::string_view key,
   return true;
 }
 
+bool HasOpen(pid_t pid, const std::string& path) {
+  std::error_code error;
+  for (const auto& fd : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", pid, "/fd"), error)) {
+    if (std::filesystem::read_symlink(fd.path(), error) == path) return true;
+  }
+  return false;
+}
+
 // Also false, and all goes on, where that came just as a thread of `one` began
-// or ended: it has all signals blocked then (glibc's pthread_create.c).
-bool StopAll(const Daemon& daemon, const Process& one) {
+// or ended: it has all signals blocked then (glibc's pthread_create.c); or
+// while `one` was reading the file `read_first`.
+bool StopAll(const Daemon& daemon, const Process& one,
+             const std::string& read_first = "") {
   const std::string pids = NamespacesOf(one.pid)["pid"];
   std::vector<Process> stopped;
   for (const Process& process : daemon.Processes()) {
@@ -151,7 +162,10 @@ bool StopAll(const Daemon& daemon, const Process& one) {
   const auto all = [](const std::string& line) {
     return absl::EndsWith(line, "fffffffffffbfeff");  // but KILL and STOP
   };
-  if (std::none_of(blocked.begin(), blocked.end(), all)) return IsAlive(one);
+  if (std::none_of(blocked.begin(), blocked.end(), all) &&
+      !HasOpen(one.pid, read_first)) {
+    return IsAlive(one);
+  }
   for (const Process& process : stopped) Kill(process, SIGCONT);
   return false;
 }
@@ -219,7 +233,7 @@ LiveJail StartJavac(Daemon& daemon) {
         for (const Process& each : waiting) {
           if (!has_job(each)) continue;
           jail.inside = each.pid;
-          return StopAll(daemon, each);
+          return StopAll(daemon, each, "/workspace/Main.java");
         }
         return false;
       },
