@@ -116,8 +116,8 @@ std::string Analysis::Lines() const {
 }
 
 const Analyser& Analyser::Of(const std::string& language) {
-  static auto& analysers =
-      *new std::map<std::string, std::unique_ptr<Analyser>>();
+  // Goes at the process's end, and with it what was made.
+  static std::map<std::string, std::unique_ptr<Analyser>> analysers;
   std::unique_ptr<Analyser>& analyser = analysers[language];
   if (analyser == nullptr) analyser = std::make_unique<Analyser>(language);
   return *analyser;

@@ -91,8 +91,8 @@ class PreparedKernel {
   }
 
   static const PreparedKernel& Of(const std::string& id) {
-    static auto& kernels =
-        *new std::map<std::string, std::unique_ptr<PreparedKernel>>();
+    // Goes at the process's end, and with it what was made.
+    static std::map<std::string, std::unique_ptr<PreparedKernel>> kernels;
     std::unique_ptr<PreparedKernel>& kernel = kernels[id];
     if (kernel == nullptr) {
       kernel = std::make_unique<PreparedKernel>(*Languages().Find(id));
