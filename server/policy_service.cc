@@ -1,6 +1,5 @@
 #include "server/policy_service.h"
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,20 +10,7 @@
 namespace sandglass::server {
 namespace {
 
-template <typename Request, typename Method>
-grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
-                                grpc::CallbackServerContext* context,
-                                const grpc::ByteBuffer* request,
-                                grpc::ByteBuffer* response,
-                                const Method& method) {
-  Request message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(context, response, Serialize(method(*caller, message)));
-}
-
-// The same for one whose answer is an approval afterwards.
+// Serve for a method whose answer is an approval afterwards.
 template <typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ServeApproval(const PeerTable& peers,
                                         grpc::CallbackServerContext* context,

@@ -11,21 +11,8 @@
 namespace sandglass::server {
 namespace {
 
-// What a method does with its message: a response or an error.
-template <typename Request, typename Method>
-grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
-                                grpc::CallbackServerContext* context,
-                                const grpc::ByteBuffer* request,
-                                grpc::ByteBuffer* response,
-                                const Method& method) {
-  Request message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(context, response, Serialize(method(*caller, message)));
-}
-
-// The same for one that names a session; its answer is the session afterwards.
+// Serve for a method that names a session; its answer is the session
+// afterwards.
 template <typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
                                    SessionTable& sessions,

@@ -44,6 +44,21 @@ absl::StatusOr<grpc::ByteBuffer> Serialize(
   return SerializeMessage(*message);
 }
 
+// Answers with what a method makes of caller and message: a response or an
+// error.
+template <typename Request, typename Method>
+grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
+                                grpc::CallbackServerContext* context,
+                                const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response,
+                                const Method& method) {
+  Request message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  return Answer(context, response, Serialize(method(*caller, message)));
+}
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_UNARY_CALL_H_
