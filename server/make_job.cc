@@ -363,6 +363,13 @@ Job MakeToolJob(const policy::Language& language,
   return job;
 }
 
+void UseDefaultJails(const policy::Language& language, Job& job) {
+  job.template_name = "default";
+  if (!job.compile) return;
+  job.compile->limits = policy::Limits();
+  policy::RaiseTo(language.compile->limits, job.compile->limits);
+}
+
 Job MakeLookJob(const Job& job) {
   const Inspection& inspection = *job.inspection;
   const policy::Language& language = *inspection.language;
@@ -371,7 +378,7 @@ Job MakeLookJob(const Job& job) {
   Job look = MakeToolJob(language, profile, language.limits, {}, language.env);
   look.run_id = job.run_id;
   if (job.profile_kept != nullptr) {
-    // There are no jails of a profile that isn't in force.
+    // As in UseDefaultJails.
     look.template_name = "default";
     look.limits = policy::Limits();
     policy::RaiseTo(language.limits, look.limits);

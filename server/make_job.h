@@ -65,6 +65,10 @@ Job MakeToolJob(const policy::Language& language,
                 const policy::LimitFloors& floors,
                 const policy::Command& command, const policy::StringPairs& env);
 
+// Makes the compile phase of a job, whose profile isn't in force, one of the
+// default profile's: there are no jails of its own.
+void UseDefaultJails(const policy::Language& language, Job& job);
+
 // A job that has the analyser of the language of `job` say what the text of its
 // program names. Precondition: NeedsAnalyser(job).
 Job MakeLookJob(const Job& job);

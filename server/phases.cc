@@ -233,6 +233,11 @@ absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel) {
   if (!NeedsAnalyser(job)) return Inspect(job, std::string());
+  if (job.inspection->language->analyser->command.empty()) {
+    return Inspect(job, absl::UnimplementedError(
+                            "the compiler alone can do that, and a cell has "
+                            "none"));
+  }
   const MonotonicTime began = Monotonic::now();
   Job look = MakeLookJob(job);
   if (absl::Status enough = ApplyDeadline(deadline, look.limits);

@@ -9,6 +9,7 @@
 #include "server/digest.h"
 #include "server/errors.h"
 #include "server/log.h"
+#include "server/make_job.h"
 #include "server/phases.h"
 #include "server/response.h"
 #include "server/text.h"
@@ -101,6 +102,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   if (look.has_value()) {
     valid->job.look_only = true;
     valid->job.profile_kept = look->profile;
+    if (look->profile != nullptr) UseDefaultJails(*valid->language, valid->job);
   } else if (valid->job.inspection != nullptr) {
     if (absl::Status good = PrepareApproval(asked, approval_id, *valid, origin);
         !good.ok()) {

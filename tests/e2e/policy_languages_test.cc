@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/sessions.h"
 
 namespace sandglass::testing {
 namespace {
@@ -159,6 +161,41 @@ TEST_F(PolicyLanguages, EndlessLoopsAreWarnedOf) {
     ASSERT_THAT(run.findings(), SizeIs(1)) << language.id;
     EXPECT_EQ(run.findings(0).rule_id(), "loops") << language.id;
   }
+}
+
+TEST_F(PolicyLanguages, AProfileThatIsNotInForceIsTriedInEach) {
+  for (const Language& language : kLanguages) {
+    v1::TestRunRequest request;
+    *request.mutable_run() = Program(language.id, language.module);
+    request.mutable_run()->set_request_id(absl::StrCat("id-", language.id));
+    request.mutable_with_profile()->set_name("other");
+    request.mutable_with_profile()->set_text(kGate);
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + kCallDeadline));
+    v1::TestRunResponse response;
+    ASSERT_THAT(client().policy().TestRun(&context, request, &response), IsOk())
+        << language.id;
+    EXPECT_EQ(response.decision(), v1::OUTCOME_DENIED) << language.id;
+    EXPECT_EQ(response.profile(), "other") << language.id;
+    // The run of that id is still to come, and runs.
+    v1::RunCodeRequest run = Program(language.id, language.good);
+    run.set_request_id(absl::StrCat("id-", language.id));
+    EXPECT_EQ(client().Run(run).response.stdout().data(), "42\n")
+        << language.id;
+  }
+}
+
+TEST_F(PolicyLanguages, CellsThatOnlyACompilerCouldReadDoNotPass) {
+  v1::CreateSessionRequest create;
+  create.set_language("java");
+  create.set_profile("gate");
+  TestSession session(client(), create);
+  ASSERT_THAT(session.status(), IsOk());
+  const RunResult cell = session.Run("6 * 7");
+  ASSERT_THAT(cell.status, IsOk());
+  EXPECT_EQ(cell.response.outcome(), v1::OUTCOME_DENIED);
+  EXPECT_THAT(cell.response.evidence().explanation(),
+              HasSubstr("a cell has none"));
 }
 
 TEST_F(PolicyLanguages, WhatIsNoProgramDoesNotRun) {
