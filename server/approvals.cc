@@ -139,7 +139,8 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
       return needed;
     }
   }
-  if (pending >= options_.max_pending || bytes > options_.max_bytes ||
+  const bool room = entries_.size() < options_.max_kept || DropEnded();
+  if (!room || pending >= options_.max_pending || bytes > options_.max_bytes ||
       of_caller >= options_.max_pending_per_caller) {
     return TooManyApprovals(subject.caller.name, pending, of_caller);
   }
@@ -164,6 +165,18 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   return needed;
 }
 
+bool ApprovalTable::DropEnded() {
+  const auto ended =
+      std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+        const v1::ApprovalState state = entry.second.shown.state();
+        return state != v1::APPROVAL_STATE_PENDING &&
+               state != v1::APPROVAL_STATE_APPROVED;
+      });
+  if (ended == entries_.end()) return false;
+  entries_.erase(ended);
+  return true;
+}
+
 void ApprovalTable::Sweep() {
   const MonotonicTime now = clock_();
   for (auto it = entries_.begin(); it != entries_.end();) {
@@ -172,6 +185,7 @@ void ApprovalTable::Sweep() {
                       entry.shown.state() == v1::APPROVAL_STATE_APPROVED;
     if (open && now >= entry.expires) {
       entry.shown.set_state(v1::APPROVAL_STATE_EXPIRED);
+      entry.shown.clear_code();
     }
     if (now >= entry.expires + absl::ToChronoNanoseconds(kRemembered)) {
       it = entries_.erase(it);
@@ -254,6 +268,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Use(
   }
   v1::Approval used = entry->shown;
   used.set_state(v1::APPROVAL_STATE_USED);
+  used.clear_code();  // nobody has to read it any more
   return Answer(*entry, std::move(used), "approval_used");
 }
 
@@ -350,7 +365,10 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
     std::map<std::string, ApprovedBy>& rules =
         session_rules_[entry.shown.session_id()];
     for (const v1::Finding& finding : entry.shown.findings()) {
-      if (finding.severity() == v1::SEVERITY_REQUIRE_APPROVAL) {
+      // What could not be looked at is another program each time.
+      if (finding.severity() == v1::SEVERITY_REQUIRE_APPROVAL &&
+          finding.rule_id() != policy::kAnalysisFailed &&
+          finding.rule_id() != policy::kSyntaxErrorFound) {
         rules[finding.rule_id()] = {entry.shown.approval_id(), caller.name,
                                     true};
       }
@@ -376,6 +394,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Deny(
   }
   v1::Approval denied = entry.shown;
   denied.set_state(v1::APPROVAL_STATE_DENIED);
+  denied.clear_code();
   denied.set_approver(caller.name);
   denied.set_comment(request.comment());
   return Answer(entry, std::move(denied), "approval_denied");

@@ -28,6 +28,8 @@ struct ApprovalOptions {
   std::set<uid_t> approvers;
   uint32_t max_pending = 1000;
   uint32_t max_pending_per_caller = 100;
+  // Answered ones too, which are kept for a while.
+  uint32_t max_kept = 10000;
   // Of the programs' texts that are kept for approvers to read.
   uint64_t max_bytes = uint64_t{64} << 20;
 };
@@ -117,6 +119,8 @@ class ApprovalTable {
 
   // Marks what has expired, and drops what ended long ago.
   void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Drops one that can't be used any more; false when there is none.
+  bool DropEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One that the caller may see. NOT_FOUND.
   absl::StatusOr<Entry*> Find(const Caller& caller,
                               const std::string& approval_id)

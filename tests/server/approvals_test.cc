@@ -73,6 +73,7 @@ class Approvals : public ::testing::Test {
       {.approvers = {1001},
        .max_pending = 4,
        .max_pending_per_caller = 3,
+       .max_kept = 6,
        .max_bytes = 1000},
       [this](const char* event, const v1::Approval& approval) {
         events_.push_back(absl::StrCat(event, " ", approval.approver()));
@@ -191,6 +192,37 @@ TEST_F(Approvals, ARuleCanBeApprovedForASession) {
   EXPECT_FALSE(table_.ApprovedForSession("ses-1", "r"));
   EXPECT_THAT(Message(table_.Use(id, alice_, "g").status()),
               HasSubstr("has expired"));
+}
+
+TEST_F(Approvals, WhatWasNotLookedAtIsApprovedForOneRunOnly) {
+  ApprovalSubject subject = Subject(alice_, "f", true, "ses-1");
+  v1::Finding& failed = *subject.shown.add_findings();
+  failed.set_rule_id("analysis-failed");
+  failed.set_severity(v1::SEVERITY_REQUIRE_APPROVAL);
+  ASSERT_TRUE(table_.Approve(alice_, Approving(Ask(subject), true)).ok());
+  EXPECT_TRUE(table_.ApprovedForSession("ses-1", "r"));
+  EXPECT_FALSE(table_.ApprovedForSession("ses-1", "analysis-failed"));
+}
+
+TEST_F(Approvals, EndedOnesMakeRoomAndKeepNoText) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string fingerprint = absl::StrCat("f", i);
+    const std::string id = Ask(Subject(alice_, fingerprint, true));
+    ASSERT_TRUE(table_.Approve(alice_, Approving(id)).ok());
+    EXPECT_EQ(table_.Get(alice_, id)->code(), "print(1)");
+    ASSERT_TRUE(table_.Use(id, alice_, fingerprint).ok());
+    EXPECT_EQ(table_.Get(alice_, id)->code(), "");
+  }
+  v1::ListApprovalsRequest used;
+  used.add_states(v1::APPROVAL_STATE_USED);
+  EXPECT_THAT(table_.List(alice_, used).approvals(), SizeIs(6));
+  // Those that can still be used don't.
+  for (int i = 0; i < 6; ++i) {
+    const std::string id = Ask(Subject(alice_, absl::StrCat("g", i), true));
+    ASSERT_TRUE(table_.Approve(alice_, Approving(id)).ok());
+  }
+  EXPECT_EQ(table_.Ask(Subject(alice_, "h")).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(Approvals, AreListedToWhomTheyConcern) {
