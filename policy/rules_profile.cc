@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kMostRules = 200;
 constexpr size_t kMostNames = 1000;
+// Of all rules together: each is compared with each, and with what programs
+// name.
+constexpr size_t kMostNamesInAll = 2000;
 constexpr size_t kMostMessageBytes = 500;
 
 constexpr RuleKind kNamedKinds[] = {RuleKind::kModules, RuleKind::kOnlyModules,
@@ -166,7 +169,17 @@ std::vector<Rule> ReadRules(JsonObject& profile) {
                                   " rules; there can be at most ", kMostRules));
     return rules;
   }
-  for (JsonObject& object : objects) rules.push_back(ReadRule(object));
+  size_t names = 0;
+  for (JsonObject& object : objects) {
+    rules.push_back(ReadRule(object));
+    names += rules.back().names.size();
+  }
+  if (names > kMostNamesInAll) {
+    profile.AddError("rules", absl::StrCat("have ", names,
+                                           " names together; they may have at "
+                                           "most ",
+                                           kMostNamesInAll));
+  }
   return rules;
 }
 

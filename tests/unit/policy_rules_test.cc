@@ -300,6 +300,23 @@ TEST(RulesOfAProfile, AreRefusedWithTheirPlace) {
   }
 }
 
+TEST(RulesOfAProfile, NamesAreBoundedInAll) {
+  std::string rules;
+  for (int rule = 0; rule < 3; ++rule) {
+    absl::StrAppend(&rules, rule > 0 ? "," : "", R"({"id": "r)", rule,
+                    R"(", "severity": "warn", "modules": [)");
+    for (int name = 0; name < 700; ++name) {
+      absl::StrAppend(&rules, name > 0 ? "," : "", "\"n", rule, "x", name,
+                      "\"");
+    }
+    absl::StrAppend(&rules, "]}");
+  }
+  const auto profile = ParseProfile(
+      "p", absl::StrCat("{\"description\": \"d\", \"rules\": [", rules, "]}"));
+  EXPECT_THAT(std::string(profile.status().message()),
+              HasSubstr("have 2100 names together"));
+}
+
 TEST(RulesOfAProfile, ApprovalIsReadAndBounded) {
   const auto profile = ParseProfile("p", R"({"description": "d",
                 "approval": {"self_approval": true, "expires_after": "1h"}})");
