@@ -1,8 +1,6 @@
 // Rules look at a program before it runs, a person is asked, and what they say
 // is in the answer.
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -13,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/sessions.h"
+#include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::testing {
@@ -100,21 +99,10 @@ class Policy : public OwnDaemonTest {
   // The command line tool as another account; what it printed and its exit
   // code.
   std::string As(int uid, const std::string& words) {
-    const std::string command = absl::StrCat(
+    return RunShell(absl::StrCat(
         "exec 2>&1; SANDGLASS_ADDRESS=", daemon().address(),
         " setpriv --reuid ", uid, " --regid ", uid, " --clear-groups ",
-        SANDGLASS_BINARY, " ", words, " </dev/null; echo \"exit $?\"");
-    // NOLINTNEXTLINE(cert-env33-c)
-    FILE* const pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return "no shell";
-    std::string output;
-    std::array<char, 4096> buffer;
-    for (size_t got = 0;
-         (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-      output.append(buffer.data(), got);
-    }
-    pclose(pipe);
-    return output;
+        SANDGLASS_BINARY, " ", words, " </dev/null; echo \"exit $?\""));
   }
 
   std::string policy_;

@@ -1,8 +1,6 @@
 // `sandglass session` against the real daemon: a directory goes into a session
 // and comes back.
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/sessions.h"
+#include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::testing {
@@ -36,23 +35,10 @@ class CliSessionFiles : public DaemonTest {
   // Runs a script of /bin/sh in a directory of its own, with the client as
   // $S and the session as $ID. What it printed, with its exit code behind.
   std::string Script(const std::string& text) {
-    const std::string command =
-        absl::StrCat("cd ", directory_.path(),
-                     " && export SANDGLASS_ADDRESS=", daemon().address(),
-                     " S=", SANDGLASS_BINARY, " ID=", session_->id(),
-                     "; exec 2>&1; (", text, ") </dev/null; echo \"exit $?\"");
-    // A test has one thread that does this.
-    // NOLINTNEXTLINE(cert-env33-c)
-    FILE* const pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return "no shell";
-    std::string output;
-    std::array<char, 4096> buffer;
-    for (size_t got = 0;
-         (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-      output.append(buffer.data(), got);
-    }
-    pclose(pipe);
-    return output;
+    return RunShell(absl::StrCat(
+        "cd ", directory_.path(), " && export SANDGLASS_ADDRESS=",
+        daemon().address(), " S=", SANDGLASS_BINARY, " ID=", session_->id(),
+        "; exec 2>&1; (", text, ") </dev/null; echo \"exit $?\""));
   }
 
   TempDir directory_;
