@@ -107,6 +107,22 @@ int ShowInfo(const std::string& address, bool json,
   return rendered.ok() ? PrintText(*rendered) : Fail(rendered.status());
 }
 
+// What an operator wants to know who has sent SIGHUP.
+std::string PolicyText(const v1::PolicyState& policy) {
+  constexpr size_t kDigits = 12;
+  if (policy.digest().empty()) return "";
+  std::string text = absl::StrCat(
+      "  policy ", VisibleText(policy.digest().substr(0, kDigits)), ", loaded ",
+      absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(policy.load_time()),
+                       absl::LocalTimeZone()),
+      "\n");
+  if (!policy.reload_error().empty()) {
+    absl::StrAppend(&text, "  the last reload failed, so this is the old one: ",
+                    VisibleText(policy.reload_error()), "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string LanguagesText(const v1::GetServerInfoResponse& info) {
@@ -158,7 +174,8 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
     }
     profiles.push_back({"", std::move(rest)});
   }
-  absl::StrAppend(&text, TextTable(profiles, "  "), "\nIsolation\n");
+  absl::StrAppend(&text, TextTable(profiles, "  "), PolicyText(info.policy()),
+                  "\nIsolation\n");
 
   Rows layers;
   for (const v1::IsolationLayer& layer : info.isolation()) {

@@ -54,7 +54,13 @@ struct Profile {
   // profile when this is the same.
   std::string canonical;
   std::shared_ptr<const Redactor> redactor;  // of output; null: none
+  // The name of what its jails are made by; set by whoever makes them. Empty:
+  // it has none of its own.
+  std::string jail_template;
 };
+
+// What is at work by a profile keeps it, whatever is in force by then.
+using SharedProfile = std::shared_ptr<const Profile>;
 
 // The limits that a request may name; absent means the profile's default.
 struct LimitRequest {

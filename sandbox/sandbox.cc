@@ -29,21 +29,11 @@
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/spawner_event.h"
+#include "sandbox/template_proto.h"
 #include "sandbox/yard.h"
 
 namespace sandglass::sandbox {
 namespace {
-
-internal::JailSlots ToSlots(const policy::Limits& limits) {
-  internal::JailSlots slots;
-  slots.set_memory_bytes(limits.memory_bytes);
-  slots.set_max_processes(limits.max_processes);
-  slots.set_cpu_millis(limits.cpu_millis);
-  slots.set_tmp_bytes(limits.tmp_bytes);
-  slots.set_workspace_bytes(limits.workspace_bytes);
-  slots.set_max_files(limits.max_files);
-  return slots;
-}
 
 // What is the same for every yard.
 internal::SpawnerConfig ToConfig(const SandboxOptions& options,
@@ -51,11 +41,7 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
                                  const CgroupHost& cgroups) {
   internal::SpawnerConfig config;
   for (const JailTemplate& jail : options.templates) {
-    internal::Template* added = config.add_templates();
-    added->set_name(jail.name);
-    *added->mutable_maximum() = ToSlots(jail.maximum);
-    added->set_seccomp(jail.seccomp.data(),
-                       jail.seccomp.size() * sizeof(jail.seccomp[0]));
+    *config.add_templates() = ToProto(jail);
   }
   config.set_trace_calls(options.trace_calls);
   config.set_max_jails(options.max_jails);
@@ -317,7 +303,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   YardOptions yard = {.spawner_path = options.spawner_path,
                       .root = root,
                       .uids = options.uids,
-                      .config = ToConfig(options, host, *cgroup_host)};
+                      .config = ToConfig(options, host, *cgroup_host),
+                      .template_ledger = options.template_ledger};
   yard.uids.count /= static_cast<uint32_t>(YardCount(options));
   auto sandbox = std::make_unique<Sandbox>();
   // Each yard has ids of its own.

@@ -67,6 +67,9 @@ struct SandboxOptions {
   // Empty: nothing.
   std::string prepared_dir;
   std::vector<JailTemplate> templates;
+  // Where templates that come later are found (TemplateLedger::ReadingEnd);
+  // borrowed, -1: none come.
+  int template_ledger = -1;
   std::vector<ZygoteOptions> zygotes;
   // Calls that filters refuse are told with a program's end, and take longer.
   // Not those of runners: no zygotes then. See CheckCallTracing.

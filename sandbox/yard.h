@@ -18,6 +18,7 @@ struct YardOptions {
   std::string root;  // built by BuildYardRoot
   UidSlice uids;
   internal::SpawnerConfig config;
+  int template_ledger = -1;  // borrowed, as in SandboxOptions
   // What a zygote loads and executes; only with config.zygote.
   std::string zygote_library;
   std::string zygote_script;

@@ -53,7 +53,7 @@ Job MakeCanaryJob(const CanaryRun& canary) {
   v1::RunCodeRequest request;
   request.set_language(language.id);
   request.set_code(language.canary->code);
-  Job job = MakeJob(language, *canary.profile, limits, std::move(request));
+  Job job = MakeJob(language, canary.profile, limits, std::move(request));
   job.run_id = NewRunId();
   if (canary.fresh) {
     job.zygote.clear();
@@ -113,15 +113,15 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
                                     const policy::Language& language) {
   std::vector<CanaryRun> runs;
   if (!language.canary) return runs;
-  std::map<std::string, const policy::Profile*> chosen;  // by filter
-  for (const policy::Profile& profile : policy.profiles()) {
-    if (!Allows(profile, language)) continue;
-    const policy::Profile*& best = chosen[PolicySet::FilterName(profile)];
+  std::map<std::string, policy::SharedProfile> chosen;  // by filter
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (!Allows(*profile, language)) continue;
+    policy::SharedProfile& best = chosen[PolicySet::FilterName(*profile)];
     // The default one has jails that wait.
-    if (best == nullptr || &profile == policy.FindProfile("") ||
+    if (best == nullptr || profile == policy.FindProfile("") ||
         (best != policy.FindProfile("") &&
-         best->limits.memory_bytes < profile.limits.memory_bytes)) {
-      best = &profile;
+         best->limits.memory_bytes < profile->limits.memory_bytes)) {
+      best = profile;
     }
   }
   for (const auto& [filter, profile] : chosen) {

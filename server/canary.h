@@ -17,7 +17,7 @@ namespace sandglass::server {
 // runtime needs shows here and not in users' programs.
 struct CanaryRun {
   const policy::Language* language;
-  const policy::Profile* profile;
+  policy::SharedProfile profile;
   // False: in an interpreter that has started already, where the language has
   // such; what runs take when one is there.
   bool fresh;

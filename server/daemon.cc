@@ -25,6 +25,7 @@
 #include "server/denied_calls.h"
 #include "server/identity.h"
 #include "server/log.h"
+#include "server/policy_reader.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
 #include "server/serving.h"
@@ -83,17 +84,18 @@ struct Settings {
   PolicySet policy;
   Identity identity;
   gid_t socket_group;
-  sandbox::UidSlice uids;
+  sandbox::UidSlice uids;  // of the yards
+  uid_t reader_uid;        // the policy reader's
   std::vector<PlannedZygote> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };
 
 absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy) {
   if (!config.sessions.durable_dir.empty()) return absl::OkStatus();
-  for (const policy::Profile& profile : policy.profiles()) {
-    if (profile.session_files != policy::SessionFiles::kDurable) continue;
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (profile->session_files != policy::SessionFiles::kDurable) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "profile \"", profile.name,
+        "profile \"", profile->name,
         "\" keeps its sessions' files (\"session_files\": \"durable\"), but "
         "the configuration names no place for them; set "
         "\"sessions\": {\"durable_dir\": \"/var/lib/sandglass/sessions\"}"));
@@ -117,11 +119,13 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   }
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
   const auto yards = static_cast<uint32_t>(1 + zygotes.size());
-  const absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)), *uid_map,
-      *gid_map);
+  absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
+      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 1,
+      *uid_map, *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
+  // The last one is the policy reader's.
+  const uid_t reader_uid = uids->first + --uids->count;
   absl::StatusOr<Identity> identity =
       ResolveIdentity(config->user, config->uid_base);
   if (!identity.ok()) return identity.status();
@@ -141,6 +145,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
                   *identity,
                   *group,
                   *uids,
+                  reader_uid,
                   std::move(zygotes),
                   !sandbox::MapsEveryId(*uid_map)};
 }
@@ -213,6 +218,37 @@ absl::Status CheckTracing(const Settings& settings) {
   return CheckTraceable(settings.policy.templates());
 }
 
+// What a policy must be like that comes while the daemon runs.
+std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
+    const Config& config) {
+  return [config](const PolicySet& policy) -> absl::Status {
+    if (absl::Status place = CheckDurablePlace(config, policy); !place.ok()) {
+      return place;
+    }
+    return config.trace_syscalls ? CheckTraceable(policy.templates())
+                                 : absl::OkStatus();
+  };
+}
+
+// The process that reads the policy again, and what it tells spawners by.
+struct LaterPolicies {
+  std::unique_ptr<PolicyReader> reader;
+  os::Fd ledger;  // for spawners
+};
+
+absl::StatusOr<LaterPolicies> StartPolicyReader(const Settings& settings) {
+  absl::StatusOr<sandbox::TemplateLedger> ledger =
+      sandbox::TemplateLedger::Create();
+  if (!ledger.ok()) return ledger.status();
+  absl::StatusOr<os::Fd> end = ledger->ReadingEnd();
+  if (!end.ok()) return end.status();
+  absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
+      settings.config.policy_dir, settings.policy, *std::move(ledger),
+      settings.reader_uid, settings.identity.gid);
+  if (!reader.ok()) return reader.status();
+  return LaterPolicies{*std::move(reader), *std::move(end)};
+}
+
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -274,6 +310,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return Fail(single, 1);
   }
+  absl::StatusOr<LaterPolicies> later = StartPolicyReader(*settings);
+  if (!later.ok()) return Fail(later.status(), 1);
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);
@@ -291,10 +329,12 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .templates = settings->policy.templates(),
+           .template_ledger = later->ledger.get(),
            .zygotes = std::move(zygotes),
            .trace_calls = config.trace_syscalls},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
+  later->ledger.reset();
 
   std::unique_ptr<SessionStore> sessions;
   if (!config.sessions.durable_dir.empty()) {
@@ -336,6 +376,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       return Fail(bound, 1);
     }
   }
+  auto check_policy = LaterPolicyCheck(config);
   return Serve({.config = std::move(settings->config),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),
@@ -346,7 +387,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .image_state = std::move(image_state),
                 .sessions = std::move(sessions),
                 .unix_listener = std::move(listener),
-                .audit_directory = std::move(audit_directory)});
+                .audit_directory = std::move(audit_directory),
+                .policy_reader = std::move(later->reader),
+                .check_policy = std::move(check_policy)});
 }
 
 int CleanUp(const ConfigFlags& flags) {

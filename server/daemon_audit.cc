@@ -10,7 +10,7 @@
 namespace sandglass::server {
 
 absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
-    os::Fd directory, const Config& config) {
+    os::Fd directory, const Config& config, const PolicySet& policy) {
   if (!directory.valid()) return std::unique_ptr<DaemonAudit>();
   absl::StatusOr<std::unique_ptr<AuditLog>> log =
       AuditLog::Open(std::move(directory), config.audit.dir, config.audit.log);
@@ -21,12 +21,23 @@ absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
       "start", {{"version", std::string(kVersion)},
                 {"pid", int64_t{::getpid()}},
                 {"uid", uint64_t{::getuid()}},
-                {"config_sha256", policy::AuditHash(ConfigToJson(config))}});
+                {"config_sha256", policy::AuditHash(ConfigToJson(config))},
+                {"policy_sha256", policy.digest()}});
   if (!written.ok() && audit->runs_.refuses()) return written;
   Log(LogLevel::kInfo, "audit_log",
       {{"dir", config.audit.dir},
        {"head", policy::FormatAuditHead(audit->log_->Head())}});
   return audit;
+}
+
+absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
+                                     const PolicyChanges& changes) {
+  absl::Status written =
+      log_->Append("policy", {{"policy_sha256", policy.digest()},
+                              {"added", changes.added},
+                              {"changed", changes.changed},
+                              {"removed", changes.removed}});
+  return runs_.refuses() ? written : absl::OkStatus();
 }
 
 void DaemonAudit::Stop(const std::string& reason) {

@@ -5,10 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sandbox/os/fd.h"
 #include "server/audit_log.h"
 #include "server/config.h"
+#include "server/policy_reload.h"
+#include "server/policy_set.h"
 #include "server/run_audit.h"
 
 namespace sandglass::server {
@@ -16,11 +19,12 @@ namespace sandglass::server {
 // The daemon's audit log, with its own start and stop in it.
 class DaemonAudit {
  public:
-  // Opens the log and writes "start": version, pid, uid and the SHA-256 of the
-  // configuration as ConfigToJson has it. Null when `directory` is empty, which
-  // it is when the configuration names none. Starts a thread.
+  // Opens the log and writes "start": version, pid, uid, the SHA-256 of the
+  // configuration as ConfigToJson has it, and that of the policy. Null when
+  // `directory` is empty, which it is when the configuration names none. Starts
+  // a thread.
   static absl::StatusOr<std::unique_ptr<DaemonAudit>> Start(
-      os::Fd directory, const Config& config);
+      os::Fd directory, const Config& config, const PolicySet& policy);
 
   AuditLog& log() { return *log_; }
   RunAudit& runs() { return runs_; }
@@ -28,6 +32,11 @@ class DaemonAudit {
   // False while runs are refused because nothing can be written. For health
   // checks: call it once a second or so, also to let the log go on by itself.
   bool Healthy() { return runs_.Ready().ok(); }
+
+  // Writes "policy": another one is about to come into force. With a failure
+  // it must not where runs would be refused.
+  absl::Status NotePolicy(const PolicySet& policy,
+                          const PolicyChanges& changes);
 
   // Writes "stop". Best called when no run is left.
   void Stop(const std::string& reason);

@@ -75,7 +75,7 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
       Find(caller, spec.session_id());
   if (!session.ok()) return answer(session.status());
   absl::StatusOr<ExecPlan> plan =
-      CheckExecSpec(*parts_.policy, (*session)->spec(), spec, prefix);
+      CheckExecSpec(*parts_.policy->Get(), (*session)->spec(), spec, prefix);
   if (!plan.ok()) return answer(plan.status());
   absl::StatusOr<SessionUse> use = SessionUse::Begin(
       *session, [] {}, Session::UseKind::kCommand);

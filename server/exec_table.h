@@ -20,13 +20,13 @@
 #include "server/event_loop.h"
 #include "server/exec.h"
 #include "server/exec_request.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/session_table.h"
 
 namespace sandglass::server {
 
 struct ExecTableParts {
-  const PolicySet* policy = nullptr;
+  const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
   // Commands that run at once, in all sessions; each takes ten descriptors.

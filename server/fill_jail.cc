@@ -27,8 +27,10 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
     return ready;
   }
   if (!waits) return made;
-  if (absl::Status started = jail.Prestart(prestart.InterpreterOf(key));
-      !started.ok()) {
+  const absl::StatusOr<sandbox::ProgramSpec> interpreter =
+      prestart.InterpreterOf(key);
+  if (!interpreter.ok()) return interpreter.status();
+  if (absl::Status started = jail.Prestart(*interpreter); !started.ok()) {
     return started;
   }
   if (absl::Status waiting = AwaitEvent<sandbox::WaitsEvent>(

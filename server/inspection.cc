@@ -91,17 +91,17 @@ void AskForApproval(const Inspection& inspection, Inspected& inspected) {
 
 }  // namespace
 
-std::shared_ptr<Inspection> MakeInspection(const policy::Profile& profile,
+std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
                                            const policy::Language& language,
                                            const Job& job) {
-  if (std::none_of(profile.rules.begin(), profile.rules.end(),
+  if (std::none_of(profile->rules.begin(), profile->rules.end(),
                    [&](const policy::Rule& rule) {
                      return rule.AppliesTo(language.id);
                    })) {
     return nullptr;
   }
   auto inspection = std::make_shared<Inspection>();
-  inspection->profile = &profile;
+  inspection->profile = inspection->jails = profile;
   inspection->language = &language;
   inspection->sources.push_back(language.source_file);
   if (!language.analyser) return inspection;

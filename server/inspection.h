@@ -29,9 +29,10 @@ struct ApprovedBy {
 // That the text of a run's program is looked at before it runs, by the rules
 // of its profile.
 struct Inspection {
-  // Both outlive the run.
-  const policy::Profile* profile;
-  const policy::Language* language;
+  policy::SharedProfile profile;
+  // In whose jails an analyser works: the same unless that has none.
+  policy::SharedProfile jails;
+  const policy::Language* language;  // outlives the run
   // Names of the files below /workspace that hold its text, the main one
   // first; the others are the job's.
   std::vector<std::string> sources;
@@ -59,7 +60,7 @@ struct Inspected {
 };
 
 // Null when the profile has no rule for the language.
-std::shared_ptr<Inspection> MakeInspection(const policy::Profile& profile,
+std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
                                            const policy::Language& language,
                                            const Job& job);
 

@@ -47,7 +47,8 @@ JailPool::JailPool(PoolOptions options, FillFunction fill,
     : options_(Complete(std::move(options))),
       fill_(std::move(fill)),
       healthy_(std::move(healthy)),
-      settle_(std::min(kSettle, options_.idle_age)) {
+      settle_(std::min(kSettle, options_.idle_age)),
+      once_used_(options_.once_used) {
   if (options_.floor == 0) return;
   absl::MutexLock lock(&mutex_);
   for (const JailKey& key : options_.always) {
@@ -221,8 +222,7 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
     wake_.Signal();
   }
   const bool always =
-      std::find(options_.once_used.begin(), options_.once_used.end(), key) !=
-      options_.once_used.end();
+      std::find(once_used_.begin(), once_used_.end(), key) != once_used_.end();
   return entries_.try_emplace(key, options_, key, next_serial_++, always)
       .first->second;
 }

@@ -64,6 +64,13 @@ class JailPool {
   // Keeps this key from now on as if it had been in `always`.
   void Keep(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Another policy is in force: keeps these keys from now on as if they had
+  // been in `always` and `once_used`, and no others, and drops all jails of
+  // keys for which `in_force` is false. It must not call the pool.
+  void Renew(std::vector<JailKey> always, std::vector<JailKey> once_used,
+             const std::function<bool(const JailKey&)>& in_force)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Makes a jail on the caller's thread. The fillers hold back meanwhile
   // (PoolOptions::longest_hold): a run waits for this one.
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
@@ -183,6 +190,7 @@ class JailPool {
   mutable absl::Mutex mutex_;
   absl::CondVar wake_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
+  std::vector<JailKey> once_used_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_serial_ ABSL_GUARDED_BY(mutex_) = 1;
   std::vector<std::unique_ptr<sandbox::Jail>> condemned_
       ABSL_GUARDED_BY(mutex_);

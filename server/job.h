@@ -108,7 +108,6 @@ struct Job {
   std::shared_ptr<Inspection> inspection;
   // It ends with that: nothing is run.
   bool look_only = false;
-  std::shared_ptr<const policy::Profile> profile_kept;  // where it needs that
   // Of all that it prints or displays; null: none.
   std::shared_ptr<const policy::Redactor> redactor;
 };

@@ -115,17 +115,20 @@ absl::Status CheckInstalled(const policy::Language& language) {
   return absl::OkStatus();
 }
 
-LanguageProbe::LanguageProbe(const PolicySet& policy,
+LanguageProbe::LanguageProbe(const LivePolicy& policy,
                              std::optional<PreparedStore> store,
                              RunFunction run, ReadyFunction ready,
                              CheckedFunction checked)
     : policy_(policy),
+      languages_(policy.Get()->languages()),
       store_(std::move(store)),
       run_(std::move(run)),
       ready_(std::move(ready)),
       checked_(std::move(checked)) {}
 
-LanguageProbe::~LanguageProbe() {
+LanguageProbe::~LanguageProbe() { Stop(); }
+
+void LanguageProbe::Stop() {
   cancel_.Cancel(policy::KillReason::kShutdown);
   if (thread_.joinable()) thread_.join();
 }
@@ -146,11 +149,27 @@ bool LanguageProbe::Preparing(const policy::Language& language) const {
          (!usable_ || language.prepare->optional);
 }
 
+absl::Status LanguageProbe::Available(const policy::Language& language,
+                                      const policy::Profile& profile) const {
+  if (absl::Status usable = Usable(language); !usable.ok()) return usable;
+  absl::MutexLock lock(&mutex_);
+  const auto tried = canaries_.find(language.id);
+  if (tried == canaries_.end()) return absl::OkStatus();
+  const auto it = tried->second.find(PolicySet::FilterName(profile));
+  return it == tried->second.end() ? absl::OkStatus() : it->second;
+}
+
 absl::Status LanguageProbe::Available(const policy::Language& language) const {
   if (absl::Status usable = Usable(language); !usable.ok()) return usable;
   absl::MutexLock lock(&mutex_);
-  const auto it = broken_.find(language.id);
-  return it == broken_.end() ? absl::OkStatus() : it->second;
+  absl::Status best;
+  const auto tried = canaries_.find(language.id);
+  if (tried == canaries_.end()) return best;
+  for (const auto& [filter, works] : tried->second) {
+    if (works.ok()) return works;
+    best = works;
+  }
+  return best;
 }
 
 bool LanguageProbe::Checking(const policy::Language& language) const {
@@ -210,18 +229,18 @@ void LanguageProbe::Probe() {
     absl::MutexLock lock(&mutex_);
     checked_once_ = true;
   } else {
-    CheckCanaries(policy_);
+    CheckCanaries();
   }
   if (!store_) return;
   std::set<std::string> in_use;
-  for (const policy::Language& language : policy_.languages().languages()) {
+  for (const policy::Language& language : languages_.languages()) {
     if (language.prepare) in_use.insert(PlaceOf(language));
   }
   store_->RemoveOld(in_use);
 }
 
 void LanguageProbe::AskVersions() {
-  for (const policy::Language& language : policy_.languages().languages()) {
+  for (const policy::Language& language : languages_.languages()) {
     if (cancel_.reason().has_value()) return;
     if (!CheckInstalled(language).ok()) continue;
     absl::StatusOr<std::string> version = AskVersion(language);
@@ -238,22 +257,28 @@ void LanguageProbe::AskVersions() {
   }
 }
 
-void LanguageProbe::CheckCanaries(const PolicySet& policy) {
+void LanguageProbe::CheckCanaries() {
+  absl::MutexLock one(&checking_);
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
   const MonotonicTime began = Monotonic::now();
-  std::map<std::string, absl::Status> broken;
-  for (const policy::Language& language : policy.languages().languages()) {
+  std::map<std::string, std::map<std::string, absl::Status>> canaries;
+  bool all_work = true;
+  for (const policy::Language& language : languages_.languages()) {
     if (!language.canary || !Usable(language).ok()) continue;
-    const absl::Status works = CheckOne(policy, language);
+    for (auto& [filter, works] : CheckOne(*policy, language)) {
+      if (!works.ok()) {
+        all_work = false;
+        Log(LogLevel::kError, "canary_failed",
+            {{"lang", language.id}, {"error", std::string(works.message())}});
+        works = LanguageUnavailable(std::string(works.message()));
+      }
+      canaries[language.id][filter] = works;
+    }
     if (cancel_.reason().has_value()) return;
-    if (works.ok()) continue;
-    Log(LogLevel::kError, "canary_failed",
-        {{"lang", language.id}, {"error", std::string(works.message())}});
-    broken[language.id] = LanguageUnavailable(std::string(works.message()));
   }
-  const bool all_work = broken.empty();
   {
     absl::MutexLock lock(&mutex_);
-    broken_ = std::move(broken);
+    canaries_ = std::move(canaries);
     checked_once_ = true;
   }
   Log(LogLevel::kInfo, "canaries_done",
@@ -262,18 +287,24 @@ void LanguageProbe::CheckCanaries(const PolicySet& policy) {
   if (checked_) checked_(all_work);
 }
 
-absl::Status LanguageProbe::CheckOne(const PolicySet& policy,
-                                     const policy::Language& language) {
+std::map<std::string, absl::Status> LanguageProbe::CheckOne(
+    const PolicySet& policy, const policy::Language& language) {
+  std::map<std::string, absl::Status> by_filter;
   for (const CanaryRun& canary : PlanCanaries(policy, language)) {
+    absl::Status& works = by_filter[PolicySet::FilterName(*canary.profile)];
+    if (!works.ok()) continue;
     const absl::Status status = RunCanary(canary, run_, cancel_);
-    if (absl::IsFailedPrecondition(status)) return status;
+    if (absl::IsFailedPrecondition(status)) {
+      works = status;
+      continue;
+    }
     if (status.ok() || cancel_.reason().has_value()) continue;
     Log(LogLevel::kWarning, "canary_not_run",
         {{"lang", language.id},
          {"profile", canary.profile->name},
          {"error", std::string(status.message())}});
   }
-  return absl::OkStatus();
+  return by_filter;
 }
 
 LanguageProbe::Turn LanguageProbe::TurnOf(
@@ -283,7 +314,7 @@ LanguageProbe::Turn LanguageProbe::TurnOf(
 }
 
 void LanguageProbe::PrepareAll(Turn turn) {
-  for (const policy::Language& language : policy_.languages().languages()) {
+  for (const policy::Language& language : languages_.languages()) {
     if (cancel_.reason().has_value()) return;
     if (!CheckInstalled(language).ok()) continue;
     if (language.prepare && TurnOf(*language.prepare) == turn) {
@@ -338,8 +369,8 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
   std::set<std::string> missing(prepare.artifacts.begin(),
                                 prepare.artifacts.end());
   for (const policy::Command& command : prepare.commands) {
-    Job job = MakeToolJob(language, *policy_.FindProfile(""), prepare.limits,
-                          command, prepare.env);
+    Job job = MakeToolJob(language, *policy_.Get()->FindProfile(""),
+                          prepare.limits, command, prepare.env);
     for (const auto& [file, content] : prepare.files) {
       job.files.push_back({file, content, false});
     }
@@ -367,8 +398,8 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
 absl::StatusOr<std::string> LanguageProbe::AskVersion(
     const policy::Language& language) {
   const absl::StatusOr<JobResult> result =
-      RunTool(MakeToolJob(language, *policy_.FindProfile(""), language.limits,
-                          language.version, {}),
+      RunTool(MakeToolJob(language, *policy_.Get()->FindProfile(""),
+                          language.limits, language.version, {}),
               nullptr);
   if (!result.ok()) return result.status();
   // Some runtimes print their version to stderr.

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "policy/language.h"
 #include "server/cancel_token.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/prepared_store.h"
 #include "server/run_function.h"
 
@@ -35,10 +35,10 @@ class LanguageProbe {
   // is called on the probe's thread for each language that is installed and
   // whose preparation, if it has one, went well; `checked` on that of whoever
   // calls CheckCanaries, which the probe's own does last.
-  LanguageProbe(const PolicySet& policy, std::optional<PreparedStore> store,
+  LanguageProbe(const LivePolicy& policy, std::optional<PreparedStore> store,
                 RunFunction run, ReadyFunction ready = nullptr,
                 CheckedFunction checked = nullptr);
-  // Cancels what is still running and waits for it.
+  // Stops.
   ~LanguageProbe();
   LanguageProbe(const LanguageProbe&) = delete;
   LanguageProbe& operator=(const LanguageProbe&) = delete;
@@ -47,19 +47,27 @@ class LanguageProbe {
   void SkipCanaries() { skip_canaries_ = true; }
   // Call once.
   void Start();
+  // Cancels what is still running, also of CheckCanaries, and waits for the
+  // thread. May be called again.
+  void Stop();
   // False when the timeout came first.
   bool WaitForVersions(absl::Duration timeout) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs the canaries of all languages that are installed and prepared, by
-  // `policy`, one after another on the calling thread, and remembers which
-  // failed, in place of what was known before. For the probe's own thread, and
-  // for whoever has given the sandbox other filters. One thread at a time.
-  void CheckCanaries(const PolicySet& policy) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Runs the canaries of all languages that are installed and prepared, by the
+  // policy in force, one after another on the calling thread, and remembers
+  // which failed, in place of what was known before. For the probe's own
+  // thread, and for whoever has put another policy in force.
+  void CheckCanaries() ABSL_LOCKS_EXCLUDED(mutex_, checking_);
 
-  // Whether programs in the language can run now. FAILED_PRECONDITION: not
-  // installed, it could not be prepared, or its canary failed. UNAVAILABLE with
-  // RetryInfo: being prepared.
+  // Whether programs in the language can run now under the profile.
+  // FAILED_PRECONDITION: not installed, it could not be prepared, or its canary
+  // failed under the profile's filter. UNAVAILABLE with RetryInfo: being
+  // prepared.
+  absl::Status Available(const policy::Language& language,
+                         const policy::Profile& profile) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same under whatever profile suits it best.
   absl::Status Available(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -95,26 +103,29 @@ class LanguageProbe {
   // What has to be there before it is of use to run anything.
   absl::Status Usable(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The first failure of its canaries, or OK.
-  absl::Status CheckOne(const PolicySet& policy,
-                        const policy::Language& language);
+  // How its canaries did, by filter: the first failure, or OK.
+  std::map<std::string, absl::Status> CheckOne(
+      const PolicySet& policy, const policy::Language& language);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language);
   // A command that must end well.
   absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
 
-  const PolicySet& policy_;
+  const LivePolicy& policy_;
+  const policy::LanguageTable& languages_;  // that of every policy
   const std::optional<PreparedStore> store_;
   const RunFunction run_;
   const ReadyFunction ready_;
   const CheckedFunction checked_;
   bool skip_canaries_ = false;
   CancelToken cancel_;
+  absl::Mutex checking_;  // one checks at a time; taken before mutex_
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
-  // Of the languages whose canary failed, by id.
-  std::map<std::string, absl::Status> broken_ ABSL_GUARDED_BY(mutex_);
+  // How the canaries of languages did, by id, then by filter.
+  std::map<std::string, std::map<std::string, absl::Status>> canaries_
+      ABSL_GUARDED_BY(mutex_);
   bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
   // All that is needed is prepared; what only makes a language faster may go

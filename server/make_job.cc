@@ -161,8 +161,10 @@ policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
   return env;
 }
 
-Job MakeJob(const policy::Language& language, const policy::Profile& profile,
-            const PhaseLimits& limits, v1::RunCodeRequest&& request) {
+Job MakeJob(const policy::Language& language,
+            const policy::SharedProfile& shared, const PhaseLimits& limits,
+            v1::RunCodeRequest&& request) {
+  const policy::Profile& profile = *shared;
   policy::PlaceholderValues values;
   values.source = language.source_file;
   values.sources = SourcesOf(language, request);
@@ -171,7 +173,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   values.heap_percent = language.heap_percent;
 
   Job job;
-  job.template_name = profile.name;
+  job.template_name = profile.jail_template;
   job.redactor = profile.redactor;
   job.source_file = language.source_file;
   job.limits = limits.run;
@@ -208,7 +210,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
     job.rich = true;
     SessionSpec spec;
     spec.language = &language;
-    spec.profile = &profile;
+    spec.profile = shared;
     spec.limits = limits.run;
     spec.env = wished;
     job.kernel = std::make_shared<const SessionSpec>(std::move(spec));
@@ -226,7 +228,7 @@ Job MakeJob(const policy::Language& language, const policy::Profile& profile,
   for (const auto& [name, content] : language.files) {
     if (brought.count(name) == 0) job.files.push_back({name, content, false});
   }
-  job.inspection = MakeInspection(profile, language, job);
+  job.inspection = MakeInspection(shared, language, job);
   if (language.compile) {
     job.compile.emplace();  // there is one
     job.compile = MakeCompileJob(language, profile, limits.compile, values,
@@ -240,7 +242,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 std::shared_ptr<Session> session,
                 v1::RunCodeRequest&& request) {
   Job job;
-  job.template_name = spec.profile->name;
+  job.template_name = spec.profile->jail_template;
   job.redactor = spec.profile->redactor;
   job.limits = limits;
   job.out_of_memory = spec.language->out_of_memory;
@@ -249,7 +251,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   job.session = std::move(session);
   job.context = request.context();
   job.rich = true;
-  job.inspection = MakeInspection(*spec.profile, *spec.language, job);
+  job.inspection = MakeInspection(spec.profile, *spec.language, job);
   return job;
 }
 
@@ -260,7 +262,7 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
   for (const auto& [name, value] : spec.env) {
     (*request.mutable_env())[name] = value;
   }
-  Job job = MakeJob(*spec.language, *spec.profile, limits, std::move(request));
+  Job job = MakeJob(*spec.language, spec.profile, limits, std::move(request));
   job.session = std::move(session);
   job.context = context;
   job.zygote.clear();
@@ -271,7 +273,7 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   const policy::Language& language = *spec.language;
   Job job;
-  job.template_name = spec.profile->name;
+  job.template_name = spec.profile->jail_template;
   job.limits = spec.limits;
   job.env = SessionEnvironment(spec);
   job.argv =
@@ -350,7 +352,7 @@ Job MakeToolJob(const policy::Language& language,
                 const policy::StringPairs& env) {
   Job job;
   job.run_id = NewRunId();
-  job.template_name = profile.name;
+  job.template_name = profile.jail_template;
   job.limits = profile.limits;
   policy::RaiseTo(floors, job.limits);
   policy::PlaceholderValues values;
@@ -363,26 +365,22 @@ Job MakeToolJob(const policy::Language& language,
   return job;
 }
 
-void UseDefaultJails(const policy::Language& language, Job& job) {
-  job.template_name = "default";
+void UseJailsOf(const policy::SharedProfile& profile,
+                const policy::Language& language, Job& job) {
+  job.template_name = profile->jail_template;
+  if (job.inspection != nullptr) job.inspection->jails = profile;
   if (!job.compile) return;
-  job.compile->limits = policy::Limits();
+  job.compile->limits = profile->limits;
   policy::RaiseTo(language.compile->limits, job.compile->limits);
 }
 
 Job MakeLookJob(const Job& job) {
   const Inspection& inspection = *job.inspection;
   const policy::Language& language = *inspection.language;
-  const policy::Profile& profile = *inspection.profile;
   const policy::AnalyserRecipe& analyser = *language.analyser;
-  Job look = MakeToolJob(language, profile, language.limits, {}, language.env);
+  Job look = MakeToolJob(language, *inspection.jails, language.limits, {},
+                         language.env);
   look.run_id = job.run_id;
-  if (job.profile_kept != nullptr) {
-    // As in UseDefaultJails.
-    look.template_name = "default";
-    look.limits = policy::Limits();
-    policy::RaiseTo(language.limits, look.limits);
-  }
   look.phase = policy::Phase::kAnalysis;
   look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
   look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);

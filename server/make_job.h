@@ -20,8 +20,9 @@ struct PhaseLimits {
 };
 
 // A job from a request that has been checked, and that is used up.
-Job MakeJob(const policy::Language& language, const policy::Profile& profile,
-            const PhaseLimits& limits, v1::RunCodeRequest&& request);
+Job MakeJob(const policy::Language& language,
+            const policy::SharedProfile& profile, const PhaseLimits& limits,
+            v1::RunCodeRequest&& request);
 
 // A cell of a session's kernel.
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
@@ -65,9 +66,10 @@ Job MakeToolJob(const policy::Language& language,
                 const policy::LimitFloors& floors,
                 const policy::Command& command, const policy::StringPairs& env);
 
-// Makes the compile phase of a job, whose profile isn't in force, one of the
-// default profile's: there are no jails of its own.
-void UseDefaultJails(const policy::Language& language, Job& job);
+// Has a job, whose own profile isn't in force and so has no jails, compiled and
+// looked at in those of another.
+void UseJailsOf(const policy::SharedProfile& profile,
+                const policy::Language& language, Job& job);
 
 // A job that has the analyser of the language of `job` say what the text of its
 // program names. Precondition: NeedsAnalyser(job).

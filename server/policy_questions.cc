@@ -36,7 +36,7 @@ absl::StatusOr<policy::Profile> PolicyQuestions::Parse(
       policy::ParseProfile(request.name(), request.text(), *redactions);
   if (!profile.ok()) return profile;
   if (absl::Status good =
-          PolicySet::CheckProfile(policy_.languages(), *profile);
+          PolicySet::CheckProfile(policy_.Get()->languages(), *profile);
       !good.ok()) {
     return good;
   }

@@ -10,7 +10,7 @@
 #include "sandglass/v1/policy.pb.h"
 #include "server/caller.h"
 #include "server/cancel_token.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/run_dispatcher.h"
 
 namespace sandglass::server {
@@ -20,7 +20,7 @@ namespace sandglass::server {
 class PolicyQuestions {
  public:
   // Both outlive it. `policy_dir` has what profiles can name.
-  PolicyQuestions(const PolicySet& policy, RunDispatcher& dispatcher,
+  PolicyQuestions(const LivePolicy& policy, RunDispatcher& dispatcher,
                   std::string policy_dir)
       : policy_(policy),
         dispatcher_(dispatcher),
@@ -46,7 +46,7 @@ class PolicyQuestions {
   absl::StatusOr<policy::Profile> Parse(
       const v1::CheckProfileRequest& request) const;
 
-  const PolicySet& policy_;
+  const LivePolicy& policy_;
   RunDispatcher& dispatcher_;
   const std::string policy_dir_;
 };

@@ -6,7 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/limit_fields.h"
 #include "policy/seccomp.h"
+#include "sandbox/os/files.h"
+#include "server/digest.h"
 
 namespace sandglass::server {
 
@@ -78,6 +81,34 @@ absl::StatusOr<policy::BpfProgram> CompileFilter(
   return rules->Compile();
 }
 
+// Of all that decides what a jail of the profile is like.
+std::string TemplateName(const policy::Profile& profile,
+                         const policy::Limits& maximum,
+                         const policy::BpfProgram& filter) {
+  constexpr size_t kDigits = 16;
+  Digest digest;
+  digest.Add(profile.canonical);
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    digest.AddNumber(field.get(maximum));
+  }
+  digest.Add({reinterpret_cast<const char*>(filter.data()),
+              filter.size() * sizeof(filter[0])});
+  return absl::StrCat(profile.name, "@", digest.Hex().substr(0, kDigits));
+}
+
+std::string DigestOf(const std::string& directory,
+                     const std::vector<policy::Profile>& profiles) {
+  Digest digest;
+  for (const policy::Profile& profile : profiles) {
+    digest.Add(profile.canonical);
+    digest.Add(profile.jail_template);
+  }
+  // Its patterns are not in the profiles that name them.
+  digest.Add(os::ReadWholeFile(absl::StrCat(directory, "/redaction.json"))
+                 .value_or(""));
+  return digest.Hex();
+}
+
 }  // namespace
 
 absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
@@ -114,12 +145,24 @@ std::string PolicySet::FilterName(const policy::Profile& profile) {
 
 absl::StatusOr<PolicySet> PolicySet::Create(
     policy::LanguageTable languages, std::vector<policy::Profile> profiles) {
-  for (const policy::Profile& profile : profiles) {
-    if (absl::Status good = CheckProfile(languages, profile); !good.ok()) {
+  return Make(std::make_shared<policy::LanguageTable>(std::move(languages)),
+              std::move(profiles), {});
+}
+
+absl::StatusOr<PolicySet> PolicySet::Make(
+    SharedLanguages languages, std::vector<policy::Profile> profiles,
+    std::vector<sandbox::JailTemplate> templates) {
+  PolicySet set;
+  for (policy::Profile& profile : profiles) {
+    if (absl::Status good = CheckProfile(*languages, profile); !good.ok()) {
       return good;
     }
+    if (profile.jail_template.empty()) profile.jail_template = profile.name;
+    set.profiles_.push_back(
+        std::make_shared<const policy::Profile>(std::move(profile)));
   }
-  PolicySet set(std::move(languages), std::move(profiles));
+  set.languages_ = std::move(languages);
+  set.templates_ = std::move(templates);
   if (set.FindProfile("") == nullptr) {
     return absl::InvalidArgumentError(
         "there is no profile \"default\", which requests without a profile "
@@ -132,6 +175,17 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
   absl::StatusOr<policy::LanguageTable> languages =
       policy::LanguageTable::Load(absl::StrCat(directory, "/languages"));
   if (!languages.ok()) return languages.status();
+  return LoadWith(directory, std::make_shared<policy::LanguageTable>(
+                                 *std::move(languages)));
+}
+
+absl::StatusOr<PolicySet> PolicySet::Reload(const std::string& directory,
+                                            const PolicySet& of) {
+  return LoadWith(directory, of.languages_);
+}
+
+absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
+                                              SharedLanguages languages) {
   absl::StatusOr<policy::RedactionList> redactions =
       policy::RedactionList::Load(absl::StrCat(directory, "/redaction.json"));
   // Profiles that name none of its patterns do without the file.
@@ -142,13 +196,11 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
   absl::StatusOr<std::vector<policy::Profile>> profiles =
       policy::LoadProfiles(absl::StrCat(directory, "/profiles"), *redactions);
   if (!profiles.ok()) return profiles.status();
-  absl::StatusOr<PolicySet> set =
-      Create(*std::move(languages), *std::move(profiles));
-  if (!set.ok()) return set.status();
 
+  std::vector<sandbox::JailTemplate> templates;
   // Profiles share filters; each is compiled once.
   std::map<std::string, policy::BpfProgram> filters;
-  for (const policy::Profile& profile : set->profiles_) {
+  for (policy::Profile& profile : *profiles) {
     const std::string name = FilterName(profile);
     auto filter = filters.find(name);
     if (filter == filters.end()) {
@@ -157,27 +209,35 @@ absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
       if (!program.ok()) return program.status();
       filter = filters.emplace(name, *std::move(program)).first;
     }
-    set->templates_.push_back({.name = profile.name,
-                               .maximum = set->HighestLimits(profile),
-                               .seccomp = filter->second});
+    const policy::Limits highest = HighestLimits(*languages, profile);
+    profile.jail_template = TemplateName(profile, highest, filter->second);
+    templates.push_back({.name = profile.jail_template,
+                         .maximum = highest,
+                         .seccomp = filter->second});
   }
+  std::string digest = DigestOf(directory, *profiles);
+  absl::StatusOr<PolicySet> set =
+      Make(std::move(languages), *std::move(profiles), std::move(templates));
+  if (set.ok()) set->digest_ = std::move(digest);
   return set;
 }
 
 bool PolicySet::asks_for_approval() const {
-  return std::any_of(
-      profiles_.begin(), profiles_.end(), [](const policy::Profile& profile) {
-        return std::any_of(profile.rules.begin(), profile.rules.end(),
+  return std::any_of(profiles_.begin(), profiles_.end(),
+                     [](const policy::SharedProfile& profile) {
+                       return std::any_of(
+                           profile->rules.begin(), profile->rules.end(),
                            [](const policy::Rule& rule) {
                              return rule.severity ==
                                     policy::Severity::kRequireApproval;
                            });
-      });
+                     });
 }
 
-policy::Limits PolicySet::HighestLimits(const policy::Profile& profile) const {
+policy::Limits PolicySet::HighestLimits(const policy::LanguageTable& languages,
+                                        const policy::Profile& profile) {
   policy::Limits highest = profile.maximum;
-  for (const policy::Language& language : languages_.languages()) {
+  for (const policy::Language& language : languages.languages()) {
     for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
       policy::Limits raised = profile.maximum;
       policy::RaiseTo(*floors, raised);
@@ -187,12 +247,19 @@ policy::Limits PolicySet::HighestLimits(const policy::Profile& profile) const {
   return highest;
 }
 
-const policy::Profile* PolicySet::FindProfile(const std::string& name) const {
+policy::SharedProfile PolicySet::FindProfile(const std::string& name) const {
   const std::string wanted = name.empty() ? kDefaultProfile : name;
-  const auto it =
-      std::find_if(profiles_.begin(), profiles_.end(),
-                   [&](const policy::Profile& p) { return p.name == wanted; });
-  return it == profiles_.end() ? nullptr : &*it;
+  const auto it = std::find_if(
+      profiles_.begin(), profiles_.end(),
+      [&](const policy::SharedProfile& p) { return p->name == wanted; });
+  return it == profiles_.end() ? nullptr : *it;
+}
+
+policy::SharedProfile PolicySet::FindByTemplate(const std::string& name) const {
+  const auto it = std::find_if(
+      profiles_.begin(), profiles_.end(),
+      [&](const policy::SharedProfile& p) { return p->jail_template == name; });
+  return it == profiles_.end() ? nullptr : *it;
 }
 
 }  // namespace sandglass::server

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_POLICY_SET_H_
 #define SANDGLASS_SERVER_POLICY_SET_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,17 @@
 
 namespace sandglass::server {
 
-// What the daemon runs by: languages, profiles and their jail templates, read
-// once at start. A profile named "default" is always there.
+// What the daemon runs by: languages, which are read once, at its start, and
+// profiles with their jail templates. A profile named "default" is always
+// there. Doesn't change once it is shared: see LivePolicy.
 class PolicySet {
  public:
   // Reads `directory`/{languages,profiles,seccomp,redaction.json}. Errors name
   // file and JSON pointer.
   static absl::StatusOr<PolicySet> Load(const std::string& directory);
+  // The same with the languages of `of`, whatever the directory has of them.
+  static absl::StatusOr<PolicySet> Reload(const std::string& directory,
+                                          const PolicySet& of);
   // INVALID_ARGUMENT when there is no profile "default", when a profile names
   // a language that does not exist, or when a language raises a profile's
   // limits to what can't work.
@@ -28,12 +33,21 @@ class PolicySet {
   static absl::Status CheckProfile(const policy::LanguageTable& languages,
                                    const policy::Profile& profile);
 
-  const policy::LanguageTable& languages() const { return languages_; }
+  // One table for this set and all that are reloaded from it.
+  const policy::LanguageTable& languages() const { return *languages_; }
   // Before the set is shared.
-  policy::LanguageTable& mutable_languages() { return languages_; }
-  const std::vector<policy::Profile>& profiles() const { return profiles_; }
+  policy::LanguageTable& mutable_languages() { return *languages_; }
+  const std::vector<policy::SharedProfile>& profiles() const {
+    return profiles_;
+  }
   // "" means "default"; nullptr when there is none of that name.
-  const policy::Profile* FindProfile(const std::string& name) const;
+  policy::SharedProfile FindProfile(const std::string& name) const;
+  // By the name of its jail template.
+  policy::SharedProfile FindByTemplate(const std::string& name) const;
+
+  // SHA-256, in hexadecimal, of all that was read but the languages; empty
+  // after Create.
+  const std::string& digest() const { return digest_; }
 
   // Whether a rule of any profile may want a person to approve a run.
   bool asks_for_approval() const;
@@ -44,22 +58,30 @@ class PolicySet {
   static std::string FilterName(const policy::Profile& profile);
 
   // One template per profile, its system call filter compiled; its maximum is
-  // that of the language that needs most.
+  // that of the language that needs most. Named after the profile, "@" and a
+  // digest of all that jails of the profile are made by, so that equal names
+  // mean equal jails.
   const std::vector<sandbox::JailTemplate>& templates() const {
     return templates_;
   }
 
  private:
-  PolicySet(policy::LanguageTable languages,
-            std::vector<policy::Profile> profiles)
-      : languages_(std::move(languages)), profiles_(std::move(profiles)) {}
+  using SharedLanguages = std::shared_ptr<policy::LanguageTable>;
+
+  static absl::StatusOr<PolicySet> Make(
+      SharedLanguages languages, std::vector<policy::Profile> profiles,
+      std::vector<sandbox::JailTemplate> templates);
+  static absl::StatusOr<PolicySet> LoadWith(const std::string& directory,
+                                            SharedLanguages languages);
 
   // The most that any run under the profile may have, whatever its language.
-  policy::Limits HighestLimits(const policy::Profile& profile) const;
+  static policy::Limits HighestLimits(const policy::LanguageTable& languages,
+                                      const policy::Profile& profile);
 
-  policy::LanguageTable languages_;
-  std::vector<policy::Profile> profiles_;
+  SharedLanguages languages_;
+  std::vector<policy::SharedProfile> profiles_;
   std::vector<sandbox::JailTemplate> templates_;  // empty after Create
+  std::string digest_;
 };
 
 }  // namespace sandglass::server

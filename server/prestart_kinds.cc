@@ -1,26 +1,34 @@
 #include "server/prestart_kinds.h"
 
+#include "absl/strings/str_cat.h"
 #include "server/make_job.h"
 
 namespace sandglass::server {
 
-PrestartKinds::PrestartKinds(const PolicySet& policy) : policy_(policy) {
+PrestartKinds::PrestartKinds(const LivePolicy& policy) : policy_(policy) {
   const auto add = [this](const policy::Language& language, policy::Phase phase,
                           const std::optional<policy::PrestartRecipe>& recipe) {
     if (!recipe) return;
     kinds_[PrestartKindName(language, phase)] = {&language, phase, &*recipe};
   };
-  for (const policy::Language& language : policy.languages().languages()) {
+  for (const policy::Language& language :
+       policy.Get()->languages().languages()) {
     add(language, policy::Phase::kRun, language.prestart);
     if (!language.compile) continue;
     add(language, policy::Phase::kCompile, language.compile->prestart);
   }
 }
 
-sandbox::ProgramSpec PrestartKinds::InterpreterOf(const JailKey& key) const {
+absl::StatusOr<sandbox::ProgramSpec> PrestartKinds::InterpreterOf(
+    const JailKey& key) const {
   const Kind& kind = kinds_.at(key.kind);
-  return MakePrestart(*kind.language, kind.phase,
-                      *policy_.FindProfile(key.profile), key.limits);
+  const policy::SharedProfile profile =
+      policy_.Get()->FindByTemplate(key.profile);
+  if (profile == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat(key.profile, " is no longer a profile in force"));
+  }
+  return MakePrestart(*kind.language, kind.phase, *profile, key.limits);
 }
 
 std::optional<KindOptions> PrestartKinds::OptionsOf(
@@ -55,8 +63,8 @@ std::vector<JailKey> PrestartKinds::OnceUsed() const {
 
 JailKey PrestartKinds::DefaultKey(const std::string& name,
                                   const Kind& kind) const {
-  const policy::Profile& profile = *policy_.FindProfile("");
-  JailKey key = {name, profile.name, profile.limits};
+  const policy::SharedProfile profile = policy_.Get()->FindProfile("");
+  JailKey key = {name, profile->jail_template, profile->limits};
   // As for a request that names none.
   policy::RaiseTo(kind.phase == policy::Phase::kRun
                       ? kind.language->limits

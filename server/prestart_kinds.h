@@ -9,21 +9,22 @@
 #include "policy/language.h"
 #include "policy/verdict.h"
 #include "sandbox/sandbox.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/pool_targets.h"
 
 namespace sandglass::server {
 
 // The kinds of jails in which an interpreter waits that was started ahead of
-// its program, one per phase of a language that has such. A plain value.
+// its program, one per phase of a language that has such.
 class PrestartKinds {
  public:
   // `policy` outlives it.
-  explicit PrestartKinds(const PolicySet& policy);
+  explicit PrestartKinds(const LivePolicy& policy);
 
   bool Has(const std::string& kind) const { return kinds_.contains(kind); }
-  // What is started in a jail of this key. Precondition: Has(key.kind).
-  sandbox::ProgramSpec InterpreterOf(const JailKey& key) const;
+  // What is started in a jail of this key. NOT_FOUND: its profile has been
+  // replaced. Precondition: Has(key.kind).
+  absl::StatusOr<sandbox::ProgramSpec> InterpreterOf(const JailKey& key) const;
   // How the pool keeps them; nullopt for other kinds.
   std::optional<KindOptions> OptionsOf(const std::string& kind) const;
   // Under the default profile and limits: of one language those to keep once it
@@ -39,7 +40,7 @@ class PrestartKinds {
   };
   JailKey DefaultKey(const std::string& name, const Kind& kind) const;
 
-  const PolicySet& policy_;
+  const LivePolicy& policy_;
   std::map<std::string, Kind> kinds_;
 };
 

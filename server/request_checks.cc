@@ -81,15 +81,15 @@ const policy::Language* CheckLanguage(const PolicySet& policy,
   return nullptr;
 }
 
-const policy::Profile* CheckProfile(const PolicySet& policy,
-                                    const std::string& wanted,
-                                    const policy::Language* language,
-                                    Violations& violations) {
-  const policy::Profile* profile = policy.FindProfile(wanted);
+policy::SharedProfile CheckProfile(const PolicySet& policy,
+                                   const std::string& wanted,
+                                   const policy::Language* language,
+                                   Violations& violations) {
+  policy::SharedProfile profile = policy.FindProfile(wanted);
   if (profile == nullptr) {
     std::vector<std::string> names;
-    for (const policy::Profile& known : policy.profiles()) {
-      names.push_back(known.name);
+    for (const policy::SharedProfile& known : policy.profiles()) {
+      names.push_back(known->name);
     }
     violations.push_back({"profile", Unknown(wanted, names, names)});
     return nullptr;
@@ -113,14 +113,14 @@ policy::Limits ApplyWishes(const PolicySet& policy,
   const policy::Limits limits = policy::ApplyRequest(
       policy::RaisedTo(floors, profile), wishes, refused, field);
   if (refused.empty()) return limits;
-  for (const policy::Profile& other : policy.profiles()) {
+  for (const policy::SharedProfile& other : policy.profiles()) {
     Violations problems;
-    policy::ApplyRequest(policy::RaisedTo(floors, other), wishes, problems,
+    policy::ApplyRequest(policy::RaisedTo(floors, *other), wishes, problems,
                          field);
     if (!problems.empty()) continue;
-    if (language != nullptr && !Allows(other, *language)) continue;
+    if (language != nullptr && !Allows(*other, *language)) continue;
     for (policy::FieldViolation& violation : refused) {
-      absl::StrAppend(&violation.description, "; profile \"", other.name,
+      absl::StrAppend(&violation.description, "; profile \"", other->name,
                       "\" allows it");
     }
     break;

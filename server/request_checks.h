@@ -44,10 +44,10 @@ const policy::Language* CheckLanguage(const PolicySet& policy,
                                       Violations& violations);
 // "" means "default". nullptr with a violation of "profile"; one that doesn't
 // allow the language, which may be null, is a violation of "language".
-const policy::Profile* CheckProfile(const PolicySet& policy,
-                                    const std::string& wanted,
-                                    const policy::Language* language,
-                                    Violations& violations);
+policy::SharedProfile CheckProfile(const PolicySet& policy,
+                                   const std::string& wanted,
+                                   const policy::Language* language,
+                                   Violations& violations);
 
 // The same with each field's path beginning with `prefix`.
 Violations WithPrefix(const std::string& prefix, Violations violations);

@@ -79,15 +79,17 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     session = *std::move(found);
   }
   ApprovalSubject asked;
-  if (options_.policy->asks_for_approval()) {
+  const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
+  if (policy->asks_for_approval()) {
     asked = AskedAbout(caller, request);
   }
   const std::string approval_id = request.approval_id();
   absl::StatusOr<ValidRequest> valid =
-      ValidateRunCode(*options_.policy, std::move(request), prefix, session,
-                      look.has_value() ? look->profile.get() : nullptr);
+      ValidateRunCode(*policy, std::move(request), prefix, session,
+                      look.has_value() ? look->profile : nullptr);
   if (!valid.ok()) return refuse(valid.status());
-  if (const absl::Status available = options_.available(*valid->language);
+  if (const absl::Status available =
+          options_.available(*valid->language, *valid->profile);
       !available.ok()) {
     return refuse(available);
   }
@@ -101,8 +103,9 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   valid->job.run_id = origin.run_id;
   if (look.has_value()) {
     valid->job.look_only = true;
-    valid->job.profile_kept = look->profile;
-    if (look->profile != nullptr) UseDefaultJails(*valid->language, valid->job);
+    if (look->profile != nullptr) {
+      UseJailsOf(policy->FindProfile(""), *valid->language, valid->job);
+    }
   } else if (valid->job.inspection != nullptr) {
     if (absl::Status good = PrepareApproval(asked, approval_id, *valid, origin);
         !good.ok()) {

@@ -16,7 +16,7 @@
 #include "server/compile_cache.h"
 #include "server/denied_calls.h"
 #include "server/inspection.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/run.h"
 #include "server/run_audit.h"
 #include "server/run_function.h"
@@ -27,7 +27,7 @@
 namespace sandglass::server {
 
 struct DispatcherOptions {
-  const PolicySet* policy = nullptr;  // outlives the dispatcher
+  const LivePolicy* policy = nullptr;  // outlives the dispatcher
   AdmissionOptions admission;
   RetentionOptions retention;
   RunFunction run;
@@ -37,7 +37,8 @@ struct DispatcherOptions {
                                                          const std::string&)>
       find_session;
   // Whether a language can be used now; an error goes to the caller as it is.
-  std::function<absl::Status(const policy::Language&)> available;
+  std::function<absl::Status(const policy::Language&, const policy::Profile&)>
+      available;
   // Whether what is prepared for a language, its analyser among it, is there;
   // likewise. Empty: it is.
   std::function<absl::Status(const policy::Language&)> prepared;
@@ -52,7 +53,7 @@ struct DispatcherOptions {
 struct LookOnly {
   // Instead of the one that the request names; null: that one. One that isn't
   // in force.
-  std::shared_ptr<const policy::Profile> profile;
+  policy::SharedProfile profile;
 };
 
 // Takes requests to their ends: validate, register, admit, run on a worker,

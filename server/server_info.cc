@@ -57,7 +57,8 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
   kind.set_kind(state.key.kind);
-  kind.set_profile(state.key.profile);
+  // Without its digest.
+  kind.set_profile(state.key.profile.substr(0, state.key.profile.find('@')));
   kind.set_memory_bytes(state.key.limits.memory_bytes);
   kind.set_idle(state.idle);
   kind.set_target(state.target);
@@ -89,14 +90,14 @@ void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info) {
 }  // namespace
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
+  const std::shared_ptr<const PolicySet> policy = sources.policy->Get();
   v1::GetServerInfoResponse response;
   response.set_version(kVersion);
-  for (const policy::Language& language :
-       sources.policy->languages().languages()) {
+  for (const policy::Language& language : policy->languages().languages()) {
     FillLanguage(language, *sources.languages, *response.add_languages());
   }
-  for (const policy::Profile& profile : sources.policy->profiles()) {
-    FillProfile(profile, *sources.policy, *response.add_profiles());
+  for (const policy::SharedProfile& profile : policy->profiles()) {
+    FillProfile(*profile, *policy, *response.add_profiles());
   }
   for (const sandbox::Layer& layer : sources.host.layers) {
     v1::IsolationLayer& info = *response.add_isolation();
@@ -124,6 +125,14 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   if (sources.compile_cache != nullptr) {
     FillCompileCache(sources.compile_cache->State(),
                      *response.mutable_compile_cache());
+  }
+  if (sources.policy_state) {
+    const PolicyReload::State state = sources.policy_state();
+    v1::PolicyState& info = *response.mutable_policy();
+    info.set_digest(policy->digest());
+    *info.mutable_load_time() = ToProto(state.loaded);
+    info.set_reloads(state.reloads);
+    info.set_reload_error(state.last_error);
   }
   return response;
 }

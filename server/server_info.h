@@ -10,20 +10,22 @@
 #include "server/clock.h"
 #include "server/compile_cache.h"
 #include "server/languages.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
+#include "server/policy_reload.h"
 #include "server/pool_targets.h"
 
 namespace sandglass::server {
 
 // Answers GetServerInfo. What it points to outlives it.
 struct ServerInfoSources {
-  const PolicySet* policy;
+  const LivePolicy* policy;
   const LanguageProbe* languages;
   const Admission* admission;
   sandbox::HostReport host;
   MonotonicTime started;
   std::function<std::vector<PoolKeyState>()> pool;
-  const CompileCache* compile_cache = nullptr;  // may be null
+  const CompileCache* compile_cache = nullptr;        // may be null
+  std::function<PolicyReload::State()> policy_state;  // may be empty
 };
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);

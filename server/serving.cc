@@ -37,7 +37,9 @@
 #include "server/notify.h"
 #include "server/peers.h"
 #include "server/policy_questions.h"
+#include "server/policy_reload.h"
 #include "server/policy_service.h"
+#include "server/pool_plan.h"
 #include "server/prestart_kinds.h"
 #include "server/run_anywhere.h"
 #include "server/run_dispatcher.h"
@@ -57,11 +59,10 @@ constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
 constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
 constexpr absl::Duration kAuditInterval = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
-// What a jail that waits holds; docs/performance.md has the figures.
-constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
@@ -99,32 +100,6 @@ os::Fd WatchWallClock() {
   return fd;
 }
 
-// What is kept ready from the start: for the default profile and its limits
-// what every language can use, and each zygote's.
-PoolOptions PoolFor(const ServingParts& parts, const PrestartKinds& prestart) {
-  PoolOptions options = parts.config.pool;
-  std::map<std::string, uint64_t> idle_bytes = {
-      {sandbox::kExecKind, kEmptyJailBytes}};
-  for (const PlannedZygote& zygote : parts.zygotes) {
-    idle_bytes[zygote.options.kind] = zygote.idle_bytes;
-  }
-  options.kinds = [&prestart, idle_bytes](const std::string& kind) {
-    if (const auto known = idle_bytes.find(kind); known != idle_bytes.end()) {
-      return KindOptions{.idle_bytes = known->second};
-    }
-    return prestart.OptionsOf(kind).value();
-  };
-  options.once_used = prestart.OnceUsed();
-  const policy::Profile& profile = *parts.policy.FindProfile("");
-  options.always.push_back({sandbox::kExecKind, profile.name, profile.limits});
-  for (const PlannedZygote& zygote : parts.zygotes) {
-    if (!zygote.always) continue;
-    options.always.push_back(
-        {zygote.options.kind, profile.name, profile.limits});
-  }
-  return options;
-}
-
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -136,7 +111,9 @@ int Fail(const absl::Status& status) {
 class Serving {
  public:
   explicit Serving(ServingParts parts)
-      : parts_(std::move(parts)), prestart_(parts_.policy) {}
+      : parts_(std::move(parts)),
+        policy_(std::move(parts_.policy)),
+        prestart_(policy_) {}
 
   absl::Status Start();
   // Until a signal or the spawner's death.
@@ -150,6 +127,9 @@ class Serving {
   // True when no run and no command that ends by itself is left; false when
   // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
+  void StartReload();
+  // Another policy has come into force.
+  void UsePolicy();
   // Whether runs are refused for want of an audit log.
   void ShowAuditHealth();
   void StopAccepting();
@@ -157,6 +137,7 @@ class Serving {
   int EndWithoutSpawner();
 
   ServingParts parts_;
+  LivePolicy policy_;
   const PrestartKinds prestart_;
   os::Fd signals_;
   os::Fd spawner_died_;
@@ -182,6 +163,7 @@ class Serving {
   std::optional<ExecTable> execs_;
   std::optional<ExecServiceImpl> exec_service_;
   std::optional<PolicyServiceImpl> policy_service_;
+  std::optional<PolicyReload> reload_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -204,13 +186,13 @@ absl::Status Serving::Start() {
   if (!reading.ok()) return reading;
 
   const Config& config = parts_.config;
-  absl::StatusOr<std::unique_ptr<DaemonAudit>> audit =
-      DaemonAudit::Start(std::move(parts_.audit_directory), config);
+  absl::StatusOr<std::unique_ptr<DaemonAudit>> audit = DaemonAudit::Start(
+      std::move(parts_.audit_directory), config, *policy_.Get());
   if (!audit.ok()) return audit.status();
   audit_ = *std::move(audit);
   if (config.trace_syscalls) denied_.emplace();
   pool_.emplace(
-      PoolFor(parts_, prestart_),
+      PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
       [this](const JailKey& key, sandbox::FillFor fill_for) {
         return FillJail(*parts_.sandbox, prestart_, key, fill_for);
       },
@@ -231,7 +213,7 @@ absl::Status Serving::Start() {
   };
   // Interpreters may need what is prepared for them.
   languages_.emplace(
-      parts_.policy, std::move(parts_.prepared), run,
+      policy_, std::move(parts_.prepared), run,
       [this](const policy::Language& language) {
         for (const JailKey& key : prestart_.FromStart(language)) {
           pool_->Keep(key);
@@ -245,12 +227,13 @@ absl::Status Serving::Start() {
                            config.compile_cache);
     compile_cache_->Start();
   }
-  const auto available = [languages =
-                              &*languages_](const policy::Language& language) {
-    return languages->Available(language);
+  const auto available = [languages = &*languages_](
+                             const policy::Language& language,
+                             const policy::Profile& profile) {
+    return languages->Available(language, profile);
   };
   sessions_.emplace(
-      parts_.policy, config.sessions,
+      policy_, config.sessions,
       [host](const SessionSpec& spec, const SessionOrigin& origin) {
         return std::make_unique<JailHost>(host, spec, origin);
       },
@@ -265,7 +248,7 @@ absl::Status Serving::Start() {
   }
   approvals_.emplace(config.approvals, std::move(record));
   dispatcher_.emplace(DispatcherOptions{
-      .policy = &parts_.policy,
+      .policy = &policy_,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
@@ -285,26 +268,28 @@ absl::Status Serving::Start() {
       .audit = audit_ ? &audit_->runs() : nullptr,
       .denied = denied_ ? &*denied_ : nullptr});
   dispatcher_->Start();
-  info_ = {.policy = &parts_.policy,
+  info_ = {.policy = &policy_,
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
            .host = parts_.host,
            .started = Monotonic::now(),
            .pool = [pool = &*pool_] { return pool->State(); },
-           .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr};
+           .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
+           .policy_state = [this] { return reload_->state(); }};
+  StartReload();
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
   call_threads_.emplace(CallThreadsOptions{});
   session_service_.emplace(*sessions_, *call_threads_, peers_);
   file_service_.emplace(
       FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
       peers_);
-  execs_.emplace(ExecTableParts{.policy = &parts_.policy,
+  execs_.emplace(ExecTableParts{.policy = &policy_,
                                 .sessions = &*sessions_,
                                 .threads = &*call_threads_,
                                 .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
-  questions_.emplace(parts_.policy, *dispatcher_, config.policy_dir);
+  questions_.emplace(policy_, *dispatcher_, config.policy_dir);
   policy_service_.emplace(*approvals_, *questions_, peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
@@ -356,7 +341,7 @@ Serving::Wake Serving::WaitForWake(absl::Duration timeout) {
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGHUP) {
-      Log(LogLevel::kInfo, "nothing to reload", {{"signal", "SIGHUP"}});
+      reload_->Ask();
       return Wake::kNothing;
     }
     if (stopping_) {
@@ -393,6 +378,36 @@ bool Serving::WaitUntilIdle(absl::Duration timeout) {
   return true;
 }
 
+void Serving::StartReload() {
+  reload_.emplace(PolicyReloadParts{
+      .directory = parts_.config.policy_dir,
+      .policy = &policy_,
+      .read = [this] { return parts_.policy_reader->Read(kPolicyReadWait); },
+      .check = parts_.check_policy,
+      .record =
+          [this](const PolicySet& next, const PolicyChanges& changes) {
+            return audit_ ? audit_->NotePolicy(next, changes)
+                          : absl::OkStatus();
+          },
+      .after = [this] { UsePolicy(); }});
+  reload_->Start();
+}
+
+void Serving::UsePolicy() {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
+  for (const policy::Language& language : policy->languages().languages()) {
+    if (!languages_->Available(language).ok()) continue;
+    for (JailKey& key : prestart_.FromStart(language)) {
+      kept.push_back(std::move(key));
+    }
+  }
+  pool_->Renew(std::move(kept), prestart_.OnceUsed(), [&](const JailKey& key) {
+    return policy->FindByTemplate(key.profile) != nullptr;
+  });
+  if (parts_.config.canaries) languages_->CheckCanaries();
+}
+
 void Serving::StopAccepting() {
   health_.StopServing();
   acceptor_.reset();
@@ -426,6 +441,8 @@ int Serving::Drain() {
   Log(LogLevel::kInfo, "draining",
       {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
   StopAccepting();
+  languages_->Stop();
+  reload_->Stop();
   if (!WaitUntilIdle(parts_.config.drain_timeout)) {
     dispatcher_->CancelAll();
     execs_->KillAll();

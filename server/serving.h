@@ -10,6 +10,7 @@
 #include "sandbox/sandbox.h"
 #include "server/compile_store.h"
 #include "server/config.h"
+#include "server/policy_reader.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
 #include "server/session_store.h"
@@ -30,11 +31,15 @@ struct ServingParts {
   std::unique_ptr<SessionStore> sessions;  // null: none is durable
   os::Fd unix_listener;                    // empty for TCP
   os::Fd audit_directory;                  // empty: there is no audit log
+  std::unique_ptr<PolicyReader> policy_reader;
+  // Whether this daemon can work by a policy that is read later.
+  std::function<absl::Status(const PolicySet&)> check_policy;
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the
 // exit status: 0 once a SIGTERM or SIGINT has drained it, 1 when it could not
-// start or the spawner died. A second signal ends the process at once.
+// start or the spawner died. SIGHUP reloads the policy. A second signal ends
+// the process at once.
 int Serve(ServingParts parts);
 
 }  // namespace sandglass::server

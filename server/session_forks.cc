@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
   policy::Profile profile = *parent.spec().profile;
   profile.limits = parent.spec().limits;
   const policy::Language* language = parent.spec().language;
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
   std::vector<SessionSpec> specs;
   for (int i = 0; i < request.children_size(); ++i) {
     const v1::ForkChild& child = request.children(i);
@@ -39,7 +40,7 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
     const policy::LimitRequest wishes =
         LimitWishes(child.limits(), "limits", own);
     const policy::LimitFloors none;
-    spec.limits = ApplyWishes(policy_, profile, language,
+    spec.limits = ApplyWishes(*policy, profile, language,
                               language == nullptr ? none : language->limits,
                               wishes, "limits", own);
     StringMap env(child.env());

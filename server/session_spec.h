@@ -34,7 +34,7 @@ struct SessionOptions {
 // What a session is like; checked, all defaults filled in.
 struct SessionSpec {
   const policy::Language* language = nullptr;  // null: no kernel
-  const policy::Profile* profile = nullptr;
+  policy::SharedProfile profile;
   policy::Limits limits;
   policy::StringPairs env;  // the request's, sorted
   std::map<std::string, std::string> labels;

@@ -30,11 +30,10 @@ bool InStates(const v1::Session& session,
 
 }  // namespace
 
-SessionTable::SessionTable(
-    const PolicySet& policy, const SessionOptions& options,
-    MakeSessionHost make_host,
-    std::function<absl::Status(const policy::Language&)> available,
-    SessionStore* store)
+SessionTable::SessionTable(const LivePolicy& policy,
+                           const SessionOptions& options,
+                           MakeSessionHost make_host,
+                           AvailableFunction available, SessionStore* store)
     : policy_(policy),
       options_(options),
       make_host_(std::move(make_host)),
@@ -90,8 +89,8 @@ void SessionTable::BringBack() {
                       Monotonic::now() - absl::ToChronoNanoseconds(past)});
   }
   for (SessionStore::Found& found : store_->LoadSessions()) {
-    FormerSession former =
-        FromRecord(found.record, policy_, options_, found.last_used, now);
+    FormerSession former = FromRecord(found.record, *policy_.Get(), options_,
+                                      found.last_used, now);
     std::unique_ptr<SessionHost> host =
         make_host_(former.spec, {.copy = found.copy,
                                  .archive = nullptr,
@@ -126,19 +125,20 @@ void SessionTable::Suspend(const std::shared_ptr<Session>& session,
 
 absl::StatusOr<SessionSpec> SessionTable::Check(
     const v1::CreateSessionRequest& request, const std::string& prefix) const {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
   Violations violations;
   SessionSpec spec;
   if (!request.language().empty()) {
-    spec.language = CheckLanguage(policy_, request.language(), violations);
+    spec.language = CheckLanguage(*policy, request.language(), violations);
   }
   spec.profile =
-      CheckProfile(policy_, request.profile(), spec.language, violations);
+      CheckProfile(*policy, request.profile(), spec.language, violations);
   const policy::LimitRequest wishes =
       LimitWishes(request.limits(), "limits", violations);
   if (spec.profile != nullptr) {
     const policy::LimitFloors none;
     spec.limits =
-        ApplyWishes(policy_, *spec.profile, spec.language,
+        ApplyWishes(*policy, *spec.profile, spec.language,
                     spec.language == nullptr ? none : spec.language->limits,
                     wishes, "limits", violations);
   }
@@ -156,7 +156,8 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   std::sort(spec.env.begin(), spec.env.end());
   spec.labels = {request.labels().begin(), request.labels().end()};
   if (spec.language != nullptr) {
-    if (absl::Status available = available_(*spec.language); !available.ok()) {
+    if (absl::Status available = available_(*spec.language, *spec.profile);
+        !available.ok()) {
       return available;
     }
   }

@@ -17,7 +17,7 @@
 #include "server/caller.h"
 #include "server/cancel_token.h"
 #include "server/clock.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 #include "server/request_checks.h"
 #include "server/session.h"
 #include "server/session_spec.h"
@@ -25,16 +25,19 @@
 
 namespace sandglass::server {
 
+// As in DispatcherOptions.
+using AvailableFunction = std::function<absl::Status(const policy::Language&,
+                                                     const policy::Profile&)>;
+
 // All sessions there are, and for a while how the others ended. A thread of its
 // own ends those that are over. Thread-safe.
 class SessionTable {
  public:
-  // `policy` outlives the table. `available` as in DispatcherOptions.
+  // `policy` outlives the table.
   // `store` has the durable sessions, null: there are none; it outlives the
   // table.
-  SessionTable(const PolicySet& policy, const SessionOptions& options,
-               MakeSessionHost make_host,
-               std::function<absl::Status(const policy::Language&)> available,
+  SessionTable(const LivePolicy& policy, const SessionOptions& options,
+               MakeSessionHost make_host, AvailableFunction available,
                SessionStore* store = nullptr);
   // Calls Stop.
   ~SessionTable();
@@ -122,10 +125,10 @@ class SessionTable {
   std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const PolicySet& policy_;
+  const LivePolicy& policy_;
   const SessionOptions options_;
   const MakeSessionHost make_host_;
-  const std::function<absl::Status(const policy::Language&)> available_;
+  const AvailableFunction available_;
   SessionStore* const store_;
 
   mutable absl::Mutex mutex_;

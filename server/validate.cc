@@ -292,14 +292,14 @@ absl::StatusOr<ValidRequest> ValidateCell(
 absl::StatusOr<ValidRequest> ValidateRunCode(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix, const std::shared_ptr<Session>& session,
-    const policy::Profile* instead) {
+    const policy::SharedProfile& instead) {
   if (session != nullptr) {
     return ValidateCell(policy, std::move(request), prefix, session);
   }
   Violations violations;
   const policy::Language* language =
       CheckLanguage(policy, request.language(), violations);
-  const policy::Profile* profile =
+  const policy::SharedProfile profile =
       instead != nullptr
           ? instead
           : CheckProfile(policy, request.profile(), language, violations);
@@ -319,13 +319,13 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   CheckFiles(request, language, violations);
   CheckFetch(request, violations);
   PhaseLimits limits;
-  CheckLimits(policy, profile, language, request, limits, violations);
+  CheckLimits(policy, profile.get(), language, request, limits, violations);
   CheckMarks(request, violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   return ValidRequest{
-      .job = MakeJob(*language, *profile, limits, std::move(request)),
+      .job = MakeJob(*language, profile, limits, std::move(request)),
       .language = language,
       .profile = profile};
 }

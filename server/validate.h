@@ -27,7 +27,7 @@ inline constexpr size_t kMaxRequestIdBytes = 128;
 struct ValidRequest {
   Job job;  // without run_id
   const policy::Language* language;
-  const policy::Profile* profile;
+  policy::SharedProfile profile;
 };
 
 // INVALID_ARGUMENT with all violations at once; field paths start with
@@ -39,7 +39,7 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix = "",
     const std::shared_ptr<Session>& session = nullptr,
-    const policy::Profile* instead = nullptr);
+    const policy::SharedProfile& instead = nullptr);
 
 }  // namespace sandglass::server
 

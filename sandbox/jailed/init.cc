@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <vector>
@@ -89,10 +90,13 @@ class Init {
     if (absl::IsOutOfRange(packet.status())) ::_exit(0);
     internal::FillSlots filled;
     if (!packet.ok() || !filled.ParseFromString(packet->data) ||
-        filled.template_index() >= plan_.seccomp.size()) {
+        filled.seccomp().empty() ||
+        filled.seccomp().size() % sizeof(sock_filter) != 0) {
       ::_exit(kExitProtocol);
     }
-    filter_ = plan_.seccomp[filled.template_index()];
+    filter_.resize(filled.seccomp().size() / sizeof(sock_filter));
+    std::memcpy(filter_.data(), filled.seccomp().data(),
+                filled.seccomp().size());
     if (plan_.trace_calls) trace_.emplace(filter_);
     scratch_ = {filled.slots().tmp_bytes(), filled.slots().workspace_bytes(),
                 filled.slots().max_files()};
@@ -352,7 +356,7 @@ class Init {
   StepClock clock_;
   size_t steps_reported_ = 0;
   JailFds fds_;
-  absl::Span<const sock_filter> filter_;
+  std::vector<sock_filter> filter_;
   std::optional<CallTrace> trace_;  // where refused calls are traced
   std::vector<struct pollfd> polls_;
   ScratchSizes scratch_;

@@ -27,8 +27,6 @@ struct ScratchSizes {
 struct JailPlan {
   ScratchSizes scratch;  // until the jail is given to a run
   int landlock_abi = 0;
-  // A filter per template.
-  absl::Span<const absl::Span<const sock_filter>> seccomp;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
   bool trace_calls = false;   // that filters refuse

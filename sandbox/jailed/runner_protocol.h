@@ -11,10 +11,11 @@ namespace sandglass::sandbox {
 
 // ---- spawner → zygote ----
 // Descriptors: the pidfd of the jail's init, the v2 directory to be born in,
-// the runner's end of its socket to the daemon, then the v1 tasks files.
+// the runner's end of its socket to the daemon, then the v1 tasks files. The
+// program's filter follows, as so many struct sock_filter.
 struct FillOrder {
   uint64_t serial;  // not 0; comes back in the reply
-  uint32_t template_index;
+  uint32_t filter_length;
   int32_t landlock_abi;
   uint32_t in_haste;  // 1: a run waits, so the runner doesn't rehearse
   uint32_t reserved;
@@ -25,12 +26,6 @@ struct FillReply {
   uint64_t serial;  // 0: the zygote is ready
   int32_t pid;      // as the yard sees it, or -1
   int32_t error;    // errno then
-};
-
-// ---- spawner → zygote, once, in a memfd: `count` times a length in
-// instructions and as many struct sock_filter ----
-struct FilterTable {
-  uint32_t count;
 };
 
 // ---- runner → daemon: on the socket up to kStarted, then through the report

@@ -1,11 +1,8 @@
 #include "sandbox/jailed/zygote.h"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "sandbox/os/io.h"
@@ -21,32 +18,6 @@ constexpr size_t kFewestFds = 3;
 }  // namespace
 
 bool Zygote::Prepare() {
-  struct stat info = {};
-  if (::fstat(kZygoteFiltersFd, &info) != 0) return false;
-  const auto size = static_cast<size_t>(info.st_size);
-  void* table =
-      ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, kZygoteFiltersFd, 0);
-  if (table == MAP_FAILED) return false;
-  const char* from = static_cast<const char*>(table);
-  const char* end = from + size;
-  const auto number = [&](uint32_t& value) {
-    if (static_cast<size_t>(end - from) < sizeof(value)) return false;
-    std::memcpy(&value, from, sizeof(value));
-    from += sizeof(value);
-    return true;
-  };
-  errno = EPROTO;
-  uint32_t count = 0;
-  if (!number(count)) return false;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t length = 0;
-    if (!number(length) ||
-        static_cast<size_t>(end - from) / sizeof(sock_filter) < length) {
-      return false;
-    }
-    filters_.emplace_back(reinterpret_cast<const sock_filter*>(from), length);
-    from += length * sizeof(sock_filter);
-  }
   // Runners would show the zygote's arguments. Where the kernel can't change
   // that, nothing is lost but looks.
   const absl::Span<char> title = MakeTitle();
@@ -59,18 +30,24 @@ bool Zygote::Prepare() {
 }
 
 bool Zygote::Next() {
-  order_ = Order();
-  return os::ReceiveDatagram(
-             kZygoteChannelFd, reinterpret_cast<char*>(&order_.header),
-             sizeof(order_.header), order_.fds) == sizeof(order_.header) &&
-         order_.fds.size() >= kFewestFds &&
-         order_.header.template_index < filters_.size();
+  order_.header = FillOrder();
+  order_fds_.clear();
+  static_assert(sizeof(Order) == sizeof(order_.header) + sizeof(order_.filter));
+  const ssize_t size =
+      os::ReceiveDatagram(kZygoteChannelFd, reinterpret_cast<char*>(&order_),
+                          sizeof(order_), order_fds_);
+  return size >= static_cast<ssize_t>(sizeof(order_.header)) &&
+         order_fds_.size() >= kFewestFds && order_.header.filter_length > 0 &&
+         order_.header.filter_length <= order_.filter.size() &&
+         static_cast<size_t>(size) ==
+             sizeof(order_.header) +
+                 order_.header.filter_length * sizeof(sock_filter);
 }
 
 std::optional<Runner> Zygote::Fork() {
   StepClock clock;
   clock.Begin(SetupStep::kForkRunner);
-  const os::Fd& init = order_.fds[0];
+  const os::Fd& init = order_fds_[0];
   if (!os::JoinNamespaces(init, os::kNewPid)) {
     Reply(-1, errno);
     return std::nullopt;
@@ -78,7 +55,7 @@ std::optional<Runner> Zygote::Fork() {
   // The spawner, as the parent, reaps the runner: a zygote that had to would
   // hold up the end of every jail.
   const pid_t pid = os::Clone3({.flags = os::kSibling,
-                                .cgroup_fd = order_.fds[1].get(),
+                                .cgroup_fd = order_fds_[1].get(),
                                 .exit_signal = 0,
                                 .thread_id = os::ThreadIdCache()});
   if (pid == 0) {
@@ -86,12 +63,12 @@ std::optional<Runner> Zygote::Fork() {
     // Who looks for zygotes is to find no runners.
     ShowTitle({"sandglass-idle"});
     Runner::Jail jail;
-    jail.init_pidfd = std::move(order_.fds[0]);
-    jail.socket = std::move(order_.fds[2]);
-    for (size_t i = kFewestFds; i < order_.fds.size(); ++i) {
-      jail.v1_tasks.push_back(std::move(order_.fds[i]));
+    jail.init_pidfd = std::move(order_fds_[0]);
+    jail.socket = std::move(order_fds_[2]);
+    for (size_t i = kFewestFds; i < order_fds_.size(); ++i) {
+      jail.v1_tasks.push_back(std::move(order_fds_[i]));
     }
-    jail.filter = filters_[order_.header.template_index];
+    jail.filter = {order_.filter.data(), order_.header.filter_length};
     jail.landlock_abi = order_.header.landlock_abi;
     jail.in_haste = order_.header.in_haste != 0;
     return Runner(std::move(jail), clock);
@@ -100,7 +77,7 @@ std::optional<Runner> Zygote::Fork() {
   // Left in a jail's, every later runner would be born there.
   if (!os::JoinNamespaces(home_, os::kNewPid)) ::_exit(1);
   Reply(pid, pid < 0 ? error : 0);
-  order_ = Order();
+  order_fds_.clear();
   return std::nullopt;
 }
 

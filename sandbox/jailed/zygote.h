@@ -1,8 +1,10 @@
 #ifndef SANDGLASS_SANDBOX_JAILED_ZYGOTE_H_
 #define SANDGLASS_SANDBOX_JAILED_ZYGOTE_H_
 
+#include <linux/filter.h>
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -15,14 +17,13 @@ namespace sandglass::sandbox {
 inline constexpr int kZygoteChannelFd = 200;     // to the spawner
 inline constexpr int kZygoteOwnLibraryFd = 201;  // see kZygoteLibrary
 inline constexpr int kZygoteOwnScriptFd = 202;   // see kZygoteScript
-inline constexpr int kZygoteFiltersFd = 203;
 
 // The native half of a zygote: an interpreter that has its imports done and
 // does nothing else but fork runners into jails. It has every right over the
 // jails of its yard and never runs what a user sent. Single-threaded.
 class Zygote {
  public:
-  // Reads the filters. False with errno when they are malformed.
+  // Says that it is ready. False with errno when it can't be.
   bool Prepare();
   // Waits for the next order; false when the spawner is gone or has retired
   // this zygote.
@@ -35,14 +36,14 @@ class Zygote {
  private:
   struct Order {
     FillOrder header = {};
-    std::vector<os::Fd> fds;
+    std::array<sock_filter, BPF_MAXINSNS> filter;
   };
 
   void Reply(pid_t pid, int error) const;
 
-  std::vector<absl::Span<const sock_filter>> filters_;
   os::Fd home_;  // its own pid namespace, by its pidfd
   Order order_;
+  std::vector<os::Fd> order_fds_;
 };
 
 }  // namespace sandglass::sandbox

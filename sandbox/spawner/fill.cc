@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/spawner/request.h"
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
@@ -52,10 +52,8 @@ absl::Status Spawner::ServeWaiting() {
           static_cast<int>(SetupStep::kForkRunner));
     } else if ((init = TakeSpare()) >= 0) {
       const internal::CreateJail request = waiting_.front();
-      const auto index =
-          static_cast<uint32_t>(FindTemplate(config_, request.template_name()));
-      given = HandOut(init, request, index, clock, *reply, fds) &&
-              OrderRunner(init, request, index, *reply, fds, socket);
+      given = HandOut(init, request, clock, *reply, fds) &&
+              OrderRunner(init, request, *reply, fds, socket);
       if (!given) {
         const int error = errno;
         os::PidfdSendSignal(live_.at(init).pidfd, SIGKILL);
@@ -88,19 +86,21 @@ absl::Status Spawner::ServeWaiting() {
 }
 
 bool Spawner::OrderRunner(pid_t init, const internal::CreateJail& request,
-                          uint32_t template_index, internal::JailCreated& reply,
-                          std::vector<int>& fds, os::Fd& socket) {
+                          internal::JailCreated& reply, std::vector<int>& fds,
+                          os::Fd& socket) {
   LiveJail& jail = live_.at(init);
   absl::StatusOr<std::pair<os::Fd, os::Fd>> pair = os::SeqPacketPair();
   if (!pair.ok()) return false;
   const FillOrder order = {.serial = static_cast<uint64_t>(init),
-                           .template_index = template_index,
+                           .filter_length = 0,
                            .landlock_abi = config_.landlock_abi(),
                            .in_haste = request.in_haste() ? 1u : 0u};
   std::vector<int> given = {jail.pidfd.get(), jail.cgroup.run().get(),
                             pair->second.get()};
   for (const int tasks : jail.cgroup.V1Tasks()) given.push_back(tasks);
-  if (!zygote_->Order(order, given)) return false;
+  const std::string& filter =
+      templates_.Find(request.template_name())->seccomp();
+  if (!zygote_->Order(order, filter, given)) return false;
   socket = std::move(pair->first);
   reply.add_roles(internal::FD_ROLE_RUNNER);
   fds.push_back(socket.get());

@@ -1,5 +1,6 @@
 // sandglass-spawner: makes and reaps the jails of one yard. Started by the
 // daemon inside the yard's namespaces; not meant to be started by hand.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -40,7 +41,14 @@ int Main() {
   if (config.pids_on_v1()) roots.pids_v1.reset(kCgroupPidsFd);
   if (config.cpu_on_v1()) roots.cpu_v1.reset(kCgroupCpuFd);
 
-  Spawner spawner(std::move(config), std::move(channel), std::move(roots));
+  // Absent where no templates come later.
+  os::Fd ledger;
+  if (::fcntl(kTemplateLedgerFd, F_SETFD, FD_CLOEXEC) == 0) {
+    ledger.reset(kTemplateLedgerFd);
+  }
+
+  Spawner spawner(std::move(config), std::move(channel), std::move(roots),
+                  std::move(ledger));
   const absl::Status status = spawner.Run();
   if (status.ok()) return 0;
   std::fprintf(stderr, "sandglass-spawner: %s\n", status.ToString().c_str());

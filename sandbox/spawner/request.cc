@@ -23,30 +23,22 @@ bool SlotsWithin(const internal::JailSlots& slots,
 
 }  // namespace
 
-int FindTemplate(const internal::SpawnerConfig& config,
-                 const std::string& name) {
-  for (int i = 0; i < config.templates_size(); ++i) {
-    if (config.templates(i).name() == name) return i;
-  }
-  return -1;
-}
-
-absl::StatusOr<internal::CreateJail> ReadRequest(
-    const internal::SpawnerConfig& config, const os::Packet& packet) {
+absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
+                                                 bool has_zygote,
+                                                 const os::Packet& packet) {
   internal::SpawnerRequest request;
   if (!packet.fds.empty() || !request.ParseFromString(packet.data) ||
       request.request_case() != internal::SpawnerRequest::kCreate) {
     return absl::InvalidArgumentError("malformed request; the channel is over");
   }
   internal::CreateJail& create = *request.mutable_create();
-  const int index = FindTemplate(config, create.template_name());
-  if (index < 0 ||
-      !SlotsWithin(create.slots(), config.templates(index).maximum())) {
+  const internal::Template* found = templates.Find(create.template_name());
+  if (found == nullptr || !SlotsWithin(create.slots(), found->maximum())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a jail outside its template was asked for (template '",
                      create.template_name(), "'); the channel is over"));
   }
-  if (create.with_runner() && !config.has_zygote()) {
+  if (create.with_runner() && !has_zygote) {
     return absl::InvalidArgumentError(
         "a runner was asked for where there is no zygote; the channel is over");
   }

@@ -48,8 +48,9 @@ bool IsHeld(const os::Fd& init_end) {
 }  // namespace
 
 Spawner::Spawner(internal::SpawnerConfig config, os::Fd channel,
-                 CgroupRoots roots)
+                 CgroupRoots roots, os::Fd template_ledger)
     : config_(std::move(config)),
+      templates_(config_, std::move(template_ledger)),
       channel_(std::move(channel)),
       roots_(std::move(roots)) {}
 
@@ -68,11 +69,6 @@ absl::Status Spawner::Prepare() {
 
   if (!FindMaskedProc(masked_files_, masked_directories_)) {
     return os::ErrnoStatus("list /proc");
-  }
-  for (const internal::Template& each : config_.templates()) {
-    filters_.emplace_back(
-        reinterpret_cast<const sock_filter*>(each.seccomp().data()),
-        each.seccomp().size() / sizeof(sock_filter));
   }
   if (config_.templates_size() > 0) {
     likely_slots_ = config_.templates(0).maximum();
@@ -125,7 +121,7 @@ absl::Status Spawner::TakeRequest() {
   if (absl::IsNotFound(packet.status())) return absl::OkStatus();
   if (!packet.ok()) return packet.status();
   const absl::StatusOr<internal::CreateJail> request =
-      ReadRequest(config_, *packet);
+      ReadRequest(templates_, config_.has_zygote(), *packet);
   if (!request.ok()) return request.status();
   return CreateJail(*request);
 }
@@ -142,22 +138,20 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   reply->set_jail_id(request.jail_id());
   std::vector<int> fds;
   StepClock clock;
-  const auto template_index =
-      static_cast<uint32_t>(FindTemplate(config_, request.template_name()));
   pid_t init;
   bool given = false;
   while (!given && ((init = TakeSpare()) >= 0 ||
                     // Further than a new one would be; what its init reports
                     // goes to the daemon.
                     (init = std::exchange(raising_, -1)) >= 0)) {
-    given = HandOut(init, request, template_index, clock, *reply, fds);
+    given = HandOut(init, request, clock, *reply, fds);
     reply->set_made_ahead(given);
   }
   if (!given && spare_groups_.empty() && free_slots_.empty()) {
     reply->set_no_slot(true);
   } else if (!given) {
     given = (init = RaiseJail(request.slots(), clock)) >= 0 &&
-            HandOut(init, request, template_index, clock, *reply, fds);
+            HandOut(init, request, clock, *reply, fds);
     if (!given) {
       reply->mutable_failure()->set_error(errno);
       reply->mutable_failure()->set_step(static_cast<int>(clock.current()));
@@ -221,7 +215,6 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   plan.scratch = {slots.tmp_bytes(), slots.workspace_bytes(),
                   slots.max_files()};
   plan.landlock_abi = config_.landlock_abi();
-  plan.seccomp = filters_;
   plan.trace_calls = config_.trace_calls();
   plan.masked_files = masked_files_;
   plan.masked_directories = masked_directories_;
@@ -282,11 +275,11 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
 }
 
 bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
-                      uint32_t template_index, StepClock& clock,
-                      internal::JailCreated& reply, std::vector<int>& fds) {
+                      StepClock& clock, internal::JailCreated& reply,
+                      std::vector<int>& fds) {
   LiveJail& jail = live_.at(init);
   internal::FillSlots filled;
-  filled.set_template_index(template_index);
+  filled.set_seccomp(templates_.Find(request.template_name())->seccomp());
   *filled.mutable_slots() = request.slots();
   clock.Begin(SetupStep::kSetLimits);
   // ORDER: init may go on while limits are written; no program can start in the

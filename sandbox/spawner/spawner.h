@@ -16,6 +16,7 @@
 #include "sandbox/jailed/plan.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/spawner/jail_cgroup.h"
+#include "sandbox/spawner/template_book.h"
 #include "sandbox/spawner/zygote_keeper.h"
 
 namespace sandglass::sandbox {
@@ -25,7 +26,8 @@ namespace sandglass::sandbox {
 // dead jails are cleaned up when nothing waits.
 class Spawner {
  public:
-  Spawner(internal::SpawnerConfig config, os::Fd channel, CgroupRoots roots);
+  Spawner(internal::SpawnerConfig config, os::Fd channel, CgroupRoots roots,
+          os::Fd template_ledger);
 
   // Serves until the daemon closes the channel (then OK) or something breaks
   // that jails must not outlive.
@@ -73,8 +75,8 @@ class Spawner {
   // Has the zygote put a runner into a jail that was just handed out; the
   // daemon's end of the runner's socket goes into the reply.
   bool OrderRunner(pid_t init, const internal::CreateJail& request,
-                   uint32_t template_index, internal::JailCreated& reply,
-                   std::vector<int>& fds, os::Fd& socket);
+                   internal::JailCreated& reply, std::vector<int>& fds,
+                   os::Fd& socket);
   void TakeFillReplies();
   void TellExit(pid_t init, int wait_status);
   absl::Status AnswerCreate(pid_t init, bool given,
@@ -87,8 +89,8 @@ class Spawner {
   // to the reply. False with errno when init or a limit failed; the jail is
   // then on its way out.
   bool HandOut(pid_t init, const internal::CreateJail& request,
-               uint32_t template_index, StepClock& clock,
-               internal::JailCreated& reply, std::vector<int>& fds);
+               StepClock& clock, internal::JailCreated& reply,
+               std::vector<int>& fds);
   // The next spare that lives, or -1.
   pid_t TakeSpare();
   bool BeginSpare();
@@ -110,13 +112,13 @@ class Spawner {
   int WaitForChore() const;
 
   internal::SpawnerConfig config_;
+  TemplateBook templates_;
   os::Fd channel_;
   CgroupRoots roots_;
   os::Fd home_netns_;
   os::Fd children_;  // signalfd
   std::vector<std::string> masked_files_;
   std::vector<std::string> masked_directories_;
-  std::vector<absl::Span<const sock_filter>> filters_;  // by template
   std::deque<UidSlot> free_slots_;
   std::deque<os::Fd> spare_netns_;
   std::deque<SpareGroup> spare_groups_;

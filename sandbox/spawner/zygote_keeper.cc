@@ -39,20 +39,7 @@ constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
 constexpr uint64_t kScratchFiles = 4096;
 // Above all numbers that a zygote gets, so that none is overwritten before it
 // is moved.
-constexpr int kSafeFd = kZygoteFiltersFd + 1;
-
-os::Fd MakeFilterTable(const internal::SpawnerConfig& config) {
-  const auto count = static_cast<uint32_t>(config.templates_size());
-  std::string table(reinterpret_cast<const char*>(&count), sizeof(count));
-  for (const internal::Template& each : config.templates()) {
-    const auto length =
-        static_cast<uint32_t>(each.seccomp().size() / sizeof(sock_filter));
-    table.append(reinterpret_cast<const char*>(&length), sizeof(length));
-    table.append(each.seccomp());
-  }
-  absl::StatusOr<os::Fd> file = os::MakeMemfd("filters", table);
-  return file.ok() ? *std::move(file) : os::Fd();
-}
+constexpr int kSafeFd = kZygoteOwnScriptFd + 1;
 
 // The image is its root, as it will be its runners'; the yard's /proc is in it,
 // since an interpreter may want one.
@@ -87,7 +74,6 @@ std::vector<char*> Pointers(
 
 ZygoteKeeper::ZygoteKeeper(const internal::SpawnerConfig& config)
     : config_(config.zygote()),
-      filters_(MakeFilterTable(config)),
       retry_at_ns_(os::MonotonicNanos() +
                    int64_t{config.zygote().start_delay_ms()} * 1'000'000),
       delayed_(config.zygote().start_delay_ms() > 0) {}
@@ -106,8 +92,7 @@ void ZygoteKeeper::Become(int channel, int input, int output) const {
                                         {output, 2},
                                         {channel, kZygoteChannelFd},
                                         {kZygoteLibraryFd, kZygoteOwnLibraryFd},
-                                        {kZygoteScriptFd, kZygoteOwnScriptFd},
-                                        {filters_.get(), kZygoteFiltersFd}};
+                                        {kZygoteScriptFd, kZygoteOwnScriptFd}};
   int from[std::size(places)];
   for (size_t i = 0; i < std::size(places); ++i) {
     from[i] = ::fcntl(places[i].first, F_DUPFD_CLOEXEC, kSafeFd);
@@ -227,12 +212,16 @@ bool ZygoteKeeper::OwesReplies() const {
       [](const Zygote& zygote) { return zygote.orders > zygote.replies; });
 }
 
-bool ZygoteKeeper::Order(const FillOrder& order, absl::Span<const int> fds) {
+bool ZygoteKeeper::Order(FillOrder order, const std::string& filter,
+                         absl::Span<const int> fds) {
   Zygote* zygote = Serving();
+  order.filter_length =
+      static_cast<uint32_t>(filter.size() / sizeof(sock_filter));
   if (zygote != nullptr) {
-    if (os::SendPacket(zygote->channel.get(),
-                       {reinterpret_cast<const char*>(&order), sizeof(order)},
-                       fds, os::Wait::kNo)
+    const absl::string_view header(reinterpret_cast<const char*>(&order),
+                                   sizeof(order));
+    if (os::SendPacket(zygote->channel.get(), absl::StrCat(header, filter), fds,
+                       os::Wait::kNo)
             .ok()) {
       if (zygote->orders++ == zygote->replies) {
         zygote->since_ns = os::MonotonicNanos();

@@ -29,9 +29,11 @@ class ZygoteKeeper {
   // Starts what is missing and kills what hangs. Call often; does nothing while
   // all is well.
   void Tend();
-  // Orders a runner; `fds` as FillOrder wants them. False with errno when no
-  // zygote can take it now: EAGAIN while one is on its way up.
-  bool Order(const FillOrder& order, absl::Span<const int> fds);
+  // Orders a runner that gets `filter` (struct sock_filter[]), whose length is
+  // filled in; `fds` as FillOrder wants them. False with errno when no zygote
+  // can take it now: EAGAIN while one is on its way up.
+  bool Order(FillOrder order, const std::string& filter,
+             absl::Span<const int> fds);
   // True when one can take orders.
   bool Serves() const;
   // True while one is on its way up that may be there in a moment.
@@ -76,7 +78,6 @@ class ZygoteKeeper {
   static void PassWords(Zygote& zygote);
 
   const internal::Zygote& config_;
-  os::Fd filters_;
   std::vector<Zygote> zygotes_;  // the oldest first
   int64_t retry_at_ns_;
   int64_t retry_after_ns_ = 0;  // grows while zygotes die before they serve

@@ -56,6 +56,7 @@ add_executable(sandglass_e2e_test
   e2e/limits_test.cc
   e2e/load_test.cc
   e2e/policy_languages_test.cc
+  e2e/policy_reload_test.cc
   e2e/policy_test.cc
   e2e/pool_test.cc
   e2e/prestart_faults_test.cc

@@ -18,7 +18,7 @@ add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/job_frame.cc
   ${sandbox}/netlink_bytes.cc
   ${sandbox}/session_jail.cc
-  ${sandbox}/spawner/request.cc
+  ${sandbox}/spawner/request.cc ${sandbox}/spawner/template_book.cc
   ${sandbox}/spawner_event.cc
   ${sandbox}/untrusted_fds.cc)
 target_link_libraries(sandglass_fuzzed_sandbox PUBLIC sandglass_os

@@ -43,17 +43,18 @@ void Run(fuzz::Input input) {
     packet.fds.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   packet.data = input.Rest();
+  TemplateBook templates(config, os::Fd());
   const absl::StatusOr<internal::CreateJail> request =
-      ReadRequest(config, packet);
+      ReadRequest(templates, config.has_zygote(), packet);
   if (!request.ok()) {
     FUZZ_CHECK(absl::IsInvalidArgument(request.status()));
     return;
   }
   FUZZ_CHECK(packet.fds.empty());
   FUZZ_CHECK(config.has_zygote() || !request->with_runner());
-  const int index = FindTemplate(config, request->template_name());
-  FUZZ_CHECK(index >= 0);
-  const internal::JailSlots& most = config.templates(index).maximum();
+  const internal::Template* found = templates.Find(request->template_name());
+  FUZZ_CHECK(found != nullptr);
+  const internal::JailSlots& most = found->maximum();
   const internal::JailSlots& slots = request->slots();
   Within(slots.memory_bytes(), most.memory_bytes());
   Within(slots.max_processes(), most.max_processes());

@@ -7,6 +7,7 @@ set(job_sources
   ${CMAKE_SOURCE_DIR}/server/fill_news.cc
   ${CMAKE_SOURCE_DIR}/server/inspection.cc
   ${CMAKE_SOURCE_DIR}/server/jail_pool.cc
+  ${CMAKE_SOURCE_DIR}/server/jail_pool_renew.cc
   ${CMAKE_SOURCE_DIR}/server/log.cc
   ${CMAKE_SOURCE_DIR}/server/pool_targets.cc
   ${CMAKE_SOURCE_DIR}/server/program_input.cc
@@ -59,3 +60,14 @@ add_dependencies(session_jail_test sandglass-spawner-of-tests
   sandglass-zygote-python)
 add_test(NAME session_jail_test COMMAND session_jail_test)
 set_tests_properties(session_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
+
+# The process that reads the policy again, as root.
+add_executable(policy_reader_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/policy_reader_test.cc
+  ${CMAKE_SOURCE_DIR}/sandbox/spawner/template_book.cc)
+target_compile_definitions(policy_reader_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+target_link_libraries(policy_reader_test PRIVATE sandglass_server
+  GTest::gmock_main)
+add_test(NAME policy_reader_test COMMAND policy_reader_test)
+set_tests_properties(policy_reader_test PROPERTIES LABELS "jail" TIMEOUT 120)

@@ -274,7 +274,10 @@ TEST_F(PostureOfServer, IsAsCommitted) {
   // So that there is one of each descriptor.
   LiveJail jail = PostureKinds().front().start(daemon());
   Comparison comparison(daemon(), "server", jail.marker, 0);
-  EXPECT_EQ(comparison.Run({{"daemon", "", ""}, {"supervisor", "", ""}}), "");
+  EXPECT_EQ(comparison.Run({{"daemon", "", ""},
+                            {"policy-reader", "", ""},
+                            {"supervisor", "", ""}}),
+            "");
   // A daemon that is to end would wait for it.
   jail.call.reset();
   StopDaemon();

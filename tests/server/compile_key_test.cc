@@ -149,7 +149,8 @@ class Caching : public ::testing::Test {
         *new absl::StatusOr<policy::LanguageTable>(policy::LanguageTable::Load(
             SANDGLASS_SOURCE_DIR "/policy/data/languages"));
     EXPECT_TRUE(table.ok()) << table.status();
-    const policy::Profile profile{.name = "mine", .compile_cache = sharing};
+    const auto profile = std::make_shared<const policy::Profile>(
+        policy::Profile{.name = "mine", .compile_cache = sharing});
     v1::RunCodeRequest request;
     request.set_code(code);
     return MakeJob(*table->Find(language), profile, {}, std::move(request));

@@ -17,7 +17,7 @@ class DispatcherTest : public ::testing::Test {
     options_.admission.max_queued = 4;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
     options_.run = runs_.function();
-    options_.available = CheckInstalled;
+    options_.available = Installed;
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {
@@ -38,7 +38,7 @@ class DispatcherTest : public ::testing::Test {
     return run;
   }
 
-  const PolicySet policy_ = TestPolicy();
+  const LivePolicy policy_{TestPolicy()};
   ScriptedRuns runs_;
   DispatcherOptions options_;
   RecordingListener first_, second_;

@@ -49,7 +49,8 @@ class InspectionTest : public ::testing::Test {
     job.argv = {"/usr/bin/toy", "main.toy"};
     job.files = {{.path = "lib.toy", .content = "more"},
                  {.path = "data.txt", .content = "d"}};
-    job.inspection = MakeInspection(profile_, language_, job);
+    job.inspection = MakeInspection(
+        std::make_shared<const policy::Profile>(profile_), language_, job);
     return job;
   }
 
@@ -154,7 +155,8 @@ TEST_F(InspectionTest, ASyntaxErrorPassesNoGateButThatOfTheSameParser) {
 TEST_F(InspectionTest, FilesThatNobodyReadsCountAsNotLookedAt) {
   Job job = MakeJob();
   job.files.push_back({.path = "evil.bin", .content = "\x7f"});
-  job.inspection = MakeInspection(profile_, language_, job);
+  job.inspection = MakeInspection(
+      std::make_shared<const policy::Profile>(profile_), language_, job);
   const JobResult result = Run(std::move(job));
   EXPECT_EQ(result.verdict.outcome, policy::Outcome::kDenied);
   EXPECT_THAT(result.verdict.explanation, HasSubstr("evil.bin"));

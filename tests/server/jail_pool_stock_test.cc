@@ -314,5 +314,35 @@ TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   EXPECT_GE(Since(taken), absl::Milliseconds(199));
 }
 
+JailKey Under(const std::string& profile, const std::string& kind) {
+  JailKey key = Key(kind);
+  key.profile = profile;
+  return key;
+}
+
+TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
+  PoolOptions options = Options();
+  options.always = {Under("old@1", "exec"), Under("same@1", "exec")};
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "exec"), options.floor));
+  ASSERT_TRUE(BecomesIdle(pool, Under("same@1", "exec"), options.floor));
+  EXPECT_EQ(pool.Take(Under("old@1", "node")), nullptr);
+  ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "node"), options.floor));
+
+  pool.Renew({Under("new@2", "exec"), Under("same@1", "exec")}, {},
+             [](const JailKey& key) { return key.profile != "old@1"; });
+  ASSERT_TRUE(BecomesIdle(pool, Under("new@2", "exec"), options.floor));
+  // Those that can still be used were not made anew.
+  EXPECT_EQ(StateOf(pool, Under("same@1", "exec")).filled, options.floor);
+  ASSERT_TRUE(Eventually([&] { return jails.dropped() == 2 * options.floor; }));
+  for (const JailPool::KeyState& state : pool.State()) {
+    EXPECT_NE(state.key.profile, "old@1") << state.key.kind;
+  }
+  // A run that was on its way learns it once more.
+  EXPECT_EQ(pool.Take(Under("old@1", "exec")), nullptr);
+}
+
 }  // namespace
 }  // namespace sandglass::server

@@ -118,7 +118,7 @@ class Probe : public ::testing::Test {
     policy_.emplace(*std::move(policy));
   }
   const policy::Language& language() {
-    return policy_->languages().languages()[0];
+    return policy_->Get()->languages().languages()[0];
   }
   void Start(bool with_store = true) {
     std::optional<PreparedStore> store;
@@ -134,7 +134,7 @@ class Probe : public ::testing::Test {
 
   const testing::TempDir dir_;
   FakeTools tools_;
-  std::optional<PolicySet> policy_;
+  std::optional<LivePolicy> policy_;
   std::optional<LanguageProbe> probe_;
 };
 
@@ -241,36 +241,43 @@ class CanaryProbe : public ::testing::Test {
     absl::MutexLock lock(&mutex_);
     return heard_;
   }
-  void Start(const PolicySet& policy) {
-    probe_.emplace(policy, std::nullopt, Tools(), nullptr,
+  void Start(const std::vector<std::string>& filters) {
+    policy_.emplace(Policy(filters));
+    probe_.emplace(*policy_, std::nullopt, Tools(), nullptr,
                    [this](bool all_work) { Note(all_work); });
-    EXPECT_TRUE(probe_->Checking(policy.languages().languages()[0]));
+    EXPECT_TRUE(probe_->Checking(toy()));
     probe_->Start();
     ASSERT_TRUE(Eventually([&] { return !heard().empty(); }));
-    EXPECT_FALSE(probe_->Checking(policy.languages().languages()[0]));
+    EXPECT_FALSE(probe_->Checking(toy()));
+  }
+  const policy::Language& toy() {
+    return policy_->Get()->languages().languages()[0];
+  }
+  absl::Status Under(const std::string& profile) {
+    return probe_->Available(toy(), *policy_->Get()->FindProfile(profile));
   }
 
   absl::Mutex mutex_;
   std::string broken_ ABSL_GUARDED_BY(mutex_);
   int canaries_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<bool> heard_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LivePolicy> policy_;
   std::optional<LanguageProbe> probe_;
 };
 
 TEST_F(CanaryProbe, ALanguageWhoseCanaryWorksIsAvailable) {
-  const PolicySet policy = Policy({"default", "other"});
-  Start(policy);
-  EXPECT_TRUE(probe_->Available(policy.languages().languages()[0]).ok());
+  Start({"default", "other"});
+  EXPECT_TRUE(probe_->Available(toy()).ok());
   EXPECT_EQ(canaries(), 2);
   EXPECT_EQ(heard(), std::vector<bool>{true});
 }
 
-TEST_F(CanaryProbe, OneWhoseCanaryFailsUnderAnyFilterIsNot) {
-  const PolicySet policy = Policy({"default", "other"});
+TEST_F(CanaryProbe, OneWhoseCanaryFailsUnderAFilterIsNotAvailableUnderIt) {
   Break("other");
-  Start(policy);
-  const absl::Status status =
-      probe_->Available(policy.languages().languages()[0]);
+  Start({"default", "other"});
+  EXPECT_TRUE(probe_->Available(toy()).ok());
+  EXPECT_TRUE(Under("default").ok());
+  const absl::Status status = Under("other");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("canary failed under profile other"));
@@ -278,17 +285,24 @@ TEST_F(CanaryProbe, OneWhoseCanaryFailsUnderAnyFilterIsNot) {
   EXPECT_EQ(heard(), std::vector<bool>{false});
 }
 
+TEST_F(CanaryProbe, OneThatFailsUnderEveryFilterIsNotAvailableAtAll) {
+  Break("default");
+  Start({"default"});
+  EXPECT_EQ(probe_->Available(toy()).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(CanaryProbe, IsAskedAgainAfterAChange) {
-  const PolicySet policy = Policy({"default"});
-  Start(policy);
-  const PolicySet changed = Policy({"default", "other"});
-  const policy::Language& toy = changed.languages().languages()[0];
+  Start({"default"});
+  // The probe has the languages of the first policy.
+  const std::shared_ptr<const PolicySet> first = policy_->Get();
+  policy_->Set(std::make_shared<const PolicySet>(Policy({"default", "other"})));
   Break("other");
-  probe_->CheckCanaries(changed);
-  EXPECT_FALSE(probe_->Available(toy).ok());
+  probe_->CheckCanaries();
+  EXPECT_FALSE(Under("other").ok());
   Break("");
-  probe_->CheckCanaries(changed);
-  EXPECT_TRUE(probe_->Available(toy).ok());
+  probe_->CheckCanaries();
+  EXPECT_TRUE(Under("other").ok());
   EXPECT_EQ(heard(), (std::vector<bool>{true, false, true}));
 }
 
@@ -298,13 +312,14 @@ TEST_F(CanaryProbe, OneThatIsNotInstalledIsNotTried) {
   absent.run[0] = "/usr/bin/no-such-thing";
   auto table = policy::LanguageTable::Create({absent});
   ASSERT_TRUE(table.ok()) << table.status();
-  const auto policy = PolicySet::Create(
-      *std::move(table), {{.name = "default", .description = "x"}});
+  auto policy = PolicySet::Create(*std::move(table),
+                                  {{.name = "default", .description = "x"}});
   ASSERT_TRUE(policy.ok()) << policy.status();
-  probe_.emplace(*policy, std::nullopt, Tools(), nullptr,
+  policy_.emplace(*std::move(policy));
+  probe_.emplace(*policy_, std::nullopt, Tools(), nullptr,
                  [this](bool all_work) { Note(all_work); });
-  EXPECT_FALSE(probe_->Checking(policy->languages().languages()[0]));
-  probe_->CheckCanaries(*policy);
+  EXPECT_FALSE(probe_->Checking(toy()));
+  probe_->CheckCanaries();
   EXPECT_EQ(canaries(), 0);
   // It was not available before, so nothing got worse.
   EXPECT_EQ(heard(), std::vector<bool>{true});

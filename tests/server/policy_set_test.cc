@@ -36,7 +36,7 @@ class PolicySetFiltersTest : public ::testing::Test {
 const sandbox::JailTemplate& TemplateOf(const PolicySet& set,
                                         const std::string& name) {
   for (const sandbox::JailTemplate& each : set.templates()) {
-    if (each.name == name) return each;
+    if (each.name == set.FindProfile(name)->jail_template) return each;
   }
   ADD_FAILURE() << "no template " << name;
   return set.templates().front();

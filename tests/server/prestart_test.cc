@@ -186,10 +186,12 @@ TEST(ProgramInput, WhoReadsNoMoreIsNotBothered) {
 }
 
 TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
-  const absl::StatusOr<PolicySet> policy =
+  absl::StatusOr<PolicySet> loaded =
       PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
-  ASSERT_TRUE(policy.ok()) << policy.status();
-  const PrestartKinds kinds(*policy);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  LivePolicy live(*std::move(loaded));
+  const std::shared_ptr<const PolicySet> policy = live.Get();
+  const PrestartKinds kinds(live);
   EXPECT_TRUE(kinds.Has("javascript-run"));
   EXPECT_TRUE(kinds.Has("java-run"));
   EXPECT_TRUE(kinds.Has("java-compile"));
@@ -213,11 +215,14 @@ TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
   EXPECT_EQ(key.kind, "javascript-run");
   key.limits.memory_bytes = uint64_t{100} << 20;
   key.limits.cpu_millis = 1500;
-  const sandbox::ProgramSpec interpreter = kinds.InterpreterOf(key);
+  const sandbox::ProgramSpec interpreter = *kinds.InterpreterOf(key);
   EXPECT_THAT(interpreter.argv, Contains("--max-old-space-size=60"));
   EXPECT_THAT(interpreter.argv, Contains("--v8-pool-size=2"));
   EXPECT_EQ(interpreter.argv.back(), "--wait");
   EXPECT_THAT(interpreter.env, Contains("HOME=/home/sandbox"));
+  // None of a profile that has been replaced meanwhile.
+  key.profile = "default@0123456789abcdef";
+  EXPECT_TRUE(absl::IsNotFound(kinds.InterpreterOf(key).status()));
 }
 
 Job JobFor(const std::string& language,
@@ -226,11 +231,11 @@ Job JobFor(const std::string& language,
   const absl::StatusOr<PolicySet> policy =
       PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
   EXPECT_TRUE(policy.ok()) << policy.status();
-  const policy::Profile& profile = *policy->FindProfile("");
+  const policy::SharedProfile profile = policy->FindProfile("");
   v1::RunCodeRequest request;
   request.set_code("x");
   change(request);
-  policy::Limits limits = profile.limits;
+  policy::Limits limits = profile->limits;
   limits.cpu_millis = limits.cpu_millis * cpu_percent / 100;
   return MakeJob(*policy->languages().Find(language), profile, {limits, limits},
                  std::move(request));

@@ -43,7 +43,7 @@ class RunAuditTest : public ::testing::Test {
     options_.admission.max_queued_per_caller = 1;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
     options_.run = runs_.function();
-    options_.available = CheckInstalled;
+    options_.available = Installed;
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {
@@ -78,7 +78,7 @@ class RunAuditTest : public ::testing::Test {
 
   TempDir dir_;
   const std::string path_ = dir_.Path("audit");
-  const PolicySet policy_ = TestPolicy();
+  const LivePolicy policy_{TestPolicy()};
   ScriptedRuns runs_;
   std::unique_ptr<AuditLog> log_;
   RunAuditOptions audit_options_;
@@ -249,7 +249,8 @@ TEST(DaemonAuditTest, WritesStartAndStop) {
   TempDir dir;
   Config config;
   config.audit.dir = dir.path();
-  auto audit = DaemonAudit::Start(OpenDirectory(dir.path()), config);
+  auto audit =
+      DaemonAudit::Start(OpenDirectory(dir.path()), config, TestPolicy());
   ASSERT_TRUE(audit.ok()) << audit.status();
   EXPECT_TRUE((*audit)->Healthy());
   (*audit)->Stop("signal");
@@ -269,7 +270,7 @@ TEST(DaemonAuditTest, WritesStartAndStop) {
 }
 
 TEST(DaemonAuditTest, ThereIsNoneWithoutADirectory) {
-  const auto audit = DaemonAudit::Start(os::Fd(), Config());
+  const auto audit = DaemonAudit::Start(os::Fd(), Config(), TestPolicy());
   ASSERT_TRUE(audit.ok());
   EXPECT_EQ(*audit, nullptr);
 }

@@ -29,7 +29,7 @@ class ServiceTest : public ::testing::Test {
     options.admission.max_running = 2;
     options.admission.memory_budget_bytes = uint64_t{4} << 30;
     options.run = runs_.function();
-    options.available = CheckInstalled;
+    options.available = Installed;
     dispatcher_.emplace(options);
     dispatcher_->Start();
     languages_.emplace(policy_, std::nullopt, runs_.function());
@@ -97,7 +97,7 @@ class ServiceTest : public ::testing::Test {
   }
 
   uint64_t stream_budget_ = uint64_t{1} << 20;
-  const PolicySet policy_ = TestPolicy();
+  const LivePolicy policy_{TestPolicy()};
   TempDir dir_;
   ScriptedRuns runs_;
   PeerTable peers_;

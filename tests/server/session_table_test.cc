@@ -69,7 +69,7 @@ class SessionTableTest : public ::testing::Test {
           [this](const SessionSpec&, const SessionOrigin&) {
             return std::make_unique<FakeHost>(hosts_);
           },
-          CheckInstalled);
+          Installed);
       table_->Start();
     }
     return *table_;
@@ -88,7 +88,7 @@ class SessionTableTest : public ::testing::Test {
               [this](const Caller& caller, const std::string& id) {
                 return table().Find(caller, id);
               },
-          .available = CheckInstalled});
+          .available = Installed});
       dispatcher_->Start();
     }
     return *dispatcher_;
@@ -116,7 +116,7 @@ class SessionTableTest : public ::testing::Test {
     return table().Find(User(uid), id).status().code();
   }
 
-  const PolicySet policy_ = TestPolicy();
+  const LivePolicy policy_{TestPolicy()};
   SessionOptions options_{.max_sessions = 4, .max_per_caller = 3};
   Hosts hosts_;
   std::optional<SessionTable> table_;

@@ -13,6 +13,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
+#include "server/languages.h"
+#include "server/live_policy.h"
 #include "server/policy_set.h"
 #include "server/run.h"
 #include "server/run_function.h"
@@ -50,6 +52,12 @@ inline PolicySet TestPolicy() {
   auto set = PolicySet::Create(*std::move(languages), {standard, narrow});
   EXPECT_TRUE(set.ok()) << set.status();
   return *std::move(set);
+}
+
+// For DispatcherOptions::available.
+inline absl::Status Installed(const policy::Language& language,
+                              const policy::Profile&) {
+  return CheckInstalled(language);
 }
 
 inline v1::RunCodeRequest GoodRequest(const std::string& code = "echo hi") {

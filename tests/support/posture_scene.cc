@@ -153,6 +153,9 @@ void Scene::NameRoles(const std::string& marker, pid_t inside) {
       member.role = "supervisor";
     } else if (IsSpawner(member)) {
       member.role = "spawner";
+    } else if (absl::StartsWith(member.command, "sandglass-policy-reader") &&
+               member.parent == daemon_->pid) {
+      member.role = "policy-reader";
     }
   }
   for (Member& member : members_) {
@@ -327,6 +330,10 @@ std::string Scene::IdName(const Member& viewer, uint64_t id) const {
       }
       return name;
     }
+  }
+  for (const Member* reader : WithRole("policy-reader", "")) {
+    const std::vector<std::string> own = Words(reader->status.at("Uid"));
+    if (!own.empty() && own.front() == absl::StrCat(id)) return "policy-reader";
   }
   const auto uids = daemon_->status.find("Uid");
   if (uids != daemon_->status.end() &&

@@ -1,0 +1,33 @@
+#ifndef SANDGLASS_SANDBOX_TEMPLATE_PROTO_H_
+#define SANDGLASS_SANDBOX_TEMPLATE_PROTO_H_
+
+#include "internal/spawner.pb.h"
+#include "policy/limits.h"
+#include "sandbox/sandbox.h"
+
+namespace sandglass::sandbox {
+
+// Of the limits, those that a jail is built with.
+inline internal::JailSlots ToSlots(const policy::Limits& limits) {
+  internal::JailSlots slots;
+  slots.set_memory_bytes(limits.memory_bytes);
+  slots.set_max_processes(limits.max_processes);
+  slots.set_cpu_millis(limits.cpu_millis);
+  slots.set_tmp_bytes(limits.tmp_bytes);
+  slots.set_workspace_bytes(limits.workspace_bytes);
+  slots.set_max_files(limits.max_files);
+  return slots;
+}
+
+inline internal::Template ToProto(const JailTemplate& jail) {
+  internal::Template proto;
+  proto.set_name(jail.name);
+  *proto.mutable_maximum() = ToSlots(jail.maximum);
+  proto.set_seccomp(jail.seccomp.data(),
+                    jail.seccomp.size() * sizeof(jail.seccomp[0]));
+  return proto;
+}
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_TEMPLATE_PROTO_H_

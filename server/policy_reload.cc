@@ -1,0 +1,149 @@
+#include "server/policy_reload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sandbox/os/clocks.h"
+#include "sandbox/os/process.h"
+#include "server/clock.h"
+#include "server/log.h"
+#include "server/notify.h"
+
+namespace sandglass::server {
+namespace {
+
+bool Equal(const policy::Profile& a, const policy::Profile& b) {
+  return a.canonical == b.canonical && a.jail_template == b.jail_template;
+}
+
+}  // namespace
+
+PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after) {
+  PolicyChanges changes;
+  for (const policy::SharedProfile& profile : after.profiles()) {
+    const policy::SharedProfile old = before.FindProfile(profile->name);
+    if (old == nullptr) {
+      changes.added.push_back(profile->name);
+    } else if (!Equal(*old, *profile)) {
+      changes.changed.push_back(profile->name);
+    }
+  }
+  for (const policy::SharedProfile& profile : before.profiles()) {
+    if (after.FindProfile(profile->name) == nullptr) {
+      changes.removed.push_back(profile->name);
+    }
+  }
+  changes.any = before.digest() != after.digest();
+  return changes;
+}
+
+PolicyReload::PolicyReload(PolicyReloadParts parts) : parts_(std::move(parts)) {
+  state_.loaded = os::WallNow();
+}
+
+PolicyReload::~PolicyReload() { Stop(); }
+
+void PolicyReload::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void PolicyReload::Ask() {
+  absl::MutexLock lock(&mutex_);
+  asked_ = true;
+}
+
+void PolicyReload::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+PolicyReload::State PolicyReload::state() const {
+  absl::MutexLock lock(&mutex_);
+  return state_;
+}
+
+void PolicyReload::Loop() {
+  const auto woken = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return asked_ || stopped_;
+  };
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&woken));
+      if (stopped_) return;
+      asked_ = false;
+    }
+    // As sd_notify(3) wants it of who reloads.
+    NotifyServiceManager(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",
+                                      os::MonotonicNanos() / 1000));
+    Reload();
+    NotifyServiceManager("READY=1");
+  }
+}
+
+absl::StatusOr<PolicySet> PolicyReload::Load() const {
+  const absl::StatusOr<std::vector<std::string>> made = parts_.read();
+  if (!made.ok()) return made.status();
+  absl::StatusOr<PolicySet> next =
+      PolicySet::Reload(parts_.directory, *parts_.policy->Get());
+  if (!next.ok()) {
+    // Root could read it, this process could not.
+    return absl::Status(
+        next.status().code(),
+        absl::StrCat(next.status().message(),
+                     " (the daemon's own user must be able to read it)"));
+  }
+  for (const sandbox::JailTemplate& each : next->templates()) {
+    if (std::find(made->begin(), made->end(), each.name) != made->end()) {
+      continue;
+    }
+    return absl::AbortedError(
+        "the files changed while they were read; send SIGHUP again");
+  }
+  if (parts_.check) {
+    if (absl::Status good = parts_.check(*next); !good.ok()) return good;
+  }
+  return next;
+}
+
+void PolicyReload::Reload() {
+  const MonotonicTime began = Monotonic::now();
+  absl::StatusOr<PolicySet> next = Load();
+  absl::Status status = next.status();
+  PolicyChanges changes;
+  if (status.ok()) {
+    changes = CompareProfiles(*parts_.policy->Get(), *next);
+    if (changes.any && parts_.record) status = parts_.record(*next, changes);
+  }
+  if (!status.ok()) {
+    Log(LogLevel::kError, "policy_not_reloaded",
+        {{"error", std::string(status.message())},
+         {"so", "the policy that was in force stays"}});
+    absl::MutexLock lock(&mutex_);
+    state_.last_error = std::string(status.message());
+    return;
+  }
+  const std::string digest = next->digest();
+  parts_.policy->Set(std::make_shared<const PolicySet>(*std::move(next)));
+  {
+    absl::MutexLock lock(&mutex_);
+    state_.loaded = os::WallNow();
+    ++state_.reloads;
+    state_.last_error.clear();
+  }
+  Log(LogLevel::kInfo, "policy_reloaded",
+      {{"added", absl::StrJoin(changes.added, " ")},
+       {"changed", absl::StrJoin(changes.changed, " ")},
+       {"removed", absl::StrJoin(changes.removed, " ")},
+       {"same", !changes.any},
+       {"digest", digest},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  if (changes.any && parts_.after) parts_.after();
+}
+
+}  // namespace sandglass::server
