@@ -1,8 +1,10 @@
 #include "server/policy_reload.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sandbox/os/clocks.h"
@@ -10,12 +12,23 @@
 #include "server/clock.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
 
 bool Equal(const policy::Profile& a, const policy::Profile& b) {
   return a.canonical == b.canonical && a.jail_template == b.jail_template;
+}
+
+// At the start it was root who read.
+absl::Status WithHint(const absl::Status& status) {
+  if (!absl::StrContains(status.message(), ErrorText(EACCES))) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(),
+                   "; the daemon's user, or its group, must be able to read "
+                   "policy_dir"));
 }
 
 }  // namespace
@@ -88,16 +101,10 @@ void PolicyReload::Loop() {
 
 absl::StatusOr<PolicySet> PolicyReload::Load() const {
   const absl::StatusOr<std::vector<std::string>> made = parts_.read();
-  if (!made.ok()) return made.status();
+  if (!made.ok()) return WithHint(made.status());
   absl::StatusOr<PolicySet> next =
       PolicySet::Reload(parts_.directory, *parts_.policy->Get());
-  if (!next.ok()) {
-    // Root could read it, this process could not.
-    return absl::Status(
-        next.status().code(),
-        absl::StrCat(next.status().message(),
-                     " (the daemon's own user must be able to read it)"));
-  }
+  if (!next.ok()) return WithHint(next.status());
   for (const sandbox::JailTemplate& each : next->templates()) {
     if (std::find(made->begin(), made->end(), each.name) != made->end()) {
       continue;

@@ -130,7 +130,7 @@ TEST_F(PolicyReload, WhatIsWrongKeepsTheOldPolicyAndIsTold) {
   EXPECT_THAT(Reload(), HasSubstr("durable_dir"));
   fs::remove(policy_ + "/profiles/bad.json");
   fs::permissions(policy_ + "/profiles", fs::perms::owner_all);
-  EXPECT_THAT(Reload(), HasSubstr("the daemon's own user must be able"));
+  EXPECT_THAT(Reload(), HasSubstr("must be able to read policy_dir"));
   fs::permissions(policy_ + "/profiles",
                   fs::perms::group_read | fs::perms::group_exec |
                       fs::perms::others_read | fs::perms::others_exec,
