@@ -159,6 +159,26 @@ SessionFiles ReadSessionFiles(JsonObject& root) {
   return SessionFiles::kMemory;
 }
 
+// A rule that a command gets around would be none.
+bool HasGate(const std::vector<Rule>& rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const Rule& rule) {
+    return rule.severity >= Severity::kRequireApproval;
+  });
+}
+
+SessionCommands ReadCommands(JsonObject& root, const std::vector<Rule>& rules) {
+  const SessionCommands otherwise =
+      HasGate(rules) ? SessionCommands::kDeny : SessionCommands::kAllow;
+  const std::string text =
+      root.String("commands", std::string(SessionCommandsName(otherwise)));
+  for (const SessionCommands commands :
+       {SessionCommands::kAllow, SessionCommands::kDeny}) {
+    if (text == SessionCommandsName(commands)) return commands;
+  }
+  root.AddError("commands", "expected \"allow\" or \"deny\"");
+  return SessionCommands::kDeny;
+}
+
 absl::StatusOr<Profile> ReadProfile(const std::string& name,
                                     absl::StatusOr<JsonDocument> document,
                                     const RedactionList& redactions) {
@@ -198,6 +218,7 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   profile.canonical = document->Canonical();
   profile.rules = ReadRules(root);
   profile.approval = ReadApproval(root);
+  profile.commands = ReadCommands(root, profile.rules);
   profile.redactor = ReadRedaction(root, redactions);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
@@ -262,6 +283,10 @@ std::string_view CompileSharingName(CompileSharing sharing) {
 
 std::string_view SessionFilesName(SessionFiles files) {
   return files == SessionFiles::kDurable ? "durable" : "memory";
+}
+
+std::string_view SessionCommandsName(SessionCommands commands) {
+  return commands == SessionCommands::kDeny ? "deny" : "allow";
 }
 
 absl::StatusOr<std::vector<Profile>> LoadProfiles(

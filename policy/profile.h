@@ -35,6 +35,16 @@ enum class SessionFiles {
 // "memory" or "durable".
 std::string_view SessionFilesName(SessionFiles files);
 
+// What becomes of commands in a profile's sessions, whose programs no rule
+// looks at.
+enum class SessionCommands {
+  kAllow,
+  kDeny,
+};
+
+// "allow" or "deny".
+std::string_view SessionCommandsName(SessionCommands commands);
+
 // A named set of rules that a request runs under; one JSON file (with
 // comments) under policy/data/profiles/.
 struct Profile {
@@ -50,6 +60,9 @@ struct Profile {
   SessionFiles session_files = SessionFiles::kMemory;
   std::vector<Rule> rules;  // for a program's text, before it runs
   ApprovalPolicy approval;
+  // Where the file doesn't say: denied if a rule asks or denies, since a
+  // command would get around it.
+  SessionCommands commands = SessionCommands::kAllow;
   // The file's content, without comments and in one form: it is the same
   // profile when this is the same.
   std::string canonical;

@@ -83,6 +83,16 @@ bool AsksPeople(const Profile& profile) {
   return false;
 }
 
+std::string CommandWords(const Profile& profile) {
+  if (profile.commands == SessionCommands::kDeny) {
+    return "No commands can be started in its sessions.";
+  }
+  return profile.rules.empty()
+             ? "Commands can be started in its sessions."
+             : "Commands can be started in its sessions, and no rule looks at "
+               "them.";
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeProfile(const Profile& profile) {
@@ -135,6 +145,7 @@ std::vector<std::string> DescribeProfile(const Profile& profile) {
   if (profile.rules.empty()) {
     words.emplace_back("No program's text is looked at before it runs.");
   }
+  words.push_back(CommandWords(profile));
   if (AsksPeople(profile)) {
     words.push_back(absl::StrCat(
         "An approval can be given and used for ",

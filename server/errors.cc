@@ -1,6 +1,7 @@
 #include "server/errors.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "absl/strings/cord.h"
@@ -27,11 +28,13 @@ void Attach(const google::protobuf::Message& detail, absl::Status& status) {
 
 absl::Status Make(absl::StatusCode code, const std::string& reason,
                   const std::string& message,
-                  std::optional<absl::Duration> retry_after = std::nullopt) {
+                  std::optional<absl::Duration> retry_after = std::nullopt,
+                  const std::map<std::string, std::string>& metadata = {}) {
   absl::Status status(code, message);
   google::rpc::ErrorInfo info;
   info.set_reason(reason);
   info.set_domain(kDomain);
+  info.mutable_metadata()->insert(metadata.begin(), metadata.end());
   Attach(info, status);
   if (retry_after.has_value()) {
     google::rpc::RetryInfo retry;
@@ -260,6 +263,16 @@ absl::Status ExecNotFound(const std::string& session_id,
       absl::StatusCode::kNotFound, "EXEC_NOT_FOUND",
       absl::StrCat("session ", session_id, " has no command ", Quote(exec_id),
                    "; those that ended long ago are forgotten"));
+}
+
+absl::Status CommandsDenied(const std::string& profile) {
+  return Make(absl::StatusCode::kPermissionDenied, "COMMANDS_DENIED",
+              absl::StrCat("profile ", Quote(profile),
+                           " lets no commands be started in its sessions, "
+                           "since rules don't see them. Run code instead, or "
+                           "have the operator say \"commands\": \"allow\" in "
+                           "the profile"),
+              std::nullopt, {{"profile", profile}, {"key", "commands"}});
 }
 
 absl::Status ExecIdReused(const std::string& exec_id) {

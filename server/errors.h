@@ -82,6 +82,9 @@ absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
 // NOT_FOUND, "EXEC_NOT_FOUND".
 absl::Status ExecNotFound(const std::string& session_id,
                           const std::string& exec_id);
+// PERMISSION_DENIED, "COMMANDS_DENIED", with "profile" and "key" as metadata:
+// the profile's rules don't see commands, so it has none.
+absl::Status CommandsDenied(const std::string& profile);
 // ALREADY_EXISTS, "EXEC_ID_REUSED".
 absl::Status ExecIdReused(const std::string& exec_id);
 // RESOURCE_EXHAUSTED, "TOO_MANY_EXECS", with RetryInfo. `what` there are too
@@ -107,8 +110,8 @@ absl::Status NotAnApprover(const std::string& message);
 // RESOURCE_EXHAUSTED, "TOO_MANY_APPROVALS", with RetryInfo.
 absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
                               uint32_t of_caller);
-// UNAVAILABLE, "AUDIT_UNWRITABLE", with RetryInfo: no program is run whose line
-// can't be written into the audit log.
+// UNAVAILABLE, "AUDIT_UNWRITABLE", with RetryInfo: nothing is run, and nobody
+// told of its end, whose line can't be written into the audit log.
 absl::Status AuditUnwritable(const std::string& directory,
                              const std::string& why);
 // UNAVAILABLE, "SHUTTING_DOWN".

@@ -59,6 +59,30 @@ TEST(ShippedProfiles, DefaultHasTheProductsLimits) {
   EXPECT_THAT(found->languages, IsEmpty());
 }
 
+TEST(ProfileCommands, AreDeniedWhereARuleGatesUnlessTheProfileSays) {
+  const auto with = [](const std::string& severity, const std::string& more) {
+    return MustLoad(
+        R"({"description": "d", "rules": [{"id": "a", "severity": ")" +
+        severity + R"(", "languages": ["python"], "modules": ["os"]}])" + more +
+        "}");
+  };
+  EXPECT_EQ(MustLoad(R"({"description": "d"})").commands,
+            SessionCommands::kAllow);
+  EXPECT_EQ(with("note", "").commands, SessionCommands::kAllow);
+  EXPECT_EQ(with("warn", "").commands, SessionCommands::kAllow);
+  EXPECT_EQ(with("require_approval", "").commands, SessionCommands::kDeny);
+  EXPECT_EQ(with("deny", "").commands, SessionCommands::kDeny);
+  EXPECT_EQ(with("deny", R"(, "commands": "allow")").commands,
+            SessionCommands::kAllow);
+  EXPECT_EQ(with("note", R"(, "commands": "deny")").commands,
+            SessionCommands::kDeny);
+  const auto wrong =
+      LoadText(R"({"description": "d", "commands": "ask"})", "p.json");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(std::string(wrong.status().message()),
+              HasSubstr("/commands: expected \"allow\" or \"deny\""));
+}
+
 TEST(LoadProfiles, AFileCutShortAnywhereIsRefused) {
   std::ifstream file(SANDGLASS_SOURCE_DIR "/policy/data/profiles/default.json");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -236,8 +236,9 @@ TEST(RulesOfAProfile, AreRead) {
   EXPECT_FALSE(profile.approval.self_approval);
   EXPECT_EQ(profile.approval.expires_after, absl::Minutes(10));
   EXPECT_THAT(DescribeProfile(profile),
-              Contains("A program that is to run at all runs only after a "
-                       "person's approval (d)."));
+              AllOf(Contains("A program that is to run at all runs only after "
+                             "a person's approval (d)."),
+                    Contains("No commands can be started in its sessions.")));
 }
 
 struct Wrong {
