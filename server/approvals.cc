@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
+#include "server/approval_inputs.h"
 #include "server/digest.h"
 #include "server/errors.h"
 #include "server/proto_time.h"
@@ -35,7 +36,7 @@ std::string NewApprovalId() {
 // A list has room for many.
 v1::Approval WithoutText(const v1::Approval& approval) {
   v1::Approval shorter = approval;
-  shorter.clear_code();
+  ForgetTexts(shorter);
   return shorter;
 }
 
@@ -124,11 +125,11 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   absl::MutexLock lock(&mutex_);
   Sweep();
   v1::ApprovalNeeded needed;
-  uint64_t bytes = subject.shown.code().size();
+  uint64_t bytes = ProgramBytes(subject.shown);
   uint32_t pending = 0;
   uint32_t of_caller = 0;
   for (const auto& [id, entry] : entries_) {
-    bytes += entry.shown.code().size();
+    bytes += TextBytes(entry.shown);
     if (entry.shown.state() != v1::APPROVAL_STATE_PENDING) continue;
     ++pending;
     if (entry.caller == subject.caller) ++of_caller;
@@ -150,6 +151,10 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   const std::string id = NewApprovalId();
   const absl::Time now = os::WallNow();
   v1::Approval& shown = entry.shown;
+  // Files that nobody can read here are no reason to ask nobody.
+  if (bytes - ProgramBytes(shown) + TextBytes(shown) > options_.max_bytes) {
+    ForgetInputTexts(shown);
+  }
   shown.set_approval_id(id);
   shown.set_state(v1::APPROVAL_STATE_PENDING);
   shown.set_caller(subject.caller.name);
@@ -185,7 +190,7 @@ void ApprovalTable::Sweep() {
                       entry.shown.state() == v1::APPROVAL_STATE_APPROVED;
     if (open && now >= entry.expires) {
       entry.shown.set_state(v1::APPROVAL_STATE_EXPIRED);
-      entry.shown.clear_code();
+      ForgetTexts(entry.shown);
     }
     if (now >= entry.expires + absl::ToChronoNanoseconds(kRemembered)) {
       it = entries_.erase(it);
@@ -268,7 +273,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Use(
   }
   v1::Approval used = entry->shown;
   used.set_state(v1::APPROVAL_STATE_USED);
-  used.clear_code();  // nobody has to read it any more
+  ForgetTexts(used);
   return Answer(*entry, std::move(used), "approval_used");
 }
 
@@ -394,7 +399,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Deny(
   }
   v1::Approval denied = entry.shown;
   denied.set_state(v1::APPROVAL_STATE_DENIED);
-  denied.clear_code();
+  ForgetTexts(denied);
   denied.set_approver(caller.name);
   denied.set_comment(request.comment());
   return Answer(entry, std::move(denied), "approval_denied");
@@ -407,6 +412,7 @@ void ApprovalTable::ForgetProfile(const std::string& profile) {
         (entry.shown.state() == v1::APPROVAL_STATE_PENDING ||
          entry.shown.state() == v1::APPROVAL_STATE_APPROVED)) {
       entry.shown.set_state(v1::APPROVAL_STATE_EXPIRED);
+      ForgetTexts(entry.shown);
     }
   }
   // Which of them were of this profile isn't known.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "sandbox/os/clocks.h"
+#include "server/approval_inputs.h"
 #include "server/clock.h"
 #include "server/digest.h"
 #include "server/errors.h"
@@ -172,16 +172,13 @@ absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
 }
 
 absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
-    const Run& run, const Inspected& inspected) {
+    Run& run, const Inspected& inspected) {
   if (options_.approvals == nullptr || run.origin().approval == nullptr) {
     return absl::InternalError("nobody can be asked for an approval");
   }
   ApprovalSubject subject = *run.origin().approval;
-  v1::Approval& shown = subject.shown;
-  shown.set_code(run.job().code);
-  shown.set_code_sha256(absl::BytesToHexString(AbslView(Sha256(shown.code()))));
-  for (const Job::File& file : run.job().files) shown.add_files(file.path);
-  AddFindings(inspected, *shown.mutable_findings());
+  ShowInputs(run, subject.shown);
+  AddFindings(inspected, *subject.shown.mutable_findings());
   return options_.approvals->Ask(subject);
 }
 

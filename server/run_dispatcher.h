@@ -110,7 +110,7 @@ class RunDispatcher {
                                const std::string& approval_id,
                                ValidRequest& valid, RunOrigin& origin);
   // Has people asked about a run that was not let run.
-  absl::StatusOr<v1::ApprovalNeeded> AskForApproval(const Run& run,
+  absl::StatusOr<v1::ApprovalNeeded> AskForApproval(Run& run,
                                                     const Inspected& inspected);
   void WorkerLoop();
   void OverdueLoop();

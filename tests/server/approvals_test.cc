@@ -178,6 +178,36 @@ TEST_F(Approvals, AreBounded) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(Approvals, TextsOfFilesAreKeptOnlyWhereThereIsRoom) {
+  const auto with_file = [&](const std::string& fingerprint, size_t size) {
+    ApprovalSubject subject = Subject(alice_, fingerprint, true);
+    v1::ApprovalInput& file = *subject.shown.add_files();
+    file.set_path("data.txt");
+    file.set_sha256("00ff");
+    file.set_text(std::string(size, 'x'));
+    subject.shown.mutable_stdin()->set_text("in");
+    return subject;
+  };
+  const std::string fits = Ask(with_file("f", 500));
+  EXPECT_THAT(table_.Get(alice_, fits)->files(0).text(), SizeIs(500));
+  EXPECT_EQ(table_.Get(alice_, fits)->stdin().text(), "in");
+  const v1::ListApprovalsResponse listed = table_.List(alice_, {});
+  ASSERT_THAT(listed.approvals(), SizeIs(1));
+  EXPECT_FALSE(listed.approvals(0).files(0).has_text());
+  // What doesn't fit isn't read, but asked about.
+  const std::string large = Ask(with_file("g", 500));
+  EXPECT_FALSE(table_.Get(alice_, large)->files(0).has_text());
+  EXPECT_FALSE(table_.Get(alice_, large)->stdin().has_text());
+  EXPECT_EQ(table_.Get(alice_, large)->files(0).sha256(), "00ff");
+  EXPECT_EQ(table_.Get(alice_, large)->code(), "print(1)");
+  // Nor is it kept of what was answered.
+  ASSERT_TRUE(table_.Deny(alice_, Denying(fits)).ok());
+  EXPECT_FALSE(table_.Get(alice_, fits)->files(0).has_text());
+  EXPECT_EQ(table_.Get(alice_, fits)->files(0).path(), "data.txt");
+  const std::string again = Ask(with_file("h", 500));
+  EXPECT_TRUE(table_.Get(alice_, again)->files(0).has_text());
+}
+
 TEST_F(Approvals, ARuleCanBeApprovedForASession) {
   const std::string without = Ask(Subject(alice_, "f", true));
   EXPECT_EQ(table_.Approve(alice_, Approving(without, true)).status().code(),

@@ -12,6 +12,7 @@
 namespace sandglass::policy {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
