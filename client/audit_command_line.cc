@@ -155,7 +155,8 @@ void AuditCommandLine::AddShow() {
       "OUTCOME");
   CLI::Option* language =
       AddValue(app, "-l,--lang", "In this language, by its id", "LANG");
-  CLI::Option* run = AddValue(app, "--run", "Of this run", "ID");
+  CLI::Option* run = AddValue(app, "--run", "Of this run or command", "ID");
+  CLI::Option* session = AddValue(app, "--session", "Of this session", "ID");
   CLI::Option* last = AddValue(
       app, "--last", "The last N of them (default: 100, with --json all)", "N");
   const auto json = std::make_shared<bool>(false);
@@ -168,6 +169,7 @@ void AuditCommandLine::AddShow() {
     taken.outcome = ValueOf(outcome).value_or("");
     taken.language = ValueOf(language).value_or("");
     taken.run_id = ValueOf(run).value_or("");
+    taken.session_id = ValueOf(session).value_or("");
     taken.json = *json;
     absl::Status status = TakeTime(since, taken.since);
     status.Update(TakeTime(until, taken.until));

@@ -53,6 +53,12 @@ std::string OutcomeOf(const Json& entry) {
   return outcome.empty() ? Text(entry, "error") : outcome;
 }
 
+// Of a run or a command.
+std::string IdOf(const Json& entry) {
+  const std::string run = Text(entry, "run_id");
+  return run.empty() ? Text(entry, "exec_id") : run;
+}
+
 std::string ExitOf(const Json& entry) {
   const std::string code = Number(entry, "exit_code");
   return code.empty() ? Text(entry, "signal") : code;
@@ -74,6 +80,10 @@ std::string DetailOf(const Json& entry) {
     }
   };
   add(Text(entry, "session_id"));
+  add(Text(entry, "approval_id"));
+  if (const std::string who = Text(entry, "approver"); !who.empty()) {
+    add(absl::StrCat("approver=", who));
+  }
   const auto labels = entry.find("labels");
   if (labels != entry.end() && labels->is_object()) {
     for (const auto& [name, value] : labels->items()) {
@@ -81,6 +91,9 @@ std::string DetailOf(const Json& entry) {
         add(absl::StrCat(name, "=", value.get<std::string>()));
       }
     }
+  }
+  if (const std::string by = Text(entry, "by"); !by.empty()) {
+    add(absl::StrCat("by=", by));
   }
   add(Text(entry, "reason"));
   add(Text(entry, "version"));
@@ -111,7 +124,8 @@ bool IsWanted(const AuditShowOptions& options, const policy::AuditLine& parts,
   return Is(options.event, std::string(parts.event)) &&
          Is(options.caller, Text(entry, "caller")) &&
          Is(options.language, Text(entry, "lang")) &&
-         Is(options.run_id, Text(entry, "run_id")) &&
+         Is(options.run_id, IdOf(entry)) &&
+         Is(options.session_id, Text(entry, "session_id")) &&
          (options.outcome.empty() ||
           absl::EqualsIgnoreCase(options.outcome, OutcomeOf(entry)));
 }
@@ -149,7 +163,7 @@ void AuditLines::Take(absl::string_view line, const policy::AuditLine& parts) {
              OutcomeOf(entry),
              ExitOf(entry),
              WallOf(entry),
-             Text(entry, "run_id"),
+             IdOf(entry),
              DetailOf(entry)};
   for (std::string& cell : row) cell = Cut(std::move(cell));
   Keep("", std::move(row));
@@ -178,7 +192,7 @@ int AuditLines::Finish() {
   }
   if (!options_.json && printed_ == kExitOk) {
     std::vector<Row> table = {{"SEQ", "TIME", "EVENT", "CALLER", "LANGUAGE",
-                               "OUTCOME", "EXIT", "WALL", "RUN ID", "DETAIL"}};
+                               "OUTCOME", "EXIT", "WALL", "ID", "DETAIL"}};
     table.insert(table.end(), std::make_move_iterator(rows_.begin()),
                  std::make_move_iterator(rows_.end()));
     printed_ = PrintText(TextTable(table, ""));

@@ -30,7 +30,8 @@ struct AuditShowOptions {
   std::string event;
   std::string outcome;  // any case
   std::string language;
-  std::string run_id;
+  std::string run_id;  // or a command's
+  std::string session_id;
   bool json = false;
   std::optional<uint32_t> last;  // the last so many of them
 };

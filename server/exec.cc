@@ -96,6 +96,10 @@ void Exec::Take(ProcessNews& news) {
 }
 
 void Exec::Started(sandbox::SpawnedEvent& event) {
+  if (state_ != State::kStarting) {  // it was given up
+    (void)sandbox::KillGroup(event.fds.kill);
+    return;
+  }
   const Instant now = Now();
   state_ = State::kRunning;
   StopTimer(kill_timer_);
@@ -126,16 +130,6 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
 
 void Exec::NotStarted(const sandbox::SpawnFailedEvent& event) {
   Fail(StartFailure(event, plan_));
-}
-
-void Exec::Fail(const absl::Status& status) {
-  state_ = State::kFailed;
-  status_ = status;
-  StopTimer(kill_timer_);
-  StopWriting();
-  around_.on_over(*this);
-  use_.reset();
-  Changed();
 }
 
 void Exec::Exited(std::optional<int> wait_status, Instant when) {
@@ -219,34 +213,6 @@ absl::Duration Exec::RunTime() const {
   return Between(start_, std::max(start_, end)) - frozen_time_;
 }
 
-void Exec::Conclude() {
-  state_ = State::kSaving;
-  StopTimer(stall_timer_);
-  for (os::Fd* fd :
-       {&out_.fd, &err_.fd, &kill_fd_, &events_fd_, &cpu_fd_, &list_fd_}) {
-    fd->reset();
-  }
-  const JailFacts after = host_->Facts();
-  policy::Limits limits = plan_.limits;
-  // What was not kept was there for whoever wanted it.
-  limits.output_bytes = kNoByteLimit;
-  end_ = MakeExecEnd(CollectFacts(after), limits, cpu_);
-  around_.before_end(shared_from_this(), [self = shared_from_this()](
-                                             std::string files_not_saved) {
-    self->end_.set_files_not_saved(std::move(files_not_saved));
-    self->Publish();
-  });
-}
-
-void Exec::Publish() {
-  state_ = State::kEnded;
-  LogExecEnd(session().id(), plan_.exec_id, end_);
-  around_.on_over(*this);
-  // Whoever has the answer may rely on the session being free again.
-  use_.reset();
-  Changed();
-}
-
 // ---- its clients ----
 
 void Exec::Changed() {
@@ -312,7 +278,7 @@ v1::ExecInfo Exec::Describe() {
   *info.mutable_start_time() = ToProto(start_time_);
   info.set_last_sequence(output_.TellNext() - 1);
   info.set_first_sequence(output_.first_sequence());
-  if (state_ == State::kEnded) *info.mutable_end() = end_;
+  if (state_ == State::kEnded && status_.ok()) *info.mutable_end() = end_;
   info.set_attached(static_cast<uint32_t>(clients_.size()));
   return info;
 }

@@ -45,6 +45,12 @@ class ExecClient {
   ~ExecClient() = default;
 };
 
+// What was done before it is told how a command ended.
+struct ExecSaved {
+  std::string files_not_saved;  // as in v1::ExecEnd
+  absl::Status recorded;        // not OK: this is told instead
+};
+
 // What a command needs of those who keep it; all outlives it.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
@@ -52,10 +58,10 @@ struct ExecSurroundings {
   KeptBytes* stdin_waiting = nullptr;  // input of all commands
   // Output of others may go for that of this one.
   std::function<void()> make_room;
-  // It is about to say that it has ended: calls `done` when it may, on the
-  // loop's thread, with what v1::ExecEnd says of its files.
+  // It is about to say that it has ended, or why it could not be started:
+  // calls `done` when it may, on the loop's thread.
   std::function<void(const std::shared_ptr<Exec>& exec,
-                     std::function<void(std::string files_not_saved)> done)>
+                     std::function<void(const ExecSaved&)> done)>
       before_end;
   // It has ended, or could not be started.
   std::function<void(Exec& exec)> on_over;
@@ -71,7 +77,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
     kEnding,  // its process has ended
     kSaving,  // all is read; before_end
     kEnded,
-    kFailed,  // it could not be started
+    kFailing,  // it could not be started; before_end
+    kFailed,
   };
 
   Exec(uint64_t number, ExecPlan plan, SessionUse use,
@@ -94,7 +101,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool runs() const {
     return state_ == State::kStarting || state_ == State::kRunning;
   }
-  // Why it could not be started.
+  bool starting() const {
+    return state_ == State::kStarting || state_ == State::kFailing;
+  }
+  // Why it could not be started, or why nobody may be told of its end.
   const absl::Status& status() const { return status_; }
   bool background() const { return background_; }
   ExecOutput& output() { return output_; }
@@ -177,7 +187,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void Drain();
   void Conclude();
   policy::RunFacts CollectFacts(const JailFacts& after) const;
-  void Publish();
+  void Publish(const ExecSaved& saved);
 
   const uint64_t number_;
   ExecPlan plan_;

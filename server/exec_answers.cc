@@ -24,7 +24,8 @@ constexpr absl::Duration kRetryAfter = absl::Seconds(1);
 
 v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
                         const policy::Limits& limits,
-                        const sandbox::GroupCpu& cpu) {
+                        const sandbox::GroupCpu& cpu,
+                        const policy::RedactionCounts& redacted) {
   JobResult result;
   result.facts = facts;
   result.limits = limits;
@@ -40,6 +41,11 @@ v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
   *end.mutable_usage() = std::move(*phase.mutable_usage());
   end.set_stdout_bytes(facts.stdout_bytes);
   end.set_stderr_bytes(facts.stderr_bytes);
+  for (const auto& [name, count] : redacted) {
+    v1::Redaction& redaction = *end.add_redactions();
+    redaction.set_name(name);
+    redaction.set_count(count);
+  }
   return end;
 }
 

@@ -19,7 +19,8 @@ namespace sandglass::server {
 // Decides.
 v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
                         const policy::Limits& limits,
-                        const sandbox::GroupCpu& cpu);
+                        const sandbox::GroupCpu& cpu,
+                        const policy::RedactionCounts& redacted);
 void LogExecEnd(const std::string& session_id, const std::string& exec_id,
                 const v1::ExecEnd& end);
 

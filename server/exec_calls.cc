@@ -195,7 +195,7 @@ void WaitExecCall::Follow(const std::shared_ptr<Exec>& exec) {
 }
 
 bool WaitExecCall::HasItAll() const {
-  if (exec_->state() == Exec::State::kStarting) return false;
+  if (exec_->starting()) return false;
   if (exec_->over() || time_is_up_) return true;
   return any_output_ && exec_->output().next_sequence() > 1 &&
          exec_->output().next_sequence() > next_sequence;
@@ -203,7 +203,7 @@ bool WaitExecCall::HasItAll() const {
 
 void WaitExecCall::OnExecChange() {
   if (finished_ || exec_ == nullptr || !HasItAll()) return;
-  if (exec_->state() == Exec::State::kFailed) return End(exec_->status());
+  if (exec_->over() && !exec_->status().ok()) return End(exec_->status());
   if (method_ == Method::kStart && !exec_->over()) exec_->GoOnInBackground();
   absl::StatusOr<grpc::ByteBuffer> answer = Answer();
   std::exchange(exec_, nullptr)->Detach(this);

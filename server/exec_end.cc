@@ -8,6 +8,7 @@
 #include "sandbox/os/terminal.h"
 #include "server/errors.h"
 #include "server/exec.h"
+#include "server/exec_answers.h"
 
 namespace sandglass::server {
 namespace {
@@ -59,8 +60,7 @@ void Exec::GraceIsOver() {
 
 void Exec::Kill(policy::KillReason reason, uint64_t measured) {
   if (!kill_.has_value()) {
-    const absl::Duration after =
-        state_ == State::kStarting ? absl::ZeroDuration() : RunTime();
+    const absl::Duration after = starting() ? absl::ZeroDuration() : RunTime();
     kill_ = policy::Kill{reason, after, measured};
   }
   if (state_ != State::kRunning) return;
@@ -118,6 +118,52 @@ void Exec::SetTimer(uint64_t& timer, absl::Duration wait,
 
 void Exec::StopTimer(uint64_t& timer) {
   around_.loop->Cancel(std::exchange(timer, 0));
+}
+
+void Exec::Fail(const absl::Status& status) {
+  state_ = State::kFailing;
+  status_ = status;
+  StopTimer(kill_timer_);
+  StopWriting();
+  around_.before_end(shared_from_this(),
+                     [self = shared_from_this()](const ExecSaved& saved) {
+                       if (!saved.recorded.ok()) self->status_ = saved.recorded;
+                       self->state_ = State::kFailed;
+                       self->around_.on_over(*self);
+                       self->use_.reset();
+                       self->Changed();
+                     });
+}
+
+void Exec::Conclude() {
+  state_ = State::kSaving;
+  StopTimer(stall_timer_);
+  for (os::Fd* fd :
+       {&out_.fd, &err_.fd, &kill_fd_, &events_fd_, &cpu_fd_, &list_fd_}) {
+    fd->reset();
+  }
+  const JailFacts after = host_->Facts();
+  policy::Limits limits = plan_.limits;
+  // What was not kept was there for whoever wanted it.
+  limits.output_bytes = kNoByteLimit;
+  policy::RedactionCounts redacted = out_.redaction.counts();
+  policy::AddCounts(err_.redaction.counts(), redacted);
+  end_ = MakeExecEnd(CollectFacts(after), limits, cpu_, redacted);
+  around_.before_end(shared_from_this(),
+                     [self = shared_from_this()](const ExecSaved& saved) {
+                       self->Publish(saved);
+                     });
+}
+
+void Exec::Publish(const ExecSaved& saved) {
+  state_ = State::kEnded;
+  end_.set_files_not_saved(saved.files_not_saved);
+  status_ = saved.recorded;
+  LogExecEnd(session().id(), plan_.exec_id, end_);
+  around_.on_over(*this);
+  // Whoever has the answer may rely on the session being free again.
+  use_.reset();
+  Changed();
 }
 
 policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {

@@ -77,11 +77,19 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   absl::StatusOr<ExecPlan> plan =
       CheckExecSpec(*parts_.policy->Get(), (*session)->spec(), spec, prefix);
   if (!plan.ok()) return answer(plan.status());
+  std::shared_ptr<ExecRecord> record;
+  if (parts_.audit != nullptr) {
+    record = std::make_shared<ExecRecord>(*parts_.audit, caller.name, **session,
+                                          spec, *plan);
+  }
+  if (const absl::Status may = MayStart(**session, record.get()); !may.ok()) {
+    return answer(may);
+  }
   absl::StatusOr<SessionUse> use = SessionUse::Begin(
       *session, [] {}, Session::UseKind::kCommand);
   if (!use.ok()) return answer(use.status());
-  auto ready =
-      std::make_shared<Ready>(Ready{*std::move(plan), *std::move(use)});
+  auto ready = std::make_shared<Ready>(
+      Ready{*std::move(plan), *std::move(use), std::move(record)});
   if ((*session)->host().processes()->IsAttached()) {
     return loop_.Post([ready, then] { then(std::move(*ready)); });
   }
@@ -90,6 +98,20 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   const absl::Status added = parts_.threads->Add(
       (*session)->id(), bytes, [this, ready, then] { GetJail(ready, then); });
   if (!added.ok()) answer(added);
+}
+
+absl::Status ExecTable::MayStart(const Session& session,
+                                 const ExecRecord* record) const {
+  const policy::Profile& profile = *session.spec().profile;
+  absl::Status denied;
+  if (profile.commands == policy::SessionCommands::kDeny) {
+    denied = CommandsDenied(profile.name);
+  }
+  if (record == nullptr) return denied;
+  if (denied.ok()) return parts_.audit->Ready();
+  const absl::Status recorded =
+      WriteExec(*parts_.audit, *record, denied, v1::ExecEnd());
+  return recorded.ok() ? denied : recorded;
 }
 
 void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
@@ -168,10 +190,11 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
     return room;
   }
   if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
+  if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
   const uint64_t number = next_number_++;
-  auto exec = std::make_shared<Exec>(number, std::move(ready.plan),
-                                     std::move(ready.use),
-                                     SurroundingsOf(session_id, commands));
+  auto exec = std::make_shared<Exec>(
+      number, std::move(ready.plan), std::move(ready.use),
+      SurroundingsOf(session_id, commands, ready.record));
   absl::Status asked = exec->Start([this, session_id,
                                     number](ProcessNews news) {
     loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
@@ -215,16 +238,17 @@ std::string ExecTable::NewId(const Commands& commands) const {
   }
 }
 
-ExecSurroundings ExecTable::SurroundingsOf(const std::string& session_id,
-                                           Commands& commands) {
+ExecSurroundings ExecTable::SurroundingsOf(
+    const std::string& session_id, Commands& commands,
+    const std::shared_ptr<ExecRecord>& record) {
   ExecSurroundings around;
   around.loop = &loop_;
   around.kept = commands.kept;
   around.stdin_waiting = &stdin_waiting_;
   around.make_room = [this, &commands] { MakeRoom(commands); };
-  around.before_end = [this, session_id](const std::shared_ptr<Exec>& exec,
-                                         TakeSaved done) {
-    BeforeEnd(session_id, exec, std::move(done));
+  around.before_end = [this, session_id, record](
+                          const std::shared_ptr<Exec>& exec, TakeSaved done) {
+    BeforeEnd(session_id, exec, record, std::move(done));
   };
   around.on_over = [this, session_id](Exec& exec) {
     NoteOver(session_id, exec);
@@ -270,12 +294,25 @@ void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
 }
 
 void ExecTable::BeforeEnd(const std::string& session_id,
-                          const std::shared_ptr<Exec>& exec, TakeSaved done) {
-  if (!exec->session().durable()) return done("");
-  parts_.threads->Continue(session_id, [this, exec, done = std::move(done)] {
-    const absl::Status saved = exec->session().Save();
-    loop_.Post([done, why = std::string(saved.message())] { done(why); });
-  });
+                          const std::shared_ptr<Exec>& exec,
+                          const std::shared_ptr<ExecRecord>& record,
+                          TakeSaved done) {
+  const bool save = exec->session().durable() && exec->status().ok();
+  if (!save && record == nullptr) return done({});
+  // Calls that wait on the session's jail don't hold up a line that does not.
+  parts_.threads->Continue(
+      save ? session_id : absl::StrCat(session_id, "/record"),
+      [this, exec, record, save, end = exec->end(), failure = exec->status(),
+       done = std::move(done)] {
+        ExecSaved saved;
+        if (save) {
+          saved.files_not_saved = std::string(exec->session().Save().message());
+        }
+        if (record != nullptr) {
+          saved.recorded = WriteExec(*parts_.audit, *record, failure, end);
+        }
+        loop_.Post([done, saved] { done(saved); });
+      });
 }
 
 void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
@@ -342,7 +379,7 @@ std::vector<std::shared_ptr<Exec>> ExecTable::List(
   const auto commands = sessions_.find(session_id);
   if (commands == sessions_.end()) return execs;
   for (const auto& [number, exec] : commands->second.by_number) {
-    if (exec->state() != Exec::State::kStarting) execs.push_back(exec);
+    if (!exec->starting()) execs.push_back(exec);
   }
   std::reverse(execs.begin(), execs.end());
   return execs;

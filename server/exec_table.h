@@ -19,8 +19,10 @@
 #include "server/caller.h"
 #include "server/event_loop.h"
 #include "server/exec.h"
+#include "server/exec_audit.h"
 #include "server/exec_request.h"
 #include "server/live_policy.h"
+#include "server/run_audit.h"
 #include "server/session_table.h"
 
 namespace sandglass::server {
@@ -29,6 +31,7 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
+  RunAudit* audit = nullptr;  // null: nothing is put on record
   // Commands that run at once, in all sessions; each takes ten descriptors.
   uint32_t max_running = 1024;
 };
@@ -49,12 +52,12 @@ class ExecTable {
 
   // On any thread from here on.
 
-  // What v1::ExecEnd says of a command's files.
-  using TakeSaved = std::function<void(std::string files_not_saved)>;
+  using TakeSaved = std::function<void(const ExecSaved&)>;
   // A command that may be started: its session is awake, in use and has a jail.
   struct Ready {
     ExecPlan plan;
     SessionUse use;
+    std::shared_ptr<ExecRecord> record;  // null without an audit log
   };
   using TakeReady = std::function<void(absl::StatusOr<Ready>)>;
   // Checks and gets it ready; `then` is called on the loop's thread. Never
@@ -105,17 +108,22 @@ class ExecTable {
     bool session_over = false;
   };
 
+  // Whether the session's profile and the audit log let it be started. A
+  // command that the profile forbids is put on record.
+  absl::Status MayStart(const Session& session, const ExecRecord* record) const;
   void GetJail(const std::shared_ptr<Ready>& ready, const TakeReady& then);
   absl::StatusOr<Commands*> CommandsOf(const std::shared_ptr<Session>& session);
   ExecSurroundings SurroundingsOf(const std::string& session_id,
-                                  Commands& commands);
+                                  Commands& commands,
+                                  const std::shared_ptr<ExecRecord>& record);
   std::string NewId(const Commands& commands) const;
   void TakeNews(const std::string& session_id, uint64_t number,
                 ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);
   void ForgetJail(Commands& commands);
   void BeforeEnd(const std::string& session_id,
-                 const std::shared_ptr<Exec>& exec, TakeSaved done);
+                 const std::shared_ptr<Exec>& exec,
+                 const std::shared_ptr<ExecRecord>& record, TakeSaved done);
   void NoteOver(const std::string& session_id, Exec& exec);
   void NoteSessionEnd(const std::string& session_id);
   void MakeRoom(Commands& commands);

@@ -207,7 +207,7 @@ void ExecuteCall::ReadNext() {
 void ExecuteCall::WriteNext() {
   if (writing_ || finished_ || exec_ == nullptr) return;
   if (exec_->state() == Exec::State::kFailed) return End(exec_->status());
-  if (exec_->state() == Exec::State::kStarting) return;
+  if (exec_->starting()) return;
   v1::ExecuteResponse response;
   if (!std::exchange(told_start_, true)) {
     *response.mutable_started()->mutable_exec() = exec_->Describe();
@@ -236,6 +236,7 @@ void ExecuteCall::WriteNext() {
     return;
   }
   if (piece == nullptr && exec_->state() == Exec::State::kEnded) {
+    if (!exec_->status().ok()) return End(exec_->status());
     *response.mutable_end() = exec_->end();
     return EndWith(response);
   }

@@ -1,43 +1,19 @@
 #include "server/run_audit.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "policy/limit_fields.h"
 #include "policy/rules.h"
-#include "policy/verdict.h"
+#include "server/audit_fields.h"
 #include "server/errors.h"
 #include "server/log.h"
 #include "server/session.h"
-#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr size_t kMostMessageBytes = 1024;
-
-int64_t Us(const google::protobuf::Duration& duration) {
-  return duration.seconds() * 1'000'000 + duration.nanos() / 1'000;
-}
-
-Json LimitsOf(const policy::Limits& limits) {
-  Json json = Json::object();
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    const std::string name(policy::LimitName(field.kind));
-    const uint64_t value = field.get(limits);
-    if (field.unit == policy::LimitUnit::kNanoseconds) {
-      json[name + "_us"] = value / 1'000;
-    } else {
-      json[name] = value;
-    }
-  }
-  return json;
-}
 
 void AddOrigin(const Run& run, Json& fields) {
   const RunOrigin& origin = run.origin();
@@ -82,17 +58,7 @@ Json FindingOf(const v1::Finding& finding) {
 }
 
 void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
-  fields["outcome"] = std::string(
-      policy::OutcomeName(static_cast<policy::Outcome>(response.outcome())));
-  fields["rule"] = response.evidence().rule();
-  if (response.has_exit_code()) fields["exit_code"] = response.exit_code();
-  if (response.has_signal()) fields["signal"] = response.signal().name();
-  const v1::Usage& usage = response.usage();
-  fields["usage"] = {
-      {"wall_us", Us(usage.wall_time())},
-      {"cpu_us", Us(usage.cpu_user_time()) + Us(usage.cpu_system_time())},
-      {"peak_memory_bytes", usage.peak_memory_bytes()},
-      {"peak_processes", usage.peak_processes()}};
+  AddAuditEnd(response, fields);
   fields["stdout_bytes"] = response.stdout().total_bytes();
   fields["stderr_bytes"] = response.stderr().total_bytes();
   for (const v1::Finding& finding : response.findings()) {
@@ -109,18 +75,7 @@ void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
     fields["approver"] = response.approved().approver();
     if (response.approved().for_session()) fields["for_session"] = true;
   }
-  for (const v1::Redaction& redaction : response.redactions()) {
-    fields["redactions"][redaction.name()] = redaction.count();
-  }
-}
-
-void AddError(const absl::Status& status, Json& fields) {
-  fields["error"] = absl::StatusCodeToString(status.code());
-  if (const std::string reason = ErrorReason(status); !reason.empty()) {
-    fields["reason"] = reason;
-  }
-  fields["message"] =
-      std::string(status.message().substr(0, kMostMessageBytes));
+  AddAuditRedactions(response.redactions(), fields);
 }
 
 }  // namespace
@@ -145,14 +100,14 @@ Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
   Json fields = Json::object();
   AddOrigin(run, fields);
   AddInputs(run.mutable_inputs(), fields);
-  fields["limits"] = LimitsOf(run.job().limits);
+  fields["limits"] = AuditLimits(run.job().limits);
   if (run.job().compile) {
-    fields["compile_limits"] = LimitsOf(run.job().compile->limits);
+    fields["compile_limits"] = AuditLimits(run.job().compile->limits);
   }
   if (end.status.ok()) {
     AddAnswer(*end.response, fields);
   } else {
-    AddError(end.status, fields);
+    AddAuditError(end.status, fields);
   }
   fields["queue_us"] = absl::ToInt64Microseconds(queued);
   fields["total_us"] = absl::ToInt64Microseconds(total);
@@ -174,10 +129,16 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
   }
   if (!approval.approver().empty()) fields["approver"] = approval.approver();
   if (!approval.comment().empty()) fields["comment"] = approval.comment();
+  return WriteEvent(event, fields, approval.approval_id());
+}
+
+absl::Status RunAudit::WriteEvent(const std::string& event, const Json& fields,
+                                  const std::string& about) {
   const absl::Status written = log_.Append(event, fields);
   if (written.ok()) return written;
   Log(LogLevel::kError, "audit_line_lost",
-      {{"approval_id", approval.approval_id()},
+      {{"event", event},
+       {"id", about},
        {"error", std::string(written.message())}});
   return refuses() ? Refusal(written) : absl::OkStatus();
 }
@@ -186,11 +147,7 @@ absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
   // Of a program that was only looked at nothing has run.
   const char* event = run.job().look_only ? "policy_test" : "run";
-  absl::Status written = log_.Append(event, FieldsOf(run, end, queued, total));
-  if (written.ok()) return written;
-  Log(LogLevel::kError, "audit_line_lost",
-      {{"run_id", run.id()}, {"error", std::string(written.message())}});
-  return refuses() ? Refusal(written) : absl::OkStatus();
+  return WriteEvent(event, FieldsOf(run, end, queued, total), run.id());
 }
 
 }  // namespace sandglass::server

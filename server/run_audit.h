@@ -47,10 +47,19 @@ class RunAudit {
   absl::Status WriteApproval(const std::string& event,
                              const v1::Approval& approval);
 
+  // Writes another line. Not OK, likewise: what it tells must not happen, or
+  // nobody hear of it. `about` is for the daemon's own log.
+  absl::Status WriteEvent(const std::string& event,
+                          const nlohmann::ordered_json& fields,
+                          const std::string& about);
+
   // The fields of a run's line, for tests.
   nlohmann::ordered_json FieldsOf(Run& run, const RunEnd& end,
                                   absl::Duration queued,
                                   absl::Duration total) const;
+
+  // Whether programs' texts are to be in it.
+  bool keeps_code() const { return options_.code; }
 
   // Whether a log that can't be written stops runs.
   bool refuses() const { return options_.on_failure == AuditFailure::kRefuse; }

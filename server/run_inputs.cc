@@ -6,9 +6,8 @@
 #include "server/text.h"
 
 namespace sandglass::server {
-namespace {
 
-std::string Shortened(const std::string& text) {
+std::string ShortenedText(const std::string& text) {
   if (text.size() <= kMostAuditedCodeBytes) return text;
   size_t end = kMostAuditedCodeBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
@@ -16,8 +15,6 @@ std::string Shortened(const std::string& text) {
   }
   return text.substr(0, end);
 }
-
-}  // namespace
 
 RunInputs InputsOf(const v1::RunCodeRequest& request) {
   RunInputs inputs;
@@ -33,7 +30,7 @@ void AddDigests(const Job& job, bool with_code, RunInputs& inputs) {
   if (!inputs.code_sha256.empty()) return;
   inputs.code_sha256 = policy::AuditHash(job.code);
   inputs.code_bytes = job.code.size();
-  if (with_code) inputs.code = Shortened(job.code);
+  if (with_code) inputs.code = ShortenedText(job.code);
   // What the language adds comes after the request's own.
   const size_t files = std::min(inputs.file_count, job.files.size());
   for (size_t i = 0; i < files; ++i) {

@@ -35,6 +35,7 @@ struct RunInputs {
 
 // Longer texts are cut, at a character's end.
 inline constexpr size_t kMostAuditedCodeBytes = size_t{64} << 10;
+std::string ShortenedText(const std::string& text);
 
 // The part that a job no longer has. For requests that may still be refused.
 RunInputs InputsOf(const v1::RunCodeRequest& request);

@@ -1,5 +1,7 @@
 #include "server/server_info.h"
 
+#include <algorithm>
+
 #include "server/proto_time.h"
 #include "server/response.h"
 
@@ -29,9 +31,25 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
   info.set_session(language.kernel ? v1::SESSION_SUPPORT_KERNEL
                                    : v1::SESSION_SUPPORT_PROGRAM);
   *info.mutable_least_limits() = ToProto(language.limits);
+  info.set_analysed(language.analyser.has_value());
   if (language.compile) {
     *info.mutable_least_compile_limits() = ToProto(language.compile->limits);
   }
+}
+
+void FillRules(const policy::Profile& profile, v1::ProfileInfo& info) {
+  info.set_rules(static_cast<uint32_t>(profile.rules.size()));
+  info.set_asks_for_approval(std::any_of(
+      profile.rules.begin(), profile.rules.end(), [](const policy::Rule& rule) {
+        return rule.severity == policy::Severity::kRequireApproval;
+      }));
+  info.set_self_approval(profile.approval.self_approval);
+  if (profile.redactor != nullptr) {
+    for (const auto& pattern : profile.redactor->patterns()) {
+      info.add_redactions(pattern.name);
+    }
+  }
+  info.set_commands(std::string(policy::SessionCommandsName(profile.commands)));
 }
 
 void FillProfile(const policy::Profile& profile, const PolicySet& policy,
@@ -53,6 +71,7 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
       std::string(policy::CompileSharingName(profile.compile_cache)));
   info.set_session_files(
       std::string(policy::SessionFilesName(profile.session_files)));
+  FillRules(profile, info);
 }
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {

@@ -186,10 +186,11 @@ absl::Status Serving::Start() {
   if (!reading.ok()) return reading;
 
   const Config& config = parts_.config;
-  absl::StatusOr<std::unique_ptr<DaemonAudit>> audit = DaemonAudit::Start(
+  absl::StatusOr<std::unique_ptr<DaemonAudit>> log = DaemonAudit::Start(
       std::move(parts_.audit_directory), config, *policy_.Get());
-  if (!audit.ok()) return audit.status();
-  audit_ = *std::move(audit);
+  if (!log.ok()) return log.status();
+  audit_ = *std::move(log);
+  RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
   if (config.trace_syscalls) denied_.emplace();
   pool_.emplace(
       PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
@@ -237,12 +238,11 @@ absl::Status Serving::Start() {
       [host](const SessionSpec& spec, const SessionOrigin& origin) {
         return std::make_unique<JailHost>(host, spec, origin);
       },
-      available, parts_.sessions.get());
+      available, parts_.sessions.get(), audit);
   sessions_->Start();
   ApprovalRecorder record;
-  if (audit_) {
-    record = [audit = &audit_->runs()](const char* event,
-                                       const v1::Approval& approval) {
+  if (audit != nullptr) {
+    record = [audit](const char* event, const v1::Approval& approval) {
       return audit->WriteApproval(event, approval);
     };
   }
@@ -265,7 +265,7 @@ absl::Status Serving::Start() {
           },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
       .approvals = &*approvals_,
-      .audit = audit_ ? &audit_->runs() : nullptr,
+      .audit = audit,
       .denied = denied_ ? &*denied_ : nullptr});
   dispatcher_->Start();
   info_ = {.policy = &policy_,
@@ -286,6 +286,7 @@ absl::Status Serving::Start() {
   execs_.emplace(ExecTableParts{.policy = &policy_,
                                 .sessions = &*sessions_,
                                 .threads = &*call_threads_,
+                                .audit = audit,
                                 .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);

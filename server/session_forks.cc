@@ -117,6 +117,13 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
     }
     return failure;
   }
+  for (const auto& child : children) {
+    if (failure = Record(caller, child); failure.ok()) continue;
+    for (const auto& other : children) {
+      End(other, {"SESSION_DIED", "its fork could not be put on record"});
+    }
+    return failure;
+  }
   v1::ForkSessionResponse response;
   for (const auto& child : children) {
     Log(LogLevel::kInfo, "session_forked",

@@ -10,6 +10,7 @@
 #include "server/errors.h"
 #include "server/log.h"
 #include "server/request_checks.h"
+#include "server/session_audit.h"
 #include "server/session_record.h"
 
 namespace sandglass::server {
@@ -33,12 +34,14 @@ bool InStates(const v1::Session& session,
 SessionTable::SessionTable(const LivePolicy& policy,
                            const SessionOptions& options,
                            MakeSessionHost make_host,
-                           AvailableFunction available, SessionStore* store)
+                           AvailableFunction available, SessionStore* store,
+                           RunAudit* audit)
     : policy_(policy),
       options_(options),
       make_host_(std::move(make_host)),
       available_(std::move(available)),
-      store_(store) {}
+      store_(store),
+      audit_(audit) {}
 
 SessionTable::~SessionTable() { Stop(); }
 
@@ -166,6 +169,9 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
 
 absl::Status SessionTable::Room(const Caller& caller, size_t count) {
   if (!accepting_) return ShuttingDown();
+  if (audit_ != nullptr) {
+    if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
+  }
   if (sessions_.size() + count > options_.max_sessions) {
     return TooManySessions("the server has", options_.max_sessions);
   }
@@ -210,6 +216,16 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
   return session;
 }
 
+absl::Status SessionTable::Record(const Caller& caller,
+                                  const std::shared_ptr<Session>& session) {
+  if (audit_ == nullptr) return absl::OkStatus();
+  absl::Status recorded = RecordCreation(*audit_, caller.name, *session);
+  if (!recorded.ok()) {
+    End(session, {"SESSION_DIED", "it could not be put on record"});
+  }
+  return recorded;
+}
+
 absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
     const Caller& caller, const v1::CreateSessionRequest& request) {
   absl::StatusOr<SessionSpec> spec = Check(request, "");
@@ -220,6 +236,9 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
     session = Add(caller, *std::move(spec));
   }
   if (!session.ok()) return session.status();
+  if (absl::Status recorded = Record(caller, *session); !recorded.ok()) {
+    return recorded;
+  }
   Log(LogLevel::kInfo, "session_created",
       {{"session_id", (*session)->id()}, {"caller", caller.name}});
   v1::CreateSessionResponse response;
@@ -259,6 +278,11 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
       if (!added.ok()) return added.status();
       session = *std::move(added);
       response.set_created(true);
+    }
+  }
+  if (response.created()) {
+    if (absl::Status recorded = Record(caller, session); !recorded.ok()) {
+      return recorded;
     }
   }
   session->Touch();
@@ -342,7 +366,7 @@ absl::Status SessionTable::Delete(const Caller& caller,
                                   const std::string& session_id) {
   absl::StatusOr<std::shared_ptr<Session>> session = Find(caller, session_id);
   if (!session.ok()) return session.status();
-  End(*session, {"SESSION_DELETED", "it was deleted"});
+  End(*session, {"SESSION_DELETED", "it was deleted"}, caller.name);
   return absl::OkStatus();
 }
 
@@ -394,8 +418,9 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
 }
 
 void SessionTable::End(const std::shared_ptr<Session>& session,
-                       const Session::Over& over) {
+                       const Session::Over& over, const std::string& by) {
   if (!Forget(*session, over)) return;
+  if (audit_ != nullptr) RecordEnd(*audit_, *session, over, by);
   if (store_ != nullptr) {
     internal::StoredEnd end;
     end.set_session_id(session->id());

@@ -19,6 +19,7 @@
 #include "server/clock.h"
 #include "server/live_policy.h"
 #include "server/request_checks.h"
+#include "server/run_audit.h"
 #include "server/session.h"
 #include "server/session_spec.h"
 #include "server/session_store.h"
@@ -35,10 +36,10 @@ class SessionTable {
  public:
   // `policy` outlives the table.
   // `store` has the durable sessions, null: there are none; it outlives the
-  // table.
+  // table, as does `audit`, null: nothing is put on record.
   SessionTable(const LivePolicy& policy, const SessionOptions& options,
                MakeSessionHost make_host, AvailableFunction available,
-               SessionStore* store = nullptr);
+               SessionStore* store = nullptr, RunAudit* audit = nullptr);
   // Calls Stop.
   ~SessionTable();
   SessionTable(const SessionTable&) = delete;
@@ -107,6 +108,10 @@ class SessionTable {
   absl::StatusOr<std::shared_ptr<Session>> Add(const Caller& caller,
                                                SessionSpec spec)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts its creation on record; not OK: it is ended again.
+  absl::Status Record(const Caller& caller,
+                      const std::shared_ptr<Session>& session)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
   // It goes on with the next daemon. After `until` nothing more is saved.
   void Suspend(const std::shared_ptr<Session>& session, MonotonicTime until)
@@ -120,8 +125,9 @@ class SessionTable {
   // Takes it out of the table; false when somebody else has.
   bool Forget(const Session& session, const Session::Over& over)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void End(const std::shared_ptr<Session>& session, const Session::Over& over)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // `by`: who asked for it; empty: nobody.
+  void End(const std::shared_ptr<Session>& session, const Session::Over& over,
+           const std::string& by = "") ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -130,6 +136,7 @@ class SessionTable {
   const MakeSessionHost make_host_;
   const AvailableFunction available_;
   SessionStore* const store_;
+  RunAudit* const audit_;
 
   mutable absl::Mutex mutex_;
   // By number of creation, newest first.

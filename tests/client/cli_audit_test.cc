@@ -164,6 +164,35 @@ TEST_F(CliAuditTest, ShowsATable) {
   EXPECT_THAT(result.out, HasSubstr("0.1.0"));
 }
 
+TEST_F(CliAuditTest, ShowsCommandsSessionsAndConsent) {
+  WriteFile(At(head_.seq + 1),
+            Line("session_created",
+                 {{"session_id", "ses-1"}, {"caller", "uid:1000"}}) +
+                Line("exec", {{"exec_id", "exec-1"},
+                              {"caller", "uid:1000"},
+                              {"session_id", "ses-1"},
+                              {"outcome", "NONZERO_EXIT"},
+                              {"exit_code", 3},
+                              {"usage", {{"wall_us", 12'300}}}}) +
+                Line("session_ended", {{"session_id", "ses-1"},
+                                       {"caller", "uid:1000"},
+                                       {"reason", "SESSION_DELETED"},
+                                       {"by", "uid:0"}}) +
+                Line("approval_given",
+                     {{"approval_id", "appr-1"}, {"approver", "uid:0"}}));
+  const SubprocessResult session =
+      Audit({"show", dir_.path(), "--session", "ses-1"});
+  EXPECT_THAT(session.out,
+              AllOf(HasSubstr("session_created  uid:1000"),
+                    HasSubstr("NONZERO_EXIT  3     12.3 ms  exec-1  ses-1\n"),
+                    HasSubstr("ses-1 by=uid:0 SESSION_DELETED\n"),
+                    Not(HasSubstr("run-1"))));
+  EXPECT_THAT(Audit({"show", dir_.path(), "--run", "exec-1"}).out,
+              AllOf(HasSubstr("exec-1"), Not(HasSubstr("session_ended"))));
+  EXPECT_THAT(Audit({"show", dir_.path(), "--event", "approval_given"}).out,
+              HasSubstr("appr-1 approver=uid:0\n"));
+}
+
 TEST_F(CliAuditTest, ShowsWhatIsAskedFor) {
   const auto runs = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"show", dir_.path(), "--json"});
