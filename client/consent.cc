@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -16,18 +13,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/edit_text.h"
 #include "client/exit_codes.h"
 #include "client/file_io.h"
 #include "client/limits_text.h"
 #include "client/terminal_filter.h"
 #include "client/unique_fd.h"
+#include "client/units.h"
 
 namespace sandglass::client {
 namespace {
 
 constexpr char kTerminal[] = "/dev/tty";
 constexpr int kPollMs = 100;
-constexpr size_t kMostText = size_t{1} << 20;
 
 std::string SeverityName(v1::Severity severity) {
   const std::string& name = v1::Severity_Name(severity);
@@ -61,6 +59,24 @@ std::string Numbered(absl::string_view code) {
   return text;
 }
 
+std::string NameOf(const v1::ApprovalInput& input) {
+  return input.path().empty() ? "standard input" : VisibleText(input.path());
+}
+
+std::string InputWords(const v1::ApprovalInput& input) {
+  return absl::StrCat(NameOf(input), ", ", FormatByteSize(input.size_bytes()),
+                      ", sha256 ", VisibleText(input.sha256()));
+}
+
+void AddInputText(const v1::ApprovalInput& input, std::string& text) {
+  absl::StrAppend(&text, "\n", NameOf(input));
+  if (!input.has_text()) {
+    absl::StrAppend(&text, ": not text, or not kept\n");
+    return;
+  }
+  absl::StrAppend(&text, ":\n\n", Numbered(input.text()));
+}
+
 // A line from the terminal; nullopt at its end or after a signal.
 std::optional<std::string> ReadLine(int terminal,
                                     const InterruptWatcher& interrupts) {
@@ -79,59 +95,90 @@ std::optional<std::string> ReadLine(int terminal,
   return std::nullopt;
 }
 
-// Runs the user's editor over a file, in the foreground.
-bool Edit(const std::string& path) {
-  const char* editor = std::getenv("VISUAL");  // NOLINT(concurrency-mt-unsafe)
-  if (editor == nullptr || *editor == 0) {
-    editor = std::getenv("EDITOR");  // NOLINT(concurrency-mt-unsafe)
-  }
-  if (editor == nullptr || *editor == 0) editor = "vi";
-  // It may be a command with arguments, as elsewhere.
-  const std::string command = absl::StrCat(editor, " \"$1\"");
-  const pid_t child = ::fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    const UniqueFd terminal(::open(kTerminal, O_RDWR));
-    ::dup2(terminal.get(), 0);
-    ::dup2(terminal.get(), 1);
-    ::execl("/bin/sh", "sh", "-c", command.c_str(), "editor", path.c_str(),
-            nullptr);
-    ::_exit(127);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+grpc::Status GetApproval(const Daemon& daemon, const std::string& id,
+                         v1::GetApprovalResponse& response) {
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  v1::GetApprovalRequest request;
+  request.set_approval_id(id);
+  return daemon.policy->GetApproval(&context, request, &response);
 }
 
-// The text as the user left it; nullopt when it could not be edited.
-std::optional<std::string> Edited(const std::string& code) {
-  std::string path = "/tmp/sandglass-edit-XXXXXX";
-  const UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
-  if (file.get() < 0) return std::nullopt;
-  std::optional<std::string> text;
-  if (WriteAll(file.get(), code) == 0 && Edit(path)) {
-    absl::StatusOr<FileContent> content = ReadInput(path, kMostText);
-    if (content.ok()) text = std::move(content->bytes);
-  }
-  ::unlink(path.c_str());
-  return text;
+// Where the rest can be read.
+std::string FilesHint(const v1::GetApprovalResponse& response) {
+  const v1::Approval& approval = response.approval();
+  if (approval.files().empty() && !approval.has_stdin()) return "";
+  return absl::StrCat("  what they hold: sandglass approvals show ",
+                      VisibleText(approval.approval_id()), "\n");
 }
 
-int Reject(const Daemon& daemon, const std::string& approval_id) {
+int Reject(const Daemon& daemon, const std::string& approval_id,
+           const std::string& comment) {
   grpc::ClientContext context;
   SetQuickDeadline(context);
   v1::DenyRequest deny;
   deny.set_approval_id(approval_id);
+  deny.set_comment(comment);
   v1::DenyResponse denied;
   const grpc::Status status = daemon.policy->Deny(&context, deny, &denied);
-  if (!status.ok()) return FailCall(status, daemon);
+  return status.ok() ? kExitDenied : FailCall(status, daemon);
+}
+
+void SayRejected() {
   WriteAll(STDERR_FILENO, "sandglass: rejected; nothing ran\n");
-  return kExitDenied;
+}
+
+// Asks until there is an answer; nullopt at the terminal's end or after a
+// signal.
+std::optional<Consent> Answer(int terminal, bool in_session,
+                              const InterruptWatcher& interrupts) {
+  while (true) {
+    WriteAll(terminal, in_session
+                           ? "[a]pprove, [s]ession: always for these rules in "
+                             "this session, [e]dit, [r]eject? "
+                           : "[a]pprove, [e]dit, [r]eject? ");
+    const std::optional<std::string> line = ReadLine(terminal, interrupts);
+    if (!line) {
+      WriteAll(terminal, "\n");
+      return std::nullopt;
+    }
+    const std::optional<Consent> consent = ConsentOf(*line, in_session);
+    if (consent) return consent;
+  }
+}
+
+// With the language's own ending where it is known, for the editor's colours.
+std::string EditorName(const v1::Approval& approval) {
+  for (const v1::Finding& finding : approval.findings()) {
+    const size_t dot = finding.path().rfind('.');
+    if (dot == std::string::npos) continue;
+    const std::string ending = finding.path().substr(dot + 1);
+    if (!ending.empty() &&
+        std::all_of(ending.begin(), ending.end(), [](char c) {
+          return absl::ascii_isalnum(static_cast<unsigned char>(c));
+        })) {
+      return absl::StrCat("program.", ending);
+    }
+  }
+  return "program";
+}
+
+std::optional<int> EditProgram(const Daemon& daemon,
+                               const v1::Approval& approval,
+                               v1::RunCodeRequest& request,
+                               InterruptWatcher& interrupts) {
+  absl::StatusOr<std::string> text =
+      EditText(request.code(), EditorName(approval), interrupts);
+  if (text.ok() && *text == request.code()) return std::nullopt;
+  // Nobody waits for that one any more.
+  const int denied = Reject(daemon, approval.approval_id(),
+                            text.ok() ? "changed by its author" : "");
+  if (interrupts.signal() != 0) return kExitSignalBase + interrupts.signal();
+  if (!text.ok()) return Fail(text.status());
+  if (denied != kExitDenied) return denied;
+  request.set_code(*std::move(text));
+  request.clear_approval_id();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -180,17 +227,28 @@ std::vector<std::string> FindingLines(const v1::RunCodeResponse& response) {
   return lines;
 }
 
-std::string ProgramText(const v1::RunCodeRequest& request,
-                        const v1::RunCodeResponse& response) {
-  std::string text = absl::StrCat("\n", Numbered(request.code()), "\n");
-  for (const v1::Finding& finding : response.findings()) {
+std::string ProgramText(const v1::Approval& approval) {
+  std::string text = absl::StrCat("\n", Numbered(approval.code()), "\n");
+  for (const v1::Finding& finding : approval.findings()) {
     absl::StrAppend(&text, "  ", FindingText(finding), "\n");
   }
-  for (const v1::InputFile& file : request.files()) {
-    absl::StrAppend(&text, "  with the file ", VisibleText(file.path()), "\n");
+  for (const v1::ApprovalInput& file : approval.files()) {
+    absl::StrAppend(&text, "  with the file ", InputWords(file), "\n");
   }
-  absl::StrAppend(&text, "  profile ", VisibleText(response.profile()), ": ",
-                  LimitsText(response.limits()), "\n");
+  if (approval.has_stdin()) {
+    absl::StrAppend(&text, "  reads ", InputWords(approval.stdin()), "\n");
+  }
+  absl::StrAppend(&text, "  profile ", VisibleText(approval.profile()), ": ",
+                  LimitsText(approval.limits()), "\n");
+  return text;
+}
+
+std::string InputTexts(const v1::Approval& approval) {
+  std::string text;
+  for (const v1::ApprovalInput& file : approval.files()) {
+    AddInputText(file, text);
+  }
+  if (approval.has_stdin()) AddInputText(approval.stdin(), text);
   return text;
 }
 
@@ -200,36 +258,25 @@ std::optional<int> AskForConsent(const Daemon& daemon,
                                  InterruptWatcher& interrupts) {
   const UniqueFd terminal(::open(kTerminal, O_RDWR | O_CLOEXEC));
   const std::string& id = response.approval().approval_id();
-  const bool in_session = !request.session_id().empty();
+  // As the daemon has it: what is approved is that.
+  v1::GetApprovalResponse asked;
+  if (const grpc::Status status = GetApproval(daemon, id, asked);
+      !status.ok()) {
+    return FailCall(status, daemon);
+  }
   WriteAll(terminal.get(),
            absl::StrCat("\nThis program waits for your approval:\n",
-                        ProgramText(request, response)));
-  std::optional<Consent> consent;
-  while (!consent) {
-    WriteAll(terminal.get(),
-             in_session ? "[a]pprove, [s]ession: always for these rules in "
-                          "this session, [e]dit, [r]eject? "
-                        : "[a]pprove, [e]dit, [r]eject? ");
-    const std::optional<std::string> line =
-        ReadLine(terminal.get(), interrupts);
-    if (!line) {
-      WriteAll(terminal.get(), "\n");
-      const int code = Reject(daemon, id);
-      return interrupts.signal() != 0 ? kExitSignalBase + interrupts.signal()
-                                      : code;
-    }
-    consent = ConsentOf(*line, in_session);
+                        ProgramText(asked.approval()), FilesHint(asked)));
+  const std::optional<Consent> consent =
+      Answer(terminal.get(), !request.session_id().empty(), interrupts);
+  if (!consent || *consent == Consent::kReject) {
+    const int code = Reject(daemon, id, "");
+    if (code == kExitDenied) SayRejected();
+    return interrupts.signal() != 0 ? kExitSignalBase + interrupts.signal()
+                                    : code;
   }
-  if (*consent == Consent::kReject) return Reject(daemon, id);
   if (*consent == Consent::kEdit) {
-    std::optional<std::string> text = Edited(request.code());
-    if (!text) {
-      return Fail(absl::UnavailableError(
-          "the editor ($VISUAL, $EDITOR, else vi) failed; nothing ran"));
-    }
-    request.set_code(*std::move(text));
-    request.clear_approval_id();
-    return std::nullopt;
+    return EditProgram(daemon, asked.approval(), request, interrupts);
   }
   grpc::ClientContext context;
   SetQuickDeadline(context);

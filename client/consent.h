@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "client/daemon.h"
 #include "client/interrupt_watcher.h"
+#include "sandglass/v1/policy.pb.h"
 #include "sandglass/v1/run.pb.h"
 
 namespace sandglass::client {
@@ -20,10 +21,11 @@ enum class Consent { kApprove, kEdit, kReject, kAlways };
 // anything else. kAlways only where `in_session`.
 std::optional<Consent> ConsentOf(absl::string_view line, bool in_session);
 
-// A program's text with its lines numbered, what the rules found in it, and its
-// limits, made harmless for a terminal.
-std::string ProgramText(const v1::RunCodeRequest& request,
-                        const v1::RunCodeResponse& response);
+// A program's text with its lines numbered, what the rules found in it, what
+// comes with it, and its limits, made harmless for a terminal.
+std::string ProgramText(const v1::Approval& approval);
+// What the files that come with it, and its input, hold, likewise.
+std::string InputTexts(const v1::Approval& approval);
 
 // Lines of a verdict that tell what the rules found, and how a run that waits
 // for an approval gets it.

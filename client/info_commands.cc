@@ -60,6 +60,24 @@ std::string SessionsOf(const v1::LanguageInfo& language) {
   }
 }
 
+// What a profile does besides its limits.
+std::string PolicyWords(const v1::ProfileInfo& profile) {
+  std::string words =
+      profile.rules() == 0 ? "none" : absl::StrCat(profile.rules());
+  if (profile.asks_for_approval()) {
+    absl::StrAppend(&words, ", a person is asked",
+                    profile.self_approval() ? " (the caller may be)" : "");
+  }
+  absl::StrAppend(&words, "; redacted: ",
+                  profile.redactions().empty()
+                      ? "nothing"
+                      : absl::StrJoin(profile.redactions(), ", "));
+  if (!profile.commands().empty()) {
+    absl::StrAppend(&words, "; commands in sessions: ", profile.commands());
+  }
+  return words;
+}
+
 std::string PoolText(const v1::GetServerInfoResponse& info) {
   Rows rows = {{"KIND", "PROFILE", "MEMORY", "READY", "WANTED", "HITS",
                 "MISSES", "FILL TAKES"}};
@@ -126,12 +144,13 @@ std::string PolicyText(const v1::PolicyState& policy) {
 }  // namespace
 
 std::string LanguagesText(const v1::GetServerInfoResponse& info) {
-  Rows rows = {{"ID", "NAME", "ALIASES", "FILES", "SESSIONS", "VERSION"}};
+  Rows rows = {
+      {"ID", "NAME", "ALIASES", "FILES", "SESSIONS", "LOOKED AT", "VERSION"}};
   for (const v1::LanguageInfo& language : info.languages()) {
-    rows.push_back({language.id(), language.name(),
-                    absl::StrJoin(language.aliases(), ","),
-                    absl::StrJoin(language.file_extensions(), ","),
-                    SessionsOf(language), StateOf(language)});
+    rows.push_back(
+        {language.id(), language.name(), absl::StrJoin(language.aliases(), ","),
+         absl::StrJoin(language.file_extensions(), ","), SessionsOf(language),
+         language.analysed() ? "yes" : "no", StateOf(language)});
   }
   return TextTable(rows, "");
 }
@@ -173,6 +192,7 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
       absl::StrAppend(&rest, "; session files: ", profile.session_files());
     }
     profiles.push_back({"", std::move(rest)});
+    profiles.push_back({"", absl::StrCat("rules: ", PolicyWords(profile))});
   }
   absl::StrAppend(&text, TextTable(profiles, "  "), PolicyText(info.policy()),
                   "\nIsolation\n");

@@ -36,6 +36,7 @@ void InterruptWatcher::StopBy(std::function<bool()> stop) {
 }
 
 void InterruptWatcher::OnSignal(int number) {
+  if (number == SIGINT && keyboard_elsewhere_) return;
   // The main thread may be stuck in a write that nobody reads.
   if (signal_.load() != 0) _exit(kExitSignalBase + number);
   absl::MutexLock lock(&mutex_);

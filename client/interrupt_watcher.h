@@ -43,6 +43,21 @@ class InterruptWatcher {
     InterruptWatcher& watcher_;
   };
 
+  // SIGINT is meant for another program on the same terminal, as long as this
+  // lives.
+  class KeyboardElsewhere {
+   public:
+    explicit KeyboardElsewhere(InterruptWatcher& watcher) : watcher_(watcher) {
+      watcher_.keyboard_elsewhere_ = true;
+    }
+    ~KeyboardElsewhere() { watcher_.keyboard_elsewhere_ = false; }
+    KeyboardElsewhere(const KeyboardElsewhere&) = delete;
+    KeyboardElsewhere& operator=(const KeyboardElsewhere&) = delete;
+
+   private:
+    InterruptWatcher& watcher_;
+  };
+
   // What a signal does first, in a thread of its own; true when the call then
   // ends by itself and is not to be cancelled. For the scope that is there.
   void StopBy(std::function<bool()> stop) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -53,6 +68,7 @@ class InterruptWatcher {
   void OnSignal(int number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   std::atomic<int> signal_{0};
+  std::atomic<bool> keyboard_elsewhere_{false};
   absl::Mutex mutex_;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::function<bool()> stop_ ABSL_GUARDED_BY(mutex_);

@@ -223,15 +223,6 @@ std::string ApprovalsText(const v1::ListApprovalsResponse& approvals) {
 }
 
 std::string ApprovalText(const v1::Approval& approval) {
-  v1::RunCodeRequest request;
-  request.set_code(approval.code());
-  for (const std::string& file : approval.files()) {
-    request.add_files()->set_path(file);
-  }
-  v1::RunCodeResponse response;
-  *response.mutable_findings() = approval.findings();
-  response.set_profile(approval.profile());
-  *response.mutable_limits() = approval.limits();
   std::string text =
       TextTable({{"id", approval.approval_id()},
                  {"state", StateName(approval.state())},
@@ -245,8 +236,8 @@ std::string ApprovalText(const v1::Approval& approval) {
                  {"answered by", approval.approver()},
                  {"comment", approval.comment()}},
                 "");
-  absl::StrAppend(&text, ProgramText(request, response));
-  return text;
+  absl::StrAppend(&text, ProgramText(approval));
+  return absl::StrCat(text, InputTexts(approval));
 }
 
 int ApprovalsCommand(const std::string& address,

@@ -79,6 +79,15 @@ Subprocess::Subprocess(const SubprocessOptions& options) {
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  short more_flags = 0;
+  if (options.controlling) {
+    // The first terminal that a session's leader opens is its own.
+    char name[64] = "";
+    ptsname_r(terminal_.get(), name, sizeof(name));
+    posix_spawn_file_actions_addopen(&actions, 3, name, O_RDWR, 0);
+    posix_spawn_file_actions_addclose(&actions, 3);
+    more_flags = POSIX_SPAWN_SETSID;
+  }
   posix_spawn_file_actions_adddup2(&actions, in.get(), 0);
   posix_spawn_file_actions_adddup2(&actions, child_out.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, child_err.get(), 2);
@@ -92,8 +101,9 @@ Subprocess::Subprocess(const SubprocessOptions& options) {
   sigemptyset(&none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setflags(
+      &attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                      POSIX_SPAWN_SETSIGMASK | more_flags));
   std::vector<std::string> args = options.args;
   args.insert(args.begin(), options.program);
   std::vector<std::string> env = options.env;

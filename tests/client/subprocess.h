@@ -23,6 +23,9 @@ struct SubprocessOptions {
   // With `terminal`: standard input is that too, of 30 rows and 90 columns, in
   // the state that terminals have at first.
   bool terminal_input = false;
+  // With `terminal`: it is the process's controlling one, in a session of its
+  // own, so that it has /dev/tty and Ctrl-C.
+  bool controlling = false;
 };
 
 struct SubprocessResult {

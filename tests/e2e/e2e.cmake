@@ -100,6 +100,17 @@ target_link_libraries(sandglass_exec_test PRIVATE
 target_compile_definitions(sandglass_exec_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
+# What is on record of commands, and consent on a terminal.
+add_executable(sandglass_consent_test
+  client/subprocess.cc
+  e2e/consent_test.cc
+  e2e/on_record_test.cc)
+target_link_libraries(sandglass_consent_test PRIVATE
+  sandglass_client sandglass_test_support GTest::gtest_main)
+target_compile_definitions(sandglass_consent_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
 # System call filters as operators change them.
 add_executable(sandglass_filters_test e2e/seccomp_test.cc)
 target_link_libraries(sandglass_filters_test PRIVATE
@@ -111,6 +122,7 @@ target_compile_definitions(sandglass_filters_test PRIVATE
 foreach(target sandglassd sandglass-spawner sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
+    add_dependencies(sandglass_consent_test ${target})
     add_dependencies(sandglass_exec_test ${target})
     add_dependencies(sandglass_filters_test ${target})
   endif()
@@ -140,6 +152,10 @@ sandglass_add_suites(sandglass_durable_test e2e.
 
 # The lock keeps tests from slowing each other on small machines.
 sandglass_add_suites(sandglass_e2e_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
+
+sandglass_add_suites(sandglass_consent_test e2e.
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
