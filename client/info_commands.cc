@@ -109,6 +109,21 @@ std::string CompileCacheText(const v1::CompileCache& cache) {
   return absl::StrCat(text, "\n");
 }
 
+std::string DiskCapText(const v1::DiskCap& cap) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, uint64_t bytes, uint32_t operations) {
+    if (bytes > 0) {
+      parts.push_back(absl::StrCat(what, " ", FormatByteSize(bytes), "/s"));
+    }
+    if (operations > 0) {
+      parts.push_back(absl::StrCat(what, " ", operations, " operations/s"));
+    }
+  };
+  add("read", cap.read_bytes_per_second(), cap.reads_per_second());
+  add("write", cap.write_bytes_per_second(), cap.writes_per_second());
+  return absl::StrJoin(parts, ", ");
+}
+
 // Fetches the daemon's info and prints it in one of two ways.
 int ShowInfo(const std::string& address, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
@@ -190,6 +205,13 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
     }
     if (!profile.session_files().empty()) {
       absl::StrAppend(&rest, "; session files: ", profile.session_files());
+    }
+    if (!profile.image().empty()) {
+      absl::StrAppend(&rest, "; image: ", profile.image());
+    }
+    if (profile.has_disk_io()) {
+      absl::StrAppend(&rest,
+                      "; disk I/O at most: ", DiskCapText(profile.disk_io()));
     }
     profiles.push_back({"", std::move(rest)});
     profiles.push_back({"", absl::StrCat("rules: ", PolicyWords(profile))});

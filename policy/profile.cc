@@ -215,6 +215,11 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   CheckAdditions(profile, root);
   profile.compile_cache = ReadSharing(root);
   profile.session_files = ReadSessionFiles(root);
+  profile.disk_io = ReadDiskCap(root);
+  profile.image = root.String("image", std::string(kHostImage));
+  if (!IsPolicyName(profile.image)) {
+    root.AddError("image", "expected an image's name, [a-z][a-z0-9-]*");
+  }
   profile.canonical = document->Canonical();
   profile.rules = ReadRules(root);
   profile.approval = ReadApproval(root);

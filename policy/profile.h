@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "policy/disk_cap.h"
 #include "policy/limits.h"
 #include "policy/redaction_profile.h"
 #include "policy/rules_profile.h"
@@ -44,6 +45,8 @@ enum class SessionCommands {
 
 // "allow" or "deny".
 std::string_view SessionCommandsName(SessionCommands commands);
+// The image that is always there: the host's /usr.
+inline constexpr std::string_view kHostImage = "host";
 
 // A named set of rules that a request runs under; one JSON file (with
 // comments) under policy/data/profiles/.
@@ -58,6 +61,8 @@ struct Profile {
   std::vector<std::string> seccomp_add;  // names of additions to it
   CompileSharing compile_cache = CompileSharing::kOwn;
   SessionFiles session_files = SessionFiles::kMemory;
+  DiskCap disk_io;
+  std::string image = std::string(kHostImage);  // that its jails have
   std::vector<Rule> rules;  // for a program's text, before it runs
   ApprovalPolicy approval;
   // Where the file doesn't say: denied if a rule asks or denies, since a

@@ -76,6 +76,13 @@ std::string RuleWords(const Rule& rule) {
   return "";
 }
 
+std::string DiskWords(const DiskCap& cap, const std::string& no_disk_cap) {
+  const std::string words =
+      absl::StrCat("Disk I/O, at most: ", DiskCapWords(cap), ".");
+  if (no_disk_cap.empty()) return words;
+  return absl::StrCat(words, " Not in force on this host: ", no_disk_cap, ".");
+}
+
 bool AsksPeople(const Profile& profile) {
   for (const Rule& rule : profile.rules) {
     if (rule.severity == Severity::kRequireApproval) return true;
@@ -95,7 +102,8 @@ std::string CommandWords(const Profile& profile) {
 
 }  // namespace
 
-std::vector<std::string> DescribeProfile(const Profile& profile) {
+std::vector<std::string> DescribeProfile(const Profile& profile,
+                                         const std::string& no_disk_cap) {
   std::vector<std::string> words;
   if (!profile.description.empty()) words.push_back(profile.description);
   words.push_back(
@@ -104,6 +112,9 @@ std::vector<std::string> DescribeProfile(const Profile& profile) {
           : absl::StrCat("Only ", Listed(profile.languages), " may be used."));
   for (const LimitField& field : kLimitFields) {
     words.push_back(LimitWords(field, profile));
+  }
+  if (profile.disk_io.any()) {
+    words.push_back(DiskWords(profile.disk_io, no_disk_cap));
   }
   words.emplace_back("Programs have no network.");
   for (const auto& [name, value] : profile.env) {

@@ -9,7 +9,11 @@
 namespace sandglass::policy {
 
 // What a profile means, in plain sentences for people, one thing each.
-std::vector<std::string> DescribeProfile(const Profile& profile);
+//
+// `no_disk_cap` says why caps of disk I/O aren't in force on this host; empty:
+// they are.
+std::vector<std::string> DescribeProfile(const Profile& profile,
+                                         const std::string& no_disk_cap = "");
 
 }  // namespace sandglass::policy
 

@@ -152,18 +152,21 @@ absl::Status MakeServerLeaf(const std::string& root) {
 }
 
 // Makes a yard's part of one hierarchy.
-absl::StatusOr<os::Fd> MakeYardBranch(const std::string& yard, uid_t yard_uid,
-                                      YardCgroups& groups) {
-  for (const std::string& path : {yard, yard + "/spawner"}) {
-    if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
-  }
+absl::StatusOr<os::Fd> MakeYardBranch(const std::string& yard, uid_t yard_uid) {
+  if (!MakeDir(yard)) return os::ErrnoStatus("mkdir ", yard);
   if (const absl::Status status = Give(yard, yard_uid); !status.ok()) {
     return status;
   }
-  absl::StatusOr<os::Fd> leaf = OpenDir(yard + "/spawner");
+  return OpenDir(yard);
+}
+
+absl::Status MakeSpawnerLeaf(const std::string& yard, YardCgroups& groups) {
+  const std::string path = yard + "/spawner";
+  if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
+  absl::StatusOr<os::Fd> leaf = OpenDir(path);
   if (!leaf.ok()) return leaf.status();
   groups.spawner_leaves.push_back(*std::move(leaf));
-  return OpenDir(yard);
+  return absl::OkStatus();
 }
 
 absl::Status EnableControllers(const CgroupHost& host,
@@ -176,6 +179,7 @@ absl::Status EnableControllers(const CgroupHost& host,
     wanted.push_back("+pids");
   }
   if (host.cpu_v1_parent.empty() && host.v2_has_cpu) wanted.push_back("+cpu");
+  if (host.io_v1_parent.empty() && host.v2_has_io) wanted.push_back("+io");
   if (wanted.empty()) return absl::OkStatus();
   const std::string path = group + "/cgroup.subtree_control";
   if (!os::WriteControlFile(AT_FDCWD, path.c_str(),
@@ -238,6 +242,7 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.memory_v1_parent = place_v1("memory");
   host.pids_v1_parent = place_v1("pids");
   host.cpu_v1_parent = place_v1("cpu");
+  host.io_v1_parent = place_v1("blkio");
   host.v2_parent = place("");
   // Started again under a supervisor that an earlier start moved aside.
   if (absl::EndsWith(host.v2_parent, kSupervisorSuffix)) {
@@ -251,7 +256,7 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   if (!parent.empty()) {
     for (const std::string& directory :
          {host.v2_parent, host.memory_v1_parent, host.pids_v1_parent,
-          host.cpu_v1_parent}) {
+          host.cpu_v1_parent, host.io_v1_parent}) {
       std::error_code error;
       if (directory.empty() ||
           std::filesystem::is_directory(directory, error)) {
@@ -274,6 +279,9 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.v2_has_memory = Offers(host.v2_parent, "memory");
   host.v2_has_pids = Offers(host.v2_parent, "pids");
   host.v2_has_cpu = Offers(host.v2_parent, "cpu");
+  // Nobody is to do without the others for want of this one.
+  host.v2_has_io = Offers(host.v2_parent, "io") &&
+                   (IsRealRoot(host.v2_parent) || IsOurs(host.v2_parent));
   return host;
 }
 
@@ -284,10 +292,17 @@ absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
                                     host.pids_v1_parent, host.cpu_v1_parent}) {
     if (!parent.empty()) roots.insert(absl::StrCat(parent, "/", instance));
   }
+  std::set<std::string> all = roots;
+  if (!host.io_v1_parent.empty()) {
+    all.insert(absl::StrCat(host.io_v1_parent, "/", instance));
+  }
   {
     std::ofstream file(roots_file, std::ios::trunc);
-    file << absl::StrJoin(roots, "\n") << "\n";
+    file << absl::StrJoin(all, "\n") << "\n";
     if (!file.flush()) return os::ErrnoStatus("write ", roots_file);
+  }
+  for (const std::string& root : all) {
+    if (!MakeDir(root)) return os::ErrnoStatus("mkdir ", root);
   }
   for (const std::string& root : roots) {
     if (absl::Status made = MakeServerLeaf(root); !made.ok()) return made;
@@ -324,12 +339,16 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
        {std::pair(&host.v2_parent, &groups.v2),
         std::pair(&host.memory_v1_parent, &groups.memory_v1),
         std::pair(&host.pids_v1_parent, &groups.pids_v1),
-        std::pair(&host.cpu_v1_parent, &groups.cpu_v1)}) {
+        std::pair(&host.cpu_v1_parent, &groups.cpu_v1),
+        std::pair(&host.io_v1_parent, &groups.io_v1)}) {
     if (parent->empty()) continue;
-    absl::StatusOr<os::Fd> made =
-        MakeYardBranch(*parent + below, yard_uid, groups);
+    absl::StatusOr<os::Fd> made = MakeYardBranch(*parent + below, yard_uid);
     if (!made.ok()) return made.status();
     *directory = *std::move(made);
+    // To move there costs milliseconds, and our own I/O isn't capped.
+    if (parent == &host.io_v1_parent) continue;
+    absl::Status leaf = MakeSpawnerLeaf(*parent + below, groups);
+    if (!leaf.ok()) return leaf;
   }
   if (const absl::Status status =
           EnableControllers(host, host.v2_parent + below);

@@ -21,14 +21,17 @@ struct CgroupHost {
   std::string memory_v1_parent;
   std::string pids_v1_parent;
   std::string cpu_v1_parent;
-  // Whether v2's parent offers the three controllers that v1 doesn't.
+  std::string io_v1_parent;
+  // Whether v2's parent offers the controllers that v1 doesn't.
   bool v2_has_memory = false;
   bool v2_has_pids = false;
   bool v2_has_cpu = false;
+  bool v2_has_io = false;
 
   bool has_memory() const { return !memory_v1_parent.empty() || v2_has_memory; }
   bool has_pids() const { return !pids_v1_parent.empty() || v2_has_pids; }
   bool has_cpu() const { return !cpu_v1_parent.empty() || v2_has_cpu; }
+  bool has_io() const { return !io_v1_parent.empty() || v2_has_io; }
 };
 
 // `parent` (optional) is a path below each hierarchy's mount, for example
@@ -50,7 +53,8 @@ struct YardCgroups {
   os::Fd memory_v1;
   os::Fd pids_v1;
   os::Fd cpu_v1;
-  // A leaf for the spawner in each hierarchy.
+  os::Fd io_v1;
+  // A leaf for the spawner in each hierarchy, but for that of io_v1.
   std::vector<os::Fd> spawner_leaves;
 };
 

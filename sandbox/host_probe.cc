@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sandbox/cgroup_tree.h"
+#include "sandbox/disks.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
@@ -124,7 +125,57 @@ void ProbeLandlock(HostReport& report) {
                : "needs ABI 6 (Linux 6.12); namespaces stand in");
 }
 
-void ProbeCgroups(HostReport& report) {
+// A trial cap of each disk, where that takes no change to the host's own
+// groups; an errno.
+int TryDiskCaps(const CgroupHost& host, const std::vector<std::string>& disks) {
+  if (host.io_v1_parent.empty()) return 0;
+  const std::string trial =
+      absl::StrCat(host.io_v1_parent, "/sandglass-probe-", ::getpid());
+  if (::mkdir(trial.c_str(), 0755) != 0) return errno;
+  int error = 0;
+  for (const std::string& disk : disks) {
+    if (!os::WriteControlFile(
+            AT_FDCWD, (trial + "/blkio.throttle.read_bps_device").c_str(),
+            absl::StrCat(disk, " 1073741824"))) {
+      error = errno;
+    }
+  }
+  ::rmdir(trial.c_str());
+  return error;
+}
+
+void ProbeDiskCaps(HostReport& report, const CgroupHost& host,
+                   const std::vector<std::string>& places) {
+  const Disks disks = FindDisks(places);
+  const std::string without =
+      disks.without.empty()
+          ? ""
+          : absl::StrCat("not for ", absl::StrJoin(disks.without, ", "));
+  std::string why;
+  if (!host.has_io()) {
+    why = "no such controller that can be used here";
+  } else if (disks.numbers.empty()) {
+    why = without.empty() ? "what jails read is on no disk" : without;
+  } else if (const int error = TryDiskCaps(host, disks.numbers); error != 0) {
+    why = absl::StrCat("trial failed: ", os::ErrorText(error));
+  }
+  if (!why.empty()) {
+    report.layers.push_back(
+        {kDiskCapLayer, LayerState::kNotAvailable, false, why});
+    return;
+  }
+  report.disks = disks.numbers;
+  report.layers.push_back(
+      {kDiskCapLayer, LayerState::kInForce, false,
+       absl::StrCat(host.io_v1_parent.empty()
+                        ? "cgroup v2"
+                        : "cgroup v1: reads, and writes past the page cache",
+                    ", where a profile has one; disks ",
+                    absl::StrJoin(disks.numbers, ", "),
+                    without.empty() ? "" : "; ", without)});
+}
+
+void ProbeCgroups(HostReport& report, const std::vector<std::string>& places) {
   const absl::StatusOr<CgroupHost> host = FindCgroups("");
   const auto add = [&](const char* name, bool required, bool there,
                        std::string detail) {
@@ -137,6 +188,7 @@ void ProbeCgroups(HostReport& report) {
          {"memory-limit", "pids-limit", "cpu-limit", "cgroup-kill"}) {
       add(name, true, false, std::string(host.status().message()));
     }
+    add(kDiskCapLayer, false, false, std::string(host.status().message()));
     return;
   }
   const bool any_v1 = !host->memory_v1_parent.empty() ||
@@ -167,6 +219,7 @@ void ProbeCgroups(HostReport& report) {
       : made ? "needs Linux 5.14"
              : absl::StrCat("can't make a group in ", host->v2_parent, ": ",
                             os::ErrorText(error)));
+  ProbeDiskCaps(report, *host, places);
 }
 
 // Layers that a jail can be built without.
@@ -177,15 +230,23 @@ bool IsExcusable(absl::string_view name) {
 
 }  // namespace
 
-HostReport ProbeHost() {
+HostReport ProbeHost(const std::vector<std::string>& disk_places) {
   HostReport report;
   struct utsname name = {};
   if (::uname(&name) == 0) report.kernel = name.release;
   ProbeNamespaces(report);
   ProbeSeccomp(report);
   ProbeLandlock(report);
-  ProbeCgroups(report);
+  ProbeCgroups(report, disk_places);
   return report;
+}
+
+std::string WhyNoDiskCap(const HostReport& report) {
+  for (const Layer& layer : report.layers) {
+    if (layer.name != kDiskCapLayer) continue;
+    return layer.state == LayerState::kInForce ? "" : layer.detail;
+  }
+  return "the host was not probed";
 }
 
 absl::Status RequireLayers(HostReport& report,

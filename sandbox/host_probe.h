@@ -25,12 +25,20 @@ struct HostReport {
   std::string kernel;  // uname -r
   CgroupMode cgroup_mode = CgroupMode::kNone;
   int landlock_abi = 0;  // 0: none
+  // Where caps of disk I/O can hold, as "major:minor"; none: they can't.
+  std::vector<std::string> disks;
   std::vector<Layer> layers;
 };
 
 // Tries each layer for real (trial namespaces, mounts, filters in throwaway
-// children). Needs root; takes some milliseconds.
-HostReport ProbeHost();
+// children). Needs root; takes some milliseconds. `disk_places` are the
+// directories on disks that jails will see, or that hold them.
+HostReport ProbeHost(const std::vector<std::string>& disk_places = {"/usr"});
+
+inline constexpr char kDiskCapLayer[] = "disk-io-cap";
+
+// Why caps of disk I/O aren't in force; empty: they are.
+std::string WhyNoDiskCap(const HostReport& report);
 
 // FAILED_PRECONDITION naming every required layer that is missing and not in
 // `excused` (by layer name); marks the excused ones in `report`. An excuse for

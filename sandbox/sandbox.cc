@@ -50,6 +50,8 @@ internal::SpawnerConfig ToConfig(const SandboxOptions& options,
   config.set_memory_on_v1(!cgroups.memory_v1_parent.empty());
   config.set_pids_on_v1(!cgroups.pids_v1_parent.empty());
   config.set_cpu_on_v1(!cgroups.cpu_v1_parent.empty());
+  config.set_io_on_v1(!cgroups.io_v1_parent.empty());
+  config.mutable_disks()->Assign(host.disks.begin(), host.disks.end());
   // RequireLayers has let these pass only if the operator excused them.
   config.set_without_memory_limit(!cgroups.has_memory());
   config.set_without_pids_limit(!cgroups.has_pids());
@@ -280,6 +282,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   }
   absl::StatusOr<CgroupHost> cgroup_host = FindCgroups(options.cgroup_parent);
   if (!cgroup_host.ok()) return cgroup_host.status();
+  if (host.disks.empty()) cgroup_host->io_v1_parent.clear();
   if (absl::Status made =
           MakeCgroupTree(*cgroup_host, options.instance, roots_file);
       !made.ok()) {

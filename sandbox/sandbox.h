@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "policy/disk_cap.h"
 #include "policy/limits.h"
 #include "policy/seccomp.h"
 #include "sandbox/host_probe.h"
@@ -28,6 +29,7 @@ struct Yard;
 struct JailTemplate {
   std::string name;        // the profile's name
   policy::Limits maximum;  // the spawner refuses slots above it
+  policy::DiskCap disk;    // of every such jail, where the host can cap it
   policy::BpfProgram seccomp;
 };
 

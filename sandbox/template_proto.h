@@ -2,6 +2,7 @@
 #define SANDGLASS_SANDBOX_TEMPLATE_PROTO_H_
 
 #include "internal/spawner.pb.h"
+#include "policy/disk_cap.h"
 #include "policy/limits.h"
 #include "sandbox/sandbox.h"
 
@@ -19,10 +20,22 @@ inline internal::JailSlots ToSlots(const policy::Limits& limits) {
   return slots;
 }
 
+inline internal::DiskCap ToDiskCap(const policy::DiskCap& cap) {
+  internal::DiskCap disk;
+  disk.set_read_bytes(cap.read_bytes);
+  disk.set_write_bytes(cap.write_bytes);
+  disk.set_reads(cap.reads);
+  disk.set_writes(cap.writes);
+  return disk;
+}
+
 inline internal::Template ToProto(const JailTemplate& jail) {
   internal::Template proto;
   proto.set_name(jail.name);
   *proto.mutable_maximum() = ToSlots(jail.maximum);
+  if (jail.disk.any()) {
+    *proto.mutable_maximum()->mutable_disk() = ToDiskCap(jail.disk);
+  }
   proto.set_seccomp(jail.seccomp.data(),
                     jail.seccomp.size() * sizeof(jail.seccomp[0]));
   return proto;

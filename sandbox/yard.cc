@@ -27,7 +27,7 @@ constexpr int kReadyTimeoutMs = 10'000;
 // Above every inherited number, so that moving descriptors never overwrites one
 // that is still to be moved.
 constexpr int kSafeFd = 64;
-constexpr int kExecutableFd = 12;
+constexpr int kExecutableFd = 13;
 
 struct InheritedFd {
   int from;
@@ -169,6 +169,7 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
        {std::pair(cgroups.memory_v1.get(), kCgroupMemoryFd),
         std::pair(cgroups.pids_v1.get(), kCgroupPidsFd),
         std::pair(cgroups.cpu_v1.get(), kCgroupCpuFd),
+        std::pair(cgroups.io_v1.get(), kCgroupIoFd),
         std::pair(options.template_ledger, kTemplateLedgerFd)}) {
     if (from >= 0) fds.push_back({from, to});
   }

@@ -164,6 +164,21 @@ void LogHost(const sandbox::HostReport& host) {
   }
 }
 
+// What jails see of the host's disks; the last two may hold what is prepared.
+std::vector<std::string> DiskPlaces(const Config& config) {
+  return {"/usr", config.cache_dir, config.state_dir};
+}
+
+void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host) {
+  const std::string why = sandbox::WhyNoDiskCap(host);
+  if (why.empty()) return;
+  for (const policy::Profile& profile : policy.profiles()) {
+    if (!profile.disk_io.any()) continue;
+    Log(LogLevel::kWarning, "disk_cap_not_in_force",
+        {{"profile", profile.name}, {"why", why}});
+  }
+}
+
 // Without one, languages that need it are not offered.
 std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
   // The second is as good until the machine or the container restarts.
@@ -281,10 +296,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   const absl::StatusOr<os::Fd> lock = LockStateDir(config.state_dir);
   if (!lock.ok()) return Fail(lock.status(), 1);
 
-  sandbox::HostReport host = sandbox::ProbeHost();
+  sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(config));
   const absl::Status layers =
       sandbox::RequireLayers(host, config.excuse_missing);
   LogHost(host);
+  WarnOfDiskCaps(settings->policy, host);
   if (!layers.ok()) return Fail(layers, kExitBadConfig);
   if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
     return Fail(traceable, kExitBadConfig);
@@ -428,7 +444,7 @@ int CheckDaemon(const ConfigFlags& flags) {
                   std::string(root.message()));
     return kExitBadConfig;
   }
-  sandbox::HostReport host = sandbox::ProbeHost();
+  sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(settings->config));
   const absl::Status layers =
       sandbox::RequireLayers(host, settings->config.excuse_missing);
   absl::PrintF("\nkernel %s\n%-24s %-14s %-9s %s\n", host.kernel, "layer",

@@ -64,7 +64,8 @@ absl::StatusOr<v1::CheckProfileResponse> PolicyQuestions::CheckProfile(
     }
     return response;
   }
-  for (const std::string& sentence : policy::DescribeProfile(*profile)) {
+  for (const std::string& sentence :
+       policy::DescribeProfile(*profile, no_disk_cap_)) {
     response.add_meaning(sentence);
   }
   return response;

@@ -20,11 +20,13 @@ namespace sandglass::server {
 class PolicyQuestions {
  public:
   // Both outlive it. `policy_dir` has what profiles can name.
+  // `no_disk_cap`: why caps of disk I/O aren't in force here, or empty.
   PolicyQuestions(const LivePolicy& policy, RunDispatcher& dispatcher,
-                  std::string policy_dir)
+                  std::string policy_dir, std::string no_disk_cap)
       : policy_(policy),
         dispatcher_(dispatcher),
-        policy_dir_(std::move(policy_dir)) {}
+        policy_dir_(std::move(policy_dir)),
+        no_disk_cap_(std::move(no_disk_cap)) {}
 
   // INVALID_ARGUMENT only for a request that is none.
   absl::StatusOr<v1::CheckProfileResponse> CheckProfile(
@@ -49,6 +51,7 @@ class PolicyQuestions {
   const LivePolicy& policy_;
   RunDispatcher& dispatcher_;
   const std::string policy_dir_;
+  const std::string no_disk_cap_;
 };
 
 }  // namespace sandglass::server

@@ -213,6 +213,7 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
     profile.jail_template = TemplateName(profile, highest, filter->second);
     templates.push_back({.name = profile.jail_template,
                          .maximum = highest,
+                         .disk = profile.disk_io,
                          .seccomp = filter->second});
   }
   std::string digest = DigestOf(directory, *profiles);

@@ -52,6 +52,13 @@ void FillRules(const policy::Profile& profile, v1::ProfileInfo& info) {
   info.set_commands(std::string(policy::SessionCommandsName(profile.commands)));
 }
 
+void FillDiskCap(const policy::DiskCap& cap, v1::DiskCap& info) {
+  info.set_read_bytes_per_second(cap.read_bytes);
+  info.set_write_bytes_per_second(cap.write_bytes);
+  info.set_reads_per_second(cap.reads);
+  info.set_writes_per_second(cap.writes);
+}
+
 void FillProfile(const policy::Profile& profile, const PolicySet& policy,
                  v1::ProfileInfo& info) {
   info.set_name(profile.name);
@@ -72,6 +79,10 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   info.set_session_files(
       std::string(policy::SessionFilesName(profile.session_files)));
   FillRules(profile, info);
+  if (profile.disk_io.any()) {
+    FillDiskCap(profile.disk_io, *info.mutable_disk_io());
+  }
+  info.set_image(profile.image);
 }
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {

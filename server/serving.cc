@@ -290,7 +290,8 @@ absl::Status Serving::Start() {
                                 .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
-  questions_.emplace(policy_, *dispatcher_, config.policy_dir);
+  questions_.emplace(policy_, *dispatcher_, config.policy_dir,
+                     sandbox::WhyNoDiskCap(info_.host));
   policy_service_.emplace(*approvals_, *questions_, peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(

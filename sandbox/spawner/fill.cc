@@ -1,4 +1,5 @@
 // The part of the spawner that gives jails out, with runners and without.
+#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -11,6 +12,33 @@
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
+
+void Spawner::NoteLikely(const internal::JailSlots& slots) {
+  // Once one has asked for a place in the controller of disk I/O, spares have
+  // one: they then do for all.
+  const bool with_disk = likely_slots_.has_disk() || slots.has_disk();
+  likely_slots_ = slots;
+  if (with_disk) likely_slots_.mutable_disk();
+}
+
+pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
+  while (!spares_.empty()) {
+    const pid_t init = spares_.front();
+    spares_.pop_front();
+    const LiveJail& jail = live_.at(init);
+    // A pidfd is readable when its process is dead; the reaper comes later.
+    struct pollfd fd = {jail.pidfd.get(), POLLIN, 0};
+    if (::poll(&fd, 1, 0) != 0) continue;
+    if (jail.cgroup.Fits(roots_, slots)) return init;
+    os::PidfdSendSignal(jail.pidfd, SIGKILL);
+  }
+  return -1;
+}
+
+pid_t Spawner::TakeRaising(const internal::JailSlots& slots) {
+  if (raising_ < 0 || !live_.at(raising_).cgroup.Fits(roots_, slots)) return -1;
+  return std::exchange(raising_, -1);
+}
 
 absl::Status Spawner::AnswerCreate(pid_t init, bool given,
                                    const internal::SpawnerEvent& event,
@@ -50,7 +78,7 @@ absl::Status Spawner::ServeWaiting() {
       reply->mutable_failure()->set_error(EAGAIN);
       reply->mutable_failure()->set_step(
           static_cast<int>(SetupStep::kForkRunner));
-    } else if ((init = TakeSpare()) >= 0) {
+    } else if ((init = TakeSpare(waiting_.front().slots())) >= 0) {
       const internal::CreateJail request = waiting_.front();
       given = HandOut(init, request, clock, *reply, fds) &&
               OrderRunner(init, request, *reply, fds, socket);

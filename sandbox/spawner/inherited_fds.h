@@ -11,10 +11,12 @@ inline constexpr int kCgroupV2Fd = 5;  // the yard's delegated directories
 inline constexpr int kCgroupMemoryFd = 6;
 inline constexpr int kCgroupPidsFd = 7;
 inline constexpr int kCgroupCpuFd = 8;
-inline constexpr int kTemplateLedgerFd = 11;  // see SandboxOptions; or absent
+inline constexpr int kTemplateLedgerFd = 12;  // see SandboxOptions; or absent
 // Only for a yard with a zygote, and what the zygote gets as its own.
 inline constexpr int kZygoteLibraryFd = 9;  // memfd with its library
 inline constexpr int kZygoteScriptFd = 10;  // memfd with what it executes
+// Only where caps of disk I/O are on v1.
+inline constexpr int kCgroupIoFd = 11;
 
 }  // namespace sandglass::sandbox
 

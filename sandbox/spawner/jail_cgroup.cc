@@ -98,6 +98,40 @@ bool RemoveWithChildren(const os::Fd& root, const std::string& path) {
   return RemoveIn(root, path);
 }
 
+bool SameCap(const internal::DiskCap& a, const internal::DiskCap& b) {
+  return a.read_bytes() == b.read_bytes() &&
+         a.write_bytes() == b.write_bytes() && a.reads() == b.reads() &&
+         a.writes() == b.writes();
+}
+
+// cgroups-v1 blkio-controller.rst, "Throttling/Upper limit policy files"; there
+// 0 takes a cap away.
+bool CapDiskV1(const os::Fd& directory, const std::string& disk,
+               const internal::DiskCap& cap) {
+  const auto write = [&](const char* what, uint64_t value) {
+    return os::WriteControlFile(directory.get(),
+                                absl::StrCat("blkio.throttle.", what).c_str(),
+                                absl::StrCat(disk, " ", value));
+  };
+  return write("read_bps_device", cap.read_bytes()) &&
+         write("write_bps_device", cap.write_bytes()) &&
+         write("read_iops_device", cap.reads()) &&
+         write("write_iops_device", cap.writes());
+}
+
+// cgroup-v2.rst, "io.max".
+bool CapDisk(const os::Fd& directory, const std::string& disk,
+             const internal::DiskCap& cap) {
+  const auto text = [](uint64_t value) {
+    return value == 0 ? "max" : absl::StrCat(value);
+  };
+  return os::WriteControlFile(
+      directory.get(), "io.max",
+      absl::StrCat(disk, " rbps=", text(cap.read_bytes()), " wbps=",
+                   text(cap.write_bytes()), " riops=", text(cap.reads()),
+                   " wiops=", text(cap.writes())));
+}
+
 }  // namespace
 
 absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
@@ -148,7 +182,12 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
 }
 
 bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
+                           const CgroupRoots& roots,
                            const internal::JailSlots& slots) {
+  if (slots.has_disk() && !io_v1_.valid() &&
+      !MakeV1(roots.io_v1, name_, io_v1_, io_tasks_)) {
+    return false;
+  }
   const bool set = (config.without_memory_limit() ||
                     in_force_.memory_bytes() == slots.memory_bytes() ||
                     SetMemory(slots.memory_bytes())) &&
@@ -157,7 +196,9 @@ bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
                     SetPids(slots.max_processes())) &&
                    (config.without_cpu_limit() ||
                     in_force_.cpu_millis() == slots.cpu_millis() ||
-                    SetCpu(slots.cpu_millis()));
+                    SetCpu(slots.cpu_millis())) &&
+                   (SameCap(in_force_.disk(), slots.disk()) ||
+                    SetDisk(config, slots.disk()));
   if (set) in_force_ = slots;
   return set;
 }
@@ -206,9 +247,19 @@ bool JailCgroup::SetCpu(uint64_t millis) const {
                std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
 }
 
+bool JailCgroup::SetDisk(const internal::SpawnerConfig& config,
+                         const internal::DiskCap& cap) const {
+  return std::all_of(config.disks().begin(), config.disks().end(),
+                     [&](const std::string& disk) {
+                       return io_v1_.valid() ? CapDiskV1(io_v1_, disk, cap)
+                                             : CapDisk(v2_, disk, cap);
+                     });
+}
+
 std::vector<int> JailCgroup::V1Tasks() const {
   std::vector<int> tasks;
-  for (const os::Fd* fd : {&memory_tasks_, &pids_tasks_, &cpu_tasks_}) {
+  for (const os::Fd* fd :
+       {&memory_tasks_, &pids_tasks_, &cpu_tasks_, &io_tasks_}) {
     if (fd->valid()) tasks.push_back(fd->get());
   }
   return tasks;
@@ -233,9 +284,10 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
 }
 
 void JailCgroup::CloseAll() {
-  for (os::Fd* fd : {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_,
-                     &freeze_run_, &memory_v1_, &pids_v1_, &cpu_v1_,
-                     &memory_tasks_, &pids_tasks_, &cpu_tasks_, &oom_event_}) {
+  for (os::Fd* fd :
+       {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_, &freeze_run_,
+        &memory_v1_, &pids_v1_, &cpu_v1_, &io_v1_, &memory_tasks_, &pids_tasks_,
+        &cpu_tasks_, &io_tasks_, &oom_event_}) {
     fd->reset();
   }
 }
@@ -244,7 +296,8 @@ bool JailCgroup::Remove(const CgroupRoots& roots) {
   CloseAll();
   return RemoveWithChildren(roots.v2, name_ + "/run") &&
          RemoveIn(roots.v2, name_) && RemoveIn(roots.memory_v1, name_) &&
-         RemoveIn(roots.pids_v1, name_) && RemoveIn(roots.cpu_v1, name_);
+         RemoveIn(roots.pids_v1, name_) && RemoveIn(roots.cpu_v1, name_) &&
+         RemoveIn(roots.io_v1, name_);
 }
 
 }  // namespace sandglass::sandbox

@@ -21,6 +21,7 @@ struct CgroupRoots {
   os::Fd memory_v1;
   os::Fd pids_v1;
   os::Fd cpu_v1;
+  os::Fd io_v1;
 };
 
 // The groups of one jail: `<name>` in each hierarchy for init and the limits,
@@ -42,8 +43,15 @@ class JailCgroup {
 
   // Writes every limit that `config` doesn't excuse and that isn't in force
   // already; false with errno on failure.
+  // `roots` are those of its making. A place in a v1 controller of disk I/O is
+  // made with the first slots that want one: before init is, or never.
   bool SetLimits(const internal::SpawnerConfig& config,
-                 const internal::JailSlots& slots);
+                 const CgroupRoots& roots, const internal::JailSlots& slots);
+
+  // Whether a jail that has its init already can get them.
+  bool Fits(const CgroupRoots& roots, const internal::JailSlots& slots) const {
+    return !slots.has_disk() || !roots.io_v1.valid() || io_v1_.valid();
+  }
 
   // Closes all descriptors and removes the groups. False with errno: EBUSY
   // while processes die; try again then.
@@ -66,12 +74,14 @@ class JailCgroup {
   bool SetMemoryV1(uint64_t bytes) const;
   bool SetPids(uint64_t processes) const;
   bool SetCpu(uint64_t millis) const;
+  bool SetDisk(const internal::SpawnerConfig& config,
+               const internal::DiskCap& cap) const;
 
   std::string name_;
   internal::JailSlots in_force_;
   os::Fd v2_, run_, kill_jail_, kill_run_, run_events_, freeze_run_;
-  os::Fd memory_v1_, pids_v1_, cpu_v1_;
-  os::Fd memory_tasks_, pids_tasks_, cpu_tasks_;
+  os::Fd memory_v1_, pids_v1_, cpu_v1_, io_v1_;
+  os::Fd memory_tasks_, pids_tasks_, cpu_tasks_, io_tasks_;
   os::Fd oom_event_;
 };
 

@@ -40,6 +40,7 @@ int Main() {
   if (config.memory_on_v1()) roots.memory_v1.reset(kCgroupMemoryFd);
   if (config.pids_on_v1()) roots.pids_v1.reset(kCgroupPidsFd);
   if (config.cpu_on_v1()) roots.cpu_v1.reset(kCgroupCpuFd);
+  if (config.io_on_v1()) roots.io_v1.reset(kCgroupIoFd);
 
   // Absent where no templates come later.
   os::Fd ledger;

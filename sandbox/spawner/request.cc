@@ -38,6 +38,11 @@ absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
         absl::StrCat("a jail outside its template was asked for (template '",
                      create.template_name(), "'); the channel is over"));
   }
+  // Whatever the request says.
+  internal::JailSlots& slots = *create.mutable_slots();
+  const internal::JailSlots& decided = found->maximum();
+  slots.clear_disk();
+  if (decided.has_disk()) *slots.mutable_disk() = decided.disk();
   if (create.with_runner() && !has_zygote) {
     return absl::InvalidArgumentError(
         "a runner was asked for where there is no zygote; the channel is over");

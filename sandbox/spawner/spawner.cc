@@ -127,7 +127,7 @@ absl::Status Spawner::TakeRequest() {
 }
 
 absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
-  likely_slots_ = request.slots();
+  NoteLikely(request.slots());
   if (request.with_runner()) {
     zygote_->Want();
     waiting_.push_back(request);
@@ -140,10 +140,10 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   StepClock clock;
   pid_t init;
   bool given = false;
-  while (!given && ((init = TakeSpare()) >= 0 ||
+  while (!given && ((init = TakeSpare(request.slots())) >= 0 ||
                     // Further than a new one would be; what its init reports
                     // goes to the daemon.
-                    (init = std::exchange(raising_, -1)) >= 0)) {
+                     (init = TakeRaising(request.slots())) >= 0)) {
     given = HandOut(init, request, clock, *reply, fds);
     reply->set_made_ahead(given);
   }
@@ -158,17 +158,6 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
     }
   }
   return AnswerCreate(init, given, event, fds);
-}
-
-pid_t Spawner::TakeSpare() {
-  while (!spares_.empty()) {
-    const pid_t init = spares_.front();
-    spares_.pop_front();
-    // A pidfd is readable when its process is dead; the reaper comes later.
-    struct pollfd fd = {live_.at(init).pidfd.get(), POLLIN, 0};
-    if (::poll(&fd, 1, 0) == 0) return init;
-  }
-  return -1;
 }
 
 pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
@@ -191,7 +180,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   };
 
   clock.Begin(SetupStep::kSetLimits);
-  if (!group.cgroup.SetLimits(config_, slots)) return give_up();
+  if (!group.cgroup.SetLimits(config_, roots_, slots)) return give_up();
 
   clock.Begin(SetupStep::kEnterNetns);
   os::Fd netns;
@@ -287,7 +276,7 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
   if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), {},
                       os::Wait::kNo)
            .ok() ||
-      !jail.cgroup.SetLimits(config_, request.slots())) {
+      !jail.cgroup.SetLimits(config_, roots_, request.slots())) {
     const int error = errno;
     os::PidfdSendSignal(jail.pidfd, SIGKILL);
     errno = error;

@@ -91,8 +91,11 @@ class Spawner {
   bool HandOut(pid_t init, const internal::CreateJail& request,
                StepClock& clock, internal::JailCreated& reply,
                std::vector<int>& fds);
-  // The next spare that lives, or -1.
-  pid_t TakeSpare();
+  // The next spare that lives and can be given these slots, or -1.
+  pid_t TakeSpare(const internal::JailSlots& slots);
+  // The one in the making, if it can, or -1.
+  pid_t TakeRaising(const internal::JailSlots& slots);
+  void NoteLikely(const internal::JailSlots& slots);
   bool BeginSpare();
   // Takes what the init of the spare in the making has to say.
   void TakeRaised();

@@ -16,10 +16,14 @@ bool ReadAt(const os::Fd& file, off_t offset, char* data, size_t size) {
 }  // namespace
 
 TemplateBook::TemplateBook(const internal::SpawnerConfig& config, os::Fd ledger)
-    : ledger_(std::move(ledger)) {
-  for (const internal::Template& each : config.templates()) {
-    templates_.emplace(each.name(), each);
-  }
+    : caps_disks_(config.disks_size() > 0), ledger_(std::move(ledger)) {
+  for (const internal::Template& each : config.templates()) Add(each);
+}
+
+void TemplateBook::Add(internal::Template added) {
+  if (!caps_disks_) added.mutable_maximum()->clear_disk();
+  const std::string name = added.name();
+  templates_.emplace(name, std::move(added));
 }
 
 const internal::Template* TemplateBook::Find(const std::string& name) {
@@ -45,8 +49,7 @@ void TemplateBook::ReadOn() {
       return;
     }
     read_ = begin + static_cast<off_t>(size);
-    const std::string name = added.name();
-    templates_.emplace(name, std::move(added));
+    Add(std::move(added));
   }
 }
 

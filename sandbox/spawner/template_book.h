@@ -26,6 +26,9 @@ class TemplateBook {
   // another time.
   void ReadOn();
 
+  void Add(internal::Template added);
+
+  const bool caps_disks_;  // the host can
   std::map<std::string, internal::Template> templates_;
   os::Fd ledger_;
   off_t read_ = 0;

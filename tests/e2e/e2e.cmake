@@ -48,6 +48,7 @@ add_executable(sandglass_e2e_test
   e2e/conformance_test.cc
   e2e/crash_test.cc
   e2e/data_analysis_test.cc
+  e2e/disk_cap_test.cc
   e2e/doctor_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc

@@ -6,17 +6,20 @@
 #include "gtest/gtest.h"
 #include "policy/limit_fields.h"
 #include "policy/profile.h"
+#include "policy/profile_words.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::policy {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -143,6 +146,27 @@ TEST(LoadProfiles, ReadsEveryKey) {
       CompileSharing::kOff);
 }
 
+TEST(LoadProfiles, DiskCapsAreReadAndToldInWords) {
+  EXPECT_FALSE(MustLoad(R"({"description": "d"})").disk_io.any());
+  EXPECT_FALSE(
+      MustLoad(R"({"description": "d", "disk_io": {}})").disk_io.any());
+  const Profile profile = MustLoad(R"({"description": "d", "disk_io": {
+      "read_bytes_per_second": "10MiB", "write_bytes_per_second": 65536,
+      "reads_per_second": 100, "writes_per_second": 50}})");
+  EXPECT_EQ(profile.disk_io, (DiskCap{.read_bytes = 10 * kMiB,
+                                      .write_bytes = 65536,
+                                      .reads = 100,
+                                      .writes = 50}));
+  EXPECT_THAT(DescribeProfile(profile),
+              Contains("Disk I/O, at most: reads 10 MiB/s and 100 "
+                       "operations/s, writes 64 KiB/s and 50 operations/s."));
+  EXPECT_THAT(DescribeProfile(profile, "no controller"),
+              Contains(HasSubstr("Not in force on this host: no controller")));
+  EXPECT_EQ(DiskCapWords({.write_bytes = kMiB}), "writes 1 MiB/s");
+  EXPECT_THAT(DescribeProfile(MustLoad(R"({"description": "d"})")),
+              Not(Contains(HasSubstr("Disk I/O"))));
+}
+
 struct RefusalCase {
   const char* name;
   const char* text;
@@ -223,6 +247,19 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"EnvNul",
                     R"({"description": "d", "env": {"A": "b\u0000"}})",
                     "/env/A: the value has a NUL"},
+        RefusalCase{"DiskCapTooSmall",
+                    R"({"description": "d",
+                        "disk_io": {"read_bytes_per_second": 1000}})",
+                    "/disk_io/read_bytes_per_second: "},
+        RefusalCase{"DiskCapOfNone",
+                    R"({"description": "d",
+                        "disk_io": {"writes_per_second": 0}})",
+                    "/disk_io/writes_per_second: "},
+        RefusalCase{"DiskCapUnknown",
+                    R"({"description": "d", "disk_io": {"read": "1MiB"}})",
+                    "/disk_io/read: "},
+        RefusalCase{"DiskCapType", R"({"description": "d", "disk_io": "1MiB"})",
+                    "/disk_io: "},
         RefusalCase{"SeccompPath", R"({"description": "d", "seccomp": "../x"})",
                     "/seccomp: expected a system call policy's name"},
         RefusalCase{"AdditionPath",
