@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "policy/json_reader.h"
 #include "policy/language_check.h"
+#include "policy/language_image.h"
 #include "policy/paths.h"
 
 namespace sandglass::policy {
@@ -279,6 +280,38 @@ const Language* LanguageTable::Find(std::string_view id_or_alias) const {
     }
   }
   return nullptr;
+}
+
+const std::vector<Language>* LanguageTable::LanguagesIn(
+    std::string_view image) const {
+  if (image == kHostImage) return &languages_;
+  const auto found = images_.find(image);
+  return found == images_.end() ? nullptr : &found->second;
+}
+
+const Language& LanguageTable::In(std::string_view image,
+                                  const Language& language) const {
+  const std::vector<Language>* languages = LanguagesIn(image);
+  if (languages == nullptr) return language;
+  const auto found =
+      std::find_if(languages->begin(), languages->end(),
+                   [&](const Language& l) { return l.id == language.id; });
+  return found == languages->end() ? language : *found;
+}
+
+std::vector<std::string> LanguageTable::images() const {
+  std::vector<std::string> names = {std::string(kHostImage)};
+  for (const auto& [name, languages] : images_) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void LanguageTable::AddImage(const Image& image) {
+  std::vector<Language>& languages = images_[image.name];
+  languages.clear();
+  for (const Language& language : languages_) {
+    languages.push_back(InImage(language, image));
+  }
 }
 
 void LanguageTable::SetPreparedDir(std::string_view id,

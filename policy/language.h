@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "policy/image.h"
 #include "policy/limit_floors.h"
 
 namespace sandglass::policy {
@@ -184,6 +186,12 @@ struct Language {
 
   // Where the prepared files are inside a jail; set by whoever prepares.
   std::string prepared_dir;
+
+  // Set by InImage: the image that has it, and where the host has that one's
+  // root. Empty: the host's own.
+  std::string image;
+  std::string image_root;
+  std::string unusable;  // why it can't be used, whatever is installed
 };
 
 // All languages, ids and aliases unique.
@@ -198,7 +206,16 @@ class LanguageTable {
   // as long as the table.
   const Language* Find(std::string_view id_or_alias) const;
   const std::vector<Language>& languages() const { return languages_; }
+  // The same in an image: InImage of each, or `languages()` for kHostImage.
+  // nullptr when there is no such image.
+  const std::vector<Language>* LanguagesIn(std::string_view image) const;
+  // A language of this table in an image of it.
+  const Language& In(std::string_view image, const Language& language) const;
+  // Sorted, kHostImage among them.
+  std::vector<std::string> images() const;
+
   // Before the table is shared.
+  void AddImage(const Image& image);
   void SetPreparedDir(std::string_view id, const std::string& directory);
   // Takes every kind of zygote away for which `keep` is false; likewise.
   void KeepZygoteKinds(
@@ -206,6 +223,8 @@ class LanguageTable {
 
  private:
   std::vector<Language> languages_;
+  // Of images other than the host's, in the order of languages_.
+  std::map<std::string, std::vector<Language>, std::less<>> images_;
 };
 
 }  // namespace sandglass::policy

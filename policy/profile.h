@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "policy/disk_cap.h"
+#include "policy/image.h"
 #include "policy/limits.h"
 #include "policy/redaction_profile.h"
 #include "policy/rules_profile.h"
@@ -45,8 +46,6 @@ enum class SessionCommands {
 
 // "allow" or "deny".
 std::string_view SessionCommandsName(SessionCommands commands);
-// The image that is always there: the host's /usr.
-inline constexpr std::string_view kHostImage = "host";
 
 // A named set of rules that a request runs under; one JSON file (with
 // comments) under policy/data/profiles/.

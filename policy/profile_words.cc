@@ -116,6 +116,12 @@ std::vector<std::string> DescribeProfile(const Profile& profile,
   if (profile.disk_io.any()) {
     words.push_back(DiskWords(profile.disk_io, no_disk_cap));
   }
+  if (profile.image != kHostImage) {
+    words.push_back(absl::StrCat(
+        "Programs see the image \"", profile.image,
+        "\" and nothing of the host's /usr. Their interpreters start anew for "
+        "each run; sessions keep files, but no state."));
+  }
   words.emplace_back("Programs have no network.");
   for (const auto& [name, value] : profile.env) {
     words.push_back(absl::StrCat("Every program has ", name, "=", value,

@@ -1,9 +1,7 @@
 #include "sandbox/disks.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -17,9 +15,8 @@ namespace sandglass::sandbox {
 namespace {
 
 bool IsInMemory(const std::string& path) {
-  struct statfs info = {};
-  return ::statfs(path.c_str(), &info) == 0 &&
-         (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
+  const os::Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  return place.valid() && os::IsTmpfs(place.get());
 }
 
 std::string NearestThere(std::string path) {

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kHostEtcDirectory[] = "/etc";
 constexpr uint64_t kYardBytes = 1 << 20;
 constexpr uint64_t kSkeletonBytes = 64 << 20;
 constexpr uint64_t kDevBytes = 1 << 20;
@@ -112,8 +111,9 @@ absl::Status CopyTreeTimes(const fs::path& source, const fs::path& target) {
   return absl::OkStatus();
 }
 
-absl::Status CopyHostEtc(const std::string& etc, const fs::path& source) {
-  const fs::path name = source.lexically_relative(kHostEtcDirectory);
+absl::Status CopyHostEtc(const std::string& etc, const std::string& root,
+                         const fs::path& source) {
+  const fs::path name = source.lexically_relative(root + "/etc");
   std::error_code error;
   const fs::path target = fs::path(etc) / name;
   fs::create_directories(target.parent_path(), error);
@@ -148,7 +148,7 @@ constexpr WideFont kWideFonts[] = {
 // matplotlib takes its characters from one font and draws a box for what that
 // lacks, unless its configuration names another behind it. A configuration
 // that chooses fonts itself stays as it is.
-absl::Status AddWideFont(const std::string& etc) {
+absl::Status AddWideFont(const std::string& etc, const std::string& root) {
   const std::string path = absl::StrCat(etc, "/matplotlibrc");
   std::ifstream before(path);
   if (!before.is_open()) return absl::OkStatus();
@@ -157,7 +157,7 @@ absl::Status AddWideFont(const std::string& etc) {
   }
   for (const WideFont& font : kWideFonts) {
     std::error_code error;
-    if (!fs::exists(font.path, error)) continue;
+    if (!fs::exists(root + font.path, error)) continue;
     std::ofstream file(path, std::ios::app);
     file << "\nfont.family: sans-serif, " << font.family << "\n";
     return file.flush() ? absl::OkStatus() : os::ErrnoStatus("write ", path);
@@ -165,18 +165,18 @@ absl::Status AddWideFont(const std::string& etc) {
   return absl::OkStatus();
 }
 
-absl::Status FillEtc(const std::string& etc) {
+absl::Status FillEtc(const std::string& etc, const std::string& root) {
   for (const Text& text : kEtc) {
     std::ofstream file(absl::StrCat(etc, "/", text.path));
     file << text.content;
     if (!file.flush()) return os::ErrnoStatus("write ", etc, "/", text.path);
   }
-  for (const std::string& source : ImageSources()) {
-    if (absl::Status status = CopyHostEtc(etc, source); !status.ok()) {
+  for (const std::string& source : ImageSources(root)) {
+    if (absl::Status status = CopyHostEtc(etc, root, source); !status.ok()) {
       return status;
     }
   }
-  return AddWideFont(etc);
+  return AddWideFont(etc, root);
 }
 
 struct Device {
@@ -239,7 +239,9 @@ absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
   return absl::OkStatus();
 }
 
-absl::Status FillImage(const std::string& image, const std::string& prepared) {
+// `root` is where the image's /usr and /etc are, "" for the host's.
+absl::Status FillImage(const std::string& image, const std::string& root,
+                       const std::string& prepared) {
   if (!os::MountTmpfs(
           image.c_str(),
           {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
@@ -262,15 +264,15 @@ absl::Status FillImage(const std::string& image, const std::string& prepared) {
       return status;
     }
   }
-  if (absl::Status status = FillEtc(image + "/etc"); !status.ok()) {
+  if (absl::Status status = FillEtc(image + "/etc", root); !status.ok()) {
     return status;
   }
   if (absl::Status status = FillDev(image + "/dev"); !status.ok()) {
     return status;
   }
-  if (!os::BindWith("/usr", (image + "/usr").c_str(),
+  if (!os::BindWith((root + "/usr").c_str(), (image + "/usr").c_str(),
                     os::kReadOnly | os::kNoSuid | os::kNoDev)) {
-    return os::ErrnoStatus("bind /usr into the image");
+    return os::ErrnoStatus("bind ", root, "/usr into the image");
   }
   if (!prepared.empty() &&
       !os::BindWith(prepared.c_str(), (image + kPreparedInJail).c_str(),
@@ -286,15 +288,63 @@ absl::Status FillImage(const std::string& image, const std::string& prepared) {
   return SetAttributes(image, os::kReadOnly | os::kNoSuid | os::kNoDev);
 }
 
+bool IsRealDirectory(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
+}
+
+absl::Status Refuse(const policy::Image& image, absl::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("image \"", image.name, "\": ", what));
+}
+
+// Empty: fine.
+std::string WhyNotRoots(const std::string& path) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    return absl::StrCat(path, ": ", os::ErrorText(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) return absl::StrCat(path, " is no directory");
+  if (info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::StrCat(path,
+                        " can be changed by others than root; chown root ",
+                        path, " && chmod go-w ", path);
+  }
+  if ((info.st_mode & S_IXOTH) == 0) {
+    return absl::StrCat(path, " can't be entered by jails; chmod o+x ", path);
+  }
+  return "";
+}
+
 }  // namespace
 
-std::vector<std::string> ImageSources() {
+absl::Status CheckImage(const policy::Image& image) {
+  for (const char* below : {"", "/usr"}) {
+    const std::string why = WhyNotRoots(image.root + below);
+    if (!why.empty()) return Refuse(image, why);
+  }
+  for (const char* name : {"/bin", "/lib"}) {
+    const std::string path = image.root + name;
+    if (!IsRealDirectory(path)) continue;
+    return Refuse(image, absl::StrCat(path,
+                                      " is a directory of its own; jails get "
+                                      "only /usr, which has to have all (a "
+                                      "merged /usr, as Debian 12's)"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ImageSources(const std::string& root) {
   std::vector<std::string> sources;
-  const fs::path etc = kHostEtcDirectory;
+  const fs::path etc = root + "/etc";
   std::error_code error;
+  // A link on the way could lead out of the image.
+  if (!IsRealDirectory(etc)) return sources;
   for (const char* name : kHostEtc) {
-    if (fs::exists(fs::symlink_status(etc / name, error))) {
-      sources.push_back((etc / name).string());
+    const fs::path source = etc / name;
+    if (fs::exists(fs::symlink_status(source, error)) &&
+        IsRealDirectory(source.parent_path())) {
+      sources.push_back(source.string());
     }
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(etc, error)) {
@@ -310,9 +360,10 @@ std::vector<std::string> ImageSources() {
 }
 
 absl::Status BuildYardRoot(const std::string& directory,
-                           const std::string& prepared) {
+                           const std::string& prepared,
+                           const std::vector<policy::Image>& images) {
   if (!os::MountTmpfs(directory.c_str(),
-                      {.bytes = kYardBytes, .inodes = 64, .mode = 0755})) {
+                      {.bytes = kYardBytes, .inodes = 256, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
   }
   // The leading "/" of the constants is dropped by the path join.
@@ -334,7 +385,14 @@ absl::Status BuildYardRoot(const std::string& directory,
       return status;
     }
   }
-  return FillImage(directory + kYardImage, prepared);
+  for (const policy::Image& image : images) {
+    const std::string place =
+        absl::StrCat(directory, kYardImages, "/", image.name);
+    absl::Status status = MakeDirs(place, {""});
+    if (status.ok()) status = FillImage(place, image.root, "");
+    if (!status.ok()) return status;
+  }
+  return FillImage(directory + kYardImage, "", prepared);
 }
 
 }  // namespace sandglass::sandbox

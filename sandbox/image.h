@@ -5,11 +5,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "policy/image.h"
 
 namespace sandglass::sandbox {
 
-// What of the host's /etc is copied into images, by paths that are there now.
-std::vector<std::string> ImageSources();
+// What of an image's /etc is copied into jails' roots, by paths that are there
+// now; `root` is where the image is, "" for the host's.
+std::vector<std::string> ImageSources(const std::string& root = "");
+
+// FAILED_PRECONDITION unless the image's root is a directory that only root can
+// change, with a /usr of its own that has all (merged /usr) and that jails can
+// enter.
+absl::Status CheckImage(const policy::Image& image);
 
 // Builds a yard's root at `directory` (which must exist): a small tmpfs with
 // `/images/default`, the read-only root that every jail gets a copy of, and the
@@ -17,13 +24,15 @@ std::vector<std::string> ImageSources();
 // of our own with the few parts of the host's that runtimes read (copied now,
 // so later changes on the host show after a restart), and a /dev with five
 // harmless devices.
+// Beside it, in `/images`, is the same of each of `images`, by name, with their
+// own /usr and /etc and nothing of the host's.
 // `prepared`, unless empty, is a directory of the host that shows in the image
-// as kPreparedInJail, read-only and without execution; what is put there later
-// shows as well.
-// Preconditions: root, in a mount namespace of its own with no propagation to
-// the host.
+// (the host's) as kPreparedInJail, read-only and without execution; what is put
+// there later shows as well. Preconditions: root, in a mount namespace of its
+// own with no propagation to the host.
 absl::Status BuildYardRoot(const std::string& directory,
-                           const std::string& prepared);
+                           const std::string& prepared,
+                           const std::vector<policy::Image>& images = {});
 
 }  // namespace sandglass::sandbox
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "policy/disk_cap.h"
+#include "policy/image.h"
 #include "policy/limits.h"
 #include "policy/seccomp.h"
 #include "sandbox/host_probe.h"
@@ -30,6 +31,7 @@ struct JailTemplate {
   std::string name;        // the profile's name
   policy::Limits maximum;  // the spawner refuses slots above it
   policy::DiskCap disk;    // of every such jail, where the host can cap it
+  std::string image = std::string(policy::kHostImage);  // of every such jail
   policy::BpfProgram seccomp;
 };
 
@@ -68,6 +70,8 @@ struct SandboxOptions {
   // What was prepared for languages; readable in jails as kPreparedInJail.
   // Empty: nothing.
   std::string prepared_dir;
+  // That templates name, beside the host's.
+  std::vector<policy::Image> images;
   std::vector<JailTemplate> templates;
   // Where templates that come later are found (TemplateLedger::ReadingEnd);
   // borrowed, -1: none come.

@@ -3,6 +3,7 @@
 
 #include "internal/spawner.pb.h"
 #include "policy/disk_cap.h"
+#include "policy/image.h"
 #include "policy/limits.h"
 #include "sandbox/sandbox.h"
 
@@ -35,6 +36,9 @@ inline internal::Template ToProto(const JailTemplate& jail) {
   *proto.mutable_maximum() = ToSlots(jail.maximum);
   if (jail.disk.any()) {
     *proto.mutable_maximum()->mutable_disk() = ToDiskCap(jail.disk);
+  }
+  if (jail.image != policy::kHostImage) {
+    proto.mutable_maximum()->set_image(jail.image);
   }
   proto.set_seccomp(jail.seccomp.data(),
                     jail.seccomp.size() * sizeof(jail.seccomp[0]));

@@ -27,6 +27,12 @@ bool Allows(const policy::Profile& profile, const policy::Language& language) {
                    language.id) != profile.languages.end();
 }
 
+bool HasImageOf(const policy::Profile& profile,
+                const policy::Language& language) {
+  return profile.image ==
+         (language.image.empty() ? policy::kHostImage : language.image);
+}
+
 bool HasStartedOnes(const policy::Language& language) {
   return language.prestart.has_value() ||
          (language.compile && language.compile->prestart) ||
@@ -115,7 +121,9 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
   if (!language.canary) return runs;
   std::map<std::string, policy::SharedProfile> chosen;  // by filter
   for (const policy::SharedProfile& profile : policy.profiles()) {
-    if (!Allows(*profile, language)) continue;
+    if (!Allows(*profile, language) || !HasImageOf(*profile, language)) {
+      continue;
+    }
     policy::SharedProfile& best = chosen[PolicySet::FilterName(*profile)];
     // The default one has jails that wait.
     if (best == nullptr || profile == policy.FindProfile("") ||
@@ -138,14 +146,17 @@ absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
   if (wrong.ok() && !wrong->empty()) wrong = Try(canary, run, cancel);
   if (!wrong.ok()) return wrong.status();
   if (wrong->empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(canary.language->name, "'s canary failed under profile ",
-                   canary.profile->name, ", whose system call filter is ",
-                   PolicySet::FilterName(*canary.profile),
-                   canary.fresh ? "" : ", in an interpreter that had started",
-                   ": expected stdout ",
-                   Quote(canary.language->canary->output, kMaxQuotedBytes),
-                   ", got ", *wrong));
+  return absl::FailedPreconditionError(absl::StrCat(
+      canary.language->name, "'s canary failed under profile ",
+      canary.profile->name, ", whose system call filter is ",
+      PolicySet::FilterName(*canary.profile),
+      canary.language->image.empty()
+          ? ""
+          : absl::StrCat(", in the image ", canary.language->image),
+      canary.fresh ? "" : ", in an interpreter that had started",
+      ": expected stdout ",
+      Quote(canary.language->canary->output, kMaxQuotedBytes), ", got ",
+      *wrong));
 }
 
 }  // namespace sandglass::server

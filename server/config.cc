@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "policy/json_reader.h"
+#include "policy/names.h"
 #include "server/identity.h"
 #include "server/memory_budget.h"
 #include "server/text.h"
@@ -278,6 +279,32 @@ void CheckAbsolute(policy::JsonObject& root, const char* key,
   }
 }
 
+void ReadImages(policy::JsonObject& root, Config& config) {
+  for (const auto& [name, directory] :
+       root.StringMap("images", policy::JsonObject::StringPairs())) {
+    const std::string pointer = absl::StrCat("/images/", name);
+    // Where the yard has the host's it is "default".
+    if (!policy::IsPolicyName(name) || name == policy::kHostImage ||
+        name == "default") {
+      root.AddErrorAt(pointer,
+                      "expected an image's name, [a-z][a-z0-9-]*, that is "
+                      "neither \"host\" nor \"default\"");
+    } else if (directory.empty() || directory.front() != '/') {
+      root.AddErrorAt(
+          pointer, absl::StrCat(Quote(directory), " is not an absolute path"));
+    } else {
+      config.images.push_back(
+          {name, directory.substr(0, directory.find_last_not_of('/') + 1)});
+    }
+  }
+}
+
+nlohmann::json ImagesToJson(const std::vector<policy::Image>& images) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const policy::Image& image : images) json[image.name] = image.root;
+  return json;
+}
+
 void ReadApprovers(policy::JsonObject& root, Config& config) {
   config.approvers = root.Strings("approvers", config.approvers);
   for (size_t i = 0; i < config.approvers.size(); ++i) {
@@ -303,6 +330,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   CheckAbsolute(root, "cache_dir", config.cache_dir);
   config.policy_dir = root.String("policy_dir", config.policy_dir);
   CheckAbsolute(root, "policy_dir", config.policy_dir);
+  ReadImages(root, config);
   config.spawner = root.String("spawner", config.spawner);
   CheckAbsolute(root, "spawner", config.spawner);
   if (root.Has("listen")) {
@@ -394,6 +422,7 @@ std::string ConfigToJson(const Config& config) {
       {"state_dir", config.state_dir},
       {"cache_dir", config.cache_dir},
       {"policy_dir", config.policy_dir},
+      {"images", ImagesToJson(config.images)},
       {"spawner", config.spawner},
       {"user", config.user},
       {"uid_base", config.uid_base},

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "policy/image.h"
 #include "server/admission.h"
 #include "server/approvals.h"
 #include "server/audit_log.h"
@@ -50,6 +51,7 @@ struct Config {
   // What is prepared once and kept: losing it costs time at the next start.
   std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
+  std::vector<policy::Image> images;  // beside the host's
   std::string spawner;
   std::string user;             // name, "uid:gid", or empty: see identity.h
   uid_t uid_base = 1879048192;  // see sandbox/uid_slice.h

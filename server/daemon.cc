@@ -106,7 +106,11 @@ absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy) {
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
   if (!config.ok()) return config.status();
-  absl::StatusOr<PolicySet> policy = PolicySet::Load(config->policy_dir);
+  for (const policy::Image& image : config->images) {
+    if (absl::Status good = sandbox::CheckImage(image); !good.ok()) return good;
+  }
+  absl::StatusOr<PolicySet> policy =
+      PolicySet::Load(config->policy_dir, config->images);
   if (!policy.ok()) return policy.status();
   const absl::StatusOr<std::string> uid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/uid_map");
@@ -166,16 +170,21 @@ void LogHost(const sandbox::HostReport& host) {
 
 // What jails see of the host's disks; the last two may hold what is prepared.
 std::vector<std::string> DiskPlaces(const Config& config) {
-  return {"/usr", config.cache_dir, config.state_dir};
+  std::vector<std::string> places = {"/usr", config.cache_dir,
+                                     config.state_dir};
+  for (const policy::Image& image : config.images) {
+    places.push_back(image.root + "/usr");
+  }
+  return places;
 }
 
 void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host) {
   const std::string why = sandbox::WhyNoDiskCap(host);
   if (why.empty()) return;
-  for (const policy::Profile& profile : policy.profiles()) {
-    if (!profile.disk_io.any()) continue;
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (!profile->disk_io.any()) continue;
     Log(LogLevel::kWarning, "disk_cap_not_in_force",
-        {{"profile", profile.name}, {"why", why}});
+        {{"profile", profile->name}, {"why", why}});
   }
 }
 
@@ -235,13 +244,17 @@ absl::Status CheckTracing(const Settings& settings) {
 
 // What a policy must be like that comes while the daemon runs.
 std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
-    const Config& config) {
-  return [config](const PolicySet& policy) -> absl::Status {
+    const Config& config, const sandbox::HostReport& host) {
+  return [config, host](const PolicySet& policy) -> absl::Status {
     if (absl::Status place = CheckDurablePlace(config, policy); !place.ok()) {
       return place;
     }
-    return config.trace_syscalls ? CheckTraceable(policy.templates())
-                                 : absl::OkStatus();
+    if (config.trace_syscalls) {
+      absl::Status traceable = CheckTraceable(policy.templates());
+      if (!traceable.ok()) return traceable;
+    }
+    WarnOfDiskCaps(policy, host);
+    return absl::OkStatus();
   };
 }
 
@@ -344,6 +357,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .max_jails = MaxJails(config),
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
+           .images = config.images,
            .templates = settings->policy.templates(),
            .template_ledger = later->ledger.get(),
            .zygotes = std::move(zygotes),
@@ -392,7 +406,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       return Fail(bound, 1);
     }
   }
-  auto check_policy = LaterPolicyCheck(config);
+  auto check_policy = LaterPolicyCheck(config, host);
   return Serve({.config = std::move(settings->config),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "sandbox/jail.h"
+#include "sandbox/os/open_beneath.h"
 #include "server/canary.h"
 #include "server/clock.h"
 #include "server/errors.h"
@@ -56,28 +58,62 @@ std::string PlaceOf(const policy::Language& language) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// As the image has it; links never lead out of that.
+std::optional<std::string> RealPath(const policy::Language& language,
+                                    const std::string& path) {
+  if (!language.image_root.empty()) {
+    // Jails have these links themselves.
+    const bool merged =
+        absl::StartsWith(path, "/bin/") || absl::StartsWith(path, "/sbin/");
+    return os::RealPathInRoot(language.image_root,
+                              absl::StrCat(merged ? "/usr" : "", path));
+  }
+  const std::unique_ptr<char, void (*)(void*)> real(
+      ::realpath(path.c_str(), nullptr), std::free);
+  if (real == nullptr) return std::nullopt;
+  return std::string(real.get());
+}
+
 absl::Status CheckExecutable(const policy::Language& language,
                              const std::string& path) {
   const std::string package =
       language.package.empty()
           ? ""
           : absl::StrCat(" (Debian package ", language.package, ")");
-  const std::unique_ptr<char, void (*)(void*)> real(
-      ::realpath(path.c_str(), nullptr), std::free);
-  if (real == nullptr || ::access(real.get(), X_OK) != 0) {
-    return LanguageUnavailable(
-        absl::StrCat(language.name,
-                     " is not installed on the server: there is "
-                     "no ",
-                     path, package));
-  }
-  if (!absl::StartsWith(real.get(), kImagePrefix)) {
+  const std::optional<std::string> real = RealPath(language, path);
+  if (!real || ::access((language.image_root + *real).c_str(), X_OK) != 0) {
     return LanguageUnavailable(absl::StrCat(
-        language.name, " can't be used: ", path, " leads to ",
-        Quote(real.get(), 200), ", and jails have only what is below ",
-        kImagePrefix, package));
+        language.name, " is not installed ",
+        language.image.empty()
+            ? "on the server"
+            : absl::StrCat("in the image \"", language.image, "\""),
+        ": there is no ", path, package));
+  }
+  if (!absl::StartsWith(*real, kImagePrefix)) {
+    return LanguageUnavailable(
+        absl::StrCat(language.name, " can't be used: ", path, " leads to ",
+                     Quote(*real, 200), ", and jails have only what is below ",
+                     kImagePrefix, package));
   }
   return absl::OkStatus();
+}
+
+// In messages and maps.
+std::string KeyOf(const policy::Language& language) {
+  return language.image.empty()
+             ? language.id
+             : absl::StrCat(language.id, "@", language.image);
+}
+
+std::vector<const policy::Language*> InAllImages(
+    const policy::LanguageTable& table) {
+  std::vector<const policy::Language*> all;
+  for (const std::string& image : table.images()) {
+    for (const policy::Language& each : *table.LanguagesIn(image)) {
+      all.push_back(&each);
+    }
+  }
+  return all;
 }
 
 // Puts what a preparing jail hands out into the store.
@@ -107,6 +143,9 @@ class DraftFiller : public JobObserver {
 }  // namespace
 
 absl::Status CheckInstalled(const policy::Language& language) {
+  if (!language.unusable.empty()) {
+    return LanguageUnavailable(language.unusable);
+  }
   for (const std::string& path : Executables(language)) {
     if (absl::Status found = CheckExecutable(language, path); !found.ok()) {
       return found;
@@ -153,7 +192,7 @@ absl::Status LanguageProbe::Available(const policy::Language& language,
                                       const policy::Profile& profile) const {
   if (absl::Status usable = Usable(language); !usable.ok()) return usable;
   absl::MutexLock lock(&mutex_);
-  const auto tried = canaries_.find(language.id);
+  const auto tried = canaries_.find(KeyOf(language));
   if (tried == canaries_.end()) return absl::OkStatus();
   const auto it = tried->second.find(PolicySet::FilterName(profile));
   return it == tried->second.end() ? absl::OkStatus() : it->second;
@@ -163,7 +202,7 @@ absl::Status LanguageProbe::Available(const policy::Language& language) const {
   if (absl::Status usable = Usable(language); !usable.ok()) return usable;
   absl::MutexLock lock(&mutex_);
   absl::Status best;
-  const auto tried = canaries_.find(language.id);
+  const auto tried = canaries_.find(KeyOf(language));
   if (tried == canaries_.end()) return best;
   for (const auto& [filter, works] : tried->second) {
     if (works.ok()) return works;
@@ -263,16 +302,17 @@ void LanguageProbe::CheckCanaries() {
   const MonotonicTime began = Monotonic::now();
   std::map<std::string, std::map<std::string, absl::Status>> canaries;
   bool all_work = true;
-  for (const policy::Language& language : languages_.languages()) {
-    if (!language.canary || !Usable(language).ok()) continue;
-    for (auto& [filter, works] : CheckOne(*policy, language)) {
+  for (const policy::Language* language : InAllImages(languages_)) {
+    if (!language->canary || !Usable(*language).ok()) continue;
+    for (auto& [filter, works] : CheckOne(*policy, *language)) {
       if (!works.ok()) {
         all_work = false;
         Log(LogLevel::kError, "canary_failed",
-            {{"lang", language.id}, {"error", std::string(works.message())}});
+            {{"lang", KeyOf(*language)},
+             {"error", std::string(works.message())}});
         works = LanguageUnavailable(std::string(works.message()));
       }
-      canaries[language.id][filter] = works;
+      canaries[KeyOf(*language)][filter] = works;
     }
     if (cancel_.reason().has_value()) return;
   }

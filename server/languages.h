@@ -20,7 +20,8 @@
 namespace sandglass::server {
 
 // FAILED_PRECONDITION that names the Debian package when an executable of the
-// language is not installed, or is outside /usr, where no jail has it.
+// language is not installed in its image, or is outside /usr, where no jail has
+// it; or that says why it can't be used there.
 absl::Status CheckInstalled(const policy::Language& language);
 
 // What the languages of this machine are: asks each for its version, makes what
@@ -123,7 +124,7 @@ class LanguageProbe {
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
-  // How the canaries of languages did, by id, then by filter.
+  // How the canaries of languages did, by id and image, then by filter.
   std::map<std::string, std::map<std::string, absl::Status>> canaries_
       ABSL_GUARDED_BY(mutex_);
   bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;

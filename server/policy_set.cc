@@ -44,7 +44,7 @@ policy::RuleLanguages LanguagesFor(const policy::LanguageTable& table,
                                    const policy::Profile& profile) {
   policy::RuleLanguages languages;
   languages.allowed = profile.languages;
-  for (const policy::Language& language : table.languages()) {
+  for (const policy::Language& language : *table.LanguagesIn(profile.image)) {
     languages.known.push_back(language.id);
     if (language.analyser) languages.analysed.push_back(language.id);
   }
@@ -61,6 +61,24 @@ absl::Status CheckRaised(const policy::Profile& profile,
     return absl::InvalidArgumentError(
         absl::StrCat("language ", language.id, " under profile ", profile.name,
                      ": ", problems[0].field, ": ", problems[0].description));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckImage(const policy::LanguageTable& languages,
+                        const policy::Profile& profile) {
+  if (languages.LanguagesIn(profile.image) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile ", profile.name, ": /image: there is no image \"",
+                     profile.image,
+                     "\"; there are: ", absl::StrJoin(languages.images(), ", "),
+                     ". The daemon's configuration names them (\"images\")"));
+  }
+  // What languages need is prepared under it, in the host's.
+  if (profile.name == kDefaultProfile && profile.image != policy::kHostImage) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile ", profile.name, ": /image: this profile has the image \"",
+        std::string(policy::kHostImage), "\" always; name another profile"));
   }
   return absl::OkStatus();
 }
@@ -121,6 +139,9 @@ absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
                        "\" is not a language's id"));
     }
   }
+  if (absl::Status image = CheckImage(languages, profile); !image.ok()) {
+    return image;
+  }
   const absl::Status rules =
       policy::CheckRules(profile.rules, LanguagesFor(languages, profile));
   if (!rules.ok()) {
@@ -171,10 +192,12 @@ absl::StatusOr<PolicySet> PolicySet::Make(
   return set;
 }
 
-absl::StatusOr<PolicySet> PolicySet::Load(const std::string& directory) {
+absl::StatusOr<PolicySet> PolicySet::Load(
+    const std::string& directory, const std::vector<policy::Image>& images) {
   absl::StatusOr<policy::LanguageTable> languages =
       policy::LanguageTable::Load(absl::StrCat(directory, "/languages"));
   if (!languages.ok()) return languages.status();
+  for (const policy::Image& image : images) languages->AddImage(image);
   return LoadWith(directory, std::make_shared<policy::LanguageTable>(
                                  *std::move(languages)));
 }
@@ -214,6 +237,7 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
     templates.push_back({.name = profile.jail_template,
                          .maximum = highest,
                          .disk = profile.disk_io,
+                         .image = profile.image,
                          .seccomp = filter->second});
   }
   std::string digest = DigestOf(directory, *profiles);

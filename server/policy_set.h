@@ -19,13 +19,18 @@ class PolicySet {
  public:
   // Reads `directory`/{languages,profiles,seccomp,redaction.json}. Errors name
   // file and JSON pointer.
-  static absl::StatusOr<PolicySet> Load(const std::string& directory);
-  // The same with the languages of `of`, whatever the directory has of them.
+  // Profiles may name these images beside the host's.
+  static absl::StatusOr<PolicySet> Load(
+      const std::string& directory,
+      const std::vector<policy::Image>& images = {});
+  // The same with the languages and images of `of`, whatever the directory has
+  // of the former.
   static absl::StatusOr<PolicySet> Reload(const std::string& directory,
                                           const PolicySet& of);
   // INVALID_ARGUMENT when there is no profile "default", when a profile names
-  // a language that does not exist, or when a language raises a profile's
-  // limits to what can't work.
+  // a language or an image that does not exist, has rules that nobody can match
+  // in its image, or when a language raises a profile's limits to what can't
+  // work.
   static absl::StatusOr<PolicySet> Create(
       policy::LanguageTable languages, std::vector<policy::Profile> profiles);
 

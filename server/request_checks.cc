@@ -103,6 +103,13 @@ policy::SharedProfile CheckProfile(const PolicySet& policy,
   return profile;
 }
 
+const policy::Language* InImageOf(const PolicySet& policy,
+                                  const policy::SharedProfile& profile,
+                                  const policy::Language* language) {
+  if (profile == nullptr || language == nullptr) return language;
+  return &policy.languages().In(profile->image, *language);
+}
+
 policy::Limits ApplyWishes(const PolicySet& policy,
                            const policy::Profile& profile,
                            const policy::Language* language,

@@ -48,6 +48,10 @@ policy::SharedProfile CheckProfile(const PolicySet& policy,
                                    const std::string& wanted,
                                    const policy::Language* language,
                                    Violations& violations);
+// The language as that profile's jails have it; either may be null.
+const policy::Language* InImageOf(const PolicySet& policy,
+                                  const policy::SharedProfile& profile,
+                                  const policy::Language* language);
 
 // The same with each field's path beginning with `prefix`.
 Violations WithPrefix(const std::string& prefix, Violations violations);

@@ -68,8 +68,13 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   info.mutable_languages()->Assign(profile.languages.begin(),
                                    profile.languages.end());
   if (profile.languages.empty()) {
-    for (const policy::Language& language : policy.languages().languages()) {
-      info.add_languages(language.id);
+    for (const policy::Language& language :
+         *policy.languages().LanguagesIn(profile.image)) {
+      // What the host's image lacks, the languages themselves say.
+      if (profile.image == policy::kHostImage ||
+          CheckInstalled(language).ok()) {
+        info.add_languages(language.id);
+      }
     }
   }
   // Jails have loopback and nothing else.

@@ -79,14 +79,15 @@ FormerSession FromRecord(const internal::StoredSession& record,
   Violations violations;
   if (!record.language().empty()) {
     spec.language = CheckLanguage(policy, record.language(), violations);
-    if (spec.language != nullptr && !spec.language->kernel.has_value()) {
-      spec.language = nullptr;
-      violations.push_back({"language", absl::StrCat(Quote(record.language()),
-                                                     " has no kernel now")});
-    }
   }
   spec.profile =
       CheckProfile(policy, record.profile(), spec.language, violations);
+  spec.language = InImageOf(policy, spec.profile, spec.language);
+  if (spec.language != nullptr && !spec.language->kernel.has_value()) {
+    spec.language = nullptr;
+    violations.push_back({"language", absl::StrCat(Quote(record.language()),
+                                                   " has no kernel now")});
+  }
   if (spec.profile != nullptr && !spec.durable()) {
     violations.push_back(
         {"profile", absl::StrCat("profile \"", record.profile(),

@@ -136,6 +136,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   }
   spec.profile =
       CheckProfile(*policy, request.profile(), spec.language, violations);
+  spec.language = InImageOf(*policy, spec.profile, spec.language);
   const policy::LimitRequest wishes =
       LimitWishes(request.limits(), "limits", violations);
   if (spec.profile != nullptr) {

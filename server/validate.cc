@@ -260,7 +260,7 @@ absl::StatusOr<ValidRequest> ValidateCell(
   if (!request.language().empty()) {
     const policy::Language* language =
         CheckLanguage(policy, request.language(), violations);
-    if (language != nullptr && language != spec.language) {
+    if (language != nullptr && language->id != spec.language->id) {
       violations.push_back(
           {"language", absl::StrCat("the session runs ", spec.language->id,
                                     ", not ", language->id)});
@@ -303,6 +303,8 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
       instead != nullptr
           ? instead
           : CheckProfile(policy, request.profile(), language, violations);
+  // A profile that is only tried has the host's jails.
+  if (instead == nullptr) language = InImageOf(policy, profile, language);
   CheckCode(request.code(), violations);
   CheckStdin(request, violations);
   if (!request.context().empty()) {

@@ -56,10 +56,10 @@ bool LimitNamespaces() {
          ::sethostname("sandglass", 9) == 0;
 }
 
-bool MountImage() {
+bool MountImage(const JailPlan& plan) {
   // A copy of the template made once per yard: one call instead of a mount
   // each.
-  const os::Fd tree = os::CloneTree(kYardImage);
+  const os::Fd tree = os::CloneTree(plan.image.c_str());
   return tree.valid() && os::AttachTree(tree, kYardMount) &&
          // Empty until a process is started on a terminal. Init will have lost
          // the right by then.
@@ -210,7 +210,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   if (!BecomeInitUid()) return false;
 
   clock.Begin(SetupStep::kMountImage);
-  if (!MountImage()) return false;
+  if (!MountImage(plan)) return false;
   clock.Begin(SetupStep::kMountScratch);
   if (!MountScratch(plan)) return false;
   // Before the pivot: the kernel allows a new /proc only while a full one is in

@@ -15,7 +15,8 @@ inline constexpr char kHome[] = "/home/sandbox";
 inline constexpr char kTerminals[] = "/dev/pts";
 
 // Places in the yard's root, made by root before the yard exists.
-inline constexpr char kYardImage[] = "/images/default";
+inline constexpr char kYardImages[] = "/images";
+inline constexpr char kYardImage[] = "/images/default";  // the host's
 inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
 inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
 

@@ -25,6 +25,7 @@ struct ScratchSizes {
 // What init needs to know; lives in the spawner and is seen by init through its
 // copy of the address space. Descriptors are borrowed.
 struct JailPlan {
+  std::string image;     // where the yard has it
   ScratchSizes scratch;  // until the jail is given to a run
   int landlock_abi = 0;
   absl::Span<const std::string> masked_files;  // below /proc

@@ -1,6 +1,7 @@
 #include "sandbox/os/open_beneath.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +16,17 @@ namespace {
 Fd Open(const Fd& directory, const char* path, const struct open_how& how) {
   return Fd(static_cast<int>(
       ::syscall(SYS_openat2, directory.get(), path, &how, sizeof(how))));
+}
+
+// As /proc tells it.
+std::optional<std::string> PathOf(const Fd& file) {
+  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  char path[PATH_MAX];
+  const ssize_t size = ::readlink(link.c_str(), path, sizeof(path));
+  if (size <= 0 || size == static_cast<ssize_t>(sizeof(path))) {
+    return std::nullopt;
+  }
+  return std::string(path, static_cast<size_t>(size));
 }
 
 }  // namespace
@@ -64,6 +76,18 @@ Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode) {
     if (file.valid() || errno != EAGAIN) break;
   }
   return file;
+}
+
+std::optional<std::string> RealPathInRoot(const std::string& root,
+                                          const std::string& path) {
+  const Fd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return std::nullopt;
+  const Fd file = OpenInRoot(directory, path.c_str(), O_PATH);
+  if (!file.valid()) return std::nullopt;
+  const std::optional<std::string> begin = PathOf(directory);
+  const std::optional<std::string> full = PathOf(file);
+  if (!begin || !full || full->rfind(*begin + "/", 0) != 0) return std::nullopt;
+  return full->substr(begin->size());
 }
 
 }  // namespace sandglass::os

@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <optional>
+#include <string>
+
 #include "sandbox/os/fd.h"
 
 namespace sandglass::os {
@@ -24,6 +27,11 @@ Fd OpenDirectoryNoLinks(const Fd& directory, const char* path);
 // whatever "..", absolute links and absolute paths say. Close-on-exec. `mode`
 // is that of a file to be made. Empty with errno on failure.
 Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode = 0);
+
+// Where `path` leads in the directory `root`, as a path in it, with all links
+// followed as OpenInRoot does. Absent when it leads nowhere.
+std::optional<std::string> RealPathInRoot(const std::string& root,
+                                          const std::string& path);
 
 }  // namespace sandglass::os
 

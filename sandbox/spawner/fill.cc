@@ -12,16 +12,25 @@
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
+namespace {
+
+// Spares have the host's image.
+bool IsSpareable(const internal::JailSlots& slots) {
+  return slots.image().empty();
+}
+
+}  // namespace
 
 void Spawner::NoteLikely(const internal::JailSlots& slots) {
   // Once one has asked for a place in the controller of disk I/O, spares have
   // one: they then do for all.
   const bool with_disk = likely_slots_.has_disk() || slots.has_disk();
-  likely_slots_ = slots;
+  if (IsSpareable(slots)) likely_slots_ = slots;
   if (with_disk) likely_slots_.mutable_disk();
 }
 
 pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
+  if (!IsSpareable(slots)) return -1;
   while (!spares_.empty()) {
     const pid_t init = spares_.front();
     spares_.pop_front();
@@ -36,7 +45,9 @@ pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
 }
 
 pid_t Spawner::TakeRaising(const internal::JailSlots& slots) {
-  if (raising_ < 0 || !live_.at(raising_).cgroup.Fits(roots_, slots)) return -1;
+  if (!IsSpareable(slots) || raising_ < 0 ||
+      !live_.at(raising_).cgroup.Fits(roots_, slots))
+    return -1;
   return std::exchange(raising_, -1);
 }
 

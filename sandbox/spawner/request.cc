@@ -43,7 +43,8 @@ absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
   const internal::JailSlots& decided = found->maximum();
   slots.clear_disk();
   if (decided.has_disk()) *slots.mutable_disk() = decided.disk();
-  if (create.with_runner() && !has_zygote) {
+  slots.set_image(decided.image());
+  if (create.with_runner() && (!has_zygote || !decided.image().empty())) {
     return absl::InvalidArgumentError(
         "a runner was asked for where there is no zygote; the channel is over");
   }

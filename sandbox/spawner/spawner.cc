@@ -72,6 +72,8 @@ absl::Status Spawner::Prepare() {
   }
   if (config_.templates_size() > 0) {
     likely_slots_ = config_.templates(0).maximum();
+    likely_slots_.clear_image();
+    likely_slots_.clear_disk();
   }
   if (config_.has_zygote()) zygote_.emplace(config_);
   for (uint32_t i = 0; i < config_.max_jails(); ++i) {
@@ -203,6 +205,9 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   JailPlan plan;
   plan.scratch = {slots.tmp_bytes(), slots.workspace_bytes(),
                   slots.max_files()};
+  plan.image = slots.image().empty()
+                   ? std::string(kYardImage)
+                   : absl::StrCat(kYardImages, "/", slots.image());
   plan.landlock_abi = config_.landlock_abi();
   plan.trace_calls = config_.trace_calls();
   plan.masked_files = masked_files_;

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -116,6 +117,9 @@ TEST_F(DiskCap, SlowsReadsFromTheDiskAndNothingElse) {
   // Spares that were made before anybody asked for a cap do for these.
   EXPECT_LT(SecondsToRead("default"), kSlowSeconds);
   EXPECT_LT(SecondsToRead("default", true), kSlowSeconds);
+  // Without a cap nothing is spent on one.
+  daemon().Remember();
+  EXPECT_THAT(daemon().groups(), Each(Not(HasSubstr("blkio"))));
   for (const bool fresh : {false, true, false, true}) {
     SCOPED_TRACE(fresh);
     EXPECT_EQ(SecondsToRead("slow", fresh) > kSlowSeconds, InForce());

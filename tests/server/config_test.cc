@@ -113,6 +113,22 @@ TEST_F(ConfigTest, WhatCheckPrintsIsAConfigFile) {
   EXPECT_EQ(ConfigToJson(*again), ConfigToJson(*defaults));
 }
 
+TEST_F(ConfigTest, ImagesHaveANameAndAPlace) {
+  const auto config =
+      Load(R"({"images": {"tiny": "/srv/tiny/", "slim-2": "/srv/slim"}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_EQ(config->images.size(), 2u);
+  EXPECT_EQ(config->images[0].name, "slim-2");
+  EXPECT_EQ(config->images[0].root, "/srv/slim");
+  EXPECT_EQ(config->images[1].root, "/srv/tiny");
+  EXPECT_THAT(Error(R"({"images": {"tiny": "srv"}})"),
+              HasSubstr("/images/tiny: "));
+  for (const char* name : {"host", "default", "../x", "Tiny", ""}) {
+    EXPECT_THAT(Error(absl::StrCat(R"({"images": {")", name, R"(": "/srv"}})")),
+                HasSubstr("expected an image's name"));
+  }
+}
+
 TEST_F(ConfigTest, TheCompileCacheHasBounds) {
   const auto config = Load(
       R"({"compile_cache": {"max_bytes": "1GiB", "max_memory_bytes": 0}})");

@@ -89,5 +89,43 @@ TEST_F(PolicySetFiltersTest, AnAdditionThatLeadsOutOfTheJailIsRefused) {
                         "allows \"mount\" (165), which no addition may"));
 }
 
+class PolicySetImagesTest : public PolicySetFiltersTest {
+ protected:
+  // The error of loading a profile with these keys and the image "tiny".
+  std::string Error(const std::string& keys,
+                    const std::string& profile = "slim") {
+    WriteFile(directory_.Path("policy/profiles/" + profile + ".json"),
+              R"({"description": "d", )" + keys + "}");
+    const auto set =
+        PolicySet::Load(directory_.Path("policy"), {{"tiny", "/srv/tiny"}});
+    if (set.ok()) image_ = TemplateOf(*set, profile).image;
+    return std::string(set.status().message());
+  }
+  std::string image_;
+};
+
+TEST_F(PolicySetImagesTest, AProfileNamesOneThatIsThere) {
+  EXPECT_EQ(Error(R"("image": "tiny")"), "");
+  EXPECT_EQ(image_, "tiny");
+  EXPECT_EQ(Error(R"("image": "host")"), "");
+  EXPECT_EQ(image_, "host");
+  EXPECT_THAT(Error(R"("image": "tin")"),
+              HasSubstr("profile slim: /image: there is no image \"tin\"; "
+                        "there are: host, tiny"));
+}
+
+TEST_F(PolicySetImagesTest, TheDefaultProfileHasTheHosts) {
+  EXPECT_THAT(Error(R"("image": "tiny")", "default"),
+              HasSubstr("profile default: /image: "));
+}
+
+TEST_F(PolicySetImagesTest, RulesNeedTheHostsAnalysers) {
+  const std::string rules =
+      R"("rules": [{"id": "a", "severity": "deny", "languages": ["python"],
+                    "modules": ["os"]}])";
+  EXPECT_EQ(Error(rules), "");
+  EXPECT_THAT(Error(rules + R"(, "image": "tiny")"), HasSubstr("/rules/0"));
+}
+
 }  // namespace
 }  // namespace sandglass::server

@@ -52,5 +52,29 @@ TEST_F(CreateBeneathTest, RefusesLinksAndDirectories) {
   }
 }
 
+TEST(RealPathInRoot, NeverLeadsOut) {
+  namespace fs = std::filesystem;
+  std::string root = ::testing::TempDir() + "/real-path-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  fs::create_directories(root + "/usr/bin");
+  const Fd made(
+      ::open((root + "/usr/bin/tool").c_str(), O_CREAT | O_WRONLY, 0755));
+  fs::create_symlink("usr/bin", root + "/bin");
+  fs::create_symlink("/usr/bin/tool", root + "/usr/bin/absolute");
+  fs::create_symlink("../../../../usr/bin/tool", root + "/usr/bin/above");
+  fs::create_symlink("/usr/bin/env", root + "/usr/bin/hosts");
+  for (const char* path : {"/usr/bin/tool", "/bin/tool", "/bin/absolute",
+                           "/bin/above", "/../usr/bin/tool"}) {
+    EXPECT_EQ(RealPathInRoot(root, path).value_or("none"), "/usr/bin/tool")
+        << path;
+  }
+  // The host has it.
+  EXPECT_EQ(::access("/usr/bin/env", X_OK), 0);
+  EXPECT_FALSE(RealPathInRoot(root, "/usr/bin/env").has_value());
+  EXPECT_FALSE(RealPathInRoot(root, "/usr/bin/hosts").has_value());
+  EXPECT_FALSE(RealPathInRoot(root + "/none", "/usr").has_value());
+  fs::remove_all(root);
+}
+
 }  // namespace
 }  // namespace sandglass::os

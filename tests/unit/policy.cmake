@@ -4,6 +4,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/audit_verify_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hints_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_image_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_prestart_recipe_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc

@@ -167,6 +167,17 @@ TEST(LoadProfiles, DiskCapsAreReadAndToldInWords) {
               Not(Contains(HasSubstr("Disk I/O"))));
 }
 
+TEST(LoadProfiles, TheImageIsTheHostsUnlessItIsNamed) {
+  const Profile host = MustLoad(R"({"description": "d"})");
+  EXPECT_EQ(host.image, "host");
+  EXPECT_THAT(DescribeProfile(host), Not(Contains(HasSubstr("image"))));
+  const Profile tiny = MustLoad(R"({"description": "d", "image": "tiny"})");
+  EXPECT_EQ(tiny.image, "tiny");
+  EXPECT_THAT(DescribeProfile(tiny),
+              Contains(HasSubstr("see the image \"tiny\" and nothing of the "
+                                 "host's /usr")));
+}
+
 struct RefusalCase {
   const char* name;
   const char* text;
@@ -260,6 +271,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "/disk_io/read: "},
         RefusalCase{"DiskCapType", R"({"description": "d", "disk_io": "1MiB"})",
                     "/disk_io: "},
+        RefusalCase{"ImagePath", R"({"description": "d", "image": "../x"})",
+                    "/image: expected an image's name"},
         RefusalCase{"SeccompPath", R"({"description": "d", "seccomp": "../x"})",
                     "/seccomp: expected a system call policy's name"},
         RefusalCase{"AdditionPath",

@@ -1,0 +1,216 @@
+// Jails of a profile with an image of its own have that image's files and
+// nothing of the host's.
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/sessions.h"
+#include "tests/support/shell.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Copies the host's programs, and what they are linked with, to the same places
+// in a new root.
+constexpr char kCopy[] = R"sh(
+set -e
+root=$1; shift
+mkdir -p "$root/usr/bin" "$root/usr/lib64" "$root/etc"
+ln -s usr/bin "$root/bin"; ln -s usr/lib "$root/lib"; ln -s usr/lib64 "$root/lib64"
+for program; do
+  cp -L "$program" "$root/usr/bin/"
+  for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+    place="$root/usr/${library#/usr/}"
+    case $library in /usr/*) ;; *) place="$root/usr$library";; esac
+    mkdir -p "$(dirname "$place")"; cp -L "$library" "$place"
+  done
+done
+chmod -R go-w "$root"
+)sh";
+
+class Image : public OwnDaemonTest {
+ protected:
+  Image() : place_(MakeTestDirectory()) {
+    policy_ = place_ + "/policy";
+    fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy_,
+             fs::copy_options::recursive);
+    WriteProfile("tiny", R"({"description": "d", "image": "tiny"})");
+    MakeImage("tiny", "/bin/bash /bin/cat /bin/ls");
+    Write("tiny/usr/MARK", "an image of its own\n");
+    Write("tiny/etc/os-release", "NAME=Tiny\n");
+    Write("tiny/etc/shadow", "secret\n");
+  }
+  ~Image() override {
+    std::error_code ignored;
+    fs::remove_all(place_, ignored);
+  }
+
+  void MakeImage(const std::string& name, const std::string& programs) const {
+    Write("copy.sh", kCopy);
+    EXPECT_EQ(RunShell(absl::StrCat("sh ", place_, "/copy.sh ", place_, "/",
+                                    name, " ", programs, " 2>&1")),
+              "");
+  }
+  void Write(const std::string& path, const std::string& text) const {
+    std::ofstream(absl::StrCat(place_, "/", path)) << text;
+  }
+  void WriteProfile(const std::string& name, const std::string& text) const {
+    Write(absl::StrCat("policy/profiles/", name, ".json"), text);
+  }
+  DaemonOptions Options(const std::string& image = "tiny") const {
+    return {.config = absl::StrCat(R"({"images": {")", image, R"(": ")", place_,
+                                   "/", image, R"("}})"),
+            .extra_arguments = {"--policy-dir", policy_}};
+  }
+  v1::RunCodeRequest In(const std::string& profile, const std::string& language,
+                        const std::string& code) {
+    v1::RunCodeRequest request = Program(language, code);
+    request.set_profile(profile);
+    return request;
+  }
+  // What a script prints there.
+  std::string Prints(const std::string& code,
+                     const std::string& profile = "tiny") {
+    const RunResult result = client().Run(In(profile, "bash", code));
+    EXPECT_THAT(result.status, IsOk());
+    EXPECT_EQ(result.response.outcome(), v1::OUTCOME_OK)
+        << result.response.ShortDebugString();
+    return result.response.stdout().data();
+  }
+  // Why a language can't be used there.
+  std::string Refusal(const std::string& language) {
+    const RunResult result = client().Run(In("tiny", language, "1"));
+    EXPECT_EQ(result.status.error_code(),
+              grpc::StatusCode::FAILED_PRECONDITION);
+    return result.status.error_message();
+  }
+  // Why the daemon doesn't start.
+  std::string FailedStart(const DaemonOptions& options) {
+    auto daemon = Daemon::Start(options);
+    EXPECT_FALSE(daemon.ok());
+    return std::string(daemon.status().message());
+  }
+
+  const std::string place_;
+  std::string policy_;
+};
+
+TEST_F(Image, IsAllThatAJailHas) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
+  EXPECT_EQ(Prints("cat /usr/MARK; ls /usr/bin; ls /usr"),
+            "an image of its own\nbash\ncat\nls\nMARK\nbin\nlib\nlib64\n");
+  EXPECT_EQ(
+      Prints("cat /etc/os-release; ls /etc/shadow 2>/dev/null"
+             "; ls /etc/debian_version 2>/dev/null; ls /etc/ssl 2>/dev/null"
+             "; echo no more"),
+      "NAME=Tiny\nno more\n");
+  // What the host prepared is the host's.
+  EXPECT_EQ(Prints("ls -A /var/cache/sandglass"), "");
+  EXPECT_EQ(Prints("(echo x > /usr/MARK) 2>/dev/null || echo read-only"),
+            "read-only\n");
+  // Again and again, also once such jails are made ahead.
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(Prints("cat /usr/MARK"), "an image of its own\n");
+    EXPECT_EQ(Prints("cat /usr/MARK 2>/dev/null || echo none", "default"),
+              "none\n");
+  }
+  StopDaemon();
+}
+
+TEST_F(Image, HasTheLanguagesThatAreInstalledThere) {
+  // They lead to the host's, seen from the host.
+  fs::create_symlink("/usr/bin/python3", place_ + "/tiny/usr/bin/python3");
+  fs::create_symlink("../../../../../../../../usr/bin/perl",
+                     place_ + "/tiny/usr/bin/perl");
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
+  for (const char* language : {"python", "perl", "ruby"}) {
+    EXPECT_THAT(Refusal(language),
+                HasSubstr("is not installed in the image \"tiny\""));
+  }
+  EXPECT_THAT(Refusal("go"), HasSubstr("needs what is prepared for it"));
+  EXPECT_EQ(client().Run(Python("print(6 * 7)")).response.stdout().data(),
+            "42\n");
+
+  v1::GetServerInfoResponse info;
+  ASSERT_THAT(client().Info(&info), IsOk());
+  for (const v1::ProfileInfo& profile : info.profiles()) {
+    const bool tiny = profile.name() == "tiny";
+    EXPECT_EQ(profile.image(), tiny ? "tiny" : "host");
+    if (tiny) EXPECT_THAT(profile.languages(), ElementsAre("bash"));
+  }
+}
+
+TEST_F(Image, IsThatOfSessionsAndTheirCommands) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
+  v1::CreateSessionRequest request;
+  request.set_language("bash");
+  request.set_profile("tiny");
+  TestSession session(client(), request);
+  ASSERT_THAT(session.status(), IsOk());
+  EXPECT_EQ(session.Run("cat /usr/MARK > kept").response.outcome(),
+            v1::OUTCOME_OK);
+  EXPECT_EQ(session.Run("cat kept; ls /usr/bin").response.stdout().data(),
+            "an image of its own\nbash\ncat\nls\n");
+}
+
+TEST_F(Image, IsKnownWhenAProfileNamesIt) {
+  WriteProfile("other", R"({"description": "d", "image": "slim"})");
+  EXPECT_THAT(FailedStart(Options()),
+              HasSubstr("profile other: /image: there is no image"));
+  fs::remove(policy_ + "/profiles/other.json");
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
+  const auto check = [&](const std::string& image) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + kCallDeadline));
+    v1::CheckProfileRequest request;
+    request.set_name("other");
+    request.set_text(
+        absl::StrCat(R"({"description": "d", "image": ")", image, "\"}"));
+    v1::CheckProfileResponse response;
+    EXPECT_THAT(client().policy().CheckProfile(&context, request, &response),
+                IsOk());
+    return response;
+  };
+  EXPECT_THAT(check("slim").problems(),
+              ElementsAre(HasSubstr("there are: host, tiny")));
+  EXPECT_THAT(check("tiny").problems(), IsEmpty());
+  EXPECT_THAT(check("tiny").meaning(),
+              Contains(HasSubstr("Programs see the image \"tiny\"")));
+}
+
+TEST_F(Image, IsRootsAlone) {
+  ASSERT_EQ(::chmod((place_ + "/tiny").c_str(), 0777), 0);
+  EXPECT_THAT(FailedStart(Options()),
+              HasSubstr("can be changed by others than root"));
+}
+
+TEST_F(Image, HasItsOwnCanaries) {
+  // A shell that takes every script for a file to print.
+  fs::copy_file("/bin/cat", place_ + "/tiny/usr/bin/bash",
+                fs::copy_options::overwrite_existing);
+  DaemonOptions options = Options();
+  options.canaries = true;
+  options.broken_languages = true;
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  EXPECT_THAT(Refusal("bash"),
+              AllOf(HasSubstr("canary failed under profile tiny"),
+                    HasSubstr("in the image tiny")));
+  EXPECT_EQ(Prints("echo fine", "default"), "fine\n");
+}
+
+}  // namespace
+}  // namespace sandglass::testing

@@ -1,0 +1,67 @@
+// What a request may say of a jail, and what its template alone says.
+
+#include "gtest/gtest.h"
+#include "sandbox/spawner/request.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+internal::JailSlots Slots() {
+  internal::JailSlots slots;
+  slots.set_memory_bytes(1);
+  slots.set_max_processes(1);
+  slots.set_cpu_millis(1);
+  slots.set_tmp_bytes(1);
+  slots.set_workspace_bytes(1);
+  slots.set_max_files(1);
+  return slots;
+}
+
+class SpawnerRequest : public ::testing::Test {
+ protected:
+  SpawnerRequest() {
+    internal::Template& plain = *config_.add_templates();
+    plain.set_name("plain");
+    *plain.mutable_maximum() = Slots();
+    internal::Template& other = *config_.add_templates();
+    other.set_name("other");
+    *other.mutable_maximum() = Slots();
+    other.mutable_maximum()->mutable_disk()->set_reads(50);
+    other.mutable_maximum()->set_image("tiny");
+    config_.mutable_zygote();
+    request_.set_jail_id(1);
+    *request_.mutable_slots() = Slots();
+  }
+
+  absl::StatusOr<internal::CreateJail> Read(const char* name) {
+    request_.set_template_name(name);
+    internal::SpawnerRequest message;
+    *message.mutable_create() = request_;
+    return ReadRequest(config_, {.data = message.SerializeAsString()});
+  }
+
+  internal::SpawnerConfig config_;
+  internal::CreateJail request_;
+};
+
+TEST_F(SpawnerRequest, GetsTheTemplatesImageAndCapWhateverItSays) {
+  request_.mutable_slots()->set_image("another");
+  request_.mutable_slots()->mutable_disk()->set_reads(1'000'000);
+  auto other = Read("other");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(other->slots().image(), "tiny");
+  EXPECT_EQ(other->slots().disk().reads(), 50u);
+  auto plain = Read("plain");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->slots().image(), "");
+  EXPECT_FALSE(plain->slots().has_disk());
+}
+
+TEST_F(SpawnerRequest, AsksForARunnerInTheHostsImageOnly) {
+  request_.set_with_runner(true);
+  EXPECT_TRUE(Read("plain").ok());
+  EXPECT_FALSE(Read("other").ok());
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
