@@ -68,7 +68,8 @@ class DiskCap : public OwnDaemonTest {
     return info;
   }
   v1::IsolationLayer Layer() {
-    for (const v1::IsolationLayer& layer : Info().isolation()) {
+    const v1::GetServerInfoResponse info = Info();
+    for (const v1::IsolationLayer& layer : info.isolation()) {
       if (layer.name() == "disk-io-cap") return layer;
     }
     ADD_FAILURE() << "no such layer";
@@ -141,7 +142,8 @@ TEST_F(DiskCap, IsToldWhereItIsInForceAndWhereNot) {
                 Contains(HasSubstr("Not in force on this host: " + detail)));
     EXPECT_THAT(daemon().LogTail(1000), HasSubstr("disk_cap_not_in_force"));
   }
-  for (const v1::ProfileInfo& profile : Info().profiles()) {
+  const v1::GetServerInfoResponse info = Info();
+  for (const v1::ProfileInfo& profile : info.profiles()) {
     EXPECT_EQ(profile.has_disk_io(), profile.name() == "slow");
     if (!profile.has_disk_io()) continue;
     EXPECT_EQ(profile.disk_io().read_bytes_per_second(), 1u << 20);

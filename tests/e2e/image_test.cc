@@ -150,7 +150,8 @@ TEST_F(Image, HasTheLanguagesThatAreInstalledThere) {
   for (const v1::ProfileInfo& profile : info.profiles()) {
     const bool tiny = profile.name() == "tiny";
     EXPECT_EQ(profile.image(), tiny ? "tiny" : "host");
-    if (tiny) EXPECT_THAT(profile.languages(), ElementsAre("bash"));
+    if (!tiny) continue;
+    EXPECT_THAT(profile.languages(), ElementsAre("bash"));
   }
 }
 
