@@ -81,6 +81,22 @@ TEST(PlanCanaries, AProfileWithoutTheLanguageDoesNotCount) {
   EXPECT_EQ(PlanCanaries(*policy, languages[1]).size(), 2u);
 }
 
+TEST(PlanCanaries, AnImageHasItsOwn) {
+  policy::Profile tiny = Named("tiny");
+  tiny.image = "tiny";
+  auto table = policy::LanguageTable::Create({Toy()});
+  ASSERT_TRUE(table.ok()) << table.status();
+  table->AddImage({"tiny", "/srv/tiny"});
+  auto policy = PolicySet::Create(*table, {Named("default"), tiny});
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  for (const char* image : {"host", "tiny"}) {
+    const auto runs =
+        PlanCanaries(*policy, policy->languages().LanguagesIn(image)->front());
+    ASSERT_EQ(runs.size(), 1u) << image;
+    EXPECT_EQ(runs[0].profile->image, image);
+  }
+}
+
 TEST(PlanCanaries, WithoutACanaryThereIsNone) {
   policy::Language toy = Toy();
   toy.canary.reset();
