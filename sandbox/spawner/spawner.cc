@@ -145,7 +145,7 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   while (!given && ((init = TakeSpare(request.slots())) >= 0 ||
                     // Further than a new one would be; what its init reports
                     // goes to the daemon.
-                     (init = TakeRaising(request.slots())) >= 0)) {
+                    (init = TakeRaising(request.slots())) >= 0)) {
     given = HandOut(init, request, clock, *reply, fds);
     reply->set_made_ahead(given);
   }
