@@ -58,6 +58,8 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   if (options_.audit != nullptr) {
     const absl::Status ready = options_.audit->Ready();
     if (!ready.ok()) return refuse(ready);
+  }
+  if (options_.audit != nullptr || options_.policy->asks_for_approval()) {
     inputs = InputsOf(request);
   }
 

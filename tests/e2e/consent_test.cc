@@ -277,8 +277,8 @@ TEST_F(Consent, AnApproverIsShownWhatComesWithTheProgram) {
   const RunResult asked = Run(request);
   ASSERT_THAT(asked, OutcomeIs(v1::OUTCOME_NEEDS_APPROVAL));
   const std::string id = asked.response.approval().approval_id();
-  for (const v1::Approval& listed :
-       InState(v1::APPROVAL_STATE_PENDING).approvals()) {
+  const v1::ListApprovalsResponse pending = InState(v1::APPROVAL_STATE_PENDING);
+  for (const v1::Approval& listed : pending.approvals()) {
     EXPECT_EQ(listed.code(), "");
     for (const auto& file : listed.files()) EXPECT_FALSE(file.has_text());
   }
