@@ -72,6 +72,23 @@ void JudgeCold(const Report& report, std::vector<BarLine>& lines) {
   }
 }
 
+void JudgeRules(const Report& report, std::vector<BarLine>& lines) {
+  const Row* plain = FindRow(report, kTrivial, kSandglassWarm, 0);
+  const Row* rules = FindRow(report, kTrivial, kSandglassRules, 0);
+  if (plain == nullptr || rules == nullptr) return;
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(kTrivial,
+                           ": what rules, redaction and audit add to p50, ms");
+  line.limit = Milliseconds(kRulesCost);
+  if (HasFigures(plain) && HasFigures(rules)) {
+    line.value = Milliseconds(rules->time.p50 - plain->time.p50);
+    line.numbers =
+        absl::StrFormat("%s against %s ms, %.2f of it", Ms(rules->time.p50),
+                        Ms(plain->time.p50),
+                        absl::FDivDuration(rules->time.p50, plain->time.p50));
+  }
+}
+
 void JudgeLoad(const Report& report, std::vector<BarLine>& lines) {
   const Row* bare = FindRow(report, kTrivial, kBare, 2);
   const Row* eight = FindRow(report, kTrivial, kSandglassWarm, 8);
@@ -217,6 +234,7 @@ std::vector<BarLine> Judge(const Report& report) {
     JudgeProgram(report, program, bar, lines);
   }
   JudgeCold(report, lines);
+  JudgeRules(report, lines);
   JudgeLoad(report, lines);
   if (report.memory.has_value()) JudgeMemory(*report.memory, lines);
   if (report.wall.has_value()) JudgeWall(*report.wall, lines);

@@ -20,6 +20,8 @@ inline constexpr size_t kIdleJails = 200;
 inline constexpr double kLayersCost = 1.05;
 // A session's creation with its first run, by a stateless warm run.
 inline constexpr double kSessionStart = 3;
+// What rules, redaction and audit add to the p50 of a trivial program.
+inline constexpr absl::Duration kRulesCost = absl::Microseconds(300);
 inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
 
 // One promise and what was found of it: it is kept when `value` is at most

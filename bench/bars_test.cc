@@ -77,6 +77,17 @@ TEST(BenchBars, AProgramWithoutFiguresIsNotJudged) {
   EXPECT_EQ(Only(report), Verdict());
 }
 
+TEST(BenchBars, RulesMayAddSomeMicroseconds) {
+  Report report;
+  report.rows = {MakeRow("python", kSandglassWarm, 2),
+                 MakeRow("python", kSandglassRules, 2.29)};
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.rows[1] = MakeRow("python", kSandglassRules, 2.31);
+  EXPECT_EQ(Only(report), Verdict(false));
+  report.rows[0].time = {};
+  EXPECT_EQ(Only(report), Verdict());
+}
+
 TEST(BenchBars, WhatWasNotAskedForHasNoLine) {
   Report report = Program({.median = 1}, 10, 1);
   report.bars.emplace_back("b", Bar{.median = 1});

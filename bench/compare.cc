@@ -55,7 +55,8 @@ struct Entry {
 };
 
 bool IsOneOfABar(const Contender& contender) {
-  return contender.name == kBare || contender.name == kSandglassWarm;
+  return contender.name == kBare || contender.name == kSandglassWarm ||
+         contender.name == kSandglassRules;
 }
 
 std::vector<Entry> MakeEntries(std::vector<Contender>& contenders,

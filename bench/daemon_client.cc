@@ -54,6 +54,9 @@ NamedTimes Phases(const v1::RunCodeResponse& response, absl::Duration call) {
     phases.emplace_back("compiler", compiler);
     phases.emplace_back("compiler's jail", compile - compiler);
   }
+  if (timings.has_analysis()) {
+    phases.emplace_back("analysis", FromProto(timings.analysis()));
+  }
   phases.insert(phases.end(), {{"acquire", FromProto(timings.acquire())},
                                {"stage_in", FromProto(timings.stage_in())},
                                {"run", FromProto(timings.run())},

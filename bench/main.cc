@@ -48,6 +48,7 @@ struct DaemonOptions {
 struct Options {
   DaemonOptions warm;
   DaemonOptions cold;
+  DaemonOptions rules;
   CrowdOptions crowd;
   std::string crowd_state_dir;
   std::string directory;
@@ -212,6 +213,8 @@ absl::StatusOr<Report> Measure(const Options& options) {
   if (!warm.ok()) return warm.status();
   absl::StatusOr<Ours> cold = OpenGroups(options.cold);
   if (!cold.ok()) return cold.status();
+  absl::StatusOr<Ours> rules = OpenGroups(options.rules);
+  if (!rules.ok()) return rules.status();
   Ours crowd;
   if (!options.crowd_state_dir.empty()) {
     absl::StatusOr<Ours> opened =
@@ -224,7 +227,8 @@ absl::StatusOr<Report> Measure(const Options& options) {
   const absl::StatusOr<SharedRoot> root = BuildSharedRoot(options.directory);
   if (!root.ok()) return root.status();
   for (const auto& [daemon, ours] :
-       {std::pair(&options.warm, &*warm), std::pair(&options.cold, &*cold)}) {
+       {std::pair(&options.warm, &*warm), std::pair(&options.cold, &*cold),
+        std::pair(&options.rules, &*rules)}) {
     const absl::Status connected = Connect(*daemon, *ours);
     if (!connected.ok()) return connected;
   }
@@ -252,6 +256,7 @@ absl::StatusOr<Report> Measure(const Options& options) {
   std::vector<Contender> contenders = MakeContenders(containers);
   contenders.push_back(AsContender(kSandglassCold, *cold));
   contenders.push_back(AsContender(kSandglassWarm, *warm));
+  contenders.push_back(AsContender(kSandglassRules, *rules));
   for (const Contender& contender : contenders) {
     if (contender.missing.empty()) continue;
     report.machine.emplace_back(absl::StrCat("without ", contender.name),
@@ -341,7 +346,7 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_option("--contenders", options.contenders, "A list; else all")
       ->delimiter(',')
       ->check(CLI::IsMember({kBare, kBubblewrap, kCrun, kRunc, kDocker,
-                             kSandglassCold, kSandglassWarm}));
+                             kSandglassCold, kSandglassWarm, kSandglassRules}));
   app.add_option("-n,--runs", options.runs, "Rounds of rested runs")
       ->check(positive);
   app.add_option("--loop-rounds", options.loop_rounds, "Of runs in flight")
@@ -368,6 +373,8 @@ void AddPlaces(CLI::App& app, Options& options) {
   app.add_option("--state-dir", options.warm.state_dir)->required();
   app.add_option("--cold-address", options.cold.address)->required();
   app.add_option("--cold-state-dir", options.cold.state_dir)->required();
+  app.add_option("--rules-address", options.rules.address)->required();
+  app.add_option("--rules-state-dir", options.rules.state_dir)->required();
   app.add_option("--crowd-address", options.crowd.address);
   app.add_option("--crowd-state-dir", options.crowd_state_dir);
   app.add_option("--crowd-pid", options.crowd.daemon);

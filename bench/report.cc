@@ -95,13 +95,14 @@ std::string BarsText(const Report& report) {
   return lines.size() > 1 ? absl::StrCat("\n", Table(lines)) : "";
 }
 
-// Phases of the first row that has them, which is the trivial program's.
-std::string PhasesText(const Report& report) {
+// Phases of the contender's first row, which is the trivial program's.
+std::string PhasesText(const Report& report, const std::string& contender) {
   for (const Row& row : report.rows) {
-    if (row.phases.empty() || row.contender != kSandglassWarm) continue;
+    if (row.phases.empty() || row.contender != contender) continue;
     std::string text = absl::StrCat(
-        "\n",
-        StepsText(absl::StrCat("phase of a run, ", row.program), row.phases));
+        "\n", StepsText(absl::StrCat("phase of a run, ", row.program, ", ",
+                                     row.contender),
+                        row.phases));
     if (!row.steps.empty()) {
       absl::StrAppend(&text, "\n",
                       StepsText("step of making its jail", row.steps));
@@ -238,7 +239,8 @@ std::string ToMarkdown(const Report& report) {
   if (report.sessions.has_value()) {
     absl::StrAppend(&text, SessionsText(*report.sessions));
   }
-  return absl::StrCat(text, PhasesText(report), BarsText(report));
+  return absl::StrCat(text, PhasesText(report, kSandglassWarm),
+                      PhasesText(report, kSandglassRules), BarsText(report));
 }
 
 nlohmann::ordered_json ToJson(const Report& report) {

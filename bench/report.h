@@ -23,6 +23,9 @@ inline constexpr char kDocker[] = "docker";
 // With all that the daemon makes ahead, and with a pool.floor of 0.
 inline constexpr char kSandglassWarm[] = "sandglass warm";
 inline constexpr char kSandglassCold[] = "sandglass cold";
+// As warm, and each program is looked at by rules, its output for secrets, and
+// each run is in an audit log.
+inline constexpr char kSandglassRules[] = "sandglass rules";
 
 // What is promised of a program, as parts of the bare command's figures in the
 // same run: p50 is at most `median` times bare's p50, and `extra`; p99 at most

@@ -39,7 +39,7 @@ base=/tmp
 [[ -d /run && -w /run ]] && base=/run
 # Always the same: only one such daemon can run, and when this script is killed
 # the next one's daemon sweeps what was left behind.
-DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -crowd
+DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -rules, -crowd
 CROWD=200                        # its idle jails of each kind
 
 state=''  # this run's private folder
@@ -255,6 +255,10 @@ main() {
   visible="$(mktemp -d /var/tmp/sandglass-bench.XXXXXX)"
   start_daemon "$bin" warm '{}'
   start_daemon "$bin" cold '{"pool": {"floor": 0}}'
+  cp -r "$SANDGLASS_ROOT/policy/data" "$state/policy"
+  cp "$SANDGLASS_ROOT/bench/rules.json" "$state/policy/profiles/default.json"
+  start_daemon "$bin" rules "{\"policy_dir\": \"$state/policy\",
+    \"audit\": {\"dir\": \"$state/audit\", \"fsync\": \"off\"}}"
   if [[ -n $crowd || -z $chosen ]]; then
     start_daemon "$bin" crowd "{\"pool\": {\"floor\": $CROWD, \"ceiling\": $CROWD,
       \"most_idle\": 1000, \"memory_budget\": \"16GiB\"}}"
@@ -266,7 +270,8 @@ main() {
   set -m
   "$bin/sandglass-bench" --address "unix:$state/warm.sock" \
     --state-dir "$DAEMON_DIR-warm" --cold-address "unix:$state/cold.sock" \
-    --cold-state-dir "$DAEMON_DIR-cold" --directory "$state/mounts" \
+    --cold-state-dir "$DAEMON_DIR-cold" --rules-address "unix:$state/rules.sock" \
+    --rules-state-dir "$DAEMON_DIR-rules" --directory "$state/mounts" \
     --launcher "$bin/sandglass-bench-confine" --visible "$visible" --prefix "$PREFIX" \
     --programs-directory "$SANDGLASS_ROOT/bench/programs" \
     "${options[@]}" </dev/null &
@@ -275,7 +280,7 @@ main() {
   wait "$bench" || code=$?
   bench=''
   local name
-  for name in warm cold; do
+  for name in warm cold rules; do
     grep -q . "$state/$name.log" && ((code == 2)) && tail -n 20 "$state/$name.log" >&2
   done
   # A signal ended it: nothing was measured.
