@@ -75,8 +75,8 @@ PyObject* ToList(const std::vector<const char*>& strings) {
   return list;
 }
 
-// Has the script look at the files, and the daemon decide. What fails here
-// leaves the daemon without facts.
+// Has the script look at the files, and tells the daemon, who then decides.
+// What fails here leaves it without facts.
 void LookAt(Runner& runner, const Script& script,
             const std::vector<RunnerJobBody::File>& files) {
   PyObject* list = PyList_New(static_cast<ssize_t>(files.size()));
@@ -152,9 +152,11 @@ void StartOnCleanStack() {
   runner.AnnounceReady();
 
   const RunnerProgram program = runner.TakeJob();
-  if (!program.to_look_at.empty()) LookAt(runner, script, program.to_look_at);
+  const bool is_looked_at = !program.to_look_at.empty();
+  if (is_looked_at) LookAt(runner, script, program.to_look_at);
   const long before = PeakKib();
-  runner.AnnounceStart();
+  // While the daemon decides, this prepares; else that is the program's time.
+  if (!is_looked_at) runner.AnnounceStart();
   // Whoever has the file's content need not look for it, nor for others.
   arguments = PyTuple_New(program.sole_file ? 3 : 2);
   PyTuple_SetItem(arguments, 0, ToList(program.arguments));
@@ -165,8 +167,15 @@ void StartOnCleanStack() {
                         program.sole_file->data(),
                         static_cast<ssize_t>(program.sole_file->size())));
   }
-  PyObject* prepared = PyObject_CallObject(script.prepare, arguments);
+  PyObject* begin = PyObject_CallObject(script.prepare, arguments);
   Py_DecRef(arguments);
+  if (is_looked_at) {
+    runner.AwaitLeave();
+    runner.AnnounceStart();
+  }
+  PyObject* prepared =
+      begin == nullptr ? nullptr : PyObject_CallObject(begin, nullptr);
+  if (begin != nullptr) Py_DecRef(begin);
   if (prepared != nullptr) {
     PyObject* names = PyTuple_GetItem(prepared, 1);
     PyObject* value =

@@ -240,11 +240,16 @@ void Runner::TellFacts(absl::string_view facts) {
   if (!facts.empty()) {
     std::memcpy(text.get() + sizeof(event), facts.data(), facts.size());
   }
+  if (!os::SendDatagram(jail_.socket.get(),
+                        {text.get(), sizeof(event) + facts.size()}, {})) {
+    ::_exit(0);
+  }
+}
+
+void Runner::AwaitLeave() {
   char leave = 0;
   std::vector<os::Fd> none;
-  if (!os::SendDatagram(jail_.socket.get(),
-                        {text.get(), sizeof(event) + facts.size()}, {}) ||
-      os::ReceiveDatagram(jail_.socket.get(), &leave, 1, none) != 1) {
+  if (os::ReceiveDatagram(jail_.socket.get(), &leave, 1, none) != 1) {
     ::_exit(0);
   }
 }

@@ -64,9 +64,11 @@ class Runner {
   // Blocks until the job is there, sets its limits, writes its files. The
   // process ends when the daemon gave the jail up.
   RunnerProgram TakeJob();
-  // Tells what the text of the files names, and waits for leave to start. The
-  // process ends when the daemon gave the jail up instead.
+  // Tells what the text of the files names; the program may not start then
+  // before there is leave. The process ends when the daemon gives the jail up
+  // instead.
   void TellFacts(absl::string_view facts);
+  void AwaitLeave();
   void AnnounceStart();
   // Ends the process. Only the runner itself reports its exit code, not a child
   // that the user's program forked.

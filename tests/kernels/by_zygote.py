@@ -24,7 +24,7 @@ def main():
     zygote.get_ready(modules.split())
     zygote.rehearse()
     argv = [b"-m", b"sandglass_kernel", events.encode()]
-    code, names = zygote.prepare(argv, known)
+    code, names = zygote.prepare(argv, known)()
     exec(code, names)
 
 

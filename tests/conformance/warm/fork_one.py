@@ -18,7 +18,11 @@ PARTS = os.path.abspath(__file__ + "/../../../../policy/data/languages/python")
 def load_zygote():
     # In no module's namespace, as the zygote's own main file.
     module = types.ModuleType("zygote")
-    for name in ("zygote_end.py", "zygote_rehearsal.py", "zygote.py"):
+    for name in (
+        "zygote_end.py", "zygote_rehearsal.py", "kernel_display.py", "kernel_cells.py",
+        "kernel_ipython.py", "kernel.py", "zygote_kernel.py", "analyse_names.py",
+        "analyse_tell.py", "analyse_files.py", "zygote.py",
+    ):  # fmt: skip
         path = os.path.join(PARTS, name)
         with open(path, encoding="utf-8") as file:
             exec(compile(file.read(), path, "exec"), vars(module))
@@ -34,7 +38,7 @@ def play_native_half(zygote, argv, env, timed):
     ended = []
     times = [clock()]
     try:
-        code, namespace = zygote.prepare(argv, env)
+        code, namespace = zygote.prepare(argv, env)()
         times.append(clock())
         try:
             exec(code, namespace)

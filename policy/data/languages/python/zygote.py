@@ -11,12 +11,13 @@ Python frame beneath,
 
     rehearse(fully)               before there is a program
     facts = analyse(files)        where its text is to be looked at first
-    code, module = prepare(argv, env[, source])
+    begin = prepare(argv, env[, source])
+    code, module = begin()        once it may start
     PyEval_EvalCode(code, module)
     exit_code = finish([exception] or [], has_grown)
 
-where the exception is what `prepare` or the program raised, and `has_grown` is
-whether the process has by much since `prepare`. When it calls
+where the exception is what `prepare`, `begin` or the program raised, and
+`has_grown` is whether the process has by much since `prepare`. When it calls
 `finish` it must hold no reference to `code`, `module` and the exception, since
 a program can tell by its __del__ methods when these go; and no trace or
 profile function may be set, which would be called for `finish`.
@@ -210,22 +211,27 @@ def _rehearse_end():
 
 
 def prepare(argv, env, source=None):
-    """Makes everything as `python3 ARGV...` has it before the first line.
+    """Makes everything as `python3 ARGV...` has it before it reads the program,
+    which may not be let start.
 
     The working directory is the program's already. With a source, it is that of
-    the program, whose file is alone there and no link. Returns its code and the
-    namespace of its __main__.
+    the program, whose file is alone there and no link. Returns what then returns
+    its code and the namespace of its __main__.
     """
-    global _main
     if argv[:2] == _KERNEL_ARGV:
-        return _prepare_kernel(int(argv[2]), env)
+        return lambda: _prepare_kernel(int(argv[2]), env)
     if argv[:2] == _ANALYSE_ARGV:
-        return _prepare_nothing_after(argv[2:])
+        return lambda: _prepare_nothing_after(argv[2:])
     _set_environment(env)
     path = _set_path_and_names(argv, source is None)
+    _reopen_standard_files()
+    return lambda: _begin(argv, path, source)
+
+
+def _begin(argv, path, source):
+    global _main
     if source is None and _would_import_otherwise(sys.path[0]):
         os.execve(sys.executable, [sys.executable, *argv], os.environb)
-    _reopen_standard_files()
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
     if _blas:
@@ -234,15 +240,6 @@ def prepare(argv, env, source=None):
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
     return _compile(path, namespace, source), namespace
-
-
-_ANALYSE_ARGV = [b"-m", b"sandglass_analyse"]
-
-
-def _prepare_nothing_after(paths):
-    """Tells what the text of files names; then there is no program."""
-    _print_facts([os.fsdecode(path) for path in paths])
-    return compile("", "", "exec", dont_inherit=True), {}
 
 
 def _set_environment(env):
