@@ -146,19 +146,19 @@ absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
   shown.set_profile(valid.profile->name);
   shown.set_self_approval(valid.profile->approval.self_approval);
   *shown.mutable_limits() = ToProto(valid.job.limits);
-  subject->fingerprint =
-      FingerprintOfRun(*subject, ToProto(valid.job.limits), *valid.profile);
   Inspection& inspection = *valid.job.inspection;
   if (!approval_id.empty()) {
+    const std::string fingerprint =
+        FingerprintOfRun(*subject, shown.limits(), *valid.profile);
     if (absl::Status there =
-            approvals->Check(approval_id, origin.caller, subject->fingerprint);
+            approvals->Check(approval_id, origin.caller, fingerprint);
         !there.ok()) {
       return there;
     }
-    inspection.use_approval = [approvals, approval_id,
-                               subject]() -> absl::StatusOr<ApprovedBy> {
+    inspection.use_approval = [approvals, approval_id, subject,
+                               fingerprint]() -> absl::StatusOr<ApprovedBy> {
       const absl::StatusOr<v1::Approval> used =
-          approvals->Use(approval_id, subject->caller, subject->fingerprint);
+          approvals->Use(approval_id, subject->caller, fingerprint);
       if (!used.ok()) return used.status();
       return ApprovedBy{approval_id, used->approver()};
     };
@@ -179,6 +179,9 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
     return absl::InternalError("nobody can be asked for an approval");
   }
   ApprovalSubject subject = *run.origin().approval;
+  // Most runs need no approval, and none of this.
+  subject.fingerprint = FingerprintOfRun(subject, subject.shown.limits(),
+                                         *run.job().inspection->profile);
   ShowInputs(run, subject.shown);
   AddFindings(inspected, *subject.shown.mutable_findings());
   return options_.approvals->Ask(subject);
