@@ -10,10 +10,14 @@
 // Ruby's own doing.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,6 +53,7 @@ RubyValue rb_ary_new(void);
 RubyValue rb_ary_push(RubyValue array, RubyValue element);
 RubyValue rb_ary_entry(RubyValue array, long at);
 char* rb_string_value_cstr(volatile RubyValue* string);
+char* rb_string_value_ptr(volatile RubyValue* string);
 long rb_num2long(RubyValue number);
 void ruby_set_argv(int count, char** arguments);
 int rb_objspace_each_objects(int (*function)(void* from, void* to, size_t size,
@@ -64,6 +69,11 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr char kHook[] = "sandglass zygote";
+// In the script, before the analyser's text.
+constexpr char kScriptEnd[] = "\n__END__\n";
+// Facts go to the daemon in one datagram.
+constexpr size_t kMostFactsBytes = 96 * 1024;
+constexpr char kTooManyFacts[] = "sandglass-facts 1\noverflow\n";
 // What Ruby opens for a program of which it knows nothing yet.
 constexpr char kPlaceholder[] = "nil\n";
 // Ruby's own descriptors have small numbers.
@@ -156,14 +166,19 @@ RubyValue GetReady(RubyValue self) {
       rb_funcall(space, rb_intern("module_eval"), 2,
                  rb_str_new(text->data(), static_cast<long>(text->size())),
                  rb_str_new_cstr("zygote.rb"));
+  const size_t end = text->find(kScriptEnd);
+  if (end == std::string::npos) Die("a script without an analyser");
+  const char* rest = text->data() + end + sizeof(kScriptEnd) - 1;
+  const RubyValue analyser =
+      rb_str_new(rest, text->data() + text->size() - rest);
   delete text;
   const RubyValue names = rb_ary_new();
   for (const char* feature : state->features) {
     rb_ary_push(names, rb_str_new_cstr(feature));
   }
   const RubyValue libraries =
-      rb_funcall(state->script, rb_intern("get_ready"), 3, self, names,
-                 rb_str_new_cstr(state->program));
+      rb_funcall(state->script, rb_intern("get_ready"), 4, self, names,
+                 rb_str_new_cstr(state->program), analyser);
   state->program_fd = static_cast<int>(rb_num2long(
       rb_funcall(state->script, rb_intern("program_descriptor"), 0)));
   const long count = rb_num2long(rb_funcall(libraries, rb_intern("size"), 0));
@@ -197,6 +212,83 @@ RubyValue Begin(RubyValue script) {
 
 RubyValue Fork(RubyValue self) {
   return rb_funcall(self, rb_intern("fork"), 0);
+}
+
+// Returns what the script says of the files, to the child that is to tell it.
+RubyValue Look(RubyValue files) {
+  return rb_funcall(state->script, rb_intern("look"), 1, files);
+}
+
+// The rest of a child of the runner. What it loads and defines goes with it.
+[[noreturn]] void LookAndTell(const std::vector<RunnerJobBody::File>& files,
+                              const os::Fd& facts) {
+  if (!state->runner->CutOff()) ::_exit(1);
+  const RubyValue list = rb_ary_new();
+  for (const RunnerJobBody::File& file : files) {
+    const RubyValue pair = rb_ary_new();
+    rb_ary_push(pair, rb_str_new_cstr(file.path));
+    rb_ary_push(pair, rb_str_new(file.content.data(),
+                                 static_cast<long>(file.content.size())));
+    rb_ary_push(list, pair);
+  }
+  int failed = 0;
+  RubyValue text = rb_protect(Look, list, &failed);
+  if (failed != 0) ::_exit(1);
+  const auto size = static_cast<size_t>(
+      rb_num2long(rb_funcall(text, rb_intern("bytesize"), 0)));
+  ::_exit(os::WriteAll(facts.get(), {rb_string_value_ptr(&text), size}) ? 0
+                                                                        : 1);
+}
+
+// Until the child closes its end, or there are too many.
+std::string ReadFacts(const os::Fd& from) {
+  std::string text(kMostFactsBytes + 1, 0);
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t more =
+        ::read(from.get(), text.data() + size, text.size() - size);
+    if (more < 0 && errno == EINTR) continue;
+    if (more <= 0) break;
+    size += static_cast<size_t>(more);
+  }
+  if (size == text.size()) return kTooManyFacts;
+  text.resize(size);
+  return text;
+}
+
+// What the text of the files names, told by a child: Ruby's parser can't be
+// loaded here, where the program would see it. Empty when it failed.
+std::string LookAt(const std::vector<RunnerJobBody::File>& files) {
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const os::Fd from(ends[0]);
+  os::Fd to(ends[1]);
+  // Ruby is not to hear of the child's end, either.
+  sigset_t child_signal;
+  sigset_t before;
+  ::sigemptyset(&child_signal);
+  ::sigaddset(&child_signal, SIGCHLD);
+  ::pthread_sigmask(SIG_BLOCK, &child_signal, &before);
+  int failed = 0;
+  const RubyValue child = rb_protect(Fork, rb_mProcess, &failed);
+  std::string text;
+  if (failed != 0) {
+    rb_set_errinfo(rb_eval_string_protect("nil", &failed));
+  } else if (::getpid() != state->runner_pid) {
+    LookAndTell(files, to);
+  } else {
+    to.reset();
+    text = ReadFacts(from);
+    int status = 0;
+    const auto pid = static_cast<pid_t>(rb_num2long(child));
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text.clear();
+    const struct timespec now = {};
+    (void)::sigtimedwait(&child_signal, nullptr, &now);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return text;
 }
 
 // As the program would have been started without a zygote.
@@ -245,6 +337,10 @@ void BecomeRunner() {
   runner.AnnounceReady();
 
   const RunnerProgram* program = new RunnerProgram(runner.TakeJob());
+  if (!program->to_look_at.empty()) {
+    runner.TellFacts(LookAt(program->to_look_at));
+    runner.AwaitLeave();
+  }
   runner.AnnounceStart();
   SetEnvironment(*program);
   // Ruby holds the placeholder's number, which was closed.

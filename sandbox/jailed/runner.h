@@ -69,6 +69,9 @@ class Runner {
   // instead.
   void TellFacts(absl::string_view facts);
   void AwaitLeave();
+  // For a fork of this process that reads the program: it no longer reaches the
+  // daemon, nor the program's streams. False with errno when that can't be.
+  bool CutOff();
   void AnnounceStart();
   // Ends the process. Only the runner itself reports its exit code, not a child
   // that the user's program forked.

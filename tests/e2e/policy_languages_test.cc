@@ -32,6 +32,14 @@ constexpr char kGate[] = R"({
   ]
 })";
 
+constexpr char kWarns[] = R"({
+  "description": "d",
+  "rules": [
+    {"id": "net", "severity": "warn", "languages": ["ruby"],
+     "modules": ["socket"]}
+  ]
+})";
+
 struct Language {
   const char* id;
   const char* good;    // prints 42
@@ -88,6 +96,7 @@ class PolicyLanguages : public OwnDaemonTest {
         SANDGLASS_SOURCE_DIR "/policy/data", policy_,
         fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     std::ofstream(policy_ + "/profiles/gate.json") << kGate;
+    std::ofstream(policy_ + "/profiles/warns.json") << kWarns;
     StartDaemon({.extra_arguments = {"--policy-dir", policy_}});
   }
   void TearDown() override {
@@ -106,6 +115,18 @@ class PolicyLanguages : public OwnDaemonTest {
     const RunResult result = client().Run(request);
     EXPECT_THAT(result.status, IsOk()) << language.id;
     return result.response;
+  }
+
+  // A daemon that has just started has no zygote yet.
+  v1::RunCodeResponse RunWarm(const v1::RunCodeRequest& request,
+                              const std::string& kind) {
+    v1::RunCodeResponse run;
+    for (int time = 0; time < 200 && run.timings().kind() != kind; ++time) {
+      if (time > 0) absl::SleepFor(absl::Milliseconds(50));
+      run = client().Run(request).response;
+    }
+    EXPECT_EQ(run.timings().kind(), kind);
+    return run;
   }
 
   std::string policy_;
@@ -213,6 +234,53 @@ TEST_F(PolicyLanguages, WhatBreaksAnAnalyserDoesNotPass) {
     EXPECT_NE(run.outcome(), v1::OUTCOME_OK) << language.id;
     EXPECT_EQ(run.stdout().data(), "") << language.id;
   }
+}
+
+// Ruby's parser is loaded by a child of the process that then runs the program.
+TEST_F(PolicyLanguages, RubyIsLookedAtWhereItIsWarm) {
+  const Language& ruby = kLanguages[1];
+  v1::RunCodeRequest request = Program(ruby.id, ruby.good);
+  request.set_profile("gate");
+  const v1::RunCodeResponse run = RunWarm(request, "ruby-lean");
+  EXPECT_EQ(run.stdout().data(), "42\n");
+  EXPECT_TRUE(run.timings().has_analysis());
+  EXPECT_EQ(Run(ruby, ruby.module).timings().kind(), "ruby-lean");
+}
+
+TEST_F(PolicyLanguages, ARubyProgramSeesNothingOfWhatLooked) {
+  v1::RunCodeRequest request = Program("ruby", R"(
+p ObjectSpace.each_object(Module).map(&:to_s).grep_v(/0x/).sort
+p Object.constants.sort, global_variables.sort, $LOADED_FEATURES, $?
+p Kernel.instance_method(:require).source_location, ARGV, $0
+p Dir.children("/proc/self/fd").sort, Dir.children("/workspace")
+p Dir.children("/proc").grep(/\A\d/).size
+begin
+  Process.wait
+rescue SystemCallError => error
+  p error.class
+end
+p trap("CHLD", "DEFAULT"), $stdin.read, `echo sub`, $?.success?
+)");
+  const v1::RunCodeResponse plain = RunWarm(request, "ruby-lean");
+  EXPECT_EQ(plain.outcome(), v1::OUTCOME_OK) << plain.stderr().data();
+  request.set_profile("warns");
+  const v1::RunCodeResponse looked = RunWarm(request, "ruby-lean");
+  EXPECT_EQ(looked.outcome(), v1::OUTCOME_OK)
+      << looked.evidence().explanation();
+  EXPECT_TRUE(looked.timings().has_analysis());
+  EXPECT_EQ(looked.stdout().data(), plain.stdout().data());
+  EXPECT_EQ(looked.stderr().data(), plain.stderr().data());
+}
+
+TEST_F(PolicyLanguages, RubyWithMoreNamesThanCanBeToldDoesNotPass) {
+  const Language& ruby = kLanguages[1];
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&many, "x.n", i, "\n");
+  const v1::RunCodeResponse run = Run(ruby, many);
+  EXPECT_EQ(run.outcome(), v1::OUTCOME_DENIED);
+  ASSERT_THAT(run.findings(), SizeIs(1));
+  EXPECT_EQ(run.findings(0).rule_id(), "analysis-failed");
+  EXPECT_THAT(run.findings(0).message(), HasSubstr("different names"));
 }
 
 }  // namespace

@@ -1,7 +1,46 @@
-require "ripper"
+# Ripper itself, without its library in Ruby, which takes longer to load than
+# most programs to be read.
+require "ripper.so"
 
-# Ripper's tree, with the place of each command in backquotes and of each loop.
-class ProgramTree < Ripper::SexpBuilderPP
+# The tree that Ripper::SexpBuilderPP makes: [:event, ...], and lists.
+class TreeBuilder < Ripper
+  private
+
+  PARSER_EVENT_TABLE.each do |event, count|
+    name = event.name
+    if count.zero? && name.end_with?("_new")
+      define_method("on_#{name}") { [] }
+    elsif name.end_with?("_add")
+      define_method("on_#{name}") { |list, item| list.push(item) }
+    else
+      define_method("on_#{name}") { |*given| given.unshift(event) }
+    end
+  end
+
+  SCANNER_EVENT_TABLE.each_key do |event|
+    word = :"@#{event}"
+    define_method("on_#{event}") { |text| [word, text, [lineno, column]] }
+  end
+
+  def on_mlhs_paren(list) = [:mlhs, *list]
+  def on_mlhs_add_star(list, star) = list.push([:rest_param, star])
+  def on_mlhs_add_post(list, rest) = list.concat(rest)
+
+  def on_heredoc_dedent(parts, width)
+    parts.each do |part|
+      next unless part.is_a?(Array) && part[0] == :@tstring_content
+      part[2][1] += dedent_string(part[1], width)
+    end
+  end
+
+  # What Ripper tells by these isn't asked for.
+  def warn(*) = nil
+  def warning(*) = nil
+  def compile_error(*) = nil
+end
+
+# With the place of each command in backquotes and of each loop.
+class ProgramTree < TreeBuilder
   attr_reader :problem # message and place of the first error, or nil
 
   def initialize(source)

@@ -4,18 +4,21 @@
 # just before it would parse the program's file. The library evaluates this text
 # in a module without a name, once, and calls
 #
-#   get_ready(main, features, name)   in the zygote, returns libraries to load
+#   get_ready(main, features, name, analyser)
+#                                     in the zygote, returns libraries to load
 #   program_descriptor                where Ruby has the program's file open
 #   rehearse                          in a child, before there is a program
+#   look(sources)                     in a child of that, which then ends
 #   begin_program                     in a child, when its file is there
 #
+# The analyser is the text after the last line of this file: analyse_*.rb.
 # Then it lets Ruby go on, which knows nothing of all this. What is loaded here
 # a program would see, because in Ruby all constants are global. So nothing is:
 # the code of features is kept, compiled, and Ruby finds it when a program
 # requires one.
 module_function
 
-def get_ready(main, features, name)
+def get_ready(main, features, name, analyser)
   main.singleton_class.send(:remove_method, :require)
   @program = ObjectSpace.each_object(File).find do |file|
     !file.closed? && file.path == name
@@ -26,6 +29,9 @@ def get_ready(main, features, name)
   libraries, sources = files.partition { |path| path.end_with?(".so") }
   keep_code(sources.select { |path| File.file?(path) })
   specifications.each { |path| Gem::Specification.load(path) }
+  @analyser = RubyVM::InstructionSequence.compile(
+    analyser.force_encoding(Encoding::UTF_8), "analyse.rb"
+  )
   2.times { rehearse }
   # What is old is not looked at by the collections of a child, which would copy
   # its pages.
@@ -93,6 +99,15 @@ end
 
 def evaluate(text) = Module.new.module_eval(text, "main.rb")
 
+# Facts about [path, text] pairs. Defines classes, and so is for a process that no
+# program will see.
+def look(sources)
+  # RubyGems would ask all gems for it first.
+  Kernel.send(:alias_method, :require, :gem_original_require)
+  @analyser.eval
+  TOPLEVEL_BINDING.receiver.send(:facts_of, sources)
+end
+
 # Ruby has read the first line of another file. What it does with that of this
 # one is done here; 1 where only Ruby itself can do it, at its start.
 def begin_program
@@ -108,3 +123,4 @@ ensure
 end
 
 self
+__END__
