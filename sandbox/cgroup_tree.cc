@@ -243,6 +243,12 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.pids_v1_parent = place_v1("pids");
   host.cpu_v1_parent = place_v1("cpu");
   host.io_v1_parent = place_v1("blkio");
+  // One that was made for the other controllers is good enough.
+  std::error_code absent;
+  if (!parent.empty() &&
+      !std::filesystem::is_directory(host.io_v1_parent, absent)) {
+    host.io_v1_parent.clear();
+  }
   host.v2_parent = place("");
   // Started again under a supervisor that an earlier start moved aside.
   if (absl::EndsWith(host.v2_parent, kSupervisorSuffix)) {
@@ -256,7 +262,7 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   if (!parent.empty()) {
     for (const std::string& directory :
          {host.v2_parent, host.memory_v1_parent, host.pids_v1_parent,
-          host.cpu_v1_parent, host.io_v1_parent}) {
+          host.cpu_v1_parent}) {
       std::error_code error;
       if (directory.empty() ||
           std::filesystem::is_directory(directory, error)) {

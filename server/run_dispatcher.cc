@@ -59,7 +59,11 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     const absl::Status ready = options_.audit->Ready();
     if (!ready.ok()) return refuse(ready);
   }
-  if (options_.audit != nullptr || options_.policy->asks_for_approval()) {
+  const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
+  // A session may go on by a profile that has been replaced.
+  const bool may_ask =
+      policy->asks_for_approval() || !request.session_id().empty();
+  if (options_.audit != nullptr || may_ask) {
     inputs = InputsOf(request);
   }
 
@@ -81,10 +85,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     session = *std::move(found);
   }
   ApprovalSubject asked;
-  const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
-  if (policy->asks_for_approval()) {
-    asked = AskedAbout(caller, request);
-  }
+  if (may_ask) asked = AskedAbout(caller, request);
   const std::string approval_id = request.approval_id();
   absl::StatusOr<ValidRequest> valid =
       ValidateRunCode(*policy, std::move(request), prefix, session,

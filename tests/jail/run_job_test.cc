@@ -42,7 +42,8 @@ absl::Status StartSandbox(const char* state_dir) {
   options.state_dir = state_dir;
   options.instance = absl::StrCat("sandglass-jail-test-", ::getpid());
   for (const policy::Profile& profile : *profiles) {
-    options.templates.push_back({profile.name, profile.maximum, *filter});
+    options.templates.push_back(
+        {.name = profile.name, .maximum = profile.maximum, .seccomp = *filter});
   }
   auto sandbox = sandbox::Sandbox::Start(options, host);
   if (!sandbox.ok()) return sandbox.status();

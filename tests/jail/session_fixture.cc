@@ -65,7 +65,8 @@ absl::Status StartSandbox(const char* state_dir) {
   options.state_dir = state_dir;
   options.instance = absl::StrCat("sandglass-session-test-", ::getpid());
   for (const policy::Profile& profile : *profiles) {
-    options.templates.push_back({profile.name, profile.maximum, *filter});
+    options.templates.push_back(
+        {.name = profile.name, .maximum = profile.maximum, .seccomp = *filter});
   }
   options.zygotes.push_back(PythonZygote());
   auto sandbox = Sandbox::Start(options, host);

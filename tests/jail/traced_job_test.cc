@@ -51,7 +51,7 @@ absl::Status StartSandbox(const char* state_dir) {
     if (!policy.ok()) return policy.status();
     const auto filter = policy->Compile();
     if (!filter.ok()) return filter.status();
-    options.templates.push_back({name, policy::Limits(), *filter});
+    options.templates.push_back({.name = name, .seccomp = *filter});
   }
   if (absl::Status can = CheckTraceable(options.templates); !can.ok()) {
     return can;

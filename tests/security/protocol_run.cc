@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "server/fill_jail.h"
 #include "server/job_runner.h"
-#include "server/policy_set.h"
+#include "server/live_policy.h"
 
 namespace sandglass::server {
 namespace {
@@ -83,16 +83,18 @@ Job RunnerJob() {
 Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
   ::signal(SIGPIPE, SIG_IGN);  // as the daemon does
   Ended ended;
-  static const absl::StatusOr<PolicySet>& policy =
-      *new absl::StatusOr<PolicySet>(
-          PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data"));
-  EXPECT_TRUE(policy.ok()) << policy.status();
+  static const LivePolicy policy = [] {
+    absl::StatusOr<PolicySet> loaded =
+        PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return LivePolicy(*std::move(loaded));
+  }();
   const int64_t fds = SettledFds();
   ResetPeakMemory();
   const int64_t memory = PeakMemory();
   {
     FakeYard yard(job.zygote.empty() ? sandbox::kExecKind : job.zygote, attack);
-    const PrestartKinds prestart(*policy);
+    const PrestartKinds prestart(policy);
     JailPool pool(
         {.floor = 0},
         [&](const JailKey& key, sandbox::FillFor fill_for) {

@@ -37,7 +37,11 @@ class SpawnerRequest : public ::testing::Test {
     request_.set_template_name(name);
     internal::SpawnerRequest message;
     *message.mutable_create() = request_;
-    return ReadRequest(config_, {.data = message.SerializeAsString()});
+    // A host that can cap.
+    config_.add_disks("8:0");
+    TemplateBook templates(config_, os::Fd());
+    return ReadRequest(templates, config_.has_zygote(),
+                       {.data = message.SerializeAsString()});
   }
 
   internal::SpawnerConfig config_;
