@@ -157,7 +157,7 @@ TEST_F(CliAuditTest, ShowsATable) {
   EXPECT_THAT(result.out, HasSubstr("SEQ  TIME"));
   EXPECT_THAT(result.out,
               HasSubstr("2    2025-01-31T01:00:00.000000Z  run    uid:1000  "
-                        "python    OK           0        12.3 ms  run-1   "
+                        "python    OK           0        12.3 ms  run-1  "
                         "task=7\n"));
   EXPECT_THAT(result.out, HasSubstr("SIGSEGV"));
   EXPECT_THAT(result.out, HasSubstr("SHUTTING_DOWN"));

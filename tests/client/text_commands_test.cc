@@ -60,9 +60,10 @@ TEST(InfoTextTest, ShowsTheCompileCache) {
 TEST(LanguagesTextTest, ShowsAliasesFilesAndVersions) {
   EXPECT_EQ(
       LanguagesText(FakeInfo()),
-      "ID      NAME    ALIASES  FILES  SESSIONS    VERSION\n"
-      "python  Python  py       .py    keep state  3.11.2\n"
-      "bash    Bash    sh       .sh    keep state  not available: install "
+      "ID      NAME    ALIASES  FILES  SESSIONS    LOOKED AT  VERSION\n"
+      "python  Python  py       .py    keep state  no         3.11.2\n"
+      "bash    Bash    sh       .sh    keep state  no         not available: "
+      "install "
       "the package bash\n");
 }
 
