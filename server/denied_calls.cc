@@ -98,9 +98,10 @@ absl::Status CheckTraceable(
       if (policy::Allows(each.seccomp, needed.number, needed.third_argument)) {
         continue;
       }
+      // Without the digest in the template's name.
       return absl::FailedPreconditionError(absl::StrCat(
-          "--trace-syscalls: the system call policy of profile ", each.name,
-          " refuses ", needed.name,
+          "--trace-syscalls: the system call policy of profile ",
+          each.name.substr(0, each.name.find('@')), " refuses ", needed.name,
           ", which tracing takes before a program starts; allow it, or start "
           "without the flag"));
     }

@@ -9,6 +9,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_prestart_recipe_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_apply_request_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_profile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_rules_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_redaction_pattern_test.cc
