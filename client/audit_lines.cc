@@ -95,6 +95,16 @@ std::string DetailOf(const Json& entry) {
   if (const std::string by = Text(entry, "by"); !by.empty()) {
     add(absl::StrCat("by=", by));
   }
+  // Profiles, of another policy.
+  for (const char* change : {"added", "changed", "removed"}) {
+    const auto names = entry.find(change);
+    if (names == entry.end() || !names->is_array()) continue;
+    for (const Json& name : *names) {
+      if (name.is_string()) {
+        add(absl::StrCat(change, "=", name.get<std::string>()));
+      }
+    }
+  }
   add(Text(entry, "reason"));
   add(Text(entry, "version"));
   if (const std::string lost = Number(entry, "lost"); !lost.empty()) {

@@ -179,7 +179,10 @@ TEST_F(CliAuditTest, ShowsCommandsSessionsAndConsent) {
                                        {"reason", "SESSION_DELETED"},
                                        {"by", "uid:0"}}) +
                 Line("approval_given",
-                     {{"approval_id", "appr-1"}, {"approver", "uid:0"}}));
+                     {{"approval_id", "appr-1"}, {"approver", "uid:0"}}) +
+                Line("policy", {{"added", {"gate", "slim"}},
+                                {"changed", Json::array()},
+                                {"removed", {"old"}}}));
   const SubprocessResult session =
       Audit({"show", dir_.path(), "--session", "ses-1"});
   EXPECT_THAT(session.out,
@@ -191,6 +194,8 @@ TEST_F(CliAuditTest, ShowsCommandsSessionsAndConsent) {
               AllOf(HasSubstr("exec-1"), Not(HasSubstr("session_ended"))));
   EXPECT_THAT(Audit({"show", dir_.path(), "--event", "approval_given"}).out,
               HasSubstr("appr-1 approver=uid:0\n"));
+  EXPECT_THAT(Audit({"show", dir_.path(), "--event", "policy"}).out,
+              HasSubstr("added=gate added=slim removed=old\n"));
 }
 
 TEST_F(CliAuditTest, ShowsWhatIsAskedFor) {
