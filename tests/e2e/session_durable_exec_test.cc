@@ -36,6 +36,20 @@ class DurableCommands : public DurableTest {
                 IsOk());
     return response.snapshot().exec();
   }
+  // Kills init of the jail that a process of this name is in, as the kernel's
+  // out-of-memory killer might; false while there is no such process.
+  bool KilledInitOf(const std::string& comm) {
+    const auto name = [](const Process& process) {
+      return ReadFile(absl::StrCat("/proc/", process.pid, "/comm"));
+    };
+    for (const Process& process : daemon().Processes()) {
+      if (name(process) != "sandglass-init\n") continue;
+      for (const Process& child : ProcessTree(process.pid)) {
+        if (name(child) == comm) return testing::Kill(process, SIGKILL);
+      }
+    }
+    return false;
+  }
 };
 
 TEST_F(DurableCommands, WhatOneWroteIsSavedBeforeItsEndIsTold) {
@@ -70,20 +84,8 @@ TEST_F(DurableCommands, OneInAJailThatDiesEndsAndTheNextHasTheFiles) {
     v1::StartExecResponse started;
     ASSERT_THAT(CallExecs(*Execs(), &Stub::StartExec, request, &started),
                 IsOk());
-    // Init of its jail, as the kernel's out-of-memory killer might.
-    bool killed = false;
-    for (const Process& process : daemon().Processes()) {
-      std::string name = ReadFile(absl::StrCat("/proc/", process.pid, "/comm"));
-      if (name != "sandglass-init\n") continue;
-      for (const Process& child : ProcessTree(process.pid)) {
-        name = ReadFile(absl::StrCat("/proc/", child.pid, "/comm"));
-        killed |= name == "sleep\n";
-      }
-      if (!killed) continue;
-      ASSERT_TRUE(testing::Kill(process, SIGKILL));
-      break;
-    }
-    ASSERT_TRUE(killed);
+    ASSERT_TRUE(WaitUntil([this] { return KilledInitOf("sleep\n"); },
+                          absl::Seconds(20)));
     EXPECT_EQ(Ended(id, started.snapshot().exec().exec_id()).end().outcome(),
               v1::OUTCOME_JAIL_FAILED);
     const ExecResult next = RunCommand(id, "cat f; ls lost");

@@ -186,16 +186,26 @@ class _Kernel:
         """Never returns."""
         try:
             self._start()
-            while True:
-                try:
-                    self._wait_for_line()
-                    self._obey()
-                except BaseException:
-                    # The handler of a cell's alarm, between cells; or too little
-                    # memory. After a cell its end has still to be told.
-                    self._finish_surely(None)
+            # A handler of a cell's alarm may raise here, too: also where one
+            # step leads to the next. Such an alarm ends one of the three.
+            self._again(self._again, self._again, self._step)
         finally:
             _k_exit(_K_CHANNEL_GONE)
+
+    @staticmethod
+    def _again(step, *arguments):
+        while True:
+            try:
+                step(*arguments)
+            except BaseException:
+                pass  # an alarm's, or too little memory
+
+    def _step(self):
+        # What was cut short: after a cell its end has still to be told.
+        self._close_surely()
+        self._finish_surely(None)
+        self._wait_for_line()
+        self._obey()
 
     def _start(self):
         import json
