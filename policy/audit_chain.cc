@@ -74,6 +74,14 @@ bool TakeUntil(absl::string_view end, absl::string_view& text,
   return true;
 }
 
+// Found once: each EVP_sha256() is looked up anew when it is used, which takes
+// longer than to hash a line (ossl-guide-libcrypto-introduction(7), "explicit
+// fetching").
+const EVP_MD* Sha256() {
+  static const EVP_MD* const fetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return fetched != nullptr ? fetched : EVP_sha256();
+}
+
 }  // namespace
 
 std::string FormatAuditHead(const AuditHead& head) {
@@ -99,20 +107,13 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
 std::string AuditHash(absl::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
+  EVP_Digest(bytes.data(), bytes.size(), digest, &size, Sha256(), nullptr);
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(digest), size));
 }
 
-absl::StatusOr<std::string> AuditBody(absl::string_view event,
-                                      const nlohmann::ordered_json& fields) {
-  if (!IsEvent(event)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::CHexEscape(event.substr(0, 100)),
-                     "' is no name of an event: write [a-z_]{1,32}"));
-  }
-  std::string body = absl::StrCat(kEventKey, event, "\"");
-  if (fields.is_null()) return body;
+absl::StatusOr<std::string> AuditMembers(const nlohmann::ordered_json& fields) {
+  if (fields.is_null()) return std::string();
   if (!fields.is_object()) {
     return absl::InvalidArgumentError("the fields of an event are an object");
   }
@@ -122,13 +123,28 @@ absl::StatusOr<std::string> AuditBody(absl::string_view event,
           "the field '", key, "' of an event is the audit log's own"));
     }
   }
-  if (fields.empty()) return body;
   const std::string text =
       fields.dump(-1, ' ', /*ensure_ascii=*/true,
                   nlohmann::ordered_json::error_handler_t::replace);
   // Without its braces.
-  absl::StrAppend(&body, ",",
-                  absl::string_view(text).substr(1, text.size() - 2));
+  return text.substr(1, text.size() - 2);
+}
+
+absl::StatusOr<std::string> AuditBody(absl::string_view event,
+                                      const nlohmann::ordered_json& fields,
+                                      absl::string_view first_members) {
+  if (!IsEvent(event)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", absl::CHexEscape(event.substr(0, 100)),
+                     "' is no name of an event: write [a-z_]{1,32}"));
+  }
+  const absl::StatusOr<std::string> members = AuditMembers(fields);
+  if (!members.ok()) return members.status();
+  std::string body = absl::StrCat(kEventKey, event, "\"");
+  for (const absl::string_view part :
+       {first_members, absl::string_view(*members)}) {
+    if (!part.empty()) absl::StrAppend(&body, ",", part);
+  }
   return body;
 }
 

@@ -43,12 +43,18 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text);
 // SHA-256 in lower-case hexadecimal digits.
 std::string AuditHash(absl::string_view bytes);
 
-// The middle of a line, `"event":"E",…`, from the members of `fields`, an
-// object or null. Bytes in strings that are not UTF-8 become U+FFFD, and what
-// isn't printable ASCII is escaped. INVALID_ARGUMENT for an event that is no
-// such word, for `fields` that are no object, or name a key that the line has.
+// The members of `fields`, an object or null, as a line has them: `"K":V,…`.
+// Bytes in strings that are not UTF-8 become U+FFFD, and what isn't printable
+// ASCII is escaped. INVALID_ARGUMENT for `fields` that are no object, or name a
+// key that the line has.
+absl::StatusOr<std::string> AuditMembers(const nlohmann::ordered_json& fields);
+
+// The middle of a line, `"event":"E",…`, from `first_members`, which
+// AuditMembers made, and the members of `fields`; none of which the others
+// have. INVALID_ARGUMENT for an event that is no such word, or as above.
 absl::StatusOr<std::string> AuditBody(absl::string_view event,
-                                      const nlohmann::ordered_json& fields);
+                                      const nlohmann::ordered_json& fields,
+                                      absl::string_view first_members = {});
 
 // The line that follows `head`, with its newline. `head` becomes that line's.
 std::string MakeAuditLine(absl::string_view body, absl::Time time,

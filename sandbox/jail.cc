@@ -148,9 +148,13 @@ absl::Status Jail::StartInRunner(const ProgramSpec& program) {
 }
 
 absl::Status Jail::LetStart(bool took_long) {
-  look_ = Look::kLeft;
   if (took_long) counters_.CpuTime(spent_user_, spent_system_);
-  return os::SendPacket(parts_.runner.get(), "1", {}, os::Wait::kNo);
+  const absl::Status sent =
+      os::SendPacket(parts_.runner.get(), "1", {}, os::Wait::kNo);
+  if (!sent.ok()) return sent;
+  user_code_ = true;
+  parts_.runner.reset();
+  return absl::OkStatus();
 }
 
 absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,

@@ -97,8 +97,10 @@ class Jail {
   // A runner takes `argv` without the interpreter's own part. An interpreter
   // that waits is left waiting: when StartedEvent comes it wants its JobFrame.
   absl::Status StartProgram(const ProgramSpec& program);
-  // Lets the program start whose files were looked at. Once, after FactsEvent.
-  // `took_long`: the processor time of that is worth taking off the program's.
+  // Lets the program start whose files were looked at: this is its start, no
+  // StartedEvent follows. Once, after FactsEvent. `took_long`: the processor
+  // time of that is worth taking off the program's. UNAVAILABLE: the jail is
+  // dead.
   absl::Status LetStart(bool took_long);
   // Asks init for the regular files that match; answers are FileEvents, then
   // CollectDoneEvent. Call only when the program's processes are dead.
@@ -203,7 +205,7 @@ class Jail {
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // runs in the runner
   // Of a job whose files a runner looks at.
-  enum class Look { kNone, kAsked, kTold, kLeft };
+  enum class Look { kNone, kAsked, kTold };
   Look look_ = Look::kNone;
 };
 

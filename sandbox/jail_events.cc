@@ -255,7 +255,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
   }
   if (event.kind == RunnerEventKind::kStarted && fds.empty() && has_job_ &&
       report_.valid() && packet.data.size() == sizeof(event) &&
-      (look_ == Look::kNone || look_ == Look::kLeft)) {
+      look_ == Look::kNone) {
     user_code_ = true;
     parts_.runner.reset();
     return StartedEvent{event.nanoseconds};

@@ -81,22 +81,33 @@ ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request) {
   std::sort(shown.mutable_env()->begin(), shown.mutable_env()->end());
   // Put aside, because a copy of the request may be large.
   v1::RunCodeRequest aside;
+  std::vector<std::string> contents(static_cast<size_t>(request.files_size()));
   const auto swap = [&] {
     aside.mutable_approval_id()->swap(*request.mutable_approval_id());
     aside.mutable_request_id()->swap(*request.mutable_request_id());
     aside.mutable_labels()->swap(*request.mutable_labels());
+    aside.mutable_code()->swap(*request.mutable_code());
+    aside.mutable_stdin()->swap(*request.mutable_stdin());
+    for (int i = 0; i < request.files_size(); ++i) {
+      contents[static_cast<size_t>(i)].swap(
+          *request.mutable_files(i)->mutable_content());
+    }
   };
   swap();
-  subject.fingerprint = Fingerprint(request);
+  subject.request = InOneOrder(request);
   swap();
   return subject;
 }
 
 std::string FingerprintOfRun(const ApprovalSubject& subject,
-                             const v1::Limits& limits,
+                             const RunInputs& inputs, const v1::Limits& limits,
                              const policy::Profile& profile) {
   Digest digest;
-  digest.Add(subject.fingerprint);
+  digest.Add(subject.request);
+  digest.Add(inputs.code_sha256);
+  digest.AddNumber(inputs.files.size());
+  for (const RunInputs::File& file : inputs.files) digest.Add(file.sha256);
+  digest.Add(inputs.stdin_sha256);
   digest.Add(subject.caller.name);
   digest.Add(limits.SerializeAsString());
   digest.Add(profile.name);

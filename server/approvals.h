@@ -20,6 +20,7 @@
 #include "server/caller.h"
 #include "server/clock.h"
 #include "server/inspection.h"
+#include "server/run_inputs.h"
 
 namespace sandglass::server {
 
@@ -37,8 +38,10 @@ struct ApprovalOptions {
 // What an approval is for. Another code, other limits, another profile or
 // another caller is another run.
 struct ApprovalSubject {
-  // Of the request at first, then of the whole run.
-  std::string fingerprint;
+  std::string fingerprint;  // of the whole run, once one is wanted
+  // The request but for its ids and labels, and for contents, which RunInputs
+  // has the sums of.
+  std::string request;
   Caller caller;
   absl::Duration expires_after;
   // All that a person is shown; id, state and times are filled in.
@@ -51,9 +54,9 @@ struct ApprovalSubject {
 ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request);
 
 // Stands for all that a run is: its request but for the ids and labels, its
-// caller, its limits and its profile.
+// caller, its limits and its profile. Precondition: `inputs` has its sums.
 std::string FingerprintOfRun(const ApprovalSubject& subject,
-                             const v1::Limits& limits,
+                             const RunInputs& inputs, const v1::Limits& limits,
                              const policy::Profile& profile);
 
 // An event for the audit log: "approval_asked", "approval_given",

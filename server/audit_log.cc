@@ -109,12 +109,13 @@ absl::Status AuditLog::GoOn() {
   return absl::OkStatus();
 }
 
-absl::Status AuditLog::Check() const {
+absl::Status AuditLog::Check() {
   struct stat directory = {};
   if (::fstat(directory_.get(), &directory) != 0 || directory.st_nlink == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(Quote(path_, 256), " was removed", kRestart));
   }
+  looked_ = Monotonic::now();
   if (file_ == nullptr) return absl::OkStatus();
   const std::string name = policy::AuditFileName(file_seq_);
   struct stat ours = {};
@@ -135,9 +136,10 @@ absl::Status AuditLog::Check() const {
 }
 
 absl::Status AuditLog::Append(std::string_view event,
-                              const nlohmann::ordered_json& fields) {
+                              const nlohmann::ordered_json& fields,
+                              std::string_view first_members) {
   const absl::StatusOr<std::string> body =
-      policy::AuditBody(AbslView(event), fields);
+      policy::AuditBody(AbslView(event), fields, AbslView(first_members));
   if (!body.ok()) return body.status();
   absl::MutexLock lock(&mutex_);
   if (!failure_.ok()) TryAgain();
@@ -152,10 +154,12 @@ absl::Status AuditLog::Append(std::string_view event,
   return options_.fsync == AuditFsync::kAlways ? Sync(written_) : status;
 }
 
-absl::Status AuditLog::Ready() {
+absl::Status AuditLog::Ready(std::chrono::milliseconds at_most_ago) {
   absl::MutexLock lock(&mutex_);
   if (!failure_.ok()) {
     TryAgain();
+  } else if (Monotonic::now() - looked_ < at_most_ago) {
+    return absl::OkStatus();
   } else if (absl::Status status = Check(); !status.ok()) {
     return Fail(std::move(status));
   }

@@ -56,17 +56,21 @@ class AuditLog {
   // Brings all lines to the disk unless fsync is off.
   ~AuditLog();
 
-  // Writes one line. `fields` as for policy::AuditBody. INVALID_ARGUMENT: what
-  // was given can't be a line, the log stays healthy. Else what is wrong with
-  // the log; the line is then not in it, or (kAlways) may not stay there.
+  // Writes one line. `fields` and `first_members` as for policy::AuditBody.
+  // INVALID_ARGUMENT: what was given can't be a line, the log stays healthy.
+  // Else what is wrong with the log; the line is then not in it, or (kAlways)
+  // may not stay there.
   absl::Status Append(std::string_view event,
-                      const nlohmann::ordered_json& fields)
+                      const nlohmann::ordered_json& fields,
+                      std::string_view first_members = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether Append would work as far as can be told without writing, in some
-  // microseconds. Of an unhealthy log it tries whether it can go on, twice a
-  // second at most.
-  absl::Status Ready() ABSL_LOCKS_EXCLUDED(mutex_);
+  // microseconds; of a log that was looked at no longer than `at_most_ago` ago,
+  // what was found then. Of an unhealthy log it tries whether it can go on,
+  // twice a second at most.
+  absl::Status Ready(std::chrono::milliseconds at_most_ago = {})
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The last line that was written.
   policy::AuditHead Head() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -77,7 +81,7 @@ class AuditLog {
   AuditLog(os::Fd directory, std::string path, const AuditLogOptions& options);
   absl::Status GoOn() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether directory and file are as they were left.
-  absl::Status Check() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Check() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a line, in the next file where it has no room in this one.
   absl::Status Write(absl::string_view body)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -115,6 +119,7 @@ class AuditLog {
   uint64_t leftover_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // OK: healthy
   uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;     // lines, since then
+  MonotonicTime looked_ ABSL_GUARDED_BY(mutex_);  // at directory and file
   MonotonicTime next_try_ ABSL_GUARDED_BY(mutex_);
 
   // Lines of this object's, and how many of them are on the disk.

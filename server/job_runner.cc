@@ -293,10 +293,11 @@ class Run {
     } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
       return SetupError(*failed);
     } else if (const auto* facts = std::get_if<sandbox::FactsEvent>(&event)) {
-      return look_.Take(facts->text, *jail_);
+      const absl::StatusOr<bool> starts = look_.Take(facts->text, *jail_);
+      if (!starts.ok()) return starts.status();
+      if (*starts) MarkStarted(Now());
     } else if (const auto* started =
                    std::get_if<sandbox::StartedEvent>(&event)) {
-      input_.Write();
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
       if (!done_) MarkDone(done->exit_code, done->monotonic_ns);
@@ -326,6 +327,7 @@ class Run {
   }
 
   void MarkStarted(Instant when) {
+    input_.Write();
     started_ = true;
     start_ = std::clamp(when, began_, Now());
     end_ = std::max(end_, start_);     // of a runner it may be told first

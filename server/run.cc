@@ -43,7 +43,7 @@ void Run::MarkRunning() {
   running_ = true;
 }
 
-// The four below call listeners with the lock held: Detach must not return
+// The methods below call listeners with the lock held: Detach must not return
 // while one of them is being called. Listeners only queue, so this is short.
 void Run::OnCompiled(const JobResult& compile) {
   absl::MutexLock lock(&mutex_);
@@ -53,12 +53,15 @@ void Run::OnCompiled(const JobResult& compile) {
 }
 
 void Run::OnStarted() {
-  absl::MutexLock lock(&mutex_);
-  for (const Attached& a : listeners_) {
-    if (a.arrival == Arrival::kFirst) {
-      a.listener->OnStarted(origin_.run_id, job_.limits);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Attached& a : listeners_) {
+      if (a.arrival == Arrival::kFirst) {
+        a.listener->OnStarted(origin_.run_id, job_.limits);
+      }
     }
   }
+  DoMeanwhile();
 }
 
 void Run::OnOutput(Stream stream, std::string_view data, uint64_t offset,

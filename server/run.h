@@ -1,10 +1,12 @@
 #ifndef SANDGLASS_SERVER_RUN_H_
 #define SANDGLASS_SERVER_RUN_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -83,6 +85,14 @@ class Run : public JobObserver {
   // For the thread that owns the run.
   Job& mutable_job() { return job_; }
   RunInputs& mutable_inputs() { return inputs_; }
+  // The beginning of its line in the audit log; empty: not made yet.
+  std::string& mutable_audit_members() { return audit_members_; }
+  // What that thread can do while the program runs: called once when it has
+  // started, at the latest at the end of its phases.
+  void MeanwhileDo(std::function<void()> work) { meanwhile_ = std::move(work); }
+  void DoMeanwhile() {
+    if (meanwhile_) std::exchange(meanwhile_, nullptr)();
+  }
   CancelToken& cancel() { return cancel_; }
 
   enum class Arrival { kFirst, kJoined };
@@ -125,6 +135,8 @@ class Run : public JobObserver {
   const RunOrigin origin_;
   Job job_;
   RunInputs inputs_;
+  std::string audit_members_;
+  std::function<void()> meanwhile_;
   CancelToken cancel_;
 
   mutable absl::Mutex mutex_;

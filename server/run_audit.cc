@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "nlohmann/json.hpp"
+#include "policy/audit_chain.h"
 #include "policy/rules.h"
 #include "server/audit_fields.h"
 #include "server/errors.h"
@@ -84,19 +85,16 @@ absl::Status RunAudit::Refusal(const absl::Status& cause) const {
   return AuditUnwritable(log_.path(), std::string(cause.message()));
 }
 
-absl::Status RunAudit::Ready() {
+absl::Status RunAudit::Ready(std::chrono::milliseconds at_most_ago) {
   if (!refuses()) return absl::OkStatus();
-  const absl::Status ready = log_.Ready();
+  const absl::Status ready = log_.Ready(at_most_ago);
   return ready.ok() ? ready : Refusal(ready);
 }
 
-void RunAudit::TakeInputs(Run& run) const {
+void RunAudit::Begin(Run& run) const {
+  std::string& members = run.mutable_audit_members();
+  if (!members.empty()) return;
   AddDigests(run.job(), options_.code, run.mutable_inputs());
-}
-
-Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
-                        absl::Duration total) const {
-  TakeInputs(run);
   Json fields = Json::object();
   AddOrigin(run, fields);
   AddInputs(run.mutable_inputs(), fields);
@@ -104,14 +102,8 @@ Json RunAudit::FieldsOf(Run& run, const RunEnd& end, absl::Duration queued,
   if (run.job().compile) {
     fields["compile_limits"] = AuditLimits(run.job().compile->limits);
   }
-  if (end.status.ok()) {
-    AddAnswer(*end.response, fields);
-  } else {
-    AddAuditError(end.status, fields);
-  }
-  fields["queue_us"] = absl::ToInt64Microseconds(queued);
-  fields["total_us"] = absl::ToInt64Microseconds(total);
-  return fields;
+  // No key of these is the line's own.
+  members = policy::AuditMembers(fields).value_or("");
 }
 
 absl::Status RunAudit::WriteApproval(const std::string& event,
@@ -133,8 +125,9 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
 }
 
 absl::Status RunAudit::WriteEvent(const std::string& event, const Json& fields,
-                                  const std::string& about) {
-  const absl::Status written = log_.Append(event, fields);
+                                  const std::string& about,
+                                  const std::string& first_members) {
+  const absl::Status written = log_.Append(event, fields, first_members);
   if (written.ok()) return written;
   Log(LogLevel::kError, "audit_line_lost",
       {{"event", event},
@@ -147,7 +140,16 @@ absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
   // Of a program that was only looked at nothing has run.
   const char* event = run.job().look_only ? "policy_test" : "run";
-  return WriteEvent(event, FieldsOf(run, end, queued, total), run.id());
+  Begin(run);
+  Json fields = Json::object();
+  if (end.status.ok()) {
+    AddAnswer(*end.response, fields);
+  } else {
+    AddAuditError(end.status, fields);
+  }
+  fields["queue_us"] = absl::ToInt64Microseconds(queued);
+  fields["total_us"] = absl::ToInt64Microseconds(total);
+  return WriteEvent(event, fields, run.id(), run.mutable_audit_members());
 }
 
 }  // namespace sandglass::server

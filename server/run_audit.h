@@ -30,12 +30,13 @@ class RunAudit {
   RunAudit(AuditLog& log, const RunAuditOptions& options)
       : log_(log), options_(options) {}
 
-  // "AUDIT_UNWRITABLE" (server/errors.h) when no run may begin now.
-  absl::Status Ready();
+  // "AUDIT_UNWRITABLE" (server/errors.h) when no run may begin now, as it was
+  // found at most so long ago.
+  absl::Status Ready(std::chrono::milliseconds at_most_ago = {});
 
-  // Looks at what a run is given. By the thread that owns it, before it lets
-  // go of that; else Write does it.
-  void TakeInputs(Run& run) const;
+  // Looks at what a run is given, and begins its line. By the thread that owns
+  // it, before it lets go of that; else Write does it. Later calls do nothing.
+  void Begin(Run& run) const;
 
   // Writes the line of a run that has ended, whatever its end. Not OK: the
   // answer must be this error instead ("AUDIT_UNWRITABLE").
@@ -51,12 +52,8 @@ class RunAudit {
   // nobody hear of it. `about` is for the daemon's own log.
   absl::Status WriteEvent(const std::string& event,
                           const nlohmann::ordered_json& fields,
-                          const std::string& about);
-
-  // The fields of a run's line, for tests.
-  nlohmann::ordered_json FieldsOf(Run& run, const RunEnd& end,
-                                  absl::Duration queued,
-                                  absl::Duration total) const;
+                          const std::string& about,
+                          const std::string& first_members = {});
 
   // Whether programs' texts are to be in it.
   bool keeps_code() const { return options_.code; }

@@ -23,6 +23,13 @@ void ReleaseInputs(Job& job) {
   job.files = std::vector<Job::File>();
 }
 
+// Hashed in some 0.3 ms.
+constexpr uint64_t kManyBytes = 256 << 10;
+
+// A burst of short runs need not look at the audit log before each one: every
+// line is written only after another look.
+constexpr std::chrono::milliseconds kLookedAtFor{100};
+
 int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
 }
@@ -56,7 +63,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   if (!accepting_) return refuse(ShuttingDown());
   RunInputs inputs;
   if (options_.audit != nullptr) {
-    const absl::Status ready = options_.audit->Ready();
+    const absl::Status ready = options_.audit->Ready(kLookedAtFor);
     if (!ready.ok()) return refuse(ready);
   }
   const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
@@ -110,7 +117,8 @@ std::shared_ptr<Run> RunDispatcher::Submit(
       UseJailsOf(policy->FindProfile(""), *valid->language, valid->job);
     }
   } else if (valid->job.inspection != nullptr) {
-    if (absl::Status good = PrepareApproval(asked, approval_id, *valid, origin);
+    if (absl::Status good =
+            PrepareApproval(asked, approval_id, *valid, inputs, origin);
         !good.ok()) {
       return refuse(good);
     }
@@ -134,6 +142,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
 absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
                                             const std::string& approval_id,
                                             ValidRequest& valid,
+                                            RunInputs& inputs,
                                             RunOrigin& origin) {
   ApprovalTable* approvals = options_.approvals;
   if (approvals == nullptr ||
@@ -149,8 +158,11 @@ absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
   *shown.mutable_limits() = ToProto(valid.job.limits);
   Inspection& inspection = *valid.job.inspection;
   if (!approval_id.empty()) {
+    AddDigests(valid.job,
+               options_.audit != nullptr && options_.audit->keeps_code(),
+               inputs);
     const std::string fingerprint =
-        FingerprintOfRun(*subject, shown.limits(), *valid.profile);
+        FingerprintOfRun(*subject, inputs, shown.limits(), *valid.profile);
     if (absl::Status there =
             approvals->Check(approval_id, origin.caller, fingerprint);
         !there.ok()) {
@@ -181,9 +193,10 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
   }
   ApprovalSubject subject = *run.origin().approval;
   // Most runs need no approval, and none of this.
-  subject.fingerprint = FingerprintOfRun(subject, subject.shown.limits(),
-                                         *run.job().inspection->profile);
   ShowInputs(run, subject.shown);
+  subject.fingerprint =
+      FingerprintOfRun(subject, run.mutable_inputs(), subject.shown.limits(),
+                       *run.job().inspection->profile);
   AddFindings(inspected, *subject.shown.mutable_findings());
   return options_.approvals->Ask(subject);
 }
@@ -269,10 +282,15 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
                           : absl::OkStatus());
     return;
   }
-  if (options_.audit != nullptr) options_.audit->TakeInputs(run);
+  if (options_.audit != nullptr) {
+    run.MeanwhileDo([this, &run] { options_.audit->Begin(run); });
+    // To hash them would keep a run's output and deadlines waiting.
+    if (run.origin().request_bytes > kManyBytes) run.DoMeanwhile();
+  }
   absl::StatusOr<JobResult> result =
       RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
                 run.cancel(), &run, options_.compile_cache);
+  run.DoMeanwhile();
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
   if (result.ok() &&
       result->verdict.outcome == policy::Outcome::kNeedsApproval &&

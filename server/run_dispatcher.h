@@ -108,7 +108,8 @@ class RunDispatcher {
   // An error: that approval can't be used.
   absl::Status PrepareApproval(const ApprovalSubject& asked,
                                const std::string& approval_id,
-                               ValidRequest& valid, RunOrigin& origin);
+                               ValidRequest& valid, RunInputs& inputs,
+                               RunOrigin& origin);
   // Has people asked about a run that was not let run.
   absl::StatusOr<v1::ApprovalNeeded> AskForApproval(Run& run,
                                                     const Inspected& inspected);

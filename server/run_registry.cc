@@ -234,14 +234,19 @@ size_t RunRegistry::live_count() const {
   return entries_.size() - finished_.size();
 }
 
-std::string Fingerprint(const v1::RunCodeRequest& request) {
+std::string InOneOrder(const v1::RunCodeRequest& request) {
   std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
   {
-    google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
     request.SerializeToCodedStream(&coded);
   }
+  return bytes;
+}
+
+std::string Fingerprint(const v1::RunCodeRequest& request) {
+  const std::string bytes = InOneOrder(request);
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned int size = 0;
   EVP_Digest(bytes.data(), bytes.size(),

@@ -105,6 +105,10 @@ class RunRegistry {
 // SHA-256 of the request in protobuf's deterministic form.
 std::string Fingerprint(const v1::RunCodeRequest& request);
 
+// A request's bytes: the same for the same request, in whatever order its maps
+// are.
+std::string InOneOrder(const v1::RunCodeRequest& request);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_RUN_REGISTRY_H_

@@ -41,7 +41,8 @@ bool RunnerLook::TellDied(const sandbox::Jail& jail) {
   return true;
 }
 
-absl::Status RunnerLook::Take(const std::string& facts, sandbox::Jail& jail) {
+absl::StatusOr<bool> RunnerLook::Take(const std::string& facts,
+                                      sandbox::Jail& jail) {
   // Of a second jail, when the first died with leave to start, nothing new is
   // to be learned, and an approval is used up.
   if (inspected_ == nullptr) {
@@ -49,8 +50,12 @@ absl::Status RunnerLook::Take(const std::string& facts, sandbox::Jail& jail) {
     inspected.time = Between(began_, Now());
     inspected_ = std::make_shared<const Inspected>(std::move(inspected));
   }
-  if (stopped()) return absl::OkStatus();
-  return jail.LetStart(inspected_->time > kLong);
+  if (stopped()) return false;
+  const absl::Status left = jail.LetStart(inspected_->time > kLong);
+  // GoneEvent follows.
+  if (absl::IsUnavailable(left)) return false;
+  if (!left.ok()) return left;
+  return true;
 }
 
 void RunnerLook::Fill(JobResult& result) {

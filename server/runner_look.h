@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "sandbox/jail.h"
 #include "server/inspection.h"
 #include "server/instant.h"
@@ -34,8 +34,8 @@ class RunnerLook {
   // the look's doing, as far as can be told: an idle jail may die as it is
   // given out, so it takes two.
   bool TellDied(const sandbox::Jail& jail);
-  // Decides, and lets the program start or not.
-  absl::Status Take(const std::string& facts, sandbox::Jail& jail);
+  // Decides, and lets the program start or not: true when it has.
+  absl::StatusOr<bool> Take(const std::string& facts, sandbox::Jail& jail);
 
   // The program is not to start, or not here.
   bool stopped() const {

@@ -169,10 +169,7 @@ void StartOnCleanStack() {
   }
   PyObject* begin = PyObject_CallObject(script.prepare, arguments);
   Py_DecRef(arguments);
-  if (is_looked_at) {
-    runner.AwaitLeave();
-    runner.AnnounceStart();
-  }
+  if (is_looked_at) runner.AwaitLeave();
   PyObject* prepared =
       begin == nullptr ? nullptr : PyObject_CallObject(begin, nullptr);
   if (begin != nullptr) Py_DecRef(begin);

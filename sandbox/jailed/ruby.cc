@@ -337,11 +337,12 @@ void BecomeRunner() {
   runner.AnnounceReady();
 
   const RunnerProgram* program = new RunnerProgram(runner.TakeJob());
-  if (!program->to_look_at.empty()) {
+  if (program->to_look_at.empty()) {
+    runner.AnnounceStart();
+  } else {
     runner.TellFacts(LookAt(program->to_look_at));
     runner.AwaitLeave();
   }
-  runner.AnnounceStart();
   SetEnvironment(*program);
   // Ruby holds the placeholder's number, which was closed.
   os::Fd file(::open(state->program, O_RDONLY | O_CLOEXEC));

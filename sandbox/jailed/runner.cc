@@ -252,6 +252,7 @@ void Runner::AwaitLeave() {
   if (os::ReceiveDatagram(jail_.socket.get(), &leave, 1, none) != 1) {
     ::_exit(0);
   }
+  jail_.socket.reset();  // as in AnnounceStart
 }
 
 bool Runner::CutOff() {

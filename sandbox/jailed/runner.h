@@ -65,8 +65,8 @@ class Runner {
   // process ends when the daemon gave the jail up.
   RunnerProgram TakeJob();
   // Tells what the text of the files names; the program may not start then
-  // before there is leave. The process ends when the daemon gives the jail up
-  // instead.
+  // before there is leave, and starts with it: then nothing is announced. The
+  // process ends when the daemon gives the jail up instead.
   void TellFacts(absl::string_view facts);
   void AwaitLeave();
   // For a fork of this process that reads the program: it no longer reaches the

@@ -45,9 +45,10 @@ enum class RunnerEventKind : uint32_t {
   kDone = 3,
   // A step failed: `value` is errno, `step` a value of SetupStep.
   kFailed = 4,
-  // Before kStarted, of a job with files to look at: what their text names
+  // Instead of kStarted, of a job with files to look at: what their text names
   // follows (docs/policy.md). The runner waits until the daemon has sent a
-  // datagram of one byte; the program of one that ends instead never starts.
+  // datagram of one byte, which is the program's start; the program of one that
+  // ends instead never starts.
   kFacts = 5,
 };
 struct RunnerEvent {

@@ -1,5 +1,6 @@
 #include "server/approvals.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -293,31 +294,65 @@ TEST(ApprovalFingerprint, IsOfAllThatTheRunIs) {
   request.set_request_id("a");
   request.set_approval_id("b");
   (*request.mutable_labels())["c"] = "d";
-  const Caller caller = User(7);
+  Caller caller = User(7);
+  request.set_stdin("in");
+  v1::InputFile& file = *request.add_files();
+  file.set_path("data");
+  file.set_content("content");
   const v1::RunCodeRequest before = request;
-  const std::string plain = AskedAbout(caller, request).fingerprint;
+  policy::Profile profile;
+  profile.canonical = "{}";
+  v1::Limits limits;
+  // As the daemon does: what a job is made of is asked about first.
+  const auto fingerprint = [&] {
+    const ApprovalSubject subject = AskedAbout(caller, request);
+    RunInputs inputs = InputsOf(request);
+    Job job;
+    job.code = request.code();
+    job.stdin_data = request.stdin();
+    for (const v1::InputFile& each : request.files()) {
+      job.files.push_back({.path = each.path(), .content = each.content()});
+    }
+    AddDigests(job, /*with_code=*/false, inputs);
+    return FingerprintOfRun(subject, inputs, limits, profile);
+  };
+  const std::string whole = fingerprint();
   EXPECT_EQ(request.SerializeAsString(), before.SerializeAsString());
   request.clear_request_id();
   request.clear_approval_id();
   request.clear_labels();
-  EXPECT_EQ(AskedAbout(caller, request).fingerprint, plain);
-  request.set_stdin("x");
-  EXPECT_NE(AskedAbout(caller, request).fingerprint, plain);
+  EXPECT_EQ(fingerprint(), whole);
 
-  ApprovalSubject subject = AskedAbout(caller, request);
-  policy::Profile profile;
-  profile.canonical = "{}";
-  v1::Limits limits;
-  const std::string whole = FingerprintOfRun(subject, limits, profile);
+  const auto differs = [&](const std::function<void()>& change) {
+    const v1::RunCodeRequest old = request;
+    change();
+    EXPECT_NE(fingerprint(), whole);
+    request = old;
+    EXPECT_EQ(fingerprint(), whole);
+  };
+  differs([&] { request.set_code("2"); });
+  differs([&] { request.set_stdin("x"); });
+  differs([&] { request.mutable_files(0)->set_content("other"); });
+  differs([&] { request.mutable_files(0)->set_path("other"); });
+  differs([&] { request.mutable_files(0)->set_executable(true); });
+  differs([&] { *request.add_files() = request.files(0); });
+  differs([&] { request.add_args("x"); });
+  differs([&] { (*request.mutable_env())["A"] = "b"; });
+  differs([&] { request.set_session_id("s"); });
+  // What one part has is not what another has.
+  differs([&] {
+    request.set_stdin("content");
+    request.mutable_files(0)->set_content("in");
+  });
   limits.set_max_files(3);
-  EXPECT_NE(FingerprintOfRun(subject, limits, profile), whole);
+  EXPECT_NE(fingerprint(), whole);
   limits.clear_max_files();
-  EXPECT_EQ(FingerprintOfRun(subject, limits, profile), whole);
+  EXPECT_EQ(fingerprint(), whole);
   profile.canonical = "{\"rules\": []}";
-  EXPECT_NE(FingerprintOfRun(subject, limits, profile), whole);
+  EXPECT_NE(fingerprint(), whole);
   profile.canonical = "{}";
-  subject.caller = User(8);
-  EXPECT_NE(FingerprintOfRun(subject, limits, profile), whole);
+  caller = User(8);
+  EXPECT_NE(fingerprint(), whole);
 }
 
 }  // namespace
