@@ -316,9 +316,42 @@ std::string WhyNotRoots(const std::string& path) {
   return "";
 }
 
+// Whoever may write into a directory above it could put another one there, but
+// where the sticky bit keeps that from all except owners (unlink(2)). Empty:
+// nobody.
+std::string WhoCouldReplace(const std::string& path) {
+  struct stat top = {};
+  if (::stat("/", &top) != 0) return "/ can't be looked at";
+  for (fs::path above = fs::path(path).parent_path(); above.has_relative_path();
+       above = above.parent_path()) {
+    struct stat info = {};
+    if (::lstat(above.c_str(), &info) != 0) {
+      return absl::StrCat(above.string(), ": ", os::ErrorText(errno));
+    }
+    // In a user namespace the host's root has no number of its own.
+    const bool roots = info.st_uid == 0 || info.st_uid == top.st_uid;
+    const bool open = (info.st_mode & S_IWOTH) != 0 ||
+                      ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0);
+    if (!roots ||
+        (open && !S_ISLNK(info.st_mode) && (info.st_mode & S_ISVTX) == 0)) {
+      return absl::StrCat(above.string(),
+                          ", on the way to it, can be changed by others than "
+                          "root; chown root ",
+                          above.string(), " && chmod go-w ", above.string());
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::Status CheckImage(const policy::Image& image) {
+  std::error_code error;
+  const fs::path target = fs::canonical(image.root, error);
+  for (const std::string& path : {image.root, target.string()}) {
+    const std::string who = WhoCouldReplace(path);
+    if (!who.empty()) return Refuse(image, who);
+  }
   for (const char* below : {"", "/usr"}) {
     const std::string why = WhyNotRoots(image.root + below);
     if (!why.empty()) return Refuse(image, why);

@@ -22,6 +22,7 @@
 #include "sandbox/os/process.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
+#include "server/daemon_signals.h"
 #include "server/denied_calls.h"
 #include "server/identity.h"
 #include "server/log.h"
@@ -288,6 +289,7 @@ int Fail(const absl::Status& status, int exit_status) {
 int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   // What the starter left open is none of our business.
   os::CloseFrom(3);
+  KeepHangUps();
   const pid_t parent = ::getppid();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (!settings.ok()) return Fail(settings.status(), kExitBadConfig);

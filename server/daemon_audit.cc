@@ -40,6 +40,12 @@ absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
   return runs_.refuses() ? written : absl::OkStatus();
 }
 
+void DaemonAudit::NoteRefusedPolicy(const absl::Status& why) {
+  // As above; the daemon's own log says both.
+  log_->Append("policy_refused", {{"reason", std::string(why.message())}})
+      .IgnoreError();
+}
+
 void DaemonAudit::Stop(const std::string& reason) {
   // A failure is in the daemon's own log already.
   log_->Append("stop", {{"reason", reason}, {"pid", int64_t{::getpid()}}})

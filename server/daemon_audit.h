@@ -38,6 +38,9 @@ class DaemonAudit {
   absl::Status NotePolicy(const PolicySet& policy,
                           const PolicyChanges& changes);
 
+  // Writes "policy_refused": one was not to be had, and the old one stays.
+  void NoteRefusedPolicy(const absl::Status& why);
+
   // Writes "stop". Best called when no run is left.
   void Stop(const std::string& reason);
 

@@ -131,6 +131,7 @@ void PolicyReload::Reload() {
     Log(LogLevel::kError, "policy_not_reloaded",
         {{"error", std::string(status.message())},
          {"so", "the policy that was in force stays"}});
+    if (parts_.record_refusal) parts_.record_refusal(status);
     absl::MutexLock lock(&mutex_);
     state_.last_error = std::string(status.message());
     return;

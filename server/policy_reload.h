@@ -39,6 +39,8 @@ struct PolicyReloadParts {
   // Before a policy comes into force; a failure keeps it from that. Empty:
   // nothing is recorded.
   std::function<absl::Status(const PolicySet&, const PolicyChanges&)> record;
+  // After one was refused, and the old one stayed. Empty: as above.
+  std::function<void(const absl::Status& why)> record_refusal;
   // Once it is in force.
   std::function<void()> after;
 };

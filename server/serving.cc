@@ -21,6 +21,7 @@
 #include "server/clock.h"
 #include "server/compile_cache.h"
 #include "server/daemon_audit.h"
+#include "server/daemon_signals.h"
 #include "server/denied_calls.h"
 #include "server/descriptor_shares.h"
 #include "server/exec_service.h"
@@ -65,24 +66,6 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
-
-// Signals as events of a descriptor, for this thread and all that follow.
-absl::StatusOr<os::Fd> TakeSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    sigaddset(&signals, signal);
-  }
-  if (::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) {
-    return absl::InternalError("pthread_sigmask failed");
-  }
-  ::signal(SIGPIPE, SIG_IGN);
-  os::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.valid()) {
-    return absl::InternalError(absl::StrCat("signalfd: ", ErrorText(errno)));
-  }
-  return fd;
-}
 
 void ArmClockWatch(const os::Fd& fd) {
   constexpr time_t kNever = 9'000'000'000;
@@ -169,7 +152,7 @@ class Serving {
 };
 
 absl::Status Serving::Start() {
-  absl::StatusOr<os::Fd> signals = TakeSignals();
+  absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
   spawner_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -391,8 +374,13 @@ void Serving::StartReload() {
             return audit_ ? audit_->NotePolicy(next, changes)
                           : absl::OkStatus();
           },
+      .record_refusal =
+          [this](const absl::Status& why) {
+            if (audit_) audit_->NoteRefusedPolicy(why);
+          },
       .after = [this] { UsePolicy(); }});
   reload_->Start();
+  if (HangUpCameEarly()) reload_->Ask();
 }
 
 void Serving::UsePolicy() {

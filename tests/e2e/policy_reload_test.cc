@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
@@ -139,6 +140,39 @@ TEST_F(PolicyReload, WhatIsWrongKeepsTheOldPolicyAndIsTold) {
   EXPECT_EQ(Reload(), "");
   EXPECT_EQ(Said("mine", kShowA), "2\n");
   EXPECT_NE(State().digest(), digest);
+  const std::string audit = ReadFile(audit_.Path("log/audit-0000000001.jsonl"));
+  EXPECT_THAT(audit, HasSubstr(R"("event":"policy_refused","reason":")"));
+  EXPECT_THAT(audit, HasSubstr("limitz"));
+  StopDaemon();
+}
+
+// Of a process under this one that would catch SIGHUP; it is sent that.
+bool SentHangUpToADaemon() {
+  for (const Process& process : ProcessTree(::getpid())) {
+    const std::string directory = absl::StrCat("/proc/", process.pid);
+    std::string name;
+    std::getline(std::ifstream(directory + "/comm"), name);
+    std::ifstream status(directory + "/status");
+    std::string line;
+    while (name == "sandglassd" && std::getline(status, line)) {
+      if (absl::StartsWith(line, "SigCgt:") &&
+          std::string_view("13579bdf").find(line.back()) !=
+              std::string_view::npos) {
+        return testing::Kill(process, SIGHUP);
+      }
+    }
+  }
+  return false;
+}
+
+TEST_F(PolicyReload, ASignalDuringTheStartIsKept) {
+  bool sent = false;
+  std::thread sender([&] { sent = WaitFor(&SentHangUpToADaemon); });
+  Start();
+  sender.join();
+  ASSERT_TRUE(sent);
+  EXPECT_TRUE(WaitFor([&] { return State().reloads() == 1; }));
+  EXPECT_EQ(Said("mine", kShowA), "1\n");
   StopDaemon();
 }
 

@@ -54,6 +54,28 @@ TEST_F(ImageRoot, IsNobodyElsesToChange) {
   }
 }
 
+TEST_F(ImageRoot, IsWhereNobodyElseCanPutAnother) {
+  if (::geteuid() != 0) return;  // no directory here is root's
+  fs::create_directories(root_.Path("srv/images/usr/bin"));
+  fs::create_directory_symlink("usr/bin", root_.Path("srv/images/bin"));
+  fs::create_directory_symlink("srv", root_.Path("link"));
+  const auto problem = [&](const char* path) {
+    return std::string(CheckImage({"tiny", root_.Path(path)}).message());
+  };
+  const std::string above = root_.Path("srv");
+  for (const char* path : {"srv/images", "link/images"}) {
+    EXPECT_EQ(problem(path), "");
+    ::chmod(above.c_str(), 0777);
+    EXPECT_THAT(problem(path), HasSubstr(above + ", on the way to it, can be"));
+    ::chmod(above.c_str(), 01777);
+    EXPECT_EQ(problem(path), "");
+    ::chmod(above.c_str(), 0755);
+    ASSERT_EQ(::chown(above.c_str(), 12345, 0), 0);
+    EXPECT_THAT(problem(path), HasSubstr(above + ", on the way to it, can be"));
+    ASSERT_EQ(::chown(above.c_str(), 0, 0), 0);
+  }
+}
+
 TEST_F(ImageRoot, HasAllInUsr) {
   fs::remove(root_.Path("bin"));
   fs::create_directory(root_.Path("bin"));
