@@ -12,8 +12,8 @@ namespace sandglass::server {
 void KeepHangUps();
 bool HangUpCameEarly();
 
-// SIGTERM, SIGINT and SIGHUP as events of a signalfd(2), for this thread and all
-// that follow; SIGPIPE is ignored. INTERNAL when the kernel gives none.
+// SIGTERM, SIGINT and SIGHUP as events of a signalfd(2), for this thread and
+// all that follow; SIGPIPE is ignored. INTERNAL when the kernel gives none.
 absl::StatusOr<os::Fd> TakeDaemonSignals();
 
 }  // namespace sandglass::server
