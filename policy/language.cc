@@ -65,6 +65,7 @@ std::optional<AnalyserRecipe> ReadAnalyser(JsonObject& root) {
   }
   analyser.runner_arguments = object->Strings("runner_arguments", kNone);
   analyser.in_runner = object->Bool("in_runner", false);
+  analyser.prestart = ReadPrestart(*object);
   analyser.same_parser = object->Bool("same_parser", false);
   analyser.reads = object->Strings("reads", kNone);
   analyser.opaque = object->Strings("opaque", kNone);

@@ -36,8 +36,9 @@ struct CompileCacheRules {
                          const CompileCacheRules&) = default;
 };
 
-// How the interpreter or compiler of a phase is started ahead of its program:
-// it then waits in a jail. For what can't be forked (see ZygoteRecipe).
+// How the interpreter, compiler or analyser of a phase is started ahead of its
+// program: it then waits in a jail. For what can't be forked (see
+// ZygoteRecipe).
 struct PrestartRecipe {
   // Ends up waiting, see sandbox/job_frame.h. Begins with the executable of the
   // phase's command.
@@ -47,7 +48,8 @@ struct PrestartRecipe {
   // It can't take another environment than it was started with, so a run with
   // variables of its own has to be started fresh.
   bool fixed_env = false;
-  // Of a run's: it says when a program is over, see sandbox/job_frame.h.
+  // No compiler's: it says when the program, or its look, is over, see
+  // sandbox/job_frame.h.
   bool tells_end = false;
   uint64_t idle_bytes = 0;  // what one that waits holds
   uint32_t floor = 1;       // jails kept, at least, while it is in use
@@ -138,6 +140,8 @@ struct AnalyserRecipe {
   Command runner_arguments;
   // A zygote's runner looks at a program itself before it runs it.
   bool in_runner = false;
+  // Of `command`, in jails of the profiles that have rules for it.
+  std::optional<PrestartRecipe> prestart;
   // What the analyser takes for no program its language will not run either:
   // both use the same parser.
   bool same_parser = false;

@@ -170,6 +170,9 @@ class Checker {
           !valid.ok()) {
         Add("/analyser/facts", std::string(valid.message()));
       }
+      if (analyser.prestart) {
+        Add("/analyser/prestart", "is the compiler's, where that one tells");
+      }
       return;
     }
     CheckCommand("/analyser/command", analyser.command,
@@ -178,12 +181,25 @@ class Checker {
       Add("/analyser/command",
           "no word has \"${sources}\", so nothing would be read");
     }
+    if (analyser.prestart) CheckAnalysersPrestart(*analyser.prestart);
     const bool by_runner =
         analyser.in_runner || !analyser.runner_arguments.empty();
     if (by_runner && !language_.zygote) {
       Add("/analyser",
           "\"in_runner\" and \"runner_arguments\" are for "
           "languages with a \"zygote\"");
+    }
+  }
+
+  void CheckAnalysersPrestart(const PrestartRecipe& recipe) {
+    CheckPrestart("/analyser/prestart", recipe, language_.analyser->command);
+    if (!NamesSource(recipe.arguments)) {
+      Add("/analyser/prestart/arguments",
+          "no word has \"${sources}\", so nothing would be read");
+    }
+    if (recipe.fixed_env) {
+      Add("/analyser/prestart/fixed_env",
+          "is of no use: no request says what an analyser's environment is");
     }
   }
 

@@ -322,6 +322,12 @@ absl::StatusOr<Profile> ParseProfile(const std::string& name,
                      redactions);
 }
 
+bool AllowsLanguage(const Profile& profile, std::string_view language) {
+  return profile.languages.empty() ||
+         std::find(profile.languages.begin(), profile.languages.end(),
+                   language) != profile.languages.end();
+}
+
 std::vector<FieldViolation> CheckLimits(const Limits& limits,
                                         std::string_view prefix) {
   std::vector<FieldViolation> problems = CheckRanges(limits, prefix);

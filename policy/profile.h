@@ -76,6 +76,9 @@ struct Profile {
   std::string jail_template;
 };
 
+// Whether runs of the language of this id may name the profile.
+bool AllowsLanguage(const Profile& profile, std::string_view language);
+
 // What is at work by a profile keeps it, whatever is in force by then.
 using SharedProfile = std::shared_ptr<const Profile>;
 

@@ -21,12 +21,6 @@ constexpr absl::Duration kLeastTime = absl::Minutes(1);
 constexpr uint64_t kLeastOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
 
-bool Allows(const policy::Profile& profile, const policy::Language& language) {
-  return profile.languages.empty() ||
-         std::find(profile.languages.begin(), profile.languages.end(),
-                   language.id) != profile.languages.end();
-}
-
 bool HasImageOf(const policy::Profile& profile,
                 const policy::Language& language) {
   return profile.image ==
@@ -121,7 +115,8 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
   if (!language.canary) return runs;
   std::map<std::string, policy::SharedProfile> chosen;  // by filter
   for (const policy::SharedProfile& profile : policy.profiles()) {
-    if (!Allows(*profile, language) || !HasImageOf(*profile, language)) {
+    if (!policy::AllowsLanguage(*profile, language.id) ||
+        !HasImageOf(*profile, language)) {
       continue;
     }
     policy::SharedProfile& best = chosen[PolicySet::FilterName(*profile)];

@@ -316,17 +316,34 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
   return zygote;
 }
 
+bool AnalyserWaits(const policy::Language& language,
+                   const policy::Profile& profile) {
+  return language.analyser && language.analyser->prestart &&
+         policy::AllowsLanguage(profile, language.id) &&
+         policy::NeedsFacts(profile.rules, language.id);
+}
+
 std::string PrestartKindName(const policy::Language& language,
                              policy::Phase phase) {
-  return absl::StrCat(language.id,
-                      phase == policy::Phase::kRun ? "-run" : "-compile");
+  switch (phase) {
+    case policy::Phase::kCompile:
+      return absl::StrCat(language.id, "-compile");
+    case policy::Phase::kAnalysis:
+      return absl::StrCat(language.id, "-analyse");
+    case policy::Phase::kRun:
+      break;
+  }
+  return absl::StrCat(language.id, "-run");
 }
 
 sandbox::ProgramSpec MakePrestart(const policy::Language& language,
                                   policy::Phase phase,
                                   const policy::Profile& profile,
                                   const policy::Limits& limits) {
-  const bool run = phase == policy::Phase::kRun;
+  const policy::PrestartRecipe& recipe =
+      phase == policy::Phase::kRun       ? *language.prestart
+      : phase == policy::Phase::kCompile ? *language.compile->prestart
+                                         : *language.analyser->prestart;
   policy::PlaceholderValues values;
   values.source = language.source_file;
   values.prepared = language.prepared_dir;
@@ -334,11 +351,13 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   values.heap_percent = language.heap_percent;
   // As every run would set it.
   StringPairs env = BaseEnvironment();
-  Overlay(Expanded(run ? language.env : language.compile->env, values), env);
-  if (run) Overlay(profile.env, env);
+  Overlay(Expanded(phase == policy::Phase::kCompile ? language.compile->env
+                                                    : language.env,
+                   values),
+          env);
+  if (phase == policy::Phase::kRun) Overlay(profile.env, env);
   sandbox::ProgramSpec program;
-  program.argv = policy::ExpandCommand(
-      (run ? language.prestart : language.compile->prestart)->command, values);
+  program.argv = policy::ExpandCommand(recipe.command, values);
   for (const auto& [name, value] : env) {
     program.env.push_back(absl::StrCat(name, "=", value));
   }
@@ -401,6 +420,12 @@ Job MakeLookJob(const Job& job) {
   } else {
     look.zygote = policy::ZygoteName(language, language.zygote->kinds.front());
     look.runner_argv = policy::ExpandCommand(analyser.runner_arguments, values);
+  }
+  if (AnalyserWaits(language, *inspection.jails)) {
+    look.prestart = PrestartKindName(language, look.phase);
+    look.prestart_tells_end = analyser.prestart->tells_end;
+    look.prestart_argv =
+        policy::ExpandCommand(analyser.prestart->arguments, values);
   }
   const std::vector<std::string_view> texts = SourcesOf(job);
   look.source_file = language.source_file;

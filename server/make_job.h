@@ -48,12 +48,18 @@ Job MakeKernelJob(const SessionSpec& spec, const std::string& code);
 sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
                                   const policy::ZygoteKind& kind);
 
+// Whether analysers of the language wait in jails of the profile: there is one
+// that can, and rules that need it.
+bool AnalyserWaits(const policy::Language& language,
+                   const policy::Profile& profile);
+
 // The kind of jail in which a phase's interpreter waits: "java-compile".
 std::string PrestartKindName(const policy::Language& language,
                              policy::Phase phase);
 
 // The interpreter that waits for a phase, as all runs under these limits start
-// it. Precondition: the phase has a `prestart`.
+// it. An analyser has an environment without the profile's part, as a compiler
+// has. Precondition: the phase has a `prestart`.
 sandbox::ProgramSpec MakePrestart(const policy::Language& language,
                                   policy::Phase phase,
                                   const policy::Profile& profile,

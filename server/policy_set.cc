@@ -17,20 +17,14 @@ namespace {
 
 constexpr char kDefaultProfile[] = "default";
 
-bool Allows(const policy::Profile& profile, const policy::Language& language) {
-  return profile.languages.empty() ||
-         std::find(profile.languages.begin(), profile.languages.end(),
-                   language.id) != profile.languages.end();
-}
-
 // All that a language may raise a profile's limits to, each with its pointer.
 std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
     const policy::Language& language, const policy::Profile& profile) {
   std::vector<std::pair<const char*, const policy::LimitFloors*>> floors;
-  if (Allows(profile, language)) {
+  if (policy::AllowsLanguage(profile, language.id)) {
     floors.emplace_back("/limits", &language.limits);
   }
-  if (Allows(profile, language) && language.compile) {
+  if (policy::AllowsLanguage(profile, language.id) && language.compile) {
     floors.emplace_back("/compile/limits", &language.compile->limits);
   }
   // Preparations run under the default profile, whatever that allows.

@@ -1,5 +1,7 @@
 #include "server/prestart_kinds.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "server/make_job.h"
 
@@ -14,8 +16,12 @@ PrestartKinds::PrestartKinds(const LivePolicy& policy) : policy_(policy) {
   for (const policy::Language& language :
        policy.Get()->languages().languages()) {
     add(language, policy::Phase::kRun, language.prestart);
-    if (!language.compile) continue;
-    add(language, policy::Phase::kCompile, language.compile->prestart);
+    if (language.compile) {
+      add(language, policy::Phase::kCompile, language.compile->prestart);
+    }
+    if (language.analyser) {
+      add(language, policy::Phase::kAnalysis, language.analyser->prestart);
+    }
   }
 }
 
@@ -47,7 +53,7 @@ std::vector<JailKey> PrestartKinds::FromStart(
   std::vector<JailKey> keys;
   for (const auto& [name, kind] : kinds_) {
     if (kind.language->id == language.id && kind.recipe->from_start) {
-      keys.push_back(DefaultKey(name, kind));
+      AddDefaultKey(name, kind, keys);
     }
   }
   return keys;
@@ -56,21 +62,25 @@ std::vector<JailKey> PrestartKinds::FromStart(
 std::vector<JailKey> PrestartKinds::OnceUsed() const {
   std::vector<JailKey> keys;
   for (const auto& [name, kind] : kinds_) {
-    if (!kind.recipe->from_start) keys.push_back(DefaultKey(name, kind));
+    if (!kind.recipe->from_start) AddDefaultKey(name, kind, keys);
   }
   return keys;
 }
 
-JailKey PrestartKinds::DefaultKey(const std::string& name,
-                                  const Kind& kind) const {
+void PrestartKinds::AddDefaultKey(const std::string& name, const Kind& kind,
+                                  std::vector<JailKey>& keys) const {
   const policy::SharedProfile profile = policy_.Get()->FindProfile("");
+  if (kind.phase == policy::Phase::kAnalysis &&
+      !AnalyserWaits(*kind.language, *profile)) {
+    return;
+  }
   JailKey key = {name, profile->jail_template, profile->limits};
   // As for a request that names none.
-  policy::RaiseTo(kind.phase == policy::Phase::kRun
-                      ? kind.language->limits
-                      : kind.language->compile->limits,
+  policy::RaiseTo(kind.phase == policy::Phase::kCompile
+                      ? kind.language->compile->limits
+                      : kind.language->limits,
                   key.limits);
-  return key;
+  keys.push_back(std::move(key));
 }
 
 }  // namespace sandglass::server

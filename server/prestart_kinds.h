@@ -27,8 +27,10 @@ class PrestartKinds {
   absl::StatusOr<sandbox::ProgramSpec> InterpreterOf(const JailKey& key) const;
   // How the pool keeps them; nullopt for other kinds.
   std::optional<KindOptions> OptionsOf(const std::string& kind) const;
-  // Under the default profile and limits: of one language those to keep once it
-  // is usable, and of all languages those to keep once they were used.
+  // Under the default profile, as it is in force, and its limits: of one
+  // language those to keep once it is usable, and of all languages those to
+  // keep once they were used. An analyser only where that profile has rules
+  // for it.
   std::vector<JailKey> FromStart(const policy::Language& language) const;
   std::vector<JailKey> OnceUsed() const;
 
@@ -38,7 +40,8 @@ class PrestartKinds {
     policy::Phase phase;
     const policy::PrestartRecipe* recipe;
   };
-  JailKey DefaultKey(const std::string& name, const Kind& kind) const;
+  void AddDefaultKey(const std::string& name, const Kind& kind,
+                     std::vector<JailKey>& keys) const;
 
   const LivePolicy& policy_;
   std::map<std::string, Kind> kinds_;

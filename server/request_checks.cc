@@ -27,12 +27,6 @@ std::string Unknown(const std::string& wanted,
       absl::StrJoin(listed, ", "));
 }
 
-bool Allows(const policy::Profile& profile, const policy::Language& language) {
-  return profile.languages.empty() ||
-         std::find(profile.languages.begin(), profile.languages.end(),
-                   language.id) != profile.languages.end();
-}
-
 bool IsEnvName(const std::string& name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -94,7 +88,7 @@ policy::SharedProfile CheckProfile(const PolicySet& policy,
     violations.push_back({"profile", Unknown(wanted, names, names)});
     return nullptr;
   }
-  if (language != nullptr && !Allows(*profile, *language)) {
+  if (language != nullptr && !policy::AllowsLanguage(*profile, language->id)) {
     violations.push_back(
         {"language", absl::StrCat("profile ", profile->name, " does not allow ",
                                   language->id, "; it allows: ",
@@ -125,7 +119,9 @@ policy::Limits ApplyWishes(const PolicySet& policy,
     policy::ApplyRequest(policy::RaisedTo(floors, *other), wishes, problems,
                          field);
     if (!problems.empty()) continue;
-    if (language != nullptr && !Allows(*other, *language)) continue;
+    if (language != nullptr && !policy::AllowsLanguage(*other, language->id)) {
+      continue;
+    }
     for (policy::FieldViolation& violation : refused) {
       absl::StrAppend(&violation.description, "; profile \"", other->name,
                       "\" allows it");

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "policy/language.h"
 #include "policy/placeholders.h"
+#include "sandbox/job_frame.h"
 #include "tests/support/slowdown.h"
 
 namespace sandglass::testing {
@@ -38,10 +40,10 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// Runs a command in a directory, with its output in two files; its exit code,
-// 128 + n for a signal, -1 when it took too long or can't be started.
+// Runs a command in a directory, with its input and output in files; its exit
+// code, 128 + n for a signal, -1 when it took too long or can't be started.
 int RunIn(const std::string& directory, const std::vector<std::string>& command,
-          const std::string& out, const std::string& err,
+          const std::string& in, const std::string& out, const std::string& err,
           absl::Duration patience) {
   const std::vector<char*> argv = Pointers(command);
   const std::string home = absl::StrCat("HOME=", directory);
@@ -52,7 +54,7 @@ int RunIn(const std::string& directory, const std::vector<std::string>& command,
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 0, in.c_str(), O_RDONLY, 0);
   constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), kNew, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), kNew, 0600);
@@ -76,6 +78,21 @@ int RunIn(const std::string& directory, const std::vector<std::string>& command,
     absl::SleepFor(absl::Milliseconds(2));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+constexpr char kSecret[] = "5ec2e7";
+
+// Takes what isn't facts out of what one that waited wrote: that it waits, and
+// with what exit code it ended. Without both of them all is left as it was.
+void TakeItsWords(Analysis& analysis) {
+  const std::string waiting = absl::StrCat(sandbox::kWaitingWord, "\n");
+  const std::string end =
+      absl::StrCat(sandbox::EndWord(kSecret), analysis.exit_code, "\n");
+  if (absl::StartsWith(analysis.facts, waiting) &&
+      absl::EndsWith(analysis.facts, end)) {
+    analysis.facts.erase(analysis.facts.size() - end.size());
+    analysis.facts.erase(0, waiting.size());
+  }
 }
 
 const policy::LanguageTable& Languages() {
@@ -115,15 +132,18 @@ std::string Analysis::Lines() const {
   return text;
 }
 
-const Analyser& Analyser::Of(const std::string& language) {
+const Analyser& Analyser::Of(const std::string& language, bool waits) {
   // Goes at the process's end, and with it what was made.
-  static std::map<std::string, std::unique_ptr<Analyser>> analysers;
-  std::unique_ptr<Analyser>& analyser = analysers[language];
-  if (analyser == nullptr) analyser = std::make_unique<Analyser>(language);
+  static std::map<std::pair<std::string, bool>, std::unique_ptr<Analyser>>
+      analysers;
+  std::unique_ptr<Analyser>& analyser = analysers[{language, waits}];
+  if (analyser == nullptr) {
+    analyser = std::make_unique<Analyser>(language, waits);
+  }
   return *analyser;
 }
 
-Analyser::Analyser(const std::string& language) {
+Analyser::Analyser(const std::string& language, bool waits) : waits_(waits) {
   const policy::Language& recipe = *Languages().Find(language);
   source_file_ = recipe.source_file;
   for (const auto& [name, content] : recipe.prepare->files) {
@@ -170,7 +190,7 @@ Analyser::Analyser(const std::string& language) {
   const std::string err = directory_.Path("prepare.err");
   for (const policy::Command& command : prepare) {
     EXPECT_EQ(RunIn(directory_.path(), policy::ExpandCommand(command, values),
-                    "/dev/null", err, kPreparationPatience),
+                    "/dev/null", "/dev/null", err, kPreparationPatience),
               0)
         << absl::StrJoin(command, " ") << "\n"
         << ReadFile(err);
@@ -196,19 +216,33 @@ Analysis Analyser::Look(const std::string& program) const {
 Analysis Analyser::LookIn(const std::string& directory,
                           const std::vector<std::string>& arguments) const {
   std::vector<std::string> command = command_;
+  if (waits_) {
+    command.emplace_back("--wait");
+    sandbox::ProgramSpec job;
+    job.argv = arguments;
+    job.env = {"HOME=/"};
+    Analysis analysis =
+        LookWith(command, directory, sandbox::JobFrame(job, kSecret));
+    TakeItsWords(analysis);
+    return analysis;
+  }
   command.insert(command.end(), arguments.begin(), arguments.end());
   return LookWith(command, directory);
 }
 
 Analysis Analyser::LookWith(const std::vector<std::string>& command,
-                            const std::string& directory) const {
-  const TempDir output;
+                            const std::string& directory,
+                            const std::string& input) const {
+  const TempDir streams;
+  WriteFile(streams.Path("in"), input);
   Analysis analysis;
-  analysis.exit_code = RunIn(directory, command, output.Path("out"),
-                             output.Path("err"), kPatience);
-  analysis.err = ReadFile(output.Path("err"));
-  analysis.facts = ReadFile(
-      facts_file_.empty() ? output.Path("out") : directory + "/" + facts_file_);
+  analysis.exit_code =
+      RunIn(directory, command, streams.Path("in"), streams.Path("out"),
+            streams.Path("err"), kPatience);
+  analysis.err = ReadFile(streams.Path("err"));
+  analysis.facts =
+      ReadFile(facts_file_.empty() ? streams.Path("out")
+                                   : directory + "/" + facts_file_);
   return analysis;
 }
 

@@ -32,24 +32,28 @@ using ProgramFiles = std::vector<std::pair<std::string, std::string>>;
 // says.
 class Analyser {
  public:
-  // "cpp", "go", "java", "javascript" or "ruby". Made at the first use.
-  static const Analyser& Of(const std::string& language);
+  // "cpp", "go", "java", "javascript" or "ruby", made at the first use. One
+  // that `waits` is told what to look at when it has said so; not Java's and
+  // Ruby's.
+  static const Analyser& Of(const std::string& language, bool waits = false);
 
-  explicit Analyser(const std::string& language);
+  Analyser(const std::string& language, bool waits);
   Analysis Look(const ProgramFiles& files) const;
   // Of a program of one file, with the name that the language gives it.
   Analysis Look(const std::string& program) const;
   // With arguments that need not be files of a program in `directory`.
   Analysis LookIn(const std::string& directory,
                   const std::vector<std::string>& arguments) const;
-  // The same by another command.
+  // The same by another command, with this on its standard input.
   Analysis LookWith(const std::vector<std::string>& command,
-                    const std::string& directory) const;
+                    const std::string& directory,
+                    const std::string& input = "") const;
   const std::string& source_file() const { return source_file_; }
   // Where it was made.
   const std::string& prepared() const { return directory_.path(); }
 
  private:
+  const bool waits_;
   std::vector<std::string> command_;
   std::string source_file_;
   // Where its facts go in a program's directory; "" is standard output.

@@ -5,7 +5,7 @@ add_executable(analyser_test
   ${PROJECT_SOURCE_DIR}/tests/analysers/facts_test.cc
   ${PROJECT_SOURCE_DIR}/tests/analysers/hostile_programs_test.cc)
 target_link_libraries(analyser_test PRIVATE
-  sandglass_policy sandglass_os sandglass_test_support GTest::gmock_main)
+  sandglass_policy sandglass_sandbox sandglass_test_support GTest::gmock_main)
 target_compile_definitions(analyser_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # A suite is one language, whose analyser is made once.

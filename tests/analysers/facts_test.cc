@@ -11,6 +11,7 @@
 // being compared; read it before it is believed.
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "sandbox/job_frame.h"
 #include "tests/analysers/analyser_process.h"
 
 namespace sandglass::testing {
@@ -79,12 +81,13 @@ bool Writes() {
   return writes;
 }
 
-void ExpectFacts(const std::string& language) {
+// Of an analyser that waits, the same.
+void ExpectFacts(const std::string& language, bool waits = false) {
   std::vector<Example> examples = ReadExamples(language);
   EXPECT_GE(examples.size(), kLeastPrograms);
   for (Example& example : examples) {
     SCOPED_TRACE(example.name);
-    const Analysis analysis = Analyser::Of(language).Look(example.files);
+    const Analysis analysis = Analyser::Of(language, waits).Look(example.files);
     // A compiler has the last word on what isn't a program.
     if (!absl::StrContains(example.facts, "syntax-error")) {
       EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
@@ -102,6 +105,9 @@ TEST(Cpp, TellsFacts) { ExpectFacts("cpp"); }
 TEST(Go, TellsFacts) { ExpectFacts("go"); }
 TEST(Java, TellsFacts) { ExpectFacts("java"); }
 TEST(JavaScript, TellsFacts) { ExpectFacts("javascript"); }
+TEST(CppThatWaits, TellsFacts) { ExpectFacts("cpp", true); }
+TEST(GoThatWaits, TellsFacts) { ExpectFacts("go", true); }
+TEST(JavaScriptThatWaits, TellsFacts) { ExpectFacts("javascript", true); }
 TEST(Ruby, TellsFacts) { ExpectFacts("ruby"); }
 
 constexpr char kJavaProgram[] =
@@ -112,15 +118,12 @@ TEST(Java, TellsFactsOfAJobThatItWaitedFor) {
   const Analyser& analyser = Analyser::Of("java");
   const TempDir program;
   WriteFile(program.Path("Main.java"), kJavaProgram);
-  // As sandbox/job_frame.h has it: the length, the number of arguments, these.
+  sandbox::ProgramSpec job;
+  job.argv = {"--facts", "facts", "Main.java"};
   const Analysis analysis = analyser.LookWith(
-      {"/bin/sh", "-c",
-       absl::StrCat(
-           "printf '\\0\\0\\0\\0323\\0--facts\\0facts\\0Main.java\\0' |"
-           " /usr/bin/java -jar ",
-           analyser.prepared(), "/compile.jar --wait ", analyser.prepared(),
-           "/Rehearsal.java")},
-      program.path());
+      {"/usr/bin/java", "-jar", analyser.prepared() + "/compile.jar", "--wait",
+       analyser.prepared() + "/Rehearsal.java"},
+      program.path(), sandbox::JobFrame(job, std::nullopt));
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
   // Nothing of the sample.
   EXPECT_EQ(analysis.Lines(),

@@ -41,21 +41,37 @@ struct Syntax {
   const char* call;    // a statement that calls something
   const char* called;  // the name that it is told by
   const char* comment;
+  bool waits = false;
 };
 
 std::ostream& operator<<(std::ostream& os, const Syntax& syntax) {
   return os << syntax.language;
 }
 
-const Syntax kSyntaxes[] = {
-    {"cpp", "void f() {\n", "\n}\n", "auto x = ", "abort();", "abort", "// "},
-    {"go", "package main\nimport \"os\"\nfunc main() {\n", "\n}\n",
-     "_ = ", "os.Exit(1);", "os.Exit", "// "},
-    {"java", "public class Main { public static void main(String[] x) {\n",
-     "\n} }\n", "Object y = ", "System.gc();", "java.lang.System.gc", "// "},
-    {"javascript", "", "\n", "x = ", "eval(1);", "eval", "// "},
-    {"ruby", "", "\n", "x = ", "fork(1);", "fork", "# "},
-};
+const Syntax kCpp = {
+    "cpp", "void f() {\n", "\n}\n", "auto x = ", "abort();", "abort", "// "};
+const Syntax kGo = {
+    "go",          "package main\nimport \"os\"\nfunc main() {\n",
+    "\n}\n",       "_ = ",
+    "os.Exit(1);", "os.Exit",
+    "// "};
+const Syntax kJava = {
+    "java",
+    "public class Main { public static void main(String[] x) {\n",
+    "\n} }\n",
+    "Object y = ",
+    "System.gc();",
+    "java.lang.System.gc",
+    "// "};
+const Syntax kJavaScript = {
+    "javascript", "", "\n", "x = ", "eval(1);", "eval", "// "};
+const Syntax kRuby = {"ruby", "", "\n", "x = ", "fork(1);", "fork", "# "};
+
+// The same of an analyser that waits.
+Syntax Waiting(Syntax syntax) {
+  syntax.waits = true;
+  return syntax;
+}
 
 // Whether it kept to the format, and told all, too much or nothing.
 void ExpectOrderly(const Analysis& analysis) {
@@ -82,7 +98,9 @@ class HostilePrograms : public ::testing::TestWithParam<Syntax> {
     ExpectOrderly(analysis);
     return analysis;
   }
-  const Analyser& analyser() const { return Analyser::Of(GetParam().language); }
+  const Analyser& analyser() const {
+    return Analyser::Of(GetParam().language, GetParam().waits);
+  }
   bool Is(const char* language) const {
     return std::string(GetParam().language) == language;
   }
@@ -246,11 +264,15 @@ TEST_P(HostilePrograms, FilesThatCantBeRead) {
 }
 
 // A suite each, so that they can run beside each other.
-INSTANTIATE_TEST_SUITE_P(Cpp, HostilePrograms, Values(kSyntaxes[0]));
-INSTANTIATE_TEST_SUITE_P(Go, HostilePrograms, Values(kSyntaxes[1]));
-INSTANTIATE_TEST_SUITE_P(Java, HostilePrograms, Values(kSyntaxes[2]));
-INSTANTIATE_TEST_SUITE_P(JavaScript, HostilePrograms, Values(kSyntaxes[3]));
-INSTANTIATE_TEST_SUITE_P(Ruby, HostilePrograms, Values(kSyntaxes[4]));
+INSTANTIATE_TEST_SUITE_P(Cpp, HostilePrograms, Values(kCpp));
+INSTANTIATE_TEST_SUITE_P(CppThatWaits, HostilePrograms, Values(Waiting(kCpp)));
+INSTANTIATE_TEST_SUITE_P(Go, HostilePrograms, Values(kGo));
+INSTANTIATE_TEST_SUITE_P(GoThatWaits, HostilePrograms, Values(Waiting(kGo)));
+INSTANTIATE_TEST_SUITE_P(Java, HostilePrograms, Values(kJava));
+INSTANTIATE_TEST_SUITE_P(JavaScript, HostilePrograms, Values(kJavaScript));
+INSTANTIATE_TEST_SUITE_P(JavaScriptThatWaits, HostilePrograms,
+                         Values(Waiting(kJavaScript)));
+INSTANTIATE_TEST_SUITE_P(Ruby, HostilePrograms, Values(kRuby));
 
 }  // namespace
 }  // namespace sandglass::testing

@@ -1,14 +1,23 @@
 // Each language's programs are looked at by its own parser before they run.
 
+#include <signal.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/idle_jails.h"
+#include "tests/support/prestart.h"
+#include "tests/support/programs.h"
 #include "tests/support/sessions.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -87,6 +96,8 @@ constexpr Language kLanguages[] = {
      "  if (n > 9) { while (true) { } }\n  std::printf(\"42\\n\"); }\n",
      "int main() { /* \n", ".cpp"},
 };
+
+constexpr char kAnalyser[] = "javascript-analyse";
 
 class PolicyLanguages : public OwnDaemonTest {
  protected:
@@ -270,6 +281,81 @@ p trap("CHLD", "DEFAULT"), $stdin.read, `echo sub`, $?.success?
   EXPECT_TRUE(looked.timings().has_analysis());
   EXPECT_EQ(looked.stdout().data(), plain.stdout().data());
   EXPECT_EQ(looked.stderr().data(), plain.stderr().data());
+}
+
+// What looks at JavaScript waits as its interpreters do, and says the same.
+TEST_F(PolicyLanguages, JavaScriptIsLookedAtByWhatWaited) {
+  const Language& node = kLanguages[2];
+  const std::string deep(200'000, '(');
+  const std::vector<std::string> programs = {
+      node.good,
+      node.module,
+      node.call,
+      node.loop,
+      node.broken,
+      "require('fs').writeFileSync('\\u0000sandglass: over \\n', 'x')\n",
+      deep};
+  const auto run_all = [&](bool waited) {
+    std::vector<std::string> said;
+    for (const std::string& program : programs) {
+      for (const std::string& helper : {std::string(), program}) {
+        const uint64_t hits = HitsOf(client(), kAnalyser);
+        if (waited) EXPECT_TRUE(AwaitIdle(client(), kAnalyser));
+        const v1::RunCodeResponse run = Run(node, program, helper);
+        EXPECT_EQ(HitsOf(client(), kAnalyser), hits + (waited ? 1 : 0));
+        said.push_back(absl::StrCat(v1::Outcome_Name(run.outcome()), "\n",
+                                    run.stdout().data()));
+        for (const v1::Finding& finding : run.findings()) {
+          absl::StrAppend(&said.back(), finding.ShortDebugString(), "\n");
+        }
+      }
+    }
+    return said;
+  };
+  (void)Run(node, node.good);  // asked for once, they are kept
+  const std::vector<std::string> waited = run_all(true);
+  StopDaemon();
+  StartDaemon({.config = R"({"pool": {"floor": 0}})",
+               .extra_arguments = {"--policy-dir", policy_}});
+  EXPECT_EQ(run_all(false), waited);
+}
+
+TEST_F(PolicyLanguages, AnAnalyserThatDiedWaitingIsReplacedAndNoRunFails) {
+  const Language& node = kLanguages[2];
+  (void)Run(node, node.good);
+  ASSERT_TRUE(AwaitIdle(client(), kAnalyser));
+  int killed = 0;
+  for (const Process& process : daemon().Processes()) {
+    const std::string command = CommandOf(process.pid);
+    if (!absl::StrContains(command, "analyse.cjs")) continue;
+    EXPECT_TRUE(absl::StrContains(command, "--wait")) << command;
+    if (Kill(process, SIGKILL)) ++killed;
+    EXPECT_TRUE(WaitUntil([&] { return FindProcess(process.pid) != process; },
+                          absl::Seconds(30)));
+  }
+  EXPECT_GE(killed, 1);
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_EQ(Run(node, node.good).stdout().data(), "42\n");
+    EXPECT_EQ(Run(node, node.module).outcome(), v1::OUTCOME_DENIED);
+  }
+}
+
+// Those of the default profile wait from the start, as long as it has rules
+// that need them.
+TEST_F(PolicyLanguages, AnalysersWaitAsThePolicyInForceHasIt) {
+  ASSERT_TRUE(AwaitIdle(client(), kNode));
+  EXPECT_EQ(client().Run(Program("javascript", "1")).response.outcome(),
+            v1::OUTCOME_OK);
+  EXPECT_EQ(IdleOf(client(), kAnalyser), 0u);
+  const std::string path = policy_ + "/profiles/default.json";
+  const std::string plain = ReadFile(path);
+  std::ofstream(path) << kGate;
+  daemon().Signal(SIGHUP);
+  EXPECT_TRUE(AwaitIdle(client(), kAnalyser));
+  std::ofstream(path) << plain;
+  daemon().Signal(SIGHUP);
+  EXPECT_TRUE(WaitUntil([&] { return IdleOf(client(), kAnalyser) == 0; },
+                        absl::Seconds(30)));
 }
 
 TEST_F(PolicyLanguages, RubyWithMoreNamesThanCanBeToldDoesNotPass) {

@@ -201,7 +201,8 @@ TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
   EXPECT_TRUE(kinds.OptionsOf("java-run")->slow);
   // Their floors leave room for what small runs need.
   uint64_t floors = 0;
-  for (const char* kind : {"javascript-run", "java-run", "java-compile"}) {
+  for (const char* kind :
+       {"javascript-run", "javascript-analyse", "java-run", "java-compile"}) {
     floors += *kinds.OptionsOf(kind)->floor * kinds.OptionsOf(kind)->idle_bytes;
   }
   EXPECT_LT(floors, PoolOptions().memory_budget_bytes * 3 / 4);
@@ -223,6 +224,94 @@ TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
   // None of a profile that has been replaced meanwhile.
   key.profile = "default@0123456789abcdef";
   EXPECT_TRUE(absl::IsNotFound(kinds.InterpreterOf(key).status()));
+}
+
+// The shipped languages, with a default profile of these rules.
+PolicySet WithRules(std::vector<policy::Rule> rules,
+                    std::vector<std::string> languages = {}) {
+  absl::StatusOr<PolicySet> shipped =
+      PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
+  EXPECT_TRUE(shipped.ok()) << shipped.status();
+  policy::Profile profile = *shipped->FindProfile("");
+  profile.rules = std::move(rules);
+  profile.languages = std::move(languages);
+  policy::Profile plain = *shipped->FindProfile("");
+  plain.name = "plain";
+  absl::StatusOr<PolicySet> set =
+      PolicySet::Create(shipped->languages(), {profile, plain});
+  EXPECT_TRUE(set.ok()) << set.status();
+  return *std::move(set);
+}
+
+policy::Rule NoEval(std::vector<std::string> languages) {
+  return {"no-eval",
+          policy::Severity::kDeny,
+          "",
+          std::move(languages),
+          policy::RuleKind::kCalls,
+          {"eval"}};
+}
+
+TEST(PrestartKinds, AnalysersWaitWhereARuleNeedsThem) {
+  LivePolicy live(WithRules({NoEval({"javascript"})}));
+  const std::shared_ptr<const PolicySet> policy = live.Get();
+  const policy::Language& node = *policy->languages().Find("javascript");
+  const PrestartKinds kinds(live);
+  EXPECT_TRUE(kinds.Has("javascript-analyse"));
+  EXPECT_FALSE(kinds.Has("python-analyse"));
+  EXPECT_TRUE(kinds.OptionsOf("javascript-analyse")->slow);
+  const std::vector<JailKey> keys = kinds.FromStart(node);
+  ASSERT_EQ(keys.size(), 2u);
+  ASSERT_EQ(keys[0].kind, "javascript-analyse");
+  const sandbox::ProgramSpec analyser = *kinds.InterpreterOf(keys[0]);
+  EXPECT_EQ(analyser.argv.front(), "/usr/bin/node");
+  EXPECT_THAT(analyser.argv, Contains("--expose-internals"));
+  EXPECT_EQ(analyser.argv.back(), "--wait");
+  EXPECT_THAT(analyser.env, Contains("HOME=/home/sandbox"));
+  // As rules come and go.
+  for (const auto& [set, wait] : std::vector<std::pair<PolicySet, bool>>{
+           {WithRules({}), false},
+           {WithRules({NoEval({"ruby"})}), false},
+           {WithRules({NoEval({})}, {"ruby"}), false},
+           {WithRules({{"hidden",
+                        policy::Severity::kDeny,
+                        "",
+                        {},
+                        policy::RuleKind::kHiddenText,
+                        {}}}),
+            false},
+           {WithRules({NoEval({})}, {"ruby", "javascript"}), true}}) {
+    live.Set(std::make_shared<const PolicySet>(set));
+    EXPECT_EQ(kinds.FromStart(node).size(), wait ? 2u : 1u);
+    EXPECT_EQ(kinds.OnceUsed().size(), 2u);  // Java's
+  }
+}
+
+TEST(MakeLookJob, WantsTheVeryJailThatWaits) {
+  LivePolicy live(WithRules({NoEval({"javascript"})}));
+  const std::shared_ptr<const PolicySet> policy = live.Get();
+  const policy::Language& node = *policy->languages().Find("javascript");
+  v1::RunCodeRequest request;
+  request.set_code("eval");
+  // What acts at the program's start is no matter to who looks.
+  (*request.mutable_env())["NODE_OPTIONS"] = "--no-warnings";
+  request.add_args("argument");
+  request.add_files()->set_path("lib.mjs");
+  policy::Limits small = policy->FindProfile("")->limits;
+  small.memory_bytes /= 2;
+  small.cpu_millis /= 4;
+  const Job job = MakeJob(node, policy->FindProfile(""), {small, small},
+                          std::move(request));
+  EXPECT_EQ(job.prestart, "");
+  const Job look = MakeLookJob(job);
+  EXPECT_EQ(look.prestart, "javascript-analyse");
+  EXPECT_TRUE(look.prestart_tells_end);
+  EXPECT_THAT(look.prestart_argv, ElementsAre("main.js", "./lib.mjs"));
+  EXPECT_EQ((JailKey{look.prestart, look.template_name, look.limits}),
+            PrestartKinds(live).FromStart(node)[0]);
+  // A profile that isn't in force is tried in the jails of one that is.
+  job.inspection->jails = policy->FindProfile("plain");
+  EXPECT_EQ(MakeLookJob(job).prestart, "");
 }
 
 Job JobFor(const std::string& language,

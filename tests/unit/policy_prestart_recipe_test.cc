@@ -38,6 +38,8 @@ TEST(Prestart, IsReadWithItsDefaults) {
   EXPECT_TRUE(table->Find("javascript")->prestart->tells_end);
   EXPECT_FALSE(java.compile->prestart->fixed_env);
   EXPECT_TRUE(table->Find("javascript")->prestart->from_start);
+  EXPECT_TRUE(table->Find("javascript")->analyser->prestart->tells_end);
+  EXPECT_FALSE(table->Find("python")->analyser->prestart.has_value());
   EXPECT_FALSE(table->Find("bash")->prestart.has_value());
 }
 
@@ -78,6 +80,37 @@ TEST(Prestart, WhatCantBeIsRefused) {
                 l.compile->prestart->tells_end = true;
               }),
               HasSubstr("/compile/prestart/tells_end: is of no use"));
+}
+
+TEST(Prestart, AnAnalysersIsChecked) {
+  const auto error = [](const std::function<void(AnalyserRecipe&)>& change) {
+    Language language = Good();
+    language.analyser = AnalyserRecipe{
+        .command = {"/usr/bin/look", "${sources}"},
+        .prestart = PrestartRecipe{.command = {"/usr/bin/look", "--wait"},
+                                   .arguments = {"${sources}"},
+                                   .tells_end = true,
+                                   .idle_bytes = 1}};
+    change(*language.analyser);
+    return CreateError({language});
+  };
+  EXPECT_EQ(error([](AnalyserRecipe&) {}), "");
+  EXPECT_THAT(
+      error([](AnalyserRecipe& a) { a.prestart->command[0] = "/usr/bin/toy"; }),
+      HasSubstr("/analyser/prestart/command/0: has to be the executable"));
+  EXPECT_THAT(error([](AnalyserRecipe& a) { a.prestart->arguments = {"x"}; }),
+              HasSubstr("/analyser/prestart/arguments: no word has"));
+  EXPECT_THAT(error([](AnalyserRecipe& a) { a.prestart->fixed_env = true; }),
+              HasSubstr("/analyser/prestart/fixed_env: is of no use"));
+  Language compiled = Good();
+  compiled.compile =
+      CompilePhase{.command = {"/usr/bin/toy", "."}, .artifacts = {"a"}};
+  compiled.analyser = AnalyserRecipe{
+      .compile_arguments = {"--facts", "f"},
+      .facts = "f",
+      .prestart = PrestartRecipe{.command = {"/usr/bin/toy"}, .idle_bytes = 1}};
+  EXPECT_THAT(CreateError({compiled}),
+              HasSubstr("/analyser/prestart: is the compiler's"));
 }
 
 TEST(Prestart, AFileWithMistakesIsRefused) {

@@ -1,18 +1,18 @@
 // Prints facts about the C++ files named by its arguments, of which the first
 // is the program's own (docs/analysers.md). It knows tokens and the outlines of
-// statements, no types and no header's content.
+// statements, no types and no header's content. With --wait it says that it
+// waits, and is told the files then.
 
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyse_facts.h"
+#include "analyse_job.h"
 #include "analyse_tokens.h"
 #include "analyse_uses.h"
 
@@ -450,41 +450,43 @@ class Statements {
   bool tells_ = false;
 };
 
-std::string Read(const char* name) {
-  std::ifstream file(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw std::runtime_error(std::string("can't read ") + name);
-  if (text.compare(0, 3, "\xef\xbb\xbf") == 0) text.erase(0, 3);
-  return text;
+std::string FactsOf(const std::vector<std::string>& names,
+                    std::string (*read)(const std::string&)) {
+  Facts facts;
+  std::deque<std::string> sources;  // facts look at them to the end
+  for (const std::string& name : names) {
+    sources.push_back(read(name));
+    facts.Begin(sources.back());
+    try {
+      const Tokens tokens(sources.back(), facts);
+      Statements(tokens.program, facts).Look();
+      Statements(tokens.macros, facts).Look();
+    } catch (const SyntaxError& error) {
+      facts.Tell("syntax-error", error.place, error.what());
+      break;
+    }
+  }
+  return facts.Text();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  LookJob job{.files = {argv + 1, argv + argc}, .end = ""};
+  int code = 0;
   try {
-    if (argc < 2) throw std::runtime_error("usage: analyse FILE…");
-    Facts facts;
-    std::deque<std::string> sources;  // facts look at them to the end
-    for (int i = 1; i < argc; ++i) {
-      sources.push_back(Read(argv[i]));
-      facts.Begin(sources.back());
-      try {
-        const Tokens tokens(sources.back(), facts);
-        Statements(tokens.program, facts).Look();
-        Statements(tokens.macros, facts).Look();
-      } catch (const SyntaxError& error) {
-        facts.Tell("syntax-error", error.place, error.what());
-        break;
-      }
+    if (!job.files.empty() && job.files[0] == "--wait") {
+      FactsOf({kSample}, [](const std::string& text) { return text; });
+      job = AwaitJob();
     }
-    const std::string text = facts.Text();
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      throw std::runtime_error("can't write the facts");
+    if (job.files.empty()) {
+      throw std::runtime_error("usage: analyse FILE… | --wait");
     }
+    WriteAll(FactsOf(job.files, &Read));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "the program can't be analysed: %s\n", error.what());
-    return 1;
+    code = 1;
   }
-  return 0;
+  if (!job.end.empty()) WriteAll(job.end + std::to_string(code) + "\n");
+  return code;
 }

@@ -1,5 +1,6 @@
 // Prints facts about the Go files named by its arguments, of which the first is
-// the program's own (docs/analysers.md). It looks at nothing but these.
+// the program's own (docs/analysers.md). It looks at nothing but these. With
+// --wait it says that it waits, and is told the files then.
 package main
 
 import (
@@ -40,31 +41,46 @@ type analyser struct {
 }
 
 func main() {
-	if len(os.Args) < 2 {
-		fail(errors.New("usage: analyse FILE…"))
+	names := os.Args[1:]
+	end := ""
+	var err error
+	if len(names) > 0 && names[0] == "--wait" {
+		analyse([]string{"main.go"}, func(string) ([]byte, error) { return []byte(sample), nil })
+		names, end, err = awaitJob()
 	}
-	text, err := analyse(os.Args[1:])
+	if err == nil {
+		err = tell(names)
+	}
+	code := 0
 	if err != nil {
-		fail(err)
+		fmt.Fprintf(os.Stderr, "the program can't be analysed: %v\n", err)
+		code = 1
 	}
-	if _, err := os.Stdout.WriteString(text); err != nil {
-		fail(err)
+	if end != "" {
+		fmt.Printf("%s%d\n", end, code)
 	}
+	os.Exit(code)
 }
 
-func fail(err error) {
-	fmt.Fprintf(os.Stderr, "the program can't be analysed: %v\n", err)
-	os.Exit(1)
+func tell(names []string) error {
+	if len(names) == 0 {
+		return errors.New("usage: analyse FILE… | --wait")
+	}
+	text, err := analyse(names, os.ReadFile)
+	if err == nil {
+		_, err = os.Stdout.WriteString(text)
+	}
+	return err
 }
 
-func analyse(names []string) (string, error) {
+func analyse(names []string, read func(string) ([]byte, error)) (string, error) {
 	files := token.NewFileSet()
 	known := &facts{files: files, known: map[told]*fact{}}
 	declared := map[string]map[string]bool{} // by directory
 	var programs []*ast.File
 	var problem error
 	for _, name := range names {
-		source, err := os.ReadFile(name)
+		source, err := read(name)
 		if err != nil {
 			return "", err
 		}

@@ -1,17 +1,29 @@
 // Prints facts about the JavaScript files named by its arguments, of which the
 // first is the program's own (docs/analysers.md). With node's own parser, for
 // which it is started with --expose-internals; it runs nothing of the program.
+// With --wait it says that it waits, and is told the files then.
 'use strict';
 
 const fs = require('fs');
 const acorn = require('internal/deps/acorn/acorn/dist/acorn');
 const Facts = require('./analyse_facts.cjs');
 const {Names, REQUIRES, children, keyOf} = require('./analyse_names.cjs');
+const awaitJob = require('./job_frame.cjs');
 
 const EXITS = new Set(['process.exit', 'process.abort', 'process.reallyExit']);
 const FILE_FUNCTION = /^fs(?:\.promises|\/promises)?\.(\w+)$/;
 const WRITES = /^(?:writeFile|appendFile|truncate|copyFile)(?:Sync)?$|^createWriteStream$/;
 const NEVER = Infinity;
+// More would cost its start more than they take off a look.
+const ROUNDS = 10;
+const SAMPLE = `
+  import fs, {readFile as read} from 'node:fs';
+  export * from 'os';
+  export class Box extends Map { static count = 0; async *all() { yield await this; } }
+  const {a, b: [c = 1, ...d]} = await import('x' + y);
+  do { if (read?.(fs.open('f', 'w'))) continue; else break; } while (a);
+  for await (const x of d) label: while (true) { try { break label; } finally { c(); } }
+`;
 
 function parse(source, name) {
   const options = {
@@ -368,10 +380,11 @@ class Analyser {
   }
 }
 
-function main(files) {
+// `sources`: of each file its name and a function that reads it.
+function factsOf(sources) {
   const facts = new Facts();
-  for (const name of files) {
-    const source = fs.readFileSync(name, 'utf8').replace(/^\ufeff/, '');
+  for (const [name, read] of sources) {
+    const source = read().replace(/^\ufeff/, '');
     facts.begin(source);
     let program;
     try {
@@ -384,7 +397,18 @@ function main(files) {
     }
     new Analyser(source, program, facts);
   }
-  writeAll(Buffer.from(facts.text()));
+  return Buffer.from(facts.text());
+}
+
+const fromFiles = (names) => names.map((name) => [name, () => fs.readFileSync(name, 'utf8')]);
+
+// Most of its code, and node's, has then run when the program comes, and some is
+// compiled. Nothing of it is kept.
+function rehearse() {
+  for (let i = 0; i < ROUNDS; i++) {
+    factsOf([['main.js', () => SAMPLE]]);
+    factsOf([['main.js', () => 'x = (']]);
+  }
 }
 
 // A pipe may take a part only.
@@ -392,10 +416,18 @@ function writeAll(bytes) {
   for (let at = 0; at < bytes.length;) at += fs.writeSync(1, bytes, at);
 }
 
+let files = process.argv.slice(2);
+let end = null;
 try {
-  if (process.argv.length < 3) throw new Error('usage: analyse.cjs FILE…');
-  main(process.argv.slice(2));
+  if (files[0] === '--wait') {
+    rehearse();
+    ({end, given: files} = awaitJob());
+  }
+  if (files.length === 0) throw new Error('usage: analyse.cjs FILE… | --wait');
+  writeAll(factsOf(fromFiles(files)));
 } catch (error) {
   fs.writeSync(2, `the program can't be analysed: ${error.message}\n`);
   process.exitCode = 1;
 }
+// Nobody need wait until node has taken itself down.
+if (end !== null) fs.writeSync(1, `${end}${process.exitCode ?? 0}\n`);

@@ -33,16 +33,13 @@ process.nextTick(Module.runMain, program);
 function awaitJob() {
   load('rehearse.cjs')();
   const tellEnd = load('tell_end.cjs');
-  fs.writeSync(1, 'sandglass: waiting\n');
-  const frame = readFromInput(readFromInput(4).readUInt32BE()).toString();
-  const [endSecret, ...words] = frame.split('\0');
-  if (endSecret !== '') tellEnd(`\0sandglass: over ${endSecret} `);
-  const [first, last] = [1, 1 + Number(words[0])];
-  process.argv.splice(1, Infinity, ...words.slice(first, last));
+  const { end, given, environment } = load('job_frame.cjs')();
+  if (end !== null) tellEnd(end);
+  process.argv.splice(1, Infinity, ...given);
   const names = new Set();
-  for (const entry of words.slice(last, -1)) {
-    const end = entry.indexOf('=');
-    const [name, value] = [entry.slice(0, end), entry.slice(end + 1)];
+  for (const entry of environment) {
+    const sign = entry.indexOf('=');
+    const [name, value] = [entry.slice(0, sign), entry.slice(sign + 1)];
     names.add(name);
     // Some names act when they are set, whatever was there.
     if (process.env[name] !== value) process.env[name] = value;
@@ -56,18 +53,6 @@ function load(name) {
   const part = new Module(path.join(__dirname, name));
   part._compile(fs.readFileSync(part.id, 'utf8'), part.id);
   return part.exports;
-}
-
-// What follows is the program's.
-function readFromInput(size) {
-  const bytes = Buffer.alloc(size);
-  for (let have = 0; have < size;) {
-    const got = fs.readSync(0, bytes, have, size - have, null);
-    // The jail is nobody's any more.
-    if (got === 0) process.exit(0);
-    have += got;
-  }
-  return bytes;
 }
 
 // Into a pipe node writes when there is room, and process.exit() drops the rest.
