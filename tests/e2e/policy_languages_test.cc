@@ -300,7 +300,9 @@ TEST_F(PolicyLanguages, JavaScriptIsLookedAtByWhatWaited) {
     for (const std::string& program : programs) {
       for (const std::string& helper : {std::string(), program}) {
         const uint64_t hits = HitsOf(client(), kAnalyser);
-        if (waited) EXPECT_TRUE(AwaitIdle(client(), kAnalyser));
+        if (waited) {
+          EXPECT_TRUE(AwaitIdle(client(), kAnalyser));
+        }
         const v1::RunCodeResponse run = Run(node, program, helper);
         EXPECT_EQ(HitsOf(client(), kAnalyser), hits + (waited ? 1 : 0));
         said.push_back(absl::StrCat(v1::Outcome_Name(run.outcome()), "\n",
