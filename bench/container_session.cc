@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bench/work_directory.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::bench {
 namespace {

@@ -27,6 +27,7 @@
 #include "bench/rounds.h"
 #include "bench/sessions.h"
 #include "bench/shared_root.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::bench {
 namespace {

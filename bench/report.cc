@@ -8,6 +8,7 @@
 #include "bench/bars.h"
 #include "bench/layers_report.h"
 #include "bench/sessions_report.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::bench {
 namespace {

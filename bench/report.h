@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "bench/stats.h"
 #include "bench/tables.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace sandglass::bench {
 

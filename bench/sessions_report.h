@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/report.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace sandglass::bench {
 

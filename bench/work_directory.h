@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "bench/command.h"
 #include "bench/contenders.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace sandglass::bench {
 
