@@ -14,3 +14,11 @@ target_precompile_headers(sandglass_test_headers PRIVATE
   <sandglass/v1/file_service.grpc.pb.h>
   <sandglass/v1/sandbox_service.grpc.pb.h>
   <sandglass/v1/session_service.grpc.pb.h>)
+
+# For tests of what knows no gRPC but RE2, which has flags of its own.
+add_executable(sandglass_unit_headers EXCLUDE_FROM_ALL support/headers.cc)
+target_link_libraries(sandglass_unit_headers PRIVATE
+  sandglass_options absl::statusor absl::strings absl::time PkgConfig::RE2
+  GTest::gtest GTest::gmock)
+target_precompile_headers(sandglass_unit_headers PRIVATE
+  ${SANDGLASS_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
