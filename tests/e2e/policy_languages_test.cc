@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -308,7 +309,12 @@ TEST_F(PolicyLanguages, JavaScriptIsLookedAtByWhatWaited) {
         said.push_back(absl::StrCat(v1::Outcome_Name(run.outcome()), "\n",
                                     run.stdout().data()));
         for (const v1::Finding& finding : run.findings()) {
-          absl::StrAppend(&said.back(), finding.ShortDebugString(), "\n");
+          // Not how long one took that gave up.
+          absl::StrAppend(&said.back(),
+                          std::regex_replace(finding.ShortDebugString(),
+                                             std::regex("after [0-9.]+ m?s"),
+                                             "after some time"),
+                          "\n");
         }
       }
     }

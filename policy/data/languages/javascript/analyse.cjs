@@ -15,7 +15,7 @@ const FILE_FUNCTION = /^fs(?:\.promises|\/promises)?\.(\w+)$/;
 const WRITES = /^(?:writeFile|appendFile|truncate|copyFile)(?:Sync)?$|^createWriteStream$/;
 const NEVER = Infinity;
 // More would cost its start more than they take off a look.
-const ROUNDS = 10;
+const ROUNDS = 2;
 const SAMPLE = `
   import fs, {readFile as read} from 'node:fs';
   export * from 'os';
