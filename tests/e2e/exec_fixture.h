@@ -86,6 +86,16 @@ class Exec : public DaemonTest {
     *snapshot = response.snapshot();
     return status;
   }
+  // Sends it a line and waits for what it writes to stdout then, or its end.
+  std::string SendLine(const std::string& exec_id, uint64_t from,
+                       v1::ExecSnapshot* snapshot) {
+    v1::PollExecRequest request = PollOf(exec_id, from);
+    request.set_stdin("\n");
+    request.set_any_output(true);
+    SetDuration(request.mutable_wait(), absl::Seconds(40));
+    EXPECT_THAT(Poll(request, snapshot), IsOk());
+    return DataOf(*snapshot, v1::OUTPUT_STREAM_STDOUT);
+  }
   // At its end, by then at the latest.
   v1::ExecSnapshot Ended(const std::string& exec_id, uint64_t from = 0) {
     v1::PollExecRequest request = PollOf(exec_id, from);

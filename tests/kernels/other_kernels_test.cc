@@ -166,8 +166,9 @@ const Cells kKept[] = {
     {"javascript", "TextIsQuoted", {"'\xE2\x82\xAC'"}, "'\xE2\x82\xAC'\n"},
     {"javascript",
      "TimersGoOn",
-     {"var n = 0; setTimeout(() => console.log('late'), 20)",
-      "await new Promise((done) => setTimeout(done, 200))"},
+     {"var go, done, wait = setInterval(() => { if (go) { console.log('late'); "
+      "clearInterval(wait); done() } }, 1); 0",
+      "await new Promise((resolve) => { done = resolve; go = true })"},
      "late\n"},
     {"javascript",
      "AnExitCantBeCaught",
@@ -207,7 +208,8 @@ const Cells kKept[] = {
      "[0, true]\n"},
     {"ruby",
      "Threads",
-     {"t = Thread.new { sleep 0.05; puts 'late' }; nil", "t.join; nil"},
+     {"q = Queue.new; t = Thread.new { q.pop; puts 'late' }; nil",
+      "q << 1; t.join; nil"},
      "late\n"},
     {"ruby", "NoText", {"\"\\xff\""}, "\"\\xFF\"\n"},
 };
