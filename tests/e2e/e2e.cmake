@@ -148,27 +148,25 @@ foreach(target sandglassd sandglass-spawner)
     add_dependencies(sandglass_durable_test ${target})
   endif()
 endforeach()
-# Locks keep tests from slowing each other on small machines: of each program's
-# tests one runs at a time. The second lock is of those that wait more than they
-# work; who measures, or fills the machine, has the first.
 sandglass_add_suites(sandglass_durable_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK second_sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
+# The lock keeps tests from slowing each other on small machines.
 sandglass_add_suites(sandglass_e2e_test e2e.
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_consent_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK second_sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_filters_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK second_sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_exec_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK second_sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 # Languages are prepared before any test looks at the time.
