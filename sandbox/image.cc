@@ -332,8 +332,7 @@ std::string WhoCouldReplace(const std::string& path) {
     const bool roots = info.st_uid == 0 || info.st_uid == top.st_uid;
     const bool open = (info.st_mode & S_IWOTH) != 0 ||
                       ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0);
-    if (!roots ||
-        (open && !S_ISLNK(info.st_mode) && (info.st_mode & S_ISVTX) == 0)) {
+    if (!roots || (open && (info.st_mode & S_ISVTX) == 0)) {
       return absl::StrCat(above.string(),
                           ", on the way to it, can be changed by others than "
                           "root; chown root ",
@@ -347,11 +346,14 @@ std::string WhoCouldReplace(const std::string& path) {
 
 absl::Status CheckImage(const policy::Image& image) {
   std::error_code error;
-  const fs::path target = fs::canonical(image.root, error);
-  for (const std::string& path : {image.root, target.string()}) {
-    const std::string who = WhoCouldReplace(path);
-    if (!who.empty()) return Refuse(image, who);
+  const std::string target = fs::canonical(image.root, error).string();
+  // Whoever may change any of the links could lead it elsewhere.
+  if (!error && target != image.root) {
+    return Refuse(image, absl::StrCat(image.root, " has links, or is written ",
+                                      "in a roundabout way; write ", target));
   }
+  const std::string who = WhoCouldReplace(image.root);
+  if (!who.empty()) return Refuse(image, who);
   for (const char* below : {"", "/usr"}) {
     const std::string why = WhyNotRoots(image.root + below);
     if (!why.empty()) return Refuse(image, why);

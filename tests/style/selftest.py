@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -217,4 +218,6 @@ class Compiled(StyleCheckTest):
 
 
 if __name__ == "__main__":
+    # A test that is ended takes its tree with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     unittest.main(argv=[sys.argv[0]])
