@@ -259,25 +259,6 @@ std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
   };
 }
 
-// The process that reads the policy again, and what it tells spawners by.
-struct LaterPolicies {
-  std::unique_ptr<PolicyReader> reader;
-  os::Fd ledger;  // for spawners
-};
-
-absl::StatusOr<LaterPolicies> StartPolicyReader(const Settings& settings) {
-  absl::StatusOr<sandbox::TemplateLedger> ledger =
-      sandbox::TemplateLedger::Create();
-  if (!ledger.ok()) return ledger.status();
-  absl::StatusOr<os::Fd> end = ledger->ReadingEnd();
-  if (!end.ok()) return end.status();
-  absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
-      settings.config.policy_dir, settings.policy, *std::move(ledger),
-      settings.reader_uid, settings.identity.gid);
-  if (!reader.ok()) return reader.status();
-  return LaterPolicies{*std::move(reader), *std::move(end)};
-}
-
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(status.message())}});
@@ -335,14 +316,17 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     compiled.reset();
   }
 
-  // ORDER: the spawner comes before any thread and any gRPC object, since it is
-  // forked; the socket before the rights go, since its place needs them; the
-  // rights go before the first byte from a client is read.
+  // ORDER: spawner and reader come before any thread and any gRPC object, since
+  // they are forked; the socket before the rights go, since its place needs
+  // them; the rights go before the first byte from a client is read.
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return Fail(single, 1);
   }
-  absl::StatusOr<LaterPolicies> later = StartPolicyReader(*settings);
-  if (!later.ok()) return Fail(later.status(), 1);
+  absl::StatusOr<sandbox::TemplateLedger> ledger =
+      sandbox::TemplateLedger::Create();
+  if (!ledger.ok()) return Fail(ledger.status(), 1);
+  absl::StatusOr<os::Fd> spawners_end = ledger->ReadingEnd();
+  if (!spawners_end.ok()) return Fail(spawners_end.status(), 1);
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);
@@ -361,12 +345,18 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .prepared_dir = prepared ? prepared->directory() : "",
            .images = config.images,
            .templates = settings->policy.templates(),
-           .template_ledger = later->ledger.get(),
+           .template_ledger = spawners_end->get(),
            .zygotes = std::move(zygotes),
            .trace_calls = config.trace_syscalls},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
-  later->ledger.reset();
+  spawners_end->reset();
+  // ORDER: after the daemon has moved into its own control group: one that
+  // holds a third process isn't taken for delegated.
+  absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
+      config.policy_dir, settings->policy, *std::move(ledger),
+      settings->reader_uid, settings->identity.gid);
+  if (!reader.ok()) return Fail(reader.status(), 1);
 
   std::unique_ptr<SessionStore> sessions;
   if (!config.sessions.durable_dir.empty()) {
@@ -420,7 +410,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .sessions = std::move(sessions),
                 .unix_listener = std::move(listener),
                 .audit_directory = std::move(audit_directory),
-                .policy_reader = std::move(later->reader),
+                .policy_reader = *std::move(reader),
                 .check_policy = std::move(check_policy)});
 }
 

@@ -2,13 +2,17 @@
 // health and reflection.
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/process.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -29,6 +33,21 @@ class Service : public DaemonTest {
     return {};
   }
 };
+
+// One that stayed in the group of its starter would keep a delegated group of
+// cgroup v2 from handing out controllers.
+TEST_F(Service, AllItsProcessesAreInItsControlGroups) {
+  const std::vector<Process> processes = daemon().Processes();
+  EXPECT_THAT(processes, ::testing::SizeIs(::testing::Ge(3)));
+  for (const Process& process : processes) {
+    std::ifstream file(absl::StrCat("/proc/", process.pid, "/cgroup"));
+    for (std::string line; std::getline(file, line);) {
+      if (absl::StartsWith(line, "0::")) {
+        EXPECT_THAT(line, HasSubstr("/sandglass-")) << CommandOf(process.pid);
+      }
+    }
+  }
+}
 
 constexpr char kEndless[] = "echo ready; sleep 40";
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "sandbox/jailed/layout.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -16,7 +17,7 @@
 namespace sandglass::testing {
 namespace {
 
-constexpr absl::Duration kSettleTimeout = absl::Seconds(10);
+constexpr absl::Duration kSettleTimeout = absl::Seconds(20);
 
 // What tests' daemons keep ready unless they say otherwise: of each of a few
 // kinds four jails, one or two that are being made, and the spawner's spares;
@@ -28,6 +29,14 @@ bool WasPrestarted(pid_t pid) {
   const std::string command = CommandOf(pid);
   return absl::StrContains(command, "--wait") ||
          absl::StrContains(command, "sandglass.Launch");
+}
+
+// One that still loads its modules has its interpreter's name.
+bool IsZygote(pid_t pid) {
+  const std::string command = CommandOf(pid);
+  return absl::StartsWith(command, "sandglass-zygote") ||
+         absl::StrContains(command, sandbox::kZygoteScript) ||
+         absl::StrContains(command, sandbox::kZygoteLibrary);
 }
 
 // What no idle daemon has: processes that were not there before the test, but
@@ -44,9 +53,8 @@ std::vector<Process> Strays(const Daemon& daemon,
         WasPrestarted(process.pid)) {
       idle.push_back(process);
       if (name == "sandglass-init") ++inits;
-    } else if (!absl::StartsWith(CommandOf(process.pid), "sandglass-zygote") &&
-               std::find(before.begin(), before.end(), process) ==
-                   before.end()) {
+    } else if (!IsZygote(process.pid) && std::find(before.begin(), before.end(),
+                                                   process) == before.end()) {
       strays.push_back(process);
     }
   }
