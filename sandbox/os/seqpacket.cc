@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <memory>
 
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
@@ -48,10 +49,11 @@ absl::Status SendPacket(int socket, absl::string_view data,
 absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
                                      std::vector<Fd>* refused) {
   // Zero-filling 256 KiB for each packet would cost more than the packet.
-  static thread_local char* const buffer = new char[kMaxPacketBytes];
+  thread_local const auto buffer =
+      std::make_unique_for_overwrite<char[]>(kMaxPacketBytes);
   Packet packet;
   const ssize_t size =
-      ReceiveDatagram(socket, buffer, kMaxPacketBytes, packet.fds,
+      ReceiveDatagram(socket, buffer.get(), kMaxPacketBytes, packet.fds,
                       wait == Wait::kNo ? MSG_DONTWAIT : 0);
   if (size <= 0 && refused != nullptr) *refused = std::move(packet.fds);
   if (size < 0) {
@@ -67,7 +69,7 @@ absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
   if (size == 0) {
     return absl::OutOfRangeError("the other end of the channel is closed");
   }
-  packet.data.assign(buffer, static_cast<size_t>(size));
+  packet.data.assign(buffer.get(), static_cast<size_t>(size));
   return packet;
 }
 
