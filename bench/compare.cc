@@ -62,6 +62,7 @@ bool IsOneOfABar(const Contender& contender) {
 std::vector<Entry> MakeEntries(std::vector<Contender>& contenders,
                                const std::string& program, int in_flight) {
   std::vector<Entry> entries;
+  entries.reserve(contenders.size());
   for (Contender& contender : contenders) {
     entries.push_back({.contender = &contender,
                        .tally = RowTally(contender, program, in_flight)});
@@ -101,6 +102,7 @@ absl::StatusOr<Sample> RunOne(const Contender& contender,
 std::vector<Entry*> Shuffled(std::vector<Entry>& entries,
                              std::mt19937& random) {
   std::vector<Entry*> order;
+  order.reserve(entries.size());
   for (Entry& entry : entries) order.push_back(&entry);
   std::shuffle(order.begin(), order.end(), random);
   return order;
@@ -212,7 +214,7 @@ std::vector<Contender*> Pair(std::vector<Contender>& contenders) {
 }
 
 void CompareSet(const std::string& name, const std::vector<Workload>& set,
-                std::vector<Contender*> pair, absl::Duration gap,
+                const std::vector<Contender*>& pair, absl::Duration gap,
                 Report& report) {
   std::vector<Entry> entries;
   for (Contender* contender : pair) {

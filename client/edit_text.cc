@@ -91,7 +91,7 @@ class WithoutQuit {
                                const std::string& path) {
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGQUIT, SIG_DFL);
   const int terminal = ::open(kTerminal, O_RDWR);

@@ -120,7 +120,7 @@ bool PolicyCommandLine::parsed() const {
 }
 
 std::string PolicyCommandLine::Path() const {
-  const std::string group = approvals_->parsed() ? "approvals " : "policy ";
+  std::string group = approvals_->parsed() ? "approvals " : "policy ";
   for (const Command& command : commands_) {
     if (command.app->parsed()) {
       return absl::StrCat(group, command.app->get_name(), " ");

@@ -77,7 +77,7 @@ std::string RuleWords(const Rule& rule) {
 }
 
 std::string DiskWords(const DiskCap& cap, const std::string& no_disk_cap) {
-  const std::string words =
+  std::string words =
       absl::StrCat("Disk I/O, at most: ", DiskCapWords(cap), ".");
   if (no_disk_cap.empty()) return words;
   return absl::StrCat(words, " Not in force on this host: ", no_disk_cap, ".");

@@ -1,13 +1,14 @@
 #include "policy/rules_profile.h"
 
-#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "policy/names.h"
 
 namespace sandglass::policy {
@@ -84,8 +85,8 @@ void ReadNames(JsonObject& object, Rule& rule) {
     if (const std::string wrong = WrongName(rule.kind, rule.names[i]);
         !wrong.empty()) {
       object.AddErrorAt(pointer, wrong);
-    } else if (std::find(rule.names.begin(), rule.names.begin() + i,
-                         rule.names[i]) != rule.names.begin() + i) {
+    } else if (const auto before = absl::MakeSpan(rule.names).first(i);
+               absl::c_linear_search(before, rule.names[i])) {
       object.AddErrorAt(pointer,
                         absl::StrCat("\"", rule.names[i], "\" is given twice"));
     }
