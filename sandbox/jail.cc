@@ -149,7 +149,7 @@ absl::Status Jail::StartInRunner(const ProgramSpec& program) {
 
 absl::Status Jail::LetStart(bool took_long) {
   if (took_long) counters_.CpuTime(spent_user_, spent_system_);
-  const absl::Status sent =
+  absl::Status sent =
       os::SendPacket(parts_.runner.get(), "1", {}, os::Wait::kNo);
   if (!sent.ok()) return sent;
   user_code_ = true;

@@ -69,8 +69,9 @@ bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to) {
   if (from.calls_size() > static_cast<int>(kMostRefusedCalls)) return false;
   for (const internal::RefusedCall& each : from.calls()) {
     RefusedCall call;
-    if (each.arguments_size() != static_cast<int>(std::size(call.arguments)))
+    if (each.arguments_size() != static_cast<int>(std::size(call.arguments))) {
       return false;
+    }
     call.architecture = each.architecture();
     call.number = each.number();
     call.error = each.error();

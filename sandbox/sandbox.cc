@@ -292,8 +292,9 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   const std::string proc = options.state_dir + "/proc";
   absl::Status status = MakeStagingDirs(options.state_dir);
   if (status.ok()) status = EnterOwnMountNamespace();
-  if (status.ok())
+  if (status.ok()) {
     status = BuildYardRoot(root, options.prepared_dir, options.images);
+  }
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses new
   // ones in nested user namespaces; an unmasked one anywhere in view is enough.

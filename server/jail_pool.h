@@ -67,7 +67,7 @@ class JailPool {
   // Another policy is in force: keeps these keys from now on as if they had
   // been in `always` and `once_used`, and no others, and drops all jails of
   // keys for which `in_force` is false. It must not call the pool.
-  void Renew(std::vector<JailKey> always, std::vector<JailKey> once_used,
+  void Renew(const std::vector<JailKey>& always, std::vector<JailKey> once_used,
              const std::function<bool(const JailKey&)>& in_force)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -5,7 +5,7 @@
 
 namespace sandglass::server {
 
-void JailPool::Renew(std::vector<JailKey> always,
+void JailPool::Renew(const std::vector<JailKey>& always,
                      std::vector<JailKey> once_used,
                      const std::function<bool(const JailKey&)>& in_force) {
   if (options_.floor == 0) return;

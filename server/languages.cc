@@ -262,8 +262,9 @@ void LanguageProbe::Probe() {
     usable_ = true;
   }
   PrepareAll(Turn::kOptional);
-  if (!cancel_.reason().has_value())
+  if (!cancel_.reason().has_value()) {
     Log(LogLevel::kInfo, "languages_ready", {});
+  }
   if (skip_canaries_) {
     absl::MutexLock lock(&mutex_);
     checked_once_ = true;

@@ -127,7 +127,7 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
 absl::Status RunAudit::WriteEvent(const std::string& event, const Json& fields,
                                   const std::string& about,
                                   const std::string& first_members) {
-  const absl::Status written = log_.Append(event, fields, first_members);
+  absl::Status written = log_.Append(event, fields, first_members);
   if (written.ok()) return written;
   Log(LogLevel::kError, "audit_line_lost",
       {{"event", event},

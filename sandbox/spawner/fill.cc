@@ -46,8 +46,9 @@ pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
 
 pid_t Spawner::TakeRaising(const internal::JailSlots& slots) {
   if (!IsSpareable(slots) || raising_ < 0 ||
-      !live_.at(raising_).cgroup.Fits(roots_, slots))
+      !live_.at(raising_).cgroup.Fits(roots_, slots)) {
     return -1;
+  }
   return std::exchange(raising_, -1);
 }
 
