@@ -172,7 +172,7 @@ sandglass_add_suites(sandglass_exec_test e2e.
 # Languages are prepared before any test looks at the time.
 add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
   --gtest_filter=Compile.WhatIsPreparedCanOnlyBeRead)
-set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 300
+set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 600
   RESOURCE_LOCK sandglassd FIXTURES_SETUP languages)
 
 # The same programs where nothing waits for them: each run makes its jail and

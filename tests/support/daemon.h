@@ -34,7 +34,7 @@ struct DaemonOptions {
   // are.
   bool broken_languages = false;
   // The first one of all prepares the languages.
-  absl::Duration start_timeout = absl::Seconds(90);
+  absl::Duration start_timeout = absl::Minutes(4);
 };
 
 // What a finished sandglassd must not leave on the host.
