@@ -260,7 +260,10 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
   const Member* init = scene.Init(member);
   const bool is_jails = init != nullptr && init->pid != member.pid &&
                         init->namespaces.at("mnt") == own->second;
-  if (is_jails || scene.NamespaceName(member, "mnt", own->second) == "host") {
+  const bool is_daemons = &member != &scene.daemon() &&
+                          scene.daemon().namespaces.at("mnt") == own->second;
+  if (is_jails || is_daemons ||
+      scene.NamespaceName(member, "mnt", own->second) == "host") {
     return;
   }
   std::multiset<std::string> of_host;
