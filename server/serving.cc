@@ -392,7 +392,7 @@ void Serving::UsePolicy() {
       kept.push_back(std::move(key));
     }
   }
-  pool_->Renew(std::move(kept), prestart_.OnceUsed(), [&](const JailKey& key) {
+  pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
     return policy->FindByTemplate(key.profile) != nullptr;
   });
   if (parts_.config.canaries) languages_->CheckCanaries();

@@ -93,7 +93,7 @@ void ExpectOrderly(const Analysis& analysis) {
 class HostilePrograms : public ::testing::TestWithParam<Syntax> {
  protected:
   Analysis Look(const std::string& statements) const {
-    const Analysis analysis = analyser().Look(
+    Analysis analysis = analyser().Look(
         absl::StrCat(GetParam().begin, statements, GetParam().end));
     ExpectOrderly(analysis);
     return analysis;

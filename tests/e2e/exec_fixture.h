@@ -81,7 +81,7 @@ class Exec : public DaemonTest {
   grpc::Status Poll(const v1::PollExecRequest& request,
                     v1::ExecSnapshot* snapshot) {
     v1::PollExecResponse response;
-    const grpc::Status status =
+    grpc::Status status =
         CallExecs(*execs_, &ExecStub::PollExec, request, &response);
     *snapshot = response.snapshot();
     return status;
@@ -112,7 +112,7 @@ class Exec : public DaemonTest {
     request.set_exec_id(exec_id);
     SetDuration(request.mutable_grace(), grace);
     v1::StopExecResponse response;
-    const grpc::Status status =
+    grpc::Status status =
         CallExecs(*execs_, &ExecStub::StopExec, request, &response);
     *info = response.exec();
     return status;

@@ -46,18 +46,18 @@ TEST_F(Exec, KeepsFilesFromOneToTheNext) {
 }
 
 TEST_F(Exec, FiveAtOnceWithMuchOutputComeBackWhole) {
-  std::vector<std::future<ExecResult>> calls;
+  std::vector<std::future<ExecResult>> calls(5);
   for (int i = 0; i < 5; ++i) {
-    calls.push_back(std::async(std::launch::async, [this, i] {
+    calls[i] = std::async(std::launch::async, [this, i] {
       return Execute(absl::StrCat("yes line-", i, " | head -c 512000"));
-    }));
+    });
   }
   for (int i = 0; i < 5; ++i) {
     const ExecResult result = calls[i].get();
     ASSERT_THAT(result.status, IsOk());
     EXPECT_EQ(result.outcome(), v1::OUTCOME_OK);
     std::string expected;
-    while (expected.size() < 512'000)
+    for (int n = 0; n < 100'000; ++n)
       absl::StrAppend(&expected, "line-", i, "\n");
     expected.resize(512'000);
     EXPECT_TRUE(result.out() == expected) << result.out().size();
@@ -94,10 +94,9 @@ TEST_F(Exec, ARetryFindsWhatTheFirstTryStarted) {
   spec.set_exec_id("build.1");
   (*spec.mutable_env())["A"] = "1";
   (*spec.mutable_env())["B"] = "2";
-  std::vector<std::future<ExecResult>> calls;
-  for (int i = 0; i < 4; ++i) {
-    calls.push_back(
-        std::async(std::launch::async, [&] { return Execute(spec); }));
+  std::vector<std::future<ExecResult>> calls(4);
+  for (auto& call : calls) {
+    call = std::async(std::launch::async, [&] { return Execute(spec); });
   }
   int joined = 0;
   for (auto& call : calls) {

@@ -158,10 +158,9 @@ TEST_F(Service, ARepeatedRequestIdJoinsARunningRun) {
       "import random, time\ntime.sleep(1.5)\n"
       "print(random.getrandbits(128))");
   request.set_request_id(MakeMarker());
-  std::vector<std::future<RunResult>> calls;
-  for (int i = 0; i < 3; ++i) {
-    calls.push_back(
-        std::async(std::launch::async, [&request] { return Run(request); }));
+  std::vector<std::future<RunResult>> calls(3);
+  for (auto& call : calls) {
+    call = std::async(std::launch::async, [&request] { return Run(request); });
   }
   const RunResult first = calls[0].get();
   ASSERT_THAT(first, OutcomeIs(v1::OUTCOME_OK));

@@ -1,7 +1,6 @@
 // `sandglass session` against the real daemon: a directory goes into a session
 // and comes back.
 
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -15,7 +14,6 @@
 namespace sandglass::testing {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
