@@ -97,7 +97,8 @@ NetworkDecision DecideHost(const NetworkPolicy& policy,
 // `rule` is the rule that DecideHost told for the same host and port; the
 // decision has it again. Public addresses are allowed, others where a rule
 // means them (see DecideHost) with this port. Of a host that is an address only
-// that one is allowed.
+// that one is allowed. Connect to the address that was decided, never to the
+// name again: it may resolve to another by then.
 NetworkDecision DecideAddress(const NetworkPolicy& policy, size_t rule,
                               const RequestedHost& host, uint16_t port,
                               const IpAddress& address);
