@@ -53,8 +53,8 @@ bool Means(const HostPattern& pattern, const IpAddress& address) {
   if (!IsDestination(kind)) return false;
   if (pattern.range()->is_one_address()) return true;
   const std::optional<AddressRange> special = SpecialRangeOf(address);
-  return kind != AddressKind::kMetadata && special &&
-         pattern.range()->prefix() >= special->prefix();
+  // Of cloud metadata it is the address itself.
+  return special && pattern.range()->prefix() >= special->prefix();
 }
 
 std::optional<size_t> RuleThatMeans(const NetworkPolicy& policy,

@@ -224,6 +224,20 @@ TEST(NetworkPolicy, AnAddressIsDecidedForItsOwnRuleAlone) {
   EXPECT_EQ(refusal(1, "1.1.1.1", 80, "8.8.8.8"), NetworkRefusal::kHost);
 }
 
+TEST(NetworkPolicy, WhatIsNoDestinationIsNeverAllowed) {
+  for (const char* address : {"0.0.0.0", "224.0.0.1", "255.255.255.255",
+                              "::", "ff02::1", "64:ff9b::e000:1"}) {
+    // As if nobody had checked it.
+    const NetworkPolicy policy{.profile = "lab",
+                               .hosts = {Rule("a.example"), Rule(address)}};
+    EXPECT_FALSE(Check(policy).ok());
+    EXPECT_EQ(DecideHost(policy, Host(address), 80).refusal,
+              NetworkRefusal::kAddressKind);
+    EXPECT_THAT(Resolved(policy, 0, "a.example", 80, address),
+                HasSubstr("which no profile can allow"));
+  }
+}
+
 TEST(NetworkPolicy, RefusalsSayWhatIsInTheList) {
   const NetworkPolicy policy = Policy(
       {Rule("example.org"), Rule("*.example.net", {{80, 80}, {8000, 8999}}),
@@ -358,6 +372,12 @@ INSTANTIATE_TEST_SUITE_P(
               },
               "/network/hosts/1/host: \"10.0.0.0/8\" is in /network/hosts/0 "
               "already, with ports 1000 to 2000"},
+        Fault{"SameAround",
+              [](NetworkPolicy& p) {
+                p.hosts = {Rule("10.0.0.0/8", {{1500, 1501}}),
+                           Rule("10.0.0.0/8", {{1000, 2000}})};
+              },
+              "already, with ports 1500 to 1501"},
         Fault{"Unspecified",
               [](NetworkPolicy& p) { p.hosts[0] = Rule("0.0.0.0"); },
               "/network/hosts/0/host: \"0.0.0.0\" is unspecified, and no "
