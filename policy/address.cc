@@ -32,7 +32,8 @@ AddressRange Widened(const IpAddress& address, unsigned prefix) {
 
 // A decimal number without a sign or leading zeros.
 std::optional<unsigned> ParsePrefix(std::string_view text, unsigned most) {
-  const bool digits = text.find_first_not_of("0123456789") == text.npos;
+  const bool digits =
+      text.find_first_not_of("0123456789") == std::string_view::npos;
   if (text.empty() || text.size() > 3 || !digits) return std::nullopt;
   if (text.size() > 1 && text[0] == '0') return std::nullopt;
   uint32_t prefix = 0;
@@ -54,18 +55,20 @@ std::optional<IpAddress> IpAddress::FromBytes(std::string_view bytes) {
 }
 
 absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
-  if (text.find('%') != text.npos && text.find(':') != text.npos) {
+  if (text.find('%') != std::string_view::npos &&
+      text.find(':') != std::string_view::npos) {
     return Refuse(text,
                   "has a zone (\"%\" and what follows), which only means "
                   "something on one machine; write the address without it");
   }
-  const bool v6 = text.find(':') != text.npos;
+  const bool v6 = text.find(':') != std::string_view::npos;
   IpAddress address;
   address.size_ = v6 ? kV6Bytes : kV4Bytes;
   const std::string terminated(text);
   // inet_pton(3) takes neither octal nor hexadecimal nor short forms. It stops
   // at a NUL byte.
-  if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != text.npos ||
+  if (text.size() >= INET6_ADDRSTRLEN ||
+      text.find('\0') != std::string_view::npos ||
       ::inet_pton(v6 ? AF_INET6 : AF_INET, terminated.c_str(),
                   address.bytes_.data()) != 1) {
     return Refuse(text,
@@ -95,7 +98,7 @@ absl::StatusOr<AddressRange> AddressRange::Parse(std::string_view text) {
   const absl::StatusOr<IpAddress> address =
       IpAddress::Parse(text.substr(0, slash));
   if (!address.ok()) return address.status();
-  if (slash == text.npos) {
+  if (slash == std::string_view::npos) {
     return Refuse(text, absl::StrCat("has no prefix length; write it as ",
                                      address->ToString(), "/", address->bits(),
                                      " or shorter"));

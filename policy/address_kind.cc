@@ -71,7 +71,7 @@ constexpr Special kSpecial[] = {
 // IPv6 ranges whose addresses have an IPv4 address at byte `at`.
 struct Carrier {
   AddressRange range;
-  size_t at;
+  uint8_t at;
   uint8_t mask;  // each byte is written with these bits turned
 };
 

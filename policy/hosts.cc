@@ -44,9 +44,11 @@ std::string_view LastLabel(std::string_view name) {
 bool EndsInNumber(std::string_view name) {
   const std::string_view last = LastLabel(name);
   if (last.empty()) return false;
-  if (last.find_first_not_of("0123456789") == last.npos) return true;
+  if (last.find_first_not_of("0123456789") == std::string_view::npos)
+    return true;
   return StartsWith(last, "0x") &&
-         last.find_first_not_of("0123456789abcdef", 2) == last.npos;
+         last.find_first_not_of("0123456789abcdef", 2) ==
+             std::string_view::npos;
 }
 
 // What no host has, however it is written.
@@ -66,8 +68,8 @@ absl::Status CheckBytes(std::string_view text) {
                                        i, "; leave it out"));
     }
   }
-  const bool escaped = text.find('%') != text.npos;
-  if (escaped && text.find(':') == text.npos) {
+  const bool escaped = text.find('%') != std::string_view::npos;
+  if (escaped && text.find(':') == std::string_view::npos) {
     return Refuse(text, "has a percent sign; write characters unescaped");
   }
   return absl::OkStatus();
@@ -98,7 +100,7 @@ absl::Status CheckLabel(std::string_view text, std::string_view label,
                   "has a label that begins or ends with \"-\" (RFC 1123 "
                   "section 2.1); write it without");
   }
-  if (is_last && label.find('_') != label.npos) {
+  if (is_last && label.find('_') != std::string_view::npos) {
     return Refuse(text,
                   "has \"_\" in its last label; write the name with its "
                   "domain");
@@ -133,7 +135,7 @@ absl::StatusOr<std::string> NormalName(std::string_view text) {
 }
 
 std::optional<IpAddress> AsV4(std::string_view text) {
-  if (text.find(':') != text.npos) return std::nullopt;
+  if (text.find(':') != std::string_view::npos) return std::nullopt;
   const absl::StatusOr<IpAddress> address = IpAddress::Parse(text);
   if (!address.ok()) return std::nullopt;
   return *address;
@@ -143,7 +145,7 @@ absl::StatusOr<IpAddress> ParseV6(std::string_view text,
                                   std::string_view inside) {
   const absl::StatusOr<IpAddress> address = IpAddress::Parse(inside);
   if (!address.ok() || address->is_v4()) {
-    return Refuse(text, inside.find('%') == inside.npos
+    return Refuse(text, inside.find('%') == std::string_view::npos
                             ? "is no IPv6 address; write one as 2001:db8::1"
                             : "has a zone (\"%\"), which only means something "
                               "on one machine; write the address without it");
@@ -154,10 +156,10 @@ absl::StatusOr<IpAddress> ParseV6(std::string_view text,
 // The host of what looks like a URL or like a host with a port.
 std::string_view HostWithin(std::string_view text) {
   const size_t scheme = text.find("://");
-  if (scheme != text.npos) text.remove_prefix(scheme + 3);
+  if (scheme != std::string_view::npos) text.remove_prefix(scheme + 3);
   text = text.substr(0, text.find_first_of("/?#"));
   const size_t at = text.rfind('@');
-  if (at != text.npos) text.remove_prefix(at + 1);
+  if (at != std::string_view::npos) text.remove_prefix(at + 1);
   if (!text.empty() && text[0] == '[') {
     return text.substr(1, text.find(']') - 1);
   }
@@ -170,16 +172,16 @@ absl::Status RefuseSurroundings(std::string_view text) {
   const std::string only =
       host.empty() ? "write the host only"
                    : absl::StrCat("write the host only, ", Quoted(host));
-  if (text.find_first_of("/?#@") != text.npos) {
+  if (text.find_first_of("/?#@") != std::string_view::npos) {
     return Refuse(text, absl::StrCat("looks like a URL; ", only));
   }
   const size_t colons =
       static_cast<size_t>(std::count(text.begin(), text.end(), ':'));
-  if (colons == 1 || text.find("]:") != text.npos) {
+  if (colons == 1 || text.find("]:") != std::string_view::npos) {
     return Refuse(text, absl::StrCat("has a port; ", only,
                                      ", and the port in \"ports\""));
   }
-  if (text.find_first_of("[]") != text.npos) {
+  if (text.find_first_of("[]") != std::string_view::npos) {
     return Refuse(text, absl::StrCat("has brackets; ", only));
   }
   return absl::OkStatus();
@@ -188,7 +190,7 @@ absl::Status RefuseSurroundings(std::string_view text) {
 // `text` begins with "*.".
 absl::StatusOr<std::string> ParseSuffix(std::string_view text) {
   const std::string_view suffix = text.substr(kStar.size());
-  if (AsV4(suffix) || suffix.find(':') != suffix.npos) {
+  if (AsV4(suffix) || suffix.find(':') != std::string_view::npos) {
     return Refuse(text,
                   "has an address behind \"*.\"; write a range as "
                   "192.0.2.0/24");
@@ -223,7 +225,7 @@ absl::Status RefuseStar(std::string_view text) {
 }  // namespace
 
 bool IsLocalName(std::string_view name) {
-  return name.find('.') == name.npos ||
+  return name.find('.') == std::string_view::npos ||
          std::any_of(std::begin(kLocal), std::end(kLocal),
                      [&](std::string_view local) {
                        return name == local || IsBelow(name, local);
@@ -243,7 +245,7 @@ absl::StatusOr<RequestedHost> ParseRequestedHost(std::string_view text,
     if (!address.ok()) return address.status();
     return RequestedHost(*address);
   }
-  if (text.find(':') != text.npos) {
+  if (text.find(':') != std::string_view::npos) {
     if (brackets) return Refuse(text, "has brackets; write it without them");
     if (syntax == HostSyntax::kAuthority) {
       return Refuse(text,
@@ -263,20 +265,21 @@ absl::StatusOr<RequestedHost> ParseRequestedHost(std::string_view text,
 absl::StatusOr<HostPattern> HostPattern::Parse(std::string_view text) {
   if (absl::Status status = CheckBytes(text); !status.ok()) return status;
   const size_t slash = text.find('/');
-  if (slash != text.npos && IpAddress::Parse(text.substr(0, slash)).ok()) {
+  if (slash != std::string_view::npos &&
+      IpAddress::Parse(text.substr(0, slash)).ok()) {
     const absl::StatusOr<AddressRange> range = AddressRange::Parse(text);
     if (!range.ok()) return range.status();
     return HostPattern(*range);
   }
   absl::Status status = RefuseSurroundings(text);
   if (!status.ok()) return status;
-  if (StartsWith(text, kStar) && text.find('*', 1) == text.npos) {
+  if (StartsWith(text, kStar) && text.find('*', 1) == std::string_view::npos) {
     absl::StatusOr<std::string> suffix = ParseSuffix(text);
     if (!suffix.ok()) return suffix.status();
     return HostPattern(Kind::kSuffix, *std::move(suffix));
   }
-  if (text.find('*') != text.npos) return RefuseStar(text);
-  if (text.find(':') != text.npos) {
+  if (text.find('*') != std::string_view::npos) return RefuseStar(text);
+  if (text.find(':') != std::string_view::npos) {
     const absl::StatusOr<IpAddress> address = ParseV6(text, text);
     if (!address.ok()) return address.status();
     if (address->Unmapped() != *address) {

@@ -60,7 +60,7 @@ absl::Status CheckPorts(const AllowedHost& rule, const std::string& pointer) {
 bool IsToken(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-           kMarks.find(c) != kMarks.npos;
+           kMarks.find(c) != std::string_view::npos;
   });
 }
 

@@ -21,9 +21,9 @@ bool EndsWith(const std::string& text, const std::string& end) {
 void CheckName(const std::string& name) {
   FUZZ_CHECK(!name.empty() && name.size() <= kMaxHostName);
   FUZZ_CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"
-                                    "-_.") == name.npos);
+                                    "-_.") == std::string::npos);
   FUZZ_CHECK(name.front() != '.' && name.back() != '.');
-  FUZZ_CHECK(name.find("..") == name.npos);
+  FUZZ_CHECK(name.find("..") == std::string::npos);
   // The C library, which knows all the short forms, takes it for a name.
   in_addr v4 = {};
   FUZZ_CHECK(::inet_aton(name.c_str(), &v4) == 0);
