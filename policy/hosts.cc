@@ -44,8 +44,9 @@ std::string_view LastLabel(std::string_view name) {
 bool EndsInNumber(std::string_view name) {
   const std::string_view last = LastLabel(name);
   if (last.empty()) return false;
-  if (last.find_first_not_of("0123456789") == std::string_view::npos)
+  if (last.find_first_not_of("0123456789") == std::string_view::npos) {
     return true;
+  }
   return StartsWith(last, "0x") &&
          last.find_first_not_of("0123456789abcdef", 2) ==
              std::string_view::npos;
