@@ -1,4 +1,5 @@
 add_executable(policy_test
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_address_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_facts_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/audit_chain_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/audit_verify_test.cc
@@ -6,6 +7,8 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_json_reader_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_image_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_hosts_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_network_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_prestart_recipe_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_placeholders_test.cc
