@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bitset>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -217,11 +216,11 @@ void ClientHelloParser::CheckMessage() {
   if (message_.size() < kMessageHeader + size) return;
   std::string words =
       ParseHello(std::string_view(message_).substr(kMessageHeader), hello_);
-  if (!words.empty()) return Refuse(std::move(words));
+  if (!words.empty()) return Refuse(words);
   state_ = State::kComplete;
 }
 
-void ClientHelloParser::Refuse(std::string words) {
+void ClientHelloParser::Refuse(const std::string& words) {
   state_ = State::kRefused;
   hello_ = {};
   words_ = absl::StrCat("the TLS ClientHello can't be taken: ", words);

@@ -63,7 +63,7 @@ class ClientHelloParser {
   size_t TakeFragment(std::string_view data);
   void CheckHeader();
   void CheckMessage();
-  void Refuse(std::string words);
+  void Refuse(const std::string& words);
 
   State state_ = State::kNeedMore;
   std::string header_;  // of the record, as much as there is

@@ -171,10 +171,10 @@ class Parser {
     return static_cast<uint16_t>(high << 8 | low);
   }
 
-  bool Malformed(std::string words) {
-    return Fail(DnsCode::kFormatError, std::move(words));
+  bool Malformed(const std::string& words) {
+    return Fail(DnsCode::kFormatError, words);
   }
-  bool Fail(DnsCode code, std::string words) {
+  bool Fail(DnsCode code, const std::string& words) {
     parsed_.kind = ParsedDns::Kind::kError;
     parsed_.code = code;
     parsed_.words = absl::StrCat("a DNS query can't be answered: ", words);

@@ -59,7 +59,7 @@ bool ResponseHeadParser::TakeLine(const std::string& line) {
   }
   std::string words =
       ParseFieldLine(line, SpaceBeforeColon::kDropped, head_.fields);
-  return words.empty() || Refuse(std::move(words));
+  return words.empty() || Refuse(words);
 }
 
 bool ResponseHeadParser::TakeStatusLine(std::string_view line) {
@@ -87,7 +87,7 @@ bool ResponseHeadParser::TakeStatusLine(std::string_view line) {
 bool ResponseHeadParser::Finish() {
   FieldFacts facts;
   std::string words = CollectFacts(head_.fields, facts);
-  if (!words.empty()) return Refuse(std::move(words));
+  if (!words.empty()) return Refuse(words);
   if (!TakeFraming(facts)) return false;
   const bool persists = head_.minor_version == 1 ? !facts.Lists("close")
                                                  : facts.Lists("keep-alive") &&
@@ -174,7 +174,7 @@ bool ResponseHeadParser::RefuseBytes() {
   return true;
 }
 
-bool ResponseHeadParser::Refuse(std::string words) {
+bool ResponseHeadParser::Refuse(const std::string& words) {
   state_ = HeadState::kRefused;
   refusal_ = {kBadGateway,
               absl::StrCat("the server's answer can't be passed on: ", words)};

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_EGRESS_RESPONSE_HEAD_H_
 #define SANDGLASS_SANDBOX_EGRESS_RESPONSE_HEAD_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,7 @@ class ResponseHeadParser {
                   std::optional<uint64_t>& length);
   bool BodyIsEmpty() const;
   bool RefuseBytes();
-  bool Refuse(std::string words);
+  bool Refuse(const std::string& words);
 
   std::string method_;
   HeadLines lines_{HeadLines::BareLf::kEndsLine};

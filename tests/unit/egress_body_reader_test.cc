@@ -125,6 +125,8 @@ TEST(BodyReaderTest, SizesThatAreNoneAreRefused) {
   ExpectRefused(";a\r\n", "begins with");
   ExpectRefused("0x5\r\n", "behind a chunk's size there is \"x\"");
   ExpectRefused("5 5\r\n", "behind a chunk's size");
+  // Although the chunk before it has an extension.
+  ExpectRefused("1;a\r\nx\r\n1 b\r\n", "there is \"b\"");
   ExpectRefused("5\nhello", "behind a chunk's size");
   ExpectRefused("5;a\nhello", "behind a chunk's size");
   ExpectRefused(std::string("5;\0\r\n", 5), "behind a chunk's size");

@@ -74,7 +74,7 @@ TEST(DnsQueryTest, OfAnAddress) {
   EXPECT_EQ(query.question, Question({"Www", "Example_x", "COM"}, kDnsTypeA));
 }
 
-// As dig 9.18 asks for the AAAA of a.b.
+// With EDNS and a cookie, as dig asks.
 TEST(DnsQueryTest, OfDig) {
   const DnsQuery query = Taken(
       absl::HexStringToBytes("2b1d012000010000000000010161016200001c0001"
