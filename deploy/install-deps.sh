@@ -29,6 +29,7 @@ BUILD_PACKAGES=(
   cmake
   g++
   libabsl-dev
+  libc-ares-dev
   libcli11-dev
   libgmock-dev
   libgrpc++-dev

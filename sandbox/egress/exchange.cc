@@ -1,0 +1,318 @@
+#include "sandbox/egress/exchange.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/egress/body_reader.h"
+#include "sandbox/egress/response_head.h"
+#include "sandbox/egress/waiting.h"
+#include "sandbox/os/clocks.h"
+#include "sandbox/os/status.h"
+
+namespace sandglass::egress {
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} << 10;
+// Before a response. Servers send one or two; progress (102) may be some more.
+constexpr int kMostInterims = 100;
+
+// A body's content in the framing that it goes on with.
+void AppendContent(std::string_view content, const BodyFraming& framing,
+                   std::string& out) {
+  if (content.empty()) return;
+  const bool chunked = framing.kind == BodyFraming::Kind::kChunked;
+  if (chunked) AppendChunkHead(content.size(), out);
+  out.append(content);
+  if (chunked) out.append(kChunkEnd);
+}
+
+// What the program says: the rest of its request.
+class RequestFlow {
+ public:
+  RequestFlow(const RequestHead& head, std::string& behind)
+      : framing_(head.framing), body_(head.framing), behind_(behind) {
+    out_ = SerializeRequestHead(head, /*keep_alive=*/true);
+    std::string_view rest = behind_;
+    Take(rest);
+    behind_.erase(0, behind_.size() - rest.size());
+  }
+
+  bool wants_more() const { return !ended() && out_.empty(); }
+  bool ended() const { return body_.state() == BodyReader::State::kEnd; }
+  std::string& out() { return out_; }
+
+  // Of what has come so far.
+  absl::Status Check() const {
+    if (body_.state() != BodyReader::State::kRefused) return absl::OkStatus();
+    return absl::InvalidArgumentError(body_.words());
+  }
+
+  absl::Status Feed(std::string_view data) {
+    if (data.empty()) {
+      return absl::UnavailableError("the program ended inside its request");
+    }
+    Take(data);
+    behind_.append(data);
+    return Check();
+  }
+
+ private:
+  void Take(std::string_view& data) {
+    if (last_said_) return;
+    while (!data.empty() && body_.state() == BodyReader::State::kMore) {
+      AppendContent(body_.Read(data), framing_, out_);
+    }
+    if (ended() && framing_.kind == BodyFraming::Kind::kChunked) {
+      out_.append(kLastChunk);
+    }
+    last_said_ = ended();
+  }
+
+  const BodyFraming framing_;
+  BodyReader body_;
+  std::string& behind_;
+  std::string out_;
+  bool last_said_ = false;
+};
+
+// What the server says: interim responses and the final one.
+class ResponseFlow {
+ public:
+  explicit ResponseFlow(const RequestHead& request)
+      : request_(request), parser_(request.method) {}
+
+  bool wants_more() const { return !ended_ && out_.empty(); }
+  bool ended() const { return ended_; }
+  std::string& out() { return out_; }
+  bool heard() const { return heard_; }
+  bool final_began() const { return body_.has_value(); }
+  bool program_keeps() const { return program_keeps_; }
+  bool server_keeps() const { return server_keeps_; }
+
+  absl::Status Feed(std::string_view data) {
+    if (data.empty()) return AtClose();
+    heard_ = true;
+    while (!data.empty() && !ended_) {
+      if (!body_) {
+        if (absl::Status taken = TakeHead(data); !taken.ok()) return taken;
+        continue;
+      }
+      AppendContent(body_->Read(data), framing_, out_);
+      if (body_->state() == BodyReader::State::kRefused) {
+        return absl::DataLossError(body_->words());
+      }
+      if (body_->state() == BodyReader::State::kEnd) End();
+    }
+    // Nobody asked for what comes behind.
+    if (!data.empty()) server_keeps_ = false;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status TakeHead(std::string_view& data) {
+    const HeadState state = parser_.Feed(data);
+    if (state == HeadState::kRefused) {
+      return absl::DataLossError(parser_.refusal().words);
+    }
+    if (state == HeadState::kNeedMore) return absl::OkStatus();
+    const ResponseHead head = std::move(parser_.head());
+    if (head.interim()) {
+      if (++interims_ > kMostInterims) {
+        return absl::DataLossError("the server never comes to its response");
+      }
+      // Programs that speak HTTP/1.0 know none (RFC 9110, section 15.2).
+      if (request_.minor_version > 0) {
+        out_ += SerializeResponseHead(head, {}, /*keep_alive=*/true);
+      }
+      parser_ = ResponseHeadParser(request_.method);
+      return absl::OkStatus();
+    }
+    framing_ = DownstreamFraming(head, request_.minor_version);
+    program_keeps_ =
+        request_.keep_alive && framing_.kind != BodyFraming::Kind::kUntilClose;
+    server_keeps_ = head.keep_alive;
+    out_ += SerializeResponseHead(head, framing_, program_keeps_);
+    body_.emplace(head.framing);
+    if (body_->state() == BodyReader::State::kEnd) End();
+    return absl::OkStatus();
+  }
+
+  void End() {
+    ended_ = true;
+    if (framing_.kind == BodyFraming::Kind::kChunked) out_.append(kLastChunk);
+  }
+
+  absl::Status AtClose() {
+    server_keeps_ = false;
+    if (!body_ || !body_->AtClose()) {
+      return absl::UnavailableError(
+          "the server closed the connection before its response was whole");
+    }
+    if (!ended_) End();
+    return absl::OkStatus();
+  }
+
+  const RequestHead& request_;
+  ResponseHeadParser parser_;
+  std::optional<BodyReader> body_;  // behind the final head
+  BodyFraming framing_;             // for the program
+  std::string out_;
+  int interims_ = 0;
+  bool heard_ = false;
+  bool ended_ = false;
+  bool program_keeps_ = false;
+  bool server_keeps_ = false;
+};
+
+// Sends what the socket takes now.
+absl::Status Push(int socket, std::string& out) {
+  const ssize_t size =
+      ::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (size >= 0) {
+    out.erase(0, static_cast<size_t>(size));
+    return absl::OkStatus();
+  }
+  if (errno == EAGAIN || errno == EINTR) return absl::OkStatus();
+  return absl::UnavailableError(os::ErrorText(errno));
+}
+
+class Exchanger {
+ public:
+  Exchanger(Lease& lease, const RequestHead& head, int program,
+            std::string& behind, int server)
+      : lease_(lease),
+        request_(head, behind),
+        response_(head),
+        program_(program),
+        server_(server),
+        buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)) {}
+
+  Exchanged Run() {
+    Exchanged done;
+    done.status = request_.Check();
+    if (done.status.ok()) done.status = Loop();
+    done.heard = response_.heard();
+    done.answered = answered_;
+    done.request_ended = request_.ended();
+    done.program_keeps = response_.program_keeps() && request_.ended();
+    done.server_keeps =
+        response_.server_keeps() && request_.ended() && request_.out().empty();
+    return done;
+  }
+
+ private:
+  absl::Status Loop() {
+    absl::Time last = os::SteadyNow();
+    while (!response_.ended() || !response_.out().empty()) {
+      const absl::Time until = last + lease_.limits().idle;
+      if (os::SteadyNow() >= until) {
+        return absl::DeadlineExceededError("nobody said anything for too long");
+      }
+      std::array<pollfd, 3> fds = Wishes();
+      if (::poll(fds.data(), fds.size(), PollTimeout(until)) < 0 &&
+          errno != EINTR) {
+        return os::ErrnoStatus("poll");
+      }
+      if (fds[2].revents != 0) {
+        return absl::CancelledError("the jail has ended");
+      }
+      if ((fds[0].revents | fds[1].revents) == 0) continue;
+      last = os::SteadyNow();
+      if (absl::Status moved = Move(fds); !moved.ok()) return moved;
+    }
+    return absl::OkStatus();
+  }
+
+  std::array<pollfd, 3> Wishes() {
+    std::array<pollfd, 3> fds = {{{program_, 0, 0},
+                                  {server_, 0, 0},
+                                  {lease_.patience().ended, POLLIN, 0}}};
+    if (WantsBody()) fds[0].events |= POLLIN;
+    if (!response_.out().empty()) fds[0].events |= POLLOUT;
+    if (response_.wants_more()) fds[1].events |= POLLIN;
+    if (!request_.out().empty() && !response_.ended()) {
+      fds[1].events |= POLLOUT;
+    }
+    for (pollfd& fd : fds) {
+      if (fd.events == 0) fd.fd = -1;
+    }
+    return fds;
+  }
+
+  // With the response there is no more use for it.
+  bool WantsBody() const {
+    return request_.wants_more() && !server_deaf_ && !response_.ended();
+  }
+
+  absl::Status Move(const std::array<pollfd, 3>& fds) {
+    const auto readable = [](const pollfd& fd) {
+      return (fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+    };
+    if (response_.wants_more() && readable(fds[1])) {
+      if (absl::Status fed = Pull(server_, response_, &Lease::SpendDown);
+          !fed.ok()) {
+        return fed;
+      }
+    }
+    if (!response_.out().empty()) {
+      if (absl::Status sent = Push(program_, response_.out()); !sent.ok()) {
+        return sent;
+      }
+      // Nothing can come behind a part of an interim response, either.
+      answered_ = response_.final_began() || !response_.out().empty();
+    }
+    if (response_.ended()) return absl::OkStatus();
+    if (WantsBody() && readable(fds[0])) {
+      if (absl::Status fed = Pull(program_, request_, &Lease::SpendUp);
+          !fed.ok()) {
+        return fed;
+      }
+    }
+    if (request_.out().empty()) return absl::OkStatus();
+    // A server that reads no further may have answered all the same.
+    if (!Push(server_, request_.out()).ok()) {
+      server_deaf_ = true;
+      request_.out().clear();
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename Flow>
+  absl::Status Pull(int from, Flow& flow, bool (Lease::*spend)(uint64_t)) {
+    const ssize_t size = ::recv(from, buffer_.get(), kReadBytes, MSG_DONTWAIT);
+    if (size < 0) {
+      if (errno == EAGAIN || errno == EINTR) return absl::OkStatus();
+      return absl::UnavailableError(os::ErrorText(errno));
+    }
+    if (!(lease_.*spend)(static_cast<uint64_t>(size))) {
+      return absl::ResourceExhaustedError(kUsedUp);
+    }
+    return flow.Feed({buffer_.get(), static_cast<size_t>(size)});
+  }
+
+  Lease& lease_;
+  RequestFlow request_;
+  ResponseFlow response_;
+  const int program_;
+  const int server_;
+  const std::unique_ptr<char[]> buffer_;
+  bool answered_ = false;
+  bool server_deaf_ = false;
+};
+
+}  // namespace
+
+Exchanged Exchange(Lease& lease, const RequestHead& head, int program,
+                   std::string& behind, int server) {
+  return Exchanger(lease, head, program, behind, server).Run();
+}
+
+}  // namespace sandglass::egress

@@ -1,0 +1,105 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_LEASE_H_
+#define SANDGLASS_SANDBOX_EGRESS_LEASE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "policy/network.h"
+#include "sandbox/egress/waiting.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::egress {
+
+// What one jail may take of the proxy.
+struct LeaseLimits {
+  uint32_t connections_at_once = 64;
+  uint64_t connections = 10'000;
+  // Both directions together, what the program sends and is sent.
+  uint64_t bytes = uint64_t{1} << 30;
+  absl::Duration to_connect = absl::Seconds(10);  // with the name's lookup
+  // For a head or a TLS hello, from its first byte or the connection's start.
+  absl::Duration to_speak = absl::Seconds(20);
+  absl::Duration idle = absl::Seconds(60);
+};
+
+// Why a connection ended when the bytes of its jail were used up.
+inline constexpr char kUsedUp[] =
+    "all bytes that the jail may send and get are used up";
+
+// What a program wanted and was not given.
+struct Refusal {
+  std::string target;  // "host:port", as far as it is known
+  std::string words;
+  uint64_t count = 0;
+};
+
+struct LeaseUsage {
+  uint64_t connections = 0;  // that were taken
+  uint64_t refused = 0;
+  uint64_t bytes_up = 0;    // that the program sent to others
+  uint64_t bytes_down = 0;  // that it was sent
+  // The first ones, each once.
+  std::vector<Refusal> refusals;
+};
+
+// A jail's use of the network: what it may, and what it has done. All its
+// connections share it. Thread-safe.
+class Lease {
+ public:
+  // RESOURCE_EXHAUSTED: no descriptor is free.
+  static absl::StatusOr<std::shared_ptr<Lease>> Create(
+      std::shared_ptr<const policy::NetworkPolicy> policy,
+      const LeaseLimits& limits);
+
+  const policy::NetworkPolicy& policy() const { return *policy_; }
+  const LeaseLimits& limits() const { return limits_; }
+  // Until its end.
+  Patience patience() const { return {.ended = ended_.get()}; }
+
+  // A connection begins; false: it would be one too many. Each that began ends.
+  bool Begin() ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndOne() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Bytes that are about to be passed on; false: they are more than it may.
+  bool SpendUp(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool SpendDown(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void NoteRefusal(std::string_view target, std::string_view words)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends all waits of its connections, and waits until the last has ended.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  LeaseUsage usage() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Lease(std::shared_ptr<const policy::NetworkPolicy> policy,
+        const LeaseLimits& limits, os::Fd ended)
+      : policy_(std::move(policy)), limits_(limits), ended_(std::move(ended)) {}
+
+  bool Spend(uint64_t bytes, uint64_t LeaseUsage::*direction)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  bool NoneGoesOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return at_once_ == 0;
+  }
+
+  const std::shared_ptr<const policy::NetworkPolicy> policy_;
+  const LeaseLimits limits_;
+  const os::Fd ended_;  // eventfd, never read
+
+  mutable absl::Mutex mutex_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  uint32_t at_once_ ABSL_GUARDED_BY(mutex_) = 0;
+  LeaseUsage usage_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_LEASE_H_

@@ -1,0 +1,96 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_PROXY_H_
+#define SANDGLASS_SANDBOX_EGRESS_PROXY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/egress/lease.h"
+#include "sandbox/egress/name_table.h"
+#include "sandbox/egress/resolver.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::egress {
+
+// A jail's sockets, made in its network namespace by whoever may, and open
+// nowhere in the jail; what comes in at them is a program's.
+struct JailSockets {
+  os::Fd proxy;  // listens for programs that know of the proxy
+  // Listen on all addresses of `lo`, each on one of the policy's ports; the
+  // address that was connected to tells the name.
+  std::vector<os::Fd> ports;
+  os::Fd dns;  // bound datagrams
+};
+
+// Serves the jails that it is given, each by its own policy. One thread takes
+// connections and answers DNS; each connection has a thread of its own.
+class Proxy {
+ public:
+  static absl::StatusOr<std::unique_ptr<Proxy>> Start(Resolver resolver);
+  // Ends what goes on.
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  // Serves the jail until Close. ALREADY_EXISTS: the number is in use.
+  // RESOURCE_EXHAUSTED: no descriptor is free.
+  absl::Status Open(uint64_t id,
+                    std::shared_ptr<const policy::NetworkPolicy> policy,
+                    const LeaseLimits& limits, JailSockets sockets)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends all connections of the jail and waits for that; what it took in all.
+  // NOT_FOUND: there is no such number.
+  absl::StatusOr<LeaseUsage> Close(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Jail {
+    std::shared_ptr<Lease> lease;
+    JailSockets sockets;
+    NameTable names;
+  };
+  enum class Door : uint8_t { kProxy, kPort, kDns };
+  // What an event of the loop is about.
+  struct Watched {
+    uint64_t id;
+    Door door;
+    int fd;
+  };
+
+  Proxy(Resolver resolver, os::Fd epoll, os::Fd ending)
+      : resolver_(std::move(resolver)),
+        epoll_(std::move(epoll)),
+        ending_(std::move(ending)) {}
+
+  void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Serve(uint64_t watch) ABSL_LOCKS_EXCLUDED(mutex_);
+  // False: nobody will ever come there again.
+  bool Accept(const Watched& watched, Jail& jail)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void AnswerQueries(const Watched& watched, Jail& jail);
+  absl::Status Watch(const Watched& watched)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Forget(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Resolver resolver_;
+  const os::Fd epoll_;
+  const os::Fd ending_;  // eventfd
+  std::thread thread_;
+  bool short_ = false;  // of descriptors or memory; the thread's own
+
+  absl::Mutex mutex_;
+  std::map<uint64_t, Jail> jails_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_watch_ ABSL_GUARDED_BY(mutex_) = 1;  // 0 is the end's
+};
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_PROXY_H_

@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_UPSTREAM_H_
+#define SANDGLASS_SANDBOX_EGRESS_UPSTREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "policy/hosts.h"
+#include "policy/network.h"
+#include "sandbox/egress/lease.h"
+#include "sandbox/egress/resolver.h"
+#include "sandbox/os/fd.h"
+
+namespace sandglass::egress {
+
+// Where a program wants to go and may.
+struct Destination {
+  policy::RequestedHost host;
+  uint16_t port;
+  size_t rule;  // of the lease's policy, that allows it
+};
+
+// Asks the policy; notes a refusal in the lease. INVALID_ARGUMENT: `host` is
+// none. PERMISSION_DENIED: it isn't allowed; the message says by what.
+absl::StatusOr<Destination> Allowed(Lease& lease, std::string_view host,
+                                    policy::HostSyntax syntax, uint16_t port);
+
+// Resolves and connects, within limits().to_connect. Each address is asked of
+// the policy just before it is connected to, and no name is resolved twice for
+// one connection, so that no server can give one address to the check and
+// another to the connection.
+//
+// PERMISSION_DENIED: no address may be connected to; noted in the lease.
+// NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED: see Resolver, Connect.
+absl::StatusOr<os::Fd> ConnectTo(Lease& lease, const Resolver& resolver,
+                                 const Destination& to);
+
+// "host:port".
+std::string TargetText(const policy::RequestedHost& host, uint16_t port);
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_UPSTREAM_H_

@@ -1,0 +1,9 @@
+# The egress proxy with real sockets, in network namespaces of the tests' own.
+# Needs root.
+find_package(OpenSSL REQUIRED)
+add_executable(egress_proxy_test egress/attack_http_test.cc
+  egress/attack_test.cc egress/proxy_test.cc egress/throughput_test.cc egress/world.cc)
+target_link_libraries(egress_proxy_test PRIVATE sandglass_egress OpenSSL::SSL
+  GTest::gmock)
+sandglass_add_suites(egress_proxy_test egress.
+  LABELS egress TIMEOUT 300)
