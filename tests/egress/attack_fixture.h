@@ -62,7 +62,7 @@ inline double ShareOfSpinning() {
       std::string stat;
       std::getline(file, stat);
       const size_t name = stat.rfind(") ");
-      if (name != stat.npos && stat[name + 2] == 'R') ++seen[id];
+      if (name != std::string::npos && stat[name + 2] == 'R') ++seen[id];
     }
     absl::SleepFor(absl::Milliseconds(20));
   }
@@ -80,7 +80,7 @@ class AllNames {
       : names_(std::move(names)),
         socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     const sockaddr_in at = At("127.0.0.1", 53);
-    ::bind(socket_.get(), Plain(at), sizeof(at));
+    (void)::bind(socket_.get(), Plain(at), sizeof(at));
     thread_ = std::thread([this] { Serve(); });
   }
   ~AllNames() {

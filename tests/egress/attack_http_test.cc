@@ -91,7 +91,7 @@ TEST_F(AttackTest, ABodyThatWasCutDoesNotLookWhole) {
     ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     sockaddr none = {};
     none.sa_family = AF_UNSPEC;
-    ::connect(socket, &none, sizeof(none));  // resets
+    (void)::connect(socket, &none, sizeof(none));  // resets
   });
   Open();
   const os::Fd program = Ask();
@@ -133,7 +133,7 @@ TEST_F(AttackTest, AnAddressThatIsSilentLeavesTimeForTheNext) {
     fill.emplace_back(
         ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_in at = At("93.184.216.60", 82);
-    ::connect(fill.back().get(), Plain(at), sizeof(at));
+    (void)::connect(fill.back().get(), Plain(at), sizeof(at));
   }
   const os::Fd good = listener("93.184.216.61", 8);
   std::thread server([&] {
