@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,7 +21,6 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sandbox/egress/dns_message.h"
 #include "sandbox/egress/proxy.h"
 #include "tests/egress/world.h"
 
@@ -73,59 +70,6 @@ inline double ShareOfSpinning() {
 
 inline constexpr double kIdleShare = 0.5;
 
-// Answers a name's query with all of its addresses at a time.
-class AllNames {
- public:
-  explicit AllNames(std::map<std::string, std::vector<std::string>> names)
-      : names_(std::move(names)),
-        socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    const sockaddr_in at = At("127.0.0.1", 53);
-    (void)::bind(socket_.get(), Plain(at), sizeof(at));
-    thread_ = std::thread([this] { Serve(); });
-  }
-  ~AllNames() {
-    ::shutdown(socket_.get(), SHUT_RDWR);
-    thread_.join();
-  }
-
- private:
-  void Serve() {
-    std::array<char, 2048> message;
-    for (;;) {
-      sockaddr_in from = {};
-      socklen_t size = sizeof(from);
-      const ssize_t got =
-          ::recvfrom(socket_.get(), message.data(), message.size(), 0,
-                     reinterpret_cast<sockaddr*>(&from), &size);
-      if (got <= 0 || size == 0) return;
-      const ParsedDns query =
-          ParseDnsQuery({message.data(), static_cast<size_t>(got)});
-      std::vector<std::string> bytes;
-      if (query.query.type == kDnsTypeA) {
-        for (const std::string& text : names_[query.query.name]) {
-          const in_addr address = At(text.c_str(), 0).sin_addr;
-          bytes.emplace_back(reinterpret_cast<const char*>(&address),
-                             sizeof(address));
-        }
-      }
-      const std::string answer = BuildDnsAddresses(query.query, bytes, 0);
-      ::sendto(socket_.get(), answer.data(), answer.size(), 0, Plain(from),
-               size);
-    }
-  }
-
-  std::map<std::string, std::vector<std::string>> names_;
-  os::Fd socket_;
-  std::thread thread_;
-};
-
-inline void Echo(int socket) {
-  for (;;) {
-    const std::string data = testing::Receive(socket, 1, 30);
-    if (data.empty() || !testing::Send(socket, data)) return;
-  }
-}
-
 inline policy::AllowedHost Host(std::string_view pattern,
                                 std::vector<policy::PortRange> ports) {
   return {.host = *policy::HostPattern::Parse(pattern),
@@ -137,7 +81,8 @@ class AttackTest : public ::testing::Test {
   AttackTest()
       : names_({{"allowed.test", {"93.184.216.34"}},
                 {"two.test", {"93.184.216.60", "93.184.216.61"}},
-                {"mixed.test", {"10.0.0.1", "93.184.216.34"}}}) {}
+                {"mixed.test", {"10.0.0.1", "93.184.216.34"}}},
+               testing::TestNames::Answers::kAll) {}
 
   void SetUp() override {
     ASSERT_TRUE(jail_.valid()) << "needs root: network namespaces";
@@ -193,7 +138,7 @@ class AttackTest : public ::testing::Test {
 
   policy::NetworkPolicy policy_;
   testing::JailNet jail_;
-  AllNames names_;
+  testing::TestNames names_;
   std::unique_ptr<Proxy> proxy_;
 };
 

@@ -26,6 +26,7 @@ namespace sandglass::egress {
 namespace {
 
 using ::sandglass::testing::ClientHelloFor;
+using ::sandglass::testing::Echo;
 using ::sandglass::testing::Receive;
 using ::sandglass::testing::ReceiveAll;
 using ::sandglass::testing::ReceiveUntil;

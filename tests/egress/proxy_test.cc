@@ -28,6 +28,7 @@ namespace sandglass::egress {
 namespace {
 
 using ::sandglass::testing::ClientHelloFor;
+using ::sandglass::testing::Echo;
 using ::sandglass::testing::JailNet;
 using ::sandglass::testing::Receive;
 using ::sandglass::testing::ReceiveAll;
@@ -74,13 +75,6 @@ void ServeHttp(int socket) {
                                    body.size(), "\r\n\r\n", body))) {
       return;
     }
-  }
-}
-
-void Echo(int socket) {
-  for (;;) {
-    const std::string data = Receive(socket, 1, 30);
-    if (data.empty() || !Send(socket, data)) return;
   }
 }
 

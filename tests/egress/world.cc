@@ -172,8 +172,10 @@ void TestServer::Accept() {
   }
 }
 
-TestNames::TestNames(std::map<std::string, std::vector<std::string>> names)
-    : names_(std::move(names)),
+TestNames::TestNames(std::map<std::string, std::vector<std::string>> names,
+                     Answers answers)
+    : answers_(answers),
+      names_(std::move(names)),
       socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
   Bind(socket_, "127.0.0.1", 53);
   thread_ = std::thread([this] { Serve(); });
@@ -195,26 +197,37 @@ void TestNames::Serve() {
     if (got <= 0 || size == 0) return;
     const egress::ParsedDns query =
         egress::ParseDnsQuery({message.data(), static_cast<size_t>(got)});
-    const auto found = names_.find(query.query.name);
     std::string answer;
-    if (found == names_.end()) {
+    if (!names_.contains(query.query.name)) {
       answer = egress::BuildDnsAnswer(query.query, egress::DnsCode::kNameError);
     } else if (query.query.type != egress::kDnsTypeA) {
       answer = egress::BuildDnsAnswer(query.query, egress::DnsCode::kNoError);
     } else {
       ++queries_;
-      const std::string& text =
-          found->second[asked_[found->first]++ % found->second.size()];
-      in_addr address = {};
-      ::inet_pton(AF_INET, text.c_str(), &address);
-      answer = egress::BuildDnsAddresses(
-          query.query,
-          {std::string(reinterpret_cast<const char*>(&address),
-                       sizeof(address))},
-          0);
+      answer = egress::BuildDnsAddresses(query.query,
+                                         AddressesOf(query.query.name), 0);
     }
     ::sendto(socket_.get(), answer.data(), answer.size(), 0,
              reinterpret_cast<const sockaddr*>(&from), size);
+  }
+}
+
+std::vector<std::string> TestNames::AddressesOf(const std::string& name) {
+  std::vector<std::string> texts = names_[name];
+  if (answers_ == Answers::kInTurn) {
+    texts = {texts[asked_[name]++ % texts.size()]};
+  }
+  for (std::string& text : texts) {
+    const in_addr address = AddressOf(text, 0).sin_addr;
+    text.assign(reinterpret_cast<const char*>(&address), sizeof(address));
+  }
+  return texts;
+}
+
+void Echo(int socket) {
+  for (;;) {
+    const std::string data = Receive(socket, 1, 30);
+    if (data.empty() || !Send(socket, data)) return;
   }
 }
 

@@ -69,24 +69,33 @@ class TestServer {
   std::thread acceptor_;
 };
 
-// A name server on 127.0.0.1:53 of the world. A name's answers are given in
-// turn; those that aren't there don't exist.
+// A name server on 127.0.0.1:53 of the world. Names that it isn't given don't
+// exist.
 class TestNames {
  public:
-  explicit TestNames(std::map<std::string, std::vector<std::string>> names);
+  // Of a name's addresses each answer has the next one, or all.
+  enum class Answers { kInTurn, kAll };
+
+  explicit TestNames(std::map<std::string, std::vector<std::string>> names,
+                     Answers answers = Answers::kInTurn);
   ~TestNames();
 
   int queries() const { return queries_; }
 
  private:
   void Serve();
+  std::vector<std::string> AddressesOf(const std::string& name);
 
+  const Answers answers_;
   std::map<std::string, std::vector<std::string>> names_;
   std::map<std::string, size_t> asked_;
   os::Fd socket_;
   std::atomic<int> queries_ = 0;
   std::thread thread_;
 };
+
+// Sends back what comes, until nothing does.
+void Echo(int socket);
 
 // All of `data`; false when that fails.
 bool Send(int socket, std::string_view data);
