@@ -29,8 +29,6 @@ const char* Reason(int status) {
   switch (status) {
     case 403:
       return "Forbidden";
-    case 408:
-      return "Request Timeout";
     case 502:
       return "Bad Gateway";
     case 504:

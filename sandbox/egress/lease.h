@@ -43,7 +43,7 @@ struct Refusal {
 struct LeaseUsage {
   uint64_t connections = 0;  // that were taken
   uint64_t refused = 0;
-  uint64_t bytes_up = 0;    // that the program sent to others
+  uint64_t bytes_up = 0;    // that the program sent, also what was refused
   uint64_t bytes_down = 0;  // that it was sent
   // The first ones, each once.
   std::vector<Refusal> refusals;

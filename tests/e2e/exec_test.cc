@@ -57,8 +57,9 @@ TEST_F(Exec, FiveAtOnceWithMuchOutputComeBackWhole) {
     ASSERT_THAT(result.status, IsOk());
     EXPECT_EQ(result.outcome(), v1::OUTCOME_OK);
     std::string expected;
-    for (int n = 0; n < 100'000; ++n)
+    for (int n = 0; n < 100'000; ++n) {
       absl::StrAppend(&expected, "line-", i, "\n");
+    }
     expected.resize(512'000);
     EXPECT_TRUE(result.out() == expected) << result.out().size();
     EXPECT_TRUE(result.gaps.empty());
