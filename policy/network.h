@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "policy/address.h"
 #include "policy/address_kind.h"
 #include "policy/hosts.h"
@@ -37,6 +38,22 @@ struct AllowedHost {
   // has some and doesn't inspect is for plain HTTP on port 80: what goes
   // through a tunnel (CONNECT) can't be seen, so there must be none.
   std::vector<std::string> methods;
+  // Names of secrets, whose values take the place of "${secret:NAME}" in the
+  // headers of requests to the host. As with methods, what goes through a
+  // tunnel can't be changed.
+  std::vector<std::string> secrets;
+};
+
+// What one jail may take of the network.
+struct NetworkLimits {
+  uint32_t connections_at_once = 64;
+  uint64_t connections = 10'000;
+  // Both directions together, what the program sends and is sent.
+  uint64_t bytes = uint64_t{1} << 30;
+  absl::Duration to_connect = absl::Seconds(10);  // with the name's lookup
+  // For a head or a TLS hello, from its first byte or the connection's start.
+  absl::Duration to_speak = absl::Seconds(20);
+  absl::Duration idle = absl::Seconds(60);
 };
 
 // The hosts that a profile's programs may reach. A union: each rule adds to
@@ -45,11 +62,13 @@ struct AllowedHost {
 struct NetworkPolicy {
   std::string profile;  // its name; for messages
   std::vector<AllowedHost> hosts;
+  NetworkLimits limits;
 };
 
 inline constexpr size_t kMostHosts = 1000;
 inline constexpr size_t kMostPortRanges = 64;  // of a host
 inline constexpr size_t kMostMethods = 32;     // of a host
+inline constexpr size_t kMostSecrets = 32;     // of a host
 
 // INVALID_ARGUMENT, with a JSON pointer ("/network/hosts/3/ports/0"), for what
 // can't be meant: nothing in a list, more than the bounds above, ports that

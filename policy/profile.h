@@ -18,6 +18,8 @@
 
 namespace sandglass::policy {
 
+struct NetworkPolicy;
+
 // Who gets what the compilers of a profile's runs made.
 enum class CompileSharing {
   kOff,     // nobody: each run is compiled
@@ -62,6 +64,8 @@ struct Profile {
   SessionFiles session_files = SessionFiles::kMemory;
   DiskCap disk_io;
   std::string image = std::string(kHostImage);  // that its jails have
+  // What its programs may reach; null: nothing but their own `lo`.
+  std::shared_ptr<const NetworkPolicy> network;
   std::vector<Rule> rules;  // for a program's text, before it runs
   ApprovalPolicy approval;
   // Where the file doesn't say: denied if a rule asks or denies, since a

@@ -16,6 +16,7 @@
 #include "policy/disk_cap.h"
 #include "policy/image.h"
 #include "policy/limits.h"
+#include "policy/network.h"
 #include "policy/seccomp.h"
 #include "sandbox/host_probe.h"
 #include "sandbox/jail.h"
@@ -33,6 +34,8 @@ struct JailTemplate {
   policy::DiskCap disk;    // of every such jail, where the host can cap it
   std::string image = std::string(policy::kHostImage);  // of every such jail
   policy::BpfProgram seccomp;
+  // Of every such jail; null: it has `lo` alone.
+  std::shared_ptr<const policy::NetworkPolicy> network;
 };
 
 // What a jail with a runner is made for: to wait for a run; or for one that is

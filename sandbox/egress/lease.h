@@ -10,24 +10,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "policy/network.h"
 #include "sandbox/egress/waiting.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::egress {
 
-// What one jail may take of the proxy.
-struct LeaseLimits {
-  uint32_t connections_at_once = 64;
-  uint64_t connections = 10'000;
-  // Both directions together, what the program sends and is sent.
-  uint64_t bytes = uint64_t{1} << 30;
-  absl::Duration to_connect = absl::Seconds(10);  // with the name's lookup
-  // For a head or a TLS hello, from its first byte or the connection's start.
-  absl::Duration to_speak = absl::Seconds(20);
-  absl::Duration idle = absl::Seconds(60);
-};
+using LeaseLimits = policy::NetworkLimits;
 
 // Why a connection ended when the bytes of its jail were used up.
 inline constexpr char kUsedUp[] =
