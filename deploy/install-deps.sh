@@ -66,10 +66,12 @@ TEST_PACKAGES=(
   bc
   fonts-wqy-microhei
   ipython3
+  python3-httpx
   python3-lxml
   python3-matplotlib
   python3-numpy
   python3-pandas
+  python3-requests
   python3-scipy
   python3-seaborn
   python3-sklearn

@@ -135,7 +135,7 @@ main() {
   trap 'interrupted 143' TERM HUP
 
   run_waiting "$SANDGLASS_ROOT/deploy/install-deps.sh" --build
-  build_preset release "$SANDGLASS_ROOT/build" sandglassd sandglass-spawner sandglass
+  build_preset release "$SANDGLASS_ROOT/build" sandglassd sandglass-spawner sandglass-egress sandglass
 
   local base=/tmp
   [[ -d /run && -w /run ]] && base=/run

@@ -78,6 +78,14 @@ struct Profile {
   // The name of what its jails are made by; set by whoever makes them. Empty:
   // it has none of its own.
   std::string jail_template;
+  // The same for jails in which its programs run, where they differ: they have
+  // the network, which compilers and analysers don't get. Empty: they don't
+  // differ.
+  std::string network_template;
+
+  const std::string& run_template() const {
+    return network_template.empty() ? jail_template : network_template;
+  }
 };
 
 // Whether runs of the language of this id may name the profile.

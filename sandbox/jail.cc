@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/egress_port.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/job_frame.h"
 #include "sandbox/netlink_bytes.h"
@@ -52,7 +53,19 @@ Jail::Jail(Parts parts)
   parts_.groups = CounterGroups();
 }
 
+// ORDER: who still runs is dead before the network goes.
 Jail::~Jail() { (void)KillJail(); }
+
+void Jail::SetNetwork(std::unique_ptr<NetworkLease> network) {
+  network_ = std::move(network);
+}
+
+std::optional<NetworkUse> Jail::ReadNetworkUse() const {
+  if (network_ == nullptr) return std::nullopt;
+  absl::StatusOr<NetworkUse> use = network_->Use();
+  if (!use.ok()) return std::nullopt;
+  return *std::move(use);
+}
 
 absl::Status Jail::StartProgram(const ProgramSpec& program) {
   if (has_runner()) return StartInRunner(program);

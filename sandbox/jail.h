@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
 #include "sandbox/jail_event.h"
+#include "sandbox/network_use.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
 
@@ -25,6 +27,8 @@ class InitEvent;
 }
 
 namespace sandglass::sandbox {
+
+class NetworkLease;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {
@@ -64,6 +68,9 @@ class Jail {
     os::Fd oom_event;        // v1 eventfd, or empty
     os::Fd netlink_sockets;  // their list
     os::Fd runner;           // socket to its runner, or empty
+    // For the egress proxy: the sockets of MakeJailDoors in their order, or
+    // none.
+    std::vector<os::Fd> doors;
     std::vector<StepTiming> steps;
     bool made_ahead = false;
     bool traces_calls = false;
@@ -85,6 +92,15 @@ class Jail {
   bool has_runner() const { return has_runner_; }
   // True when an interpreter was started in it ahead of its program.
   bool prestarted() const { return prestarted_; }
+
+  // Gives its doors away. Empty: the jail has no network.
+  std::vector<os::Fd> TakeDoors() { return std::move(parts_.doors); }
+  // It has this network until its end.
+  void SetNetwork(std::unique_ptr<NetworkLease> network);
+  bool has_network() const { return network_ != nullptr; }
+  // What it has taken of the network up to now; nullopt: it has none, or the
+  // proxy is gone.
+  std::optional<NetworkUse> ReadNetworkUse() const;
 
   // Starts an interpreter that waits for the program; of `interpreter` only
   // `argv` and `env` count. WaitsEvent follows; whatever else it writes before
@@ -184,6 +200,7 @@ class Jail {
 
   Parts parts_;
   const CounterFiles counters_;
+  std::unique_ptr<NetworkLease> network_;
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;

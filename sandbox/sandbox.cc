@@ -20,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
+#include "sandbox/egress_port.h"
 #include "sandbox/image.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/files.h"
@@ -364,8 +365,17 @@ void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
                                         traces_calls);
 }
 
+void Sandbox::SetEgress(std::unique_ptr<EgressPort> egress) {
+  egress_ = std::move(egress);
+}
+
 absl::Status Sandbox::StartReader(
     const std::function<void(absl::Status)>& on_death) {
+  if (egress_ != nullptr) {
+    if (absl::Status started = egress_->StartWatch(on_death); !started.ok()) {
+      return started;
+    }
+  }
   for (const auto& [kind, port] : ports_) {
     if (absl::Status started = port->StartReader(on_death); !started.ok()) {
       return started;
@@ -385,7 +395,19 @@ absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
   if (port == ports_.end()) {
     return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
   }
-  return port->second->CreateJail(template_name, limits, timeout, fill_for);
+  absl::StatusOr<std::unique_ptr<Jail>> jail =
+      port->second->CreateJail(template_name, limits, timeout, fill_for);
+  if (!jail.ok()) return jail;
+  std::vector<os::Fd> doors = (*jail)->TakeDoors();
+  if (doors.empty()) return jail;
+  if (egress_ == nullptr) {
+    return absl::UnavailableError("there is no egress proxy for the jail");
+  }
+  absl::StatusOr<std::unique_ptr<NetworkLease>> network =
+      egress_->Open(template_name, std::move(doors));
+  if (!network.ok()) return network.status();
+  (*jail)->SetNetwork(*std::move(network));
+  return jail;
 }
 
 uint32_t Sandbox::live_jails() const {

@@ -24,6 +24,7 @@
 
 namespace sandglass::sandbox {
 
+class EgressPort;
 struct Yard;
 
 // What a jail may look like: compiled at start from files that only root can
@@ -113,9 +114,14 @@ class Sandbox {
   void Adopt(const std::string& kind, Yard yard, bool has_zygote,
              uint32_t max_jails, bool traces_calls = false);
 
+  // The proxy for jails whose templates have a network; without one they can't
+  // be made. Before StartReader.
+  void SetEgress(std::unique_ptr<EgressPort> egress);
+
   // Starts the threads that read the spawners' events. Call once, after
-  // DropPrivileges. `on_death` is called on such a thread when its spawner
-  // is gone or broke the protocol; not on orderly destruction.
+  // DropPrivileges. `on_death` is called on such a thread when its spawner,
+  // or the egress proxy, is gone or broke the protocol; not on orderly
+  // destruction.
   absl::Status StartReader(const std::function<void(absl::Status)>& on_death);
 
   // Whether there is a yard that makes jails of this kind.
@@ -126,9 +132,9 @@ class Sandbox {
   // as a jail event.
   // RESOURCE_EXHAUSTED: no slot free; for a run one is waited for, up to the
   // timeout. UNAVAILABLE: the spawner is gone.
-  // Also UNAVAILABLE: no zygote can serve yet; a jail for stock waits for one
-  // that is on its way up, a moment. INTERNAL: a step failed. NOT_FOUND: there
-  // is no such kind.
+  // Also UNAVAILABLE: the egress proxy that it needs is gone; no zygote can
+  // serve yet; a jail for stock waits for one that is on its way up, a moment.
+  // INTERNAL: a step failed. NOT_FOUND: there is no such kind.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
       const policy::Limits& limits, absl::Duration timeout,
@@ -144,6 +150,8 @@ class Sandbox {
 
  private:
   class Port;
+  // Outlives the ports, as it does all jails.
+  std::unique_ptr<EgressPort> egress_;
   std::map<std::string, std::unique_ptr<Port>> ports_;  // by kind
 };
 

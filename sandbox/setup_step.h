@@ -15,6 +15,7 @@ namespace sandglass::sandbox {
   X(kCloneInit, "clone_init")         /* five namespaces, v2 group */     \
   X(kLeaveNetns, "leave_netns")                                           \
   X(kMapUids, "map_uids")                                                 \
+  X(kOpenDoors, "open_doors") /* to the egress proxy */                   \
   /* in init */                                                           \
   X(kWaitForMaps, "wait_for_maps")                                        \
   X(kJoinCgroups, "join_cgroups") /* v1 hierarchies */                    \

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/jail_doors.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::sandbox {
@@ -45,6 +46,21 @@ os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
   }
 }
 
+// Of the egress proxy's doors each has its place; who takes them looks whether
+// they are what they should be.
+bool IsDoor(internal::FdRole role, size_t place) {
+  switch (role) {
+    case internal::FD_ROLE_EGRESS_PROXY:
+      return place == 0;
+    case internal::FD_ROLE_EGRESS_DNS:
+      return place == 1;
+    case internal::FD_ROLE_EGRESS_PORT:
+      return place >= 2 && place < 2 + kMostServedPorts;
+    default:
+      return false;
+  }
+}
+
 absl::Status Failure(const internal::StepFailure& failure) {
   if (failure.step() == static_cast<int>(SetupStep::kForkRunner) &&
       failure.error() == EAGAIN) {
@@ -71,11 +87,16 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
   parts.id = created.jail_id();
   parts.made_ahead = created.made_ahead();
   for (int i = 0; i < created.roles_size(); ++i) {
+    os::Fd& fd = fds[static_cast<size_t>(i)];
+    if (IsDoor(created.roles(i), parts.doors.size())) {
+      parts.doors.push_back(std::move(fd));
+      continue;
+    }
     os::Fd* part = FindPart(parts, created.roles(i));
     if (part == nullptr) {
       return absl::InternalError("the spawner sent an unknown fd role");
     }
-    *part = std::move(fds[static_cast<size_t>(i)]);
+    *part = std::move(fd);
   }
   for (const os::Fd* needed :
        {&parts.init_pidfd, &parts.control, &parts.kill_jail, &parts.kill_run,

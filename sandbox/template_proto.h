@@ -5,6 +5,7 @@
 #include "policy/disk_cap.h"
 #include "policy/image.h"
 #include "policy/limits.h"
+#include "sandbox/network_proto.h"
 #include "sandbox/sandbox.h"
 
 namespace sandglass::sandbox {
@@ -42,6 +43,7 @@ inline internal::Template ToProto(const JailTemplate& jail) {
   }
   proto.set_seccomp(jail.seccomp.data(),
                     jail.seccomp.size() * sizeof(jail.seccomp[0]));
+  if (jail.network) *proto.mutable_network() = ToProto(*jail.network);
   return proto;
 }
 

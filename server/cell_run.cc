@@ -74,6 +74,7 @@ class CellRun {
     fate_ = keeper_.Look(kernel_);
     if (fate_.jail != nullptr) {
       before_ = fate_.jail->ReadCounters();
+      network_before_ = fate_.jail->ReadNetworkUse();
       result_.facts.filesystems_before = fate_.jail->FilesystemFills();
     }
     cell_id_ = ++kernel_.cells;
@@ -344,6 +345,11 @@ class CellRun {
         after.counters.cpu_throttled_time -
             before_.counters.cpu_throttled_time};
     facts.filesystems = fate_.jail->FilesystemFills();
+    if (network_before_) {
+      if (const auto now = fate_.jail->ReadNetworkUse()) {
+        result_.network = sandbox::Since(*network_before_, *now);
+      }
+    }
     result_.cpu_user = after.cpu_user - before_.cpu_user;
     result_.cpu_system = after.cpu_system - before_.cpu_system;
     facts.cpu_time = result_.cpu_user + result_.cpu_system;
@@ -392,6 +398,7 @@ class CellRun {
   JobObserver* const observer_;
   KernelKeeper::Fate fate_;
   sandbox::JailCounters before_;
+  std::optional<sandbox::NetworkUse> network_before_;  // of what has one
   Output out_;
   Output err_;
 

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
-constexpr char kInstalledSpawner[] = "/usr/libexec/sandglass/sandglass-spawner";
+constexpr char kInstalled[] = "/usr/libexec/sandglass/";
 constexpr char kSocketName[] = "sandglass.sock";
 constexpr uint64_t kMaxPool = 1000;
 constexpr uint64_t kMaxSessions = 1000;
@@ -54,17 +54,18 @@ std::string DefaultPolicyDirectory(const std::string& exe_dir) {
   return kInstalledPolicy;
 }
 
-std::string DefaultSpawner(const std::string& exe_dir) {
-  if (exe_dir.empty()) return kInstalledSpawner;
+// Of a program that the daemon starts.
+std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
+  const std::string installed = kInstalled + name;
+  if (exe_dir.empty()) return installed;
   std::error_code error;
-  for (const char* beside :
-       {"sandglass-spawner", "../libexec/sandglass/sandglass-spawner"}) {
+  for (const std::string& beside : {name, "../libexec/sandglass/" + name}) {
     const fs::path found = fs::path(exe_dir) / beside;
     if (fs::exists(found, error)) {
       return fs::weakly_canonical(found, error).string();
     }
   }
-  return kInstalledSpawner;
+  return installed;
 }
 
 uint32_t DefaultMaxRunning() {
@@ -333,6 +334,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadImages(root, config);
   config.spawner = root.String("spawner", config.spawner);
   CheckAbsolute(root, "spawner", config.spawner);
+  ReadEgress(root, config.egress);
   if (root.Has("listen")) {
     listen = root.String("listen");
     if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
@@ -381,7 +383,8 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   const std::string exe_dir = ExecutableDirectory();
   Config config;
   config.policy_dir = DefaultPolicyDirectory(exe_dir);
-  config.spawner = DefaultSpawner(exe_dir);
+  config.spawner = DefaultHelper(exe_dir, "sandglass-spawner");
+  config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
   config.admission.max_running = DefaultMaxRunning();
   config.admission.memory_budget_bytes = DefaultMemoryBudget();
   std::string listen;
@@ -424,6 +427,7 @@ std::string ConfigToJson(const Config& config) {
       {"policy_dir", config.policy_dir},
       {"images", ImagesToJson(config.images)},
       {"spawner", config.spawner},
+      {"egress", EgressToJson(config.egress)},
       {"user", config.user},
       {"uid_base", config.uid_base},
       {"socket",

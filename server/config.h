@@ -15,6 +15,7 @@
 #include "server/approvals.h"
 #include "server/audit_log.h"
 #include "server/compile_cache.h"
+#include "server/egress_config.h"
 #include "server/listen_address.h"
 #include "server/log.h"
 #include "server/pool_targets.h"
@@ -53,6 +54,7 @@ struct Config {
   std::string policy_dir;
   std::vector<policy::Image> images;  // beside the host's
   std::string spawner;
+  EgressConfig egress;
   std::string user;             // name, "uid:gid", or empty: see identity.h
   uid_t uid_base = 1879048192;  // see sandbox/uid_slice.h
   mode_t socket_mode = 0660;

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "sandbox/cgroup_tree.h"
+#include "sandbox/egress_port.h"
 #include "sandbox/host_probe.h"
 #include "sandbox/image.h"
 #include "sandbox/os/files.h"
@@ -87,6 +88,7 @@ struct Settings {
   gid_t socket_group;
   sandbox::UidSlice uids;  // of the yards
   uid_t reader_uid;        // the policy reader's
+  uid_t egress_uid;        // the egress proxy's
   std::vector<PlannedZygote> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };
@@ -125,12 +127,13 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
   const auto yards = static_cast<uint32_t>(1 + zygotes.size());
   absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 1,
+      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 2,
       *uid_map, *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
-  // The last one is the policy reader's.
+  // The last two are no yard's.
   const uid_t reader_uid = uids->first + --uids->count;
+  const uid_t egress_uid = uids->first + --uids->count;
   absl::StatusOr<Identity> identity =
       ResolveIdentity(config->user, config->uid_base);
   if (!identity.ok()) return identity.status();
@@ -151,6 +154,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
                   *group,
                   *uids,
                   reader_uid,
+                  egress_uid,
                   std::move(zygotes),
                   !sandbox::MapsEveryId(*uid_map)};
 }
@@ -316,9 +320,10 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     compiled.reset();
   }
 
-  // ORDER: spawner and reader come before any thread and any gRPC object, since
-  // they are forked; the socket before the rights go, since its place needs
-  // them; the rights go before the first byte from a client is read.
+  // ORDER: spawner, egress proxy and reader come before any thread and any gRPC
+  // object, since they are forked; the socket before the rights go, since its
+  // place needs them; the rights go before the first byte from a client is
+  // read.
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return Fail(single, 1);
   }
@@ -350,9 +355,17 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .trace_calls = config.trace_syscalls},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
-  spawners_end->reset();
-  // ORDER: after the daemon has moved into its own control group: one that
+  // ORDER: both after the daemon has moved into its own control group: one that
   // holds a third process isn't taken for delegated.
+  absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
+      sandbox::EgressPort::Start({.path = config.egress.path,
+                                  .uid = settings->egress_uid,
+                                  .templates = settings->policy.templates(),
+                                  .template_ledger = spawners_end->get(),
+                                  .resolvers = config.egress.resolvers});
+  if (!egress.ok()) return Fail(egress.status(), 1);
+  (*sandbox)->SetEgress(*std::move(egress));
+  spawners_end->reset();
   absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
       config.policy_dir, settings->policy, *std::move(ledger),
       settings->reader_uid, settings->identity.gid);
@@ -472,9 +485,11 @@ int CheckDaemon(const ConfigFlags& flags) {
     absl::FPrintF(stderr, "%s\n", std::string(traceable.message()));
     return kExitBadConfig;
   }
-  if (::access(settings->config.spawner.c_str(), X_OK) != 0) {
-    absl::FPrintF(stderr, "there is no executable %s; set \"spawner\"\n",
-                  settings->config.spawner);
+  for (const auto& [key, path] :
+       {std::pair("spawner", settings->config.spawner),
+        std::pair("egress.path", settings->config.egress.path)}) {
+    if (::access(path.c_str(), X_OK) == 0) continue;
+    absl::FPrintF(stderr, "there is no executable %s; set \"%s\"\n", path, key);
     return kExitBadConfig;
   }
   return 0;

@@ -197,7 +197,7 @@ absl::Status JailHost::AttachNew(const std::string& context,
   if (spec_.language != nullptr && spec_.language->kernel) {
     start = MakeKernelJob(spec_, code);
   } else {
-    start.template_name = spec_.profile->jail_template;
+    start.template_name = spec_.profile->run_template();
     start.limits = spec_.limits;
   }
   Timings timings;

@@ -12,6 +12,7 @@
 #include "policy/limits.h"
 #include "policy/redaction.h"
 #include "policy/verdict.h"
+#include "sandbox/network_use.h"
 #include "sandbox/refused_calls.h"
 
 namespace sandglass::sandbox {
@@ -123,6 +124,8 @@ struct JobResult {
   // Of a job whose text a runner was to look at and did not: why. Nothing was
   // run.
   std::optional<std::string> not_looked_at;
+  // What it took of the network; absent: it had none.
+  std::optional<sandbox::NetworkUse> network;
   // Where calls are traced (--trace-syscalls).
   sandbox::RefusedCalls refused;
   // Of a job that ran as a cell.

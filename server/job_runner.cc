@@ -405,6 +405,7 @@ class Run {
     Sample();
     facts.peak_processes =
         std::max({jail_->PeakProcesses().value_or(0), peak_processes_, 1u});
+    result_.network = jail_->ReadNetworkUse();
     result_.cpu_user = counters.cpu_user;
     result_.cpu_system = counters.cpu_system;
     result_.peak_shared_bytes = peak_shared_;

@@ -10,6 +10,7 @@
 #include "policy/zygote_kind.h"
 #include "sandbox/jailed/layout.h"
 #include "server/inspection.h"
+#include "server/jail_network.h"
 #include "server/run.h"
 
 namespace sandglass::server {
@@ -153,6 +154,7 @@ void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
 
 policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
   policy::StringPairs env = BaseEnvironment();
+  Overlay(NetworkEnvironment(*spec.profile), env);
   if (spec.language != nullptr) {
     Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
   }
@@ -173,12 +175,13 @@ Job MakeJob(const policy::Language& language,
   values.heap_percent = language.heap_percent;
 
   Job job;
-  job.template_name = profile.jail_template;
+  job.template_name = profile.run_template();
   job.redactor = profile.redactor;
   job.source_file = language.source_file;
   job.limits = limits.run;
   job.out_of_memory = language.out_of_memory;
   job.env = BaseEnvironment();
+  Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
   Overlay(profile.env, job.env);
   // A protobuf map has no order of its own.
@@ -242,7 +245,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 std::shared_ptr<Session> session,
                 v1::RunCodeRequest&& request) {
   Job job;
-  job.template_name = spec.profile->jail_template;
+  job.template_name = spec.profile->run_template();
   job.redactor = spec.profile->redactor;
   job.limits = limits;
   job.out_of_memory = spec.language->out_of_memory;
@@ -273,7 +276,7 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   const policy::Language& language = *spec.language;
   Job job;
-  job.template_name = spec.profile->jail_template;
+  job.template_name = spec.profile->run_template();
   job.limits = spec.limits;
   job.env = SessionEnvironment(spec);
   job.argv =
@@ -351,6 +354,7 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   values.heap_percent = language.heap_percent;
   // As every run would set it.
   StringPairs env = BaseEnvironment();
+  if (phase == policy::Phase::kRun) Overlay(NetworkEnvironment(profile), env);
   Overlay(Expanded(phase == policy::Phase::kCompile ? language.compile->env
                                                     : language.env,
                    values),

@@ -17,6 +17,9 @@ namespace {
 
 constexpr char kDefaultProfile[] = "default";
 
+// What a template's name ends in whose jails have a network.
+constexpr char kWithNetwork[] = "+network";
+
 // All that a language may raise a profile's limits to, each with its pointer.
 std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
     const policy::Language& language, const policy::Profile& profile) {
@@ -232,7 +235,13 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
                          .maximum = highest,
                          .disk = profile.disk_io,
                          .image = profile.image,
-                         .seccomp = filter->second});
+                         .seccomp = filter->second,
+                         .network = nullptr});
+    if (profile.network == nullptr) continue;
+    profile.network_template = profile.jail_template + kWithNetwork;
+    templates.push_back(templates.back());
+    templates.back().name = profile.network_template;
+    templates.back().network = profile.network;
   }
   std::string digest = DigestOf(directory, *profiles);
   absl::StatusOr<PolicySet> set =
@@ -276,8 +285,9 @@ policy::SharedProfile PolicySet::FindProfile(const std::string& name) const {
 
 policy::SharedProfile PolicySet::FindByTemplate(const std::string& name) const {
   const auto it = std::find_if(
-      profiles_.begin(), profiles_.end(),
-      [&](const policy::SharedProfile& p) { return p->jail_template == name; });
+      profiles_.begin(), profiles_.end(), [&](const policy::SharedProfile& p) {
+        return p->jail_template == name || p->network_template == name;
+      });
   return it == profiles_.end() ? nullptr : *it;
 }
 

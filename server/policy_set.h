@@ -62,7 +62,8 @@ class PolicySet {
   // equal filters.
   static std::string FilterName(const policy::Profile& profile);
 
-  // One template per profile, its system call filter compiled; its maximum is
+  // One template per profile, and another one for its programs where it has a
+  // network; its system call filter compiled; its maximum is
   // that of the language that needs most. Named after the profile, "@" and a
   // digest of all that jails of the profile are made by, so that equal names
   // mean equal jails.

@@ -18,11 +18,11 @@ std::vector<JailKey> KeptFromStart(const PolicySet& policy,
                                    const std::vector<PlannedZygote>& zygotes) {
   const policy::SharedProfile profile = policy.FindProfile("");
   std::vector<JailKey> keys = {
-      {sandbox::kExecKind, profile->jail_template, profile->limits}};
+      {sandbox::kExecKind, profile->run_template(), profile->limits}};
   for (const PlannedZygote& zygote : zygotes) {
     if (!zygote.always) continue;
     keys.push_back(
-        {zygote.options.kind, profile->jail_template, profile->limits});
+        {zygote.options.kind, profile->run_template(), profile->limits});
   }
   return keys;
 }

@@ -74,7 +74,10 @@ void PrestartKinds::AddDefaultKey(const std::string& name, const Kind& kind,
       !AnalyserWaits(*kind.language, *profile)) {
     return;
   }
-  JailKey key = {name, profile->jail_template, profile->limits};
+  JailKey key = {name,
+                 kind.phase == policy::Phase::kRun ? profile->run_template()
+                                                   : profile->jail_template,
+                 profile->limits};
   // As for a request that names none.
   policy::RaiseTo(kind.phase == policy::Phase::kCompile
                       ? kind.language->compile->limits

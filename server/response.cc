@@ -10,6 +10,7 @@
 #include "policy/verdict.h"
 #include "sandbox/os/clocks.h"
 #include "server/inspection.h"
+#include "server/jail_network.h"
 #include "server/proto_time.h"
 #include "server/session.h"
 
@@ -317,6 +318,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     redaction.set_name(name);
     redaction.set_count(count);
   }
+  if (result.network) FillNetwork(*result.network, *response.mutable_network());
   if (result.cell.has_value()) FillCell(run, *result.cell, response);
   FillFiles(std::move(result.files), response);
   FillOutput(std::move(result.stdout_result), *response.mutable_stdout());

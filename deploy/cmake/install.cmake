@@ -1,6 +1,6 @@
 # What `cmake --install` puts beside the programs, which their own folders
-# install: sandglass in bin/, sandglassd in sbin/, sandglass-spawner and
-# sandglass-zygote-*.so in libexec/sandglass/.
+# install: sandglass in bin/, sandglassd in sbin/, sandglass-spawner,
+# sandglass-egress and sandglass-zygote-*.so in libexec/sandglass/.
 include(GNUInstallDirs)
 
 # Languages, profiles and syscall rules.

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "policy/network.h"
 #include "sandbox/egress/waiting.h"
+#include "sandbox/network_use.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::egress {
@@ -22,21 +23,8 @@ using LeaseLimits = policy::NetworkLimits;
 inline constexpr char kUsedUp[] =
     "all bytes that the jail may send and get are used up";
 
-// What a program wanted and was not given.
-struct Refusal {
-  std::string target;  // "host:port", as far as it is known
-  std::string words;
-  uint64_t count = 0;
-};
-
-struct LeaseUsage {
-  uint64_t connections = 0;  // that were taken
-  uint64_t refused = 0;
-  uint64_t bytes_up = 0;    // that the program sent, also what was refused
-  uint64_t bytes_down = 0;  // that it was sent
-  // The first ones, each once.
-  std::vector<Refusal> refusals;
-};
+using Refusal = sandbox::NetworkRefusal;
+using LeaseUsage = sandbox::NetworkUse;
 
 // A jail's use of the network: what it may, and what it has done. All its
 // connections share it. Thread-safe.

@@ -55,6 +55,10 @@ std::optional<std::pair<policy::IpAddress, uint16_t>> OwnEnd(int socket) {
   return std::pair(*address, ntohs(own.sin_port));
 }
 
+absl::Status NotServed(uint64_t id) {
+  return absl::NotFoundError(absl::StrCat("jail ", id, " isn't served"));
+}
+
 // False: there is no thread for it.
 bool ServeInThread(std::shared_ptr<Lease> lease, const Resolver& resolver,
                    os::Fd program, Entrance entrance) {
@@ -137,14 +141,19 @@ absl::Status Proxy::Open(uint64_t id,
   return absl::OkStatus();
 }
 
+absl::StatusOr<LeaseUsage> Proxy::Read(uint64_t id) {
+  absl::MutexLock lock(&mutex_);
+  const auto jail = jails_.find(id);
+  if (jail == jails_.end()) return NotServed(id);
+  return jail->second.lease->usage();
+}
+
 absl::StatusOr<LeaseUsage> Proxy::Close(uint64_t id) {
   std::shared_ptr<Lease> lease;
   {
     absl::MutexLock lock(&mutex_);
     const auto jail = jails_.find(id);
-    if (jail == jails_.end()) {
-      return absl::NotFoundError(absl::StrCat("jail ", id, " isn't served"));
-    }
+    if (jail == jails_.end()) return NotServed(id);
     lease = std::move(jail->second.lease);
     Forget(id);
     jails_.erase(jail);

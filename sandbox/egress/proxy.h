@@ -46,6 +46,9 @@ class Proxy {
                     const LeaseLimits& limits, JailSockets sockets)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // What the jail has taken up to now. NOT_FOUND: there is no such number.
+  absl::StatusOr<LeaseUsage> Read(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Ends all connections of the jail and waits for that; what it took in all.
   // NOT_FOUND: there is no such number.
   absl::StatusOr<LeaseUsage> Close(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);

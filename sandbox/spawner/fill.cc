@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "sandbox/jail_doors.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/spawner/netns.h"
 #include "sandbox/spawner/spawner.h"
 
 namespace sandglass::sandbox {
@@ -52,6 +54,60 @@ pid_t Spawner::TakeRaising(const internal::JailSlots& slots) {
   return std::exchange(raising_, -1);
 }
 
+bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
+                      StepClock& clock, internal::JailCreated& reply,
+                      std::vector<int>& fds) {
+  LiveJail& jail = live_.at(init);
+  const internal::Template& jail_template =
+      *templates_.Find(request.template_name());
+  internal::FillSlots filled;
+  filled.set_seccomp(jail_template.seccomp());
+  *filled.mutable_slots() = request.slots();
+  clock.Begin(SetupStep::kSetLimits);
+  // ORDER: init may go on while limits are written; no program can start in the
+  // jail before the daemon has the reply.
+  if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), {},
+                      os::Wait::kNo)
+           .ok() ||
+      !jail.cgroup.SetLimits(config_, roots_, request.slots())) {
+    const int error = errno;
+    os::PidfdSendSignal(jail.pidfd, SIGKILL);
+    errno = error;
+    return false;
+  }
+  if (jail_template.has_network()) {
+    clock.Begin(SetupStep::kOpenDoors);
+    if (!OpenDoors(jail_template.network(), jail)) {
+      const int error = errno;
+      os::PidfdSendSignal(jail.pidfd, SIGKILL);
+      errno = error;
+      return false;
+    }
+  }
+  clock.End();
+  jail.id = request.jail_id();
+  last_hand_out_ns_ = os::MonotonicNanos();
+  *reply.mutable_steps() = std::move(jail.steps);
+  reply.add_roles(internal::FD_ROLE_INIT_PIDFD);
+  fds.push_back(jail.pidfd.get());
+  reply.add_roles(internal::FD_ROLE_CONTROL);
+  fds.push_back(jail.control.get());
+  reply.add_roles(internal::FD_ROLE_NETLINK_SOCKETS);
+  fds.push_back(jail.netlink_sockets.get());
+  for (size_t i = 0; i < jail.doors.size(); ++i) {
+    reply.add_roles(i == 0   ? internal::FD_ROLE_EGRESS_PROXY
+                    : i == 1 ? internal::FD_ROLE_EGRESS_DNS
+                             : internal::FD_ROLE_EGRESS_PORT);
+    fds.push_back(jail.doors[i].get());
+  }
+  jail.cgroup.AppendFds(reply, fds);
+  return true;
+}
+
+bool Spawner::OpenDoors(const internal::NetworkRules& rules, LiveJail& jail) {
+  return MakeJailDoors(jail.netns, ServedPorts(rules), home_netns_, jail.doors);
+}
+
 absl::Status Spawner::AnswerCreate(pid_t init, bool given,
                                    const internal::SpawnerEvent& event,
                                    const std::vector<int>& fds) {
@@ -63,6 +119,8 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
     jail.pidfd.reset();
     jail.control.reset();
     jail.netlink_sockets.reset();
+    jail.netns.reset();
+    jail.doors.clear();
   }
   return sent;
 }

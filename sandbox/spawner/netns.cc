@@ -1,13 +1,18 @@
 #include "sandbox/spawner/netns.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "sandbox/jail_doors.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/status.h"
 
@@ -21,6 +26,46 @@ bool BringUpLoopback() {
   std::strncpy(request.ifr_name, "lo", IFNAMSIZ - 1);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   return ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0;
+}
+
+// Connections that wait until the proxy takes them.
+constexpr int kBacklog = 128;
+
+// `address` in the byte order of the network.
+os::Fd BoundSocket(int type, in_addr_t address, uint16_t port) {
+  os::Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in own = {};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = address;
+  own.sin_port = htons(port);
+  if (socket.valid() && ::bind(socket.get(), reinterpret_cast<sockaddr*>(&own),
+                               sizeof(own)) != 0) {
+    socket.reset();
+  }
+  return socket;
+}
+
+os::Fd ListeningSocket(in_addr_t address, uint16_t port) {
+  os::Fd socket = BoundSocket(SOCK_STREAM, address, port);
+  if (socket.valid() && ::listen(socket.get(), kBacklog) != 0) {
+    return os::Fd();
+  }
+  return socket;
+}
+
+bool MakeDoorsHere(absl::Span<const uint16_t> ports,
+                   std::vector<os::Fd>& doors) {
+  const in_addr_t own = ::inet_addr(kProxyAddress);
+  doors.clear();
+  doors.push_back(ListeningSocket(own, kProxyPort));
+  if (!doors.back().valid()) return false;
+  doors.push_back(BoundSocket(SOCK_DGRAM, own, kDnsPort));
+  if (!doors.back().valid()) return false;
+  for (const uint16_t port : ports) {
+    doors.push_back(ListeningSocket(INADDR_ANY, port));
+    if (!doors.back().valid()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -42,6 +87,16 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
   // A spawner that is left in a jail's network namespace would make every later
   // jail share it: end the yard rather than go on.
   if (!os::EnterNetworkNamespace(home)) ::abort();
+  return made;
+}
+
+bool MakeJailDoors(const os::Fd& netns, absl::Span<const uint16_t> ports,
+                   const os::Fd& home, std::vector<os::Fd>& doors) {
+  if (!os::EnterNetworkNamespace(netns)) return false;
+  const bool made = MakeDoorsHere(ports, doors);
+  const int error = errno;
+  if (!os::EnterNetworkNamespace(home)) ::abort();
+  errno = error;
   return made;
 }
 

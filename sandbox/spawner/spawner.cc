@@ -256,6 +256,8 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
                 .pidfd = os::Fd(pidfd),
                 .control = std::move(control->first),
                 .netlink_sockets = std::move(netlink_sockets),
+                .netns = std::move(netns),
+                .doors = {},
                 .init_end = std::move(control->second)};
   for (const StepClock::Entry& entry : clock.entries()) {
     internal::StepTime* step = jail.steps.Add();
@@ -266,39 +268,6 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   live_.emplace(init, std::move(jail));
   errno = map_error;
   return mapped ? init : -1;
-}
-
-bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
-                      StepClock& clock, internal::JailCreated& reply,
-                      std::vector<int>& fds) {
-  LiveJail& jail = live_.at(init);
-  internal::FillSlots filled;
-  filled.set_seccomp(templates_.Find(request.template_name())->seccomp());
-  *filled.mutable_slots() = request.slots();
-  clock.Begin(SetupStep::kSetLimits);
-  // ORDER: init may go on while limits are written; no program can start in the
-  // jail before the daemon has the reply.
-  if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), {},
-                      os::Wait::kNo)
-           .ok() ||
-      !jail.cgroup.SetLimits(config_, roots_, request.slots())) {
-    const int error = errno;
-    os::PidfdSendSignal(jail.pidfd, SIGKILL);
-    errno = error;
-    return false;
-  }
-  clock.End();
-  jail.id = request.jail_id();
-  last_hand_out_ns_ = os::MonotonicNanos();
-  *reply.mutable_steps() = std::move(jail.steps);
-  reply.add_roles(internal::FD_ROLE_INIT_PIDFD);
-  fds.push_back(jail.pidfd.get());
-  reply.add_roles(internal::FD_ROLE_CONTROL);
-  fds.push_back(jail.control.get());
-  reply.add_roles(internal::FD_ROLE_NETLINK_SOCKETS);
-  fds.push_back(jail.netlink_sockets.get());
-  jail.cgroup.AppendFds(reply, fds);
-  return true;
 }
 
 bool Spawner::MapUids(pid_t init, const UidSlot& slot) {

@@ -52,6 +52,8 @@ class Spawner {
     os::Fd pidfd;
     os::Fd control;
     os::Fd netlink_sockets;
+    os::Fd netns;
+    std::vector<os::Fd> doors;  // see MakeJailDoors
     // Init's end of `control`: the ends of runners are told there, and init's
     // own; when the daemon lets go of the jail shows there.
     os::Fd init_end;
@@ -91,6 +93,8 @@ class Spawner {
   bool HandOut(pid_t init, const internal::CreateJail& request,
                StepClock& clock, internal::JailCreated& reply,
                std::vector<int>& fds);
+  // Makes the jail's doors to the egress proxy; false with errno.
+  bool OpenDoors(const internal::NetworkRules& rules, LiveJail& jail);
   // The next spare that lives and can be given these slots, or -1.
   pid_t TakeSpare(const internal::JailSlots& slots);
   // The one in the making, if it can, or -1.

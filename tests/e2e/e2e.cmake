@@ -121,7 +121,7 @@ target_compile_definitions(sandglass_filters_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # The daemon is started by path; the tests below tests/e2e can be built alone.
-foreach(target sandglassd sandglass-spawner sandglass)
+foreach(target sandglassd sandglass-spawner sandglass-egress sandglass)
   if(TARGET ${target})
     add_dependencies(sandglass_e2e_test ${target})
     add_dependencies(sandglass_consent_test ${target})
@@ -143,7 +143,7 @@ target_link_libraries(sandglass_durable_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_durable_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-foreach(target sandglassd sandglass-spawner)
+foreach(target sandglassd sandglass-spawner sandglass-egress)
   if(TARGET ${target})
     add_dependencies(sandglass_durable_test ${target})
   endif()

@@ -1,0 +1,13 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_INHERITED_FDS_H_
+#define SANDGLASS_SANDBOX_EGRESS_INHERITED_FDS_H_
+
+namespace sandglass::egress {
+
+// Descriptors that the daemon leaves open for the egress proxy, by number.
+inline constexpr int kChannelFd = 3;  // SOCK_SEQPACKET to the daemon
+inline constexpr int kConfigFd = 4;   // memfd with internal.EgressConfig
+inline constexpr int kTemplateLedgerFd = 5;  // see SandboxOptions; or absent
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_INHERITED_FDS_H_

@@ -1,0 +1,106 @@
+// sandglass-egress: connects programs in jails with the hosts that their
+// profiles allow. Started by the daemon, with an uid of its own and no rights;
+// not meant to be started by hand.
+#include <fcntl.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "internal/egress.pb.h"
+#include "sandbox/egress/inherited_fds.h"
+#include "sandbox/egress/service.h"
+#include "sandbox/os/landlock.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
+#include "sandbox/os/seqpacket.h"
+
+namespace sandglass::egress {
+namespace {
+
+// What finding names' addresses and checking servers' certificates takes.
+bool KeepToOwnFiles() {
+  const int abi = os::LandlockAbi();
+  if (abi == 0) return true;
+  const os::LandlockPath paths[] = {
+      {"/etc", os::LandlockAccess::kRead},
+      {"/run/systemd/resolve", os::LandlockAccess::kRead},
+      {"/run/resolvconf", os::LandlockAccess::kRead},
+      {"/run/NetworkManager", os::LandlockAccess::kRead},
+      {"/usr/lib/ssl", os::LandlockAccess::kRead},
+      {"/usr/share/ca-certificates", os::LandlockAccess::kRead},
+      {"/usr/local/share/ca-certificates", os::LandlockAccess::kRead}};
+  const os::Fd ruleset = os::MakeLandlockRuleset(abi, paths);
+  return ruleset.valid() && os::LandlockRestrictSelf(ruleset);
+}
+
+absl::Status Serve(Service& service, int channel) {
+  for (;;) {
+    absl::StatusOr<os::Packet> packet =
+        os::ReceivePacket(channel, os::Wait::kYes);
+    if (absl::IsOutOfRange(packet.status())) return absl::OkStatus();
+    if (!packet.ok()) return packet.status();
+    const absl::StatusOr<internal::EgressAnswer> answer =
+        service.Answer(*std::move(packet));
+    if (!answer.ok()) return answer.status();
+    if (absl::Status sent = os::SendPacket(channel, answer->SerializeAsString(),
+                                           {}, os::Wait::kYes);
+        !sent.ok()) {
+      return sent;
+    }
+  }
+}
+
+absl::Status Run(int channel) {
+  const os::Fd config_file(kConfigFd);
+  internal::EgressConfig config;
+  if (!config.ParseFromFileDescriptor(config_file.get())) {
+    return absl::InvalidArgumentError("unreadable configuration");
+  }
+  os::Fd ledger;
+  if (::fcntl(kTemplateLedgerFd, F_SETFD, FD_CLOEXEC) == 0) {
+    ledger.reset(kTemplateLedgerFd);
+  }
+  absl::StatusOr<std::unique_ptr<Service>> service =
+      Service::Create(config, std::move(ledger));
+  if (!service.ok()) return service.status();
+  if (absl::Status sent =
+          os::SendPacket(channel, internal::EgressReady().SerializeAsString(),
+                         {}, os::Wait::kYes);
+      !sent.ok()) {
+    return sent;
+  }
+  return Serve(**service, channel);
+}
+
+int Main() {
+  if (::fcntl(kChannelFd, F_SETFD, FD_CLOEXEC) != 0 ||
+      ::fcntl(kConfigFd, F_SETFD, FD_CLOEXEC) != 0) {
+    std::fputs("sandglass-egress runs only below a daemon; start sandglassd\n",
+               stderr);
+    return 2;
+  }
+  // A signal for the terminal's whole group is the server's business.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    ::signal(signal, SIG_IGN);
+  }
+  os::SignalOnParentDeath(SIGKILL);
+  os::Fd channel(kChannelFd);
+  if (!os::SetNoNewPrivs() || !os::SetNonDumpable() || !KeepToOwnFiles()) {
+    std::perror("sandglass-egress: give up rights");
+    return 1;
+  }
+  const absl::Status status = Run(channel.get());
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "sandglass-egress: %s\n",
+               std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace sandglass::egress
+
+int main() { return sandglass::egress::Main(); }

@@ -1,0 +1,59 @@
+#include "server/egress_config.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "policy/address.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+bool IsPort(std::string_view text) {
+  uint32_t port = 0;
+  return absl::SimpleAtoi(AbslView(text), &port) && port >= 1 && port <= 65535;
+}
+
+bool IsNameServer(std::string_view text) {
+  if (policy::IpAddress::Parse(text).ok()) return true;
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !IsPort(text.substr(colon + 1))) {
+    return false;
+  }
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed =
+      host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const auto address = policy::IpAddress::Parse(host);
+  return address.ok() && address->is_v4() != bracketed;
+}
+
+}  // namespace
+
+void ReadEgress(policy::JsonObject& root, EgressConfig& egress) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("egress");
+  if (!object.has_value()) return;
+  egress.path = object->String("path", egress.path);
+  if (egress.path.empty() || egress.path.front() != '/') {
+    object->AddError(
+        "path", absl::StrCat(Quote(egress.path), " is not an absolute path"));
+  }
+  egress.resolvers = object->Strings("resolvers", egress.resolvers);
+  for (size_t i = 0; i < egress.resolvers.size(); ++i) {
+    if (IsNameServer(egress.resolvers[i])) continue;
+    object->AddErrorAt(absl::StrCat("/egress/resolvers/", i),
+                       absl::StrCat(Quote(egress.resolvers[i]),
+                                    " is no name server; write \"192.0.2.53\", "
+                                    "\"192.0.2.53:5353\" or "
+                                    "\"[2001:db8::53]:5353\""));
+  }
+}
+
+nlohmann::ordered_json EgressToJson(const EgressConfig& egress) {
+  return {{"path", egress.path}, {"resolvers", egress.resolvers}};
+}
+
+}  // namespace sandglass::server

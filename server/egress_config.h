@@ -1,0 +1,26 @@
+#ifndef SANDGLASS_SERVER_EGRESS_CONFIG_H_
+#define SANDGLASS_SERVER_EGRESS_CONFIG_H_
+
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "policy/json_reader.h"
+
+namespace sandglass::server {
+
+// How programs of profiles with a network reach it.
+struct EgressConfig {
+  std::string path;  // the sandglass-egress executable
+  // Name servers, "address" or "address:port", an IPv6 one in brackets; empty:
+  // the host's own.
+  std::vector<std::string> resolvers;
+};
+
+// The key "egress". What is wrong becomes an error of `root`.
+void ReadEgress(policy::JsonObject& root, EgressConfig& egress);
+nlohmann::ordered_json EgressToJson(const EgressConfig& egress);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EGRESS_CONFIG_H_

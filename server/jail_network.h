@@ -1,0 +1,21 @@
+#ifndef SANDGLASS_SERVER_JAIL_NETWORK_H_
+#define SANDGLASS_SERVER_JAIL_NETWORK_H_
+
+#include "policy/language.h"
+#include "policy/profile.h"
+#include "sandbox/network_use.h"
+#include "sandglass/v1/run.pb.h"
+
+namespace sandglass::server {
+
+// By which variables programs of the profile find the egress proxy in their
+// jail; none where it gives them no network. Both cases of each name, since
+// tools differ in which one they read.
+policy::StringPairs NetworkEnvironment(const policy::Profile& profile);
+
+// What a program chose in it is made fit for printing.
+void FillNetwork(const sandbox::NetworkUse& use, v1::NetworkUse& proto);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JAIL_NETWORK_H_

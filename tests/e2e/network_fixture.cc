@@ -1,0 +1,121 @@
+#include "tests/e2e/network_fixture.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kWeb[] = R"({
+  "description": "a few hosts",
+  "network": {
+    "hosts": ["allowed.test.org",
+              {"host": "allowed.test.org", "ports": [8080]},
+              "*.wild.test.org",
+              "private.test.org",
+              {"host": "get.test.org", "ports": [80], "methods": ["GET"]}]
+  }
+})";
+
+std::string PathOf(const std::string& head) {
+  const size_t begin = head.find(' ') + 1;
+  return head.substr(begin, head.find(' ', begin) - begin);
+}
+
+std::string HostOf(const std::string& head) {
+  for (const char* name : {"\r\nHost: ", "\r\nhost: "}) {
+    const size_t at = head.find(name);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + 8;
+    return head.substr(begin, head.find('\r', begin) - begin);
+  }
+  return "";
+}
+
+}  // namespace
+
+NetworkTest::NetworkTest()
+    : place_(MakeTestDirectory()),
+      names_({{kAllowed, {"93.184.216.34"}},
+              {kOther, {"93.184.216.35"}},
+              {kDeep, {"93.184.216.36"}},
+              {"get.test.org", {"93.184.216.37"}},
+              {kPrivate, {"10.1.2.3"}}}),
+      http_(80, [this](int socket) { ServeHttp(socket); }),
+      http_8080_(8080, [this](int socket) { ServeHttp(socket); }) {
+  fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", place_ + "/policy",
+           fs::copy_options::recursive);
+  WriteProfile("web", kWeb);
+}
+
+NetworkTest::~NetworkTest() {
+  std::error_code ignored;
+  fs::remove_all(place_, ignored);
+}
+
+void NetworkTest::SetUp() {
+  StartDaemon(
+      {.config = R"({"egress": {"resolvers": ["127.0.0.1:53"]}})",
+       .extra_arguments = {"--policy-dir", absl::StrCat(place_, "/policy")}});
+}
+
+void NetworkTest::WriteProfile(const std::string& name,
+                               const std::string& text) const {
+  std::ofstream(absl::StrCat(place_, "/policy/profiles/", name, ".json"))
+      << text;
+}
+
+v1::RunCodeRequest NetworkTest::Program(const std::string& language,
+                                        const std::string& code) const {
+  v1::RunCodeRequest request;
+  request.set_language(language);
+  request.set_code(code);
+  request.set_profile("web");
+  return request;
+}
+
+v1::RunCodeResponse NetworkTest::RunIn(const std::string& profile,
+                                       v1::RunCodeRequest request) {
+  request.set_profile(profile);
+  const RunResult result = client().Run(request);
+  EXPECT_THAT(result, IsOk());
+  return result.response;
+}
+
+std::vector<std::string> NetworkTest::Heard() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return heard_;
+}
+
+void NetworkTest::ServeHttp(int socket) {
+  for (;;) {
+    const std::string head = ReceiveUntil(socket, "\r\n\r\n", 30);
+    if (head.empty()) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      heard_.push_back(head);
+    }
+    const std::string path = PathOf(head);
+    if (path == "/elsewhere") {
+      if (!Send(socket, absl::StrCat("HTTP/1.1 302 Found\r\nLocation: http://",
+                                     kOther,
+                                     "/there\r\nContent-Length: 0\r\n\r\n"))) {
+        return;
+      }
+      continue;
+    }
+    const std::string body = absl::StrCat("hello from ", HostOf(head), " ",
+                                          path, "\n");
+    if (!Send(socket, absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: "
+                                   "text/plain\r\nContent-Length: ",
+                                   body.size(), "\r\n\r\n", body))) {
+      return;
+    }
+  }
+}
+
+}  // namespace sandglass::testing

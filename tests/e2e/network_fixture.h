@@ -1,0 +1,53 @@
+#ifndef SANDGLASS_TESTS_E2E_NETWORK_FIXTURE_H_
+#define SANDGLASS_TESTS_E2E_NETWORK_FIXTURE_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/egress/world.h"
+#include "tests/support/daemon_fixture.h"
+
+namespace sandglass::testing {
+
+// Names of the tests' world.
+inline constexpr char kAllowed[] = "allowed.test.org";
+inline constexpr char kOther[] = "other.test.org";      // in no profile
+inline constexpr char kPrivate[] = "private.test.org";  // is 10.1.2.3
+inline constexpr char kDeep[] = "a.b.wild.test.org";    // below *.wild.test.org
+
+// The daemon in a world of the test's own (tests/egress/world.h): servers on
+// ports 80 and 8080 of every address that answer "hello from HOST PATH", a name
+// server, and a profile "web" that lets programs reach some of them.
+class NetworkTest : public OwnDaemonTest {
+ protected:
+  NetworkTest();
+  ~NetworkTest() override;
+
+  void SetUp() override;
+
+  void WriteProfile(const std::string& name, const std::string& text) const;
+  // Under the profile "web".
+  v1::RunCodeRequest Program(const std::string& language,
+                             const std::string& code) const;
+  v1::RunCodeResponse RunIn(const std::string& profile,
+                            v1::RunCodeRequest request);
+  // The heads of all requests that came to the servers, oldest first.
+  std::vector<std::string> Heard();
+
+  const std::string place_;
+
+ private:
+  void ServeHttp(int socket);
+
+  std::mutex mutex_;
+  std::vector<std::string> heard_;
+  TestNames names_;
+  TestServer http_;
+  TestServer http_8080_;
+};
+
+}  // namespace sandglass::testing
+
+#endif  // SANDGLASS_TESTS_E2E_NETWORK_FIXTURE_H_
