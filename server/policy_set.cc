@@ -232,7 +232,8 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
                          .maximum = highest,
                          .disk = profile.disk_io,
                          .image = profile.image,
-                         .seccomp = filter->second});
+                         .seccomp = filter->second,
+                         .network = profile.network});
   }
   std::string digest = DigestOf(directory, *profiles);
   absl::StatusOr<PolicySet> set =
