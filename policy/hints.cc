@@ -181,7 +181,8 @@ void AddLimitHints(const HintFacts& facts, absl::string_view text,
 
 void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
                           std::vector<Hint>& hints) {
-  if (HasAny(text, {"Temporary failure in name resolution",
+  if (!facts.has_network &&
+      HasAny(text, {"Temporary failure in name resolution",
                     "Name or service not known", "Network is unreachable",
                     "Could not resolve host",
                     "No address associated with hostname"})) {

@@ -28,6 +28,7 @@ struct HintFacts {
   bool files_left_out = false;    // more matched than were looked at
   bool compiling = false;         // all of it is about the compile phase
   bool netlink = false;           // the limit was that of netlink sockets
+  bool has_network = false;       // its profile lets it reach some hosts
 };
 
 inline constexpr size_t kHintScanBytes = 4096;

@@ -304,4 +304,49 @@ std::vector<JsonObject> JsonObject::Objects(std::string_view key) {
   return objects;
 }
 
+std::optional<JsonItem> JsonObject::OptionalItem(std::string_view key) {
+  const json* value = Ask(key, /*required=*/false);
+  if (value == nullptr) return std::nullopt;
+  return JsonItem(*this, *value, Pointer(key));
+}
+
+std::vector<JsonItem> JsonObject::Items(std::string_view key) {
+  const json* value = Ask(key, /*required=*/true);
+  std::vector<JsonItem> items;
+  if (value == nullptr) return items;
+  if (!value->is_array()) {
+    WrongType(key, "a list", *value);
+    return items;
+  }
+  for (size_t i = 0; i < value->size(); ++i) {
+    items.push_back(
+        JsonItem(*this, (*value)[i], absl::StrCat(Pointer(key), "/", i)));
+  }
+  return items;
+}
+
+std::optional<std::string> JsonItem::String() const {
+  if (!value_->is_string()) return std::nullopt;
+  return value_->get_ref<const std::string&>();
+}
+
+std::optional<uint64_t> JsonItem::Unsigned() const {
+  if (!value_->is_number_unsigned()) return std::nullopt;
+  return value_->get<uint64_t>();
+}
+
+bool JsonItem::IsEmptyList() const {
+  return value_->is_array() && value_->empty();
+}
+
+std::optional<JsonObject> JsonItem::Object() {
+  if (!value_->is_object()) return std::nullopt;
+  return parent_.Child(*value_, pointer_);
+}
+
+void JsonItem::Refuse(std::string_view wanted) {
+  parent_.AddErrorAt(pointer_, absl::StrCat("expected ", View(wanted), ", got ",
+                                            Describe(*value_)));
+}
+
 }  // namespace sandglass::policy

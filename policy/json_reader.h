@@ -46,6 +46,7 @@ struct DurationRange {
 };
 
 class JsonDocument;
+class JsonItem;
 
 // A view of one object in a JsonDocument; lives no longer than the document.
 // Each getter without a fallback makes its key required.
@@ -84,6 +85,10 @@ class JsonObject {
   std::optional<JsonObject> OptionalObject(std::string_view key);
   // A required list of objects.
   std::vector<JsonObject> Objects(std::string_view key);
+  // A value that may be of several kinds. Absent: nullopt.
+  std::optional<JsonItem> OptionalItem(std::string_view key);
+  // A required list of such values.
+  std::vector<JsonItem> Items(std::string_view key);
 
   // Records a problem of the caller's own with `key` ("" for the object).
   void AddError(std::string_view key, std::string_view message);
@@ -94,6 +99,7 @@ class JsonObject {
 
  private:
   friend class JsonDocument;
+  friend class JsonItem;
   struct State;
   JsonObject(State* state, const nlohmann::json* value, size_t index)
       : state_(state), value_(value), index_(index) {}
@@ -107,6 +113,32 @@ class JsonObject {
   State* state_;
   const nlohmann::json* value_;  // nullptr after an error
   size_t index_;                 // of what State knows about this object
+};
+
+// A value in a JsonDocument whose kind its reader asks for; lives no longer
+// than the document.
+class JsonItem {
+ public:
+  // Absent: it is no such value.
+  std::optional<std::string> String() const;
+  std::optional<uint64_t> Unsigned() const;  // a whole number, zero or more
+  bool IsEmptyList() const;
+  // From then on its keys are asked for as those of other objects.
+  std::optional<JsonObject> Object();
+
+  const std::string& pointer() const { return pointer_; }
+  // Records that it is no `wanted`, and what it is instead.
+  void Refuse(std::string_view wanted);
+
+ private:
+  friend class JsonObject;
+  JsonItem(const JsonObject& parent, const nlohmann::json& value,
+           std::string pointer)
+      : parent_(parent), value_(&value), pointer_(std::move(pointer)) {}
+
+  JsonObject parent_;
+  const nlohmann::json* value_;
+  std::string pointer_;
 };
 
 // One parsed file: a single JSON object, with // and /* */ comments.

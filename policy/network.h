@@ -70,10 +70,20 @@ inline constexpr size_t kMostPortRanges = 64;  // of a host
 inline constexpr size_t kMostMethods = 32;     // of a host
 inline constexpr size_t kMostSecrets = 32;     // of a host
 
+// Bounds of NetworkLimits; of each the least is 1, and of times 1 ms, in which
+// they are told to the proxy.
+inline constexpr uint32_t kMostConnectionsAtOnce = 1024;
+inline constexpr uint64_t kMostConnections = 1'000'000'000;
+inline constexpr uint64_t kMostNetworkBytes = uint64_t{1} << 40;
+inline constexpr absl::Duration kShortestNetworkTime = absl::Milliseconds(1);
+inline constexpr absl::Duration kLongestNetworkTime = absl::Hours(1);
+
 // INVALID_ARGUMENT, with a JSON pointer ("/network/hosts/3/ports/0"), for what
 // can't be meant: nothing in a list, more than the bounds above, ports that
-// aren't or overlap, methods that aren't, are there twice or can't be seen, the
-// same host and port twice, addresses that no connection can be made to.
+// aren't or overlap, methods that aren't, are there twice or can't be seen,
+// names of secrets likewise, a look into TLS where there is none, the same host
+// and port twice, addresses that no connection can be made to, limits that are
+// out of bounds.
 absl::Status Check(const NetworkPolicy& policy);
 
 enum class NetworkRefusal : uint8_t {

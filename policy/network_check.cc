@@ -12,7 +12,8 @@ namespace sandglass::policy {
 namespace {
 
 constexpr uint32_t kMaxPort = 65535;
-constexpr size_t kMaxMethod = 32;  // bytes
+constexpr size_t kMaxMethod = 32;      // bytes
+constexpr size_t kMaxSecretName = 64;  // bytes
 // Of tokens, beside letters and digits (RFC 9110 section 5.6.2).
 constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
 
@@ -87,6 +88,23 @@ absl::Status CheckMethod(const std::string& method,
   return absl::OkStatus();
 }
 
+// What goes through a tunnel is seen by its ends alone, so the proxy has to be
+// one, or there are none: on port 80 it takes plain HTTP only. `what` is to
+// begin the message.
+absl::Status CheckNoTunnel(const AllowedHost& rule, std::string_view what,
+                           const std::string& pointer) {
+  if (rule.inspect) return absl::OkStatus();
+  for (const PortRange& range : rule.ports) {
+    if (range == PortRange{kHttpPort, kHttpPort}) continue;
+    return Refuse(pointer,
+                  absl::StrCat(absl::string_view(what.data(), what.size()),
+                               " in tunnels (", PortWords({range}),
+                               "); set \"inspect\", or write \"ports\": [",
+                               kHttpPort, "] for plain HTTP alone"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
   if (rule.methods.size() > kMostMethods) {
     return Refuse(
@@ -104,16 +122,55 @@ absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
                                         "once"));
     }
   }
-  if (rule.methods.empty() || rule.inspect) return absl::OkStatus();
-  for (const PortRange& range : rule.ports) {
-    if (range == PortRange{kHttpPort, kHttpPort}) continue;
+  if (rule.methods.empty()) return absl::OkStatus();
+  return CheckNoTunnel(rule, "can't be told apart", pointer);
+}
+
+// [A-Z][A-Z0-9_]{0,63}
+bool IsSecretName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxSecretName &&
+         absl::ascii_isupper(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return absl::ascii_isupper(byte) || absl::ascii_isdigit(byte) ||
+                  c == '_';
+         });
+}
+
+absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {
+  if (rule.secrets.size() > kMostSecrets) {
     return Refuse(
-        pointer,
-        absl::StrCat("can't be told apart in tunnels (", PortWords({range}),
-                     "); set \"inspect\", or write \"ports\": [", kHttpPort,
-                     "] for plain HTTP alone"));
+        pointer, absl::StrCat("has ", rule.secrets.size(), " entries; at most ",
+                              kMostSecrets, " are taken"));
   }
-  return absl::OkStatus();
+  for (auto each = rule.secrets.begin(); each != rule.secrets.end(); ++each) {
+    const std::string entry =
+        absl::StrCat(pointer, "/", each - rule.secrets.begin());
+    // Not shown: it may be the secret itself, by mistake.
+    if (!IsSecretName(*each)) {
+      return Refuse(entry,
+                    absl::StrCat("is no secret's name; write the name that the "
+                                 "daemon knows it by, [A-Z][A-Z0-9_]*, of at "
+                                 "most ",
+                                 kMaxSecretName, " bytes"));
+    }
+    if (std::find(rule.secrets.begin(), each, *each) != each) {
+      return Refuse(
+          entry, absl::StrCat(Quoted(*each), " is there twice; name it once"));
+    }
+  }
+  if (rule.secrets.empty()) return absl::OkStatus();
+  return CheckNoTunnel(rule, "can't be put in their place", pointer);
+}
+
+absl::Status CheckInspect(const AllowedHost& rule, const std::string& pointer) {
+  const bool plain_alone =
+      rule.ports == std::vector<PortRange>{{kHttpPort, kHttpPort}};
+  if (!rule.inspect || !plain_alone) return absl::OkStatus();
+  return Refuse(pointer,
+                absl::StrCat("is for TLS, and port ", kHttpPort,
+                             " alone is plain HTTP, which is seen anyhow; "
+                             "leave it out"));
 }
 
 // A range counts when all of it is of one such kind.
@@ -162,6 +219,37 @@ absl::Status CheckOnce(const AllowedHost& rule, size_t index, Known& known,
   return absl::OkStatus();
 }
 
+absl::Status CheckNumber(const char* name, uint64_t value, uint64_t most) {
+  if (value >= 1 && value <= most) return absl::OkStatus();
+  return Refuse(absl::StrCat("/network/limits/", name),
+                absl::StrCat(value, " is out of range; it takes 1 to ", most));
+}
+
+absl::Status CheckTime(const char* name, absl::Duration value) {
+  if (value >= kShortestNetworkTime && value <= kLongestNetworkTime) {
+    return absl::OkStatus();
+  }
+  return Refuse(
+      absl::StrCat("/network/limits/", name),
+      absl::StrCat(absl::FormatDuration(value), " is out of range; it takes ",
+                   absl::FormatDuration(kShortestNetworkTime), " to ",
+                   absl::FormatDuration(kLongestNetworkTime)));
+}
+
+absl::Status CheckNetworkLimits(const NetworkLimits& limits) {
+  for (absl::Status status :
+       {CheckNumber("connections_at_once", limits.connections_at_once,
+                    kMostConnectionsAtOnce),
+        CheckNumber("connections", limits.connections, kMostConnections),
+        CheckNumber("bytes", limits.bytes, kMostNetworkBytes),
+        CheckTime("connect_time", limits.to_connect),
+        CheckTime("speak_time", limits.to_speak),
+        CheckTime("idle_time", limits.idle)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Check(const NetworkPolicy& policy) {
@@ -181,12 +269,14 @@ absl::Status Check(const NetworkPolicy& policy) {
     const AllowedHost& rule = policy.hosts[i];
     const std::string pointer = absl::StrCat(list, "/", i);
     absl::Status status = CheckPorts(rule, pointer + "/ports");
+    if (status.ok()) status = CheckInspect(rule, pointer + "/inspect");
     if (status.ok()) status = CheckMethods(rule, pointer + "/methods");
+    if (status.ok()) status = CheckSecrets(rule, pointer + "/secrets");
     if (status.ok()) status = CheckDestination(rule.host, pointer + "/host");
     if (status.ok()) status = CheckOnce(rule, i, known, pointer + "/host");
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  return CheckNetworkLimits(policy.limits);
 }
 
 }  // namespace sandglass::policy

@@ -9,6 +9,7 @@
 #include "policy/limit_fields.h"
 #include "policy/limit_floors.h"
 #include "policy/names.h"
+#include "policy/network_profile.h"
 #include "policy/units.h"
 
 namespace sandglass::policy {
@@ -220,6 +221,7 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   if (!IsPolicyName(profile.image)) {
     root.AddError("image", "expected an image's name, [a-z][a-z0-9-]*");
   }
+  profile.network = ReadNetwork(root, name);
   profile.canonical = document->Canonical();
   profile.rules = ReadRules(root);
   profile.approval = ReadApproval(root);
@@ -232,6 +234,7 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
     if (!maximum && problem.field.rfind("/maximum", 0) == 0) continue;
     root.AddErrorAt(problem.field, problem.description);
   }
+  if (profile.network != nullptr) CheckNetwork(*profile.network, root);
   if (absl::Status status = document->Finish(); !status.ok()) return status;
   return profile;
 }

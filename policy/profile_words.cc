@@ -1,8 +1,11 @@
 #include "policy/profile_words.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "policy/limit_fields.h"
+#include "policy/network_words.h"
 #include "policy/units.h"
 
 namespace sandglass::policy {
@@ -122,7 +125,9 @@ std::vector<std::string> DescribeProfile(const Profile& profile,
         "\" and nothing of the host's /usr. Their interpreters start anew for "
         "each run; sessions keep files, but no state."));
   }
-  words.emplace_back("Programs have no network.");
+  for (std::string& sentence : DescribeNetwork(profile.network.get())) {
+    words.push_back(std::move(sentence));
+  }
   for (const auto& [name, value] : profile.env) {
     words.push_back(absl::StrCat("Every program has ", name, "=", value,
                                  " in its environment."));

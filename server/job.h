@@ -108,6 +108,8 @@ struct Job {
   std::shared_ptr<Inspection> inspection;
   // It ends with that: nothing is run.
   bool look_only = false;
+  // Its profile lets it reach some hosts.
+  bool has_network = false;
   // Of all that it prints or displays; null: none.
   std::shared_ptr<const policy::Redactor> redactor;
 };

@@ -177,6 +177,7 @@ Job MakeJob(const policy::Language& language,
   Job job;
   job.template_name = profile.run_template();
   job.redactor = profile.redactor;
+  job.has_network = profile.network != nullptr;
   job.source_file = language.source_file;
   job.limits = limits.run;
   job.out_of_memory = language.out_of_memory;
@@ -247,6 +248,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   Job job;
   job.template_name = spec.profile->run_template();
   job.redactor = spec.profile->redactor;
+  job.has_network = spec.profile->network != nullptr;
   job.limits = limits;
   job.out_of_memory = spec.language->out_of_memory;
   job.code = std::move(*request.mutable_code());

@@ -308,7 +308,8 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                            result.stderr_result.truncated,
        .files_left_out = result.files_left_out,
        .compiling = compiling,
-       .netlink = verdict.rule == "netlink-memory"})) {
+       .netlink = verdict.rule == "netlink-memory",
+       .has_network = run.job().has_network})) {
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));

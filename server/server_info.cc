@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/network_words.h"
 #include "server/proto_time.h"
 #include "server/response.h"
 
@@ -59,6 +60,14 @@ void FillDiskCap(const policy::DiskCap& cap, v1::DiskCap& info) {
   info.set_writes_per_second(cap.writes);
 }
 
+void FillNetwork(const policy::NetworkPolicy* network, v1::ProfileInfo& info) {
+  info.set_network(network == nullptr ? "none" : "allowlist");
+  if (network == nullptr) return;
+  for (const policy::AllowedHost& host : network->hosts) {
+    info.add_network_hosts(policy::HostAndPorts(host));
+  }
+}
+
 void FillProfile(const policy::Profile& profile, const PolicySet& policy,
                  v1::ProfileInfo& info) {
   info.set_name(profile.name);
@@ -77,8 +86,7 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
       }
     }
   }
-  // Jails have loopback and nothing else.
-  info.set_network("none");
+  FillNetwork(profile.network.get(), info);
   info.set_compile_cache(
       std::string(policy::CompileSharingName(profile.compile_cache)));
   info.set_session_files(

@@ -169,6 +169,24 @@ sandglass_add_suites(sandglass_exec_test e2e.
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
+# Programs that reach what their profile allows, in a network namespace of the
+# tests' own.
+add_executable(sandglass_network_test
+  e2e/network_fixture.cc
+  e2e/network_test.cc
+  egress/world.cc)
+target_link_libraries(sandglass_network_test PRIVATE
+  sandglass_test_support sandglass_egress_wire sandglass_os OpenSSL::SSL
+  GTest::gmock)
+target_compile_definitions(sandglass_network_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+if(TARGET sandglassd)
+  add_dependencies(sandglass_network_test sandglassd)
+endif()
+sandglass_add_suites(sandglass_network_test e2e.
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
+
 # Languages are prepared before any test looks at the time.
 add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
   --gtest_filter=Compile.WhatIsPreparedCanOnlyBeRead)

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "policy/limit_fields.h"
+#include "policy/network_words.h"
 #include "policy/profile.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,6 +55,12 @@ void Run(fuzz::Input input) {
   const Profile& profile = profiles->front();
   FUZZ_CHECK(CheckLimits(profile.limits, "limits").empty());
   FUZZ_CHECK(CheckLimits(profile.maximum, "maximum").empty());
+  if (profile.network != nullptr) {
+    FUZZ_CHECK(Check(*profile.network).ok());
+    // A sentence for each host and one for the limits.
+    FUZZ_CHECK(DescribeNetwork(profile.network.get()).size() ==
+               profile.network->hosts.size() + 1);
+  }
   std::vector<FieldViolation> violations;
   const Limits limits = ApplyRequest(profile, Wish(kind, value), violations);
   for (const LimitField& field : kLimitFields) {

@@ -57,7 +57,8 @@ void CheckHints(const Verdict& verdict, std::string_view text, uint8_t shape) {
                           .stdin_given = (shape & 1) != 0,
                           .output_truncated = (shape & 2) != 0,
                           .files_left_out = (shape & 4) != 0,
-                          .compiling = (shape & 8) != 0})) {
+                          .compiling = (shape & 8) != 0,
+                          .has_network = (shape & 64) != 0})) {
     FUZZ_CHECK(ids.insert(hint.id).second);
     FUZZ_CHECK(!hint.message.empty() && hint.message.size() <= 1024);
     FUZZ_CHECK(IsPlain(hint.id) && IsPlain(hint.message));

@@ -77,6 +77,12 @@ TEST_F(PolicyFiles, DifferencesAreTold) {
   EXPECT_THAT(changes.removed, ElementsAre("goes"));
   EXPECT_TRUE(changes.any);
   EXPECT_FALSE(CompareProfiles(after, after).any);
+  WriteProfile("comes", R"(, "network": {"hosts": ["a.example"]})");
+  const PolicySet reaching = Load();
+  EXPECT_THAT(CompareProfiles(after, reaching).changed, ElementsAre("comes"));
+  WriteProfile("comes",
+               R"(, "network": {"hosts": ["a.example", "b.example"]})");
+  EXPECT_THAT(CompareProfiles(reaching, Load()).changed, ElementsAre("comes"));
 }
 
 TEST_F(PolicyFiles, ReloadedOnesHaveTheLanguagesOfTheFirst) {

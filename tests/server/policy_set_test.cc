@@ -127,5 +127,38 @@ TEST_F(PolicySetImagesTest, RulesNeedTheHostsAnalysers) {
   EXPECT_THAT(Error(rules + R"(, "image": "tiny")"), HasSubstr("/rules/0"));
 }
 
+class PolicySetNetworkTest : public PolicySetFiltersTest {
+ protected:
+  PolicySet LoadWith(const std::string& keys) {
+    WriteFile(directory_.Path("policy/profiles/mine.json"),
+              R"({"description": "d")" + keys + "}");
+    absl::StatusOr<PolicySet> set = Load();
+    EXPECT_TRUE(set.ok()) << set.status();
+    return *std::move(set);
+  }
+};
+
+TEST_F(PolicySetNetworkTest, JailsAreMadeWithTheirProfiles) {
+  const PolicySet set = LoadWith(R"(, "network": {"hosts": ["a.example"]})");
+  EXPECT_NE(TemplateOf(set, "mine").network, nullptr);
+  EXPECT_EQ(TemplateOf(set, "mine").network, set.FindProfile("mine")->network);
+  EXPECT_EQ(TemplateOf(set, "default").network, nullptr);
+}
+
+TEST_F(PolicySetNetworkTest, OthersMakeOtherJails) {
+  const auto name = [&](const std::string& keys) {
+    return LoadWith(keys).FindProfile("mine")->jail_template;
+  };
+  const std::string one = name(R"(, "network": {"hosts": ["a.example"]})");
+  EXPECT_EQ(one, name(R"(,  "network":  {"hosts": ["a.example"]})"));
+  for (const char* keys :
+       {"", R"(, "network": "none")",
+        R"(, "network": {"hosts": ["b.example"]})",
+        R"(, "network": {"hosts": [{"host": "a.example", "inspect": true}]})",
+        R"(, "network": {"hosts": ["a.example"], "limits": {"bytes": 9}})"}) {
+    EXPECT_NE(one, name(keys)) << keys;
+  }
+}
+
 }  // namespace
 }  // namespace sandglass::server

@@ -56,6 +56,23 @@ TEST(Response, CarriesVerdictEvidenceUsageAndTimings) {
   EXPECT_EQ(response.hints(0).id(), "memory");
 }
 
+TEST(Response, SaysThatTheNetworkIsOffWhereItIs) {
+  const auto run = MakeRun(User(1));
+  const auto has_hint = [&] {
+    JobResult result;
+    result.facts.wait_status = 1 << 8;
+    result.verdict = policy::Decide(result.facts, result.limits);
+    result.stderr_result.data = "curl: (6) Could not resolve host: a.example";
+    const v1::RunCodeResponse response =
+        MakeResponse(*run, std::move(result), {}, {});
+    return response.hints_size() == 1 &&
+           response.hints(0).id() == "network-off";
+  };
+  EXPECT_TRUE(has_hint());
+  run->mutable_job().has_network = true;
+  EXPECT_FALSE(has_hint());
+}
+
 TEST(Response, ANeverStartedRunIsCancelled) {
   const auto run = MakeRun(User(1));
   const v1::RunCodeResponse response =

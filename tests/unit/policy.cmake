@@ -8,6 +8,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_image_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hosts_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_network_profile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_network_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_prestart_recipe_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_paths_test.cc

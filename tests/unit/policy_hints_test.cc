@@ -116,6 +116,13 @@ TEST(MakeHints, RecognisesWhatProgramsPrint) {
               ElementsAre("open-files"));
 }
 
+TEST(MakeHints, TheNetworkIsOffOnlyWhereThereIsNone) {
+  EXPECT_THAT(Ids({.outcome = Outcome::kNonzeroExit,
+                   .stderr_tail = "curl: (6) Could not resolve host: a.example",
+                   .has_network = true}),
+              IsEmpty());
+}
+
 TEST(MakeHints, RefusalBelowWritablePlacesIsTheProgramsOwnMatter) {
   EXPECT_THAT(IdsOf("Permission denied: '/workspace/main.sh'"), IsEmpty());
   EXPECT_THAT(IdsOf("main.sh: line 1: ./x: Permission denied"), IsEmpty());

@@ -293,6 +293,47 @@ TEST(JsonObject, CallersOwnErrorsCarryThePointer) {
             "f.json: /o/k: no such thing\nf.json: /o: odd as a whole");
 }
 
+TEST(JsonItem, IsOfTheKindThatIsThere) {
+  JsonDocument document =
+      MustParse(R"({"k": ["a", 1, {"b": 2}, [], -1, 1.0, null, [3]]})");
+  JsonObject root = document.root();
+  std::vector<JsonItem> items = root.Items("k");
+  ASSERT_EQ(items.size(), 8u);
+  EXPECT_EQ(items[0].String(), "a");
+  EXPECT_EQ(items[0].pointer(), "/k/0");
+  EXPECT_EQ(items[1].Unsigned(), 1u);
+  EXPECT_EQ(items[3].IsEmptyList(), true);
+  for (size_t i = 4; i < items.size(); ++i) {
+    EXPECT_EQ(items[i].String(), std::nullopt) << i;
+    EXPECT_EQ(items[i].Unsigned(), std::nullopt) << i;
+    EXPECT_FALSE(items[i].Object().has_value()) << i;
+    EXPECT_FALSE(items[i].IsEmptyList()) << i;
+  }
+  // Its keys count as unknown only once it was taken for an object.
+  EXPECT_TRUE(document.Finish().ok()) << document.Finish();
+  std::optional<JsonObject> object = items[2].Object();
+  ASSERT_TRUE(object.has_value());
+  EXPECT_THAT(Message(document.Finish()),
+              HasSubstr("f.json: /k/2/b: unknown key"));
+  EXPECT_EQ(object->Unsigned("b"), 2u);
+  EXPECT_TRUE(document.Finish().ok());
+  items[6].Refuse("a word");
+  EXPECT_EQ(Message(document.Finish()),
+            "f.json: /k/6: expected a word, got null");
+}
+
+TEST(JsonItem, ListsThatAreNoneAreTold) {
+  JsonDocument document = MustParse(R"({"k": {"a": 1}})");
+  JsonObject root = document.root();
+  EXPECT_FALSE(root.OptionalItem("none").has_value());
+  EXPECT_TRUE(root.OptionalItem("k").has_value());
+  EXPECT_TRUE(root.Items("k").empty());
+  EXPECT_TRUE(root.Items("gone").empty());
+  EXPECT_EQ(Message(document.Finish()),
+            "f.json: /k: expected a list, got an object\n"
+            "f.json: /gone: missing; it is required");
+}
+
 TEST(JsonObject, ErrorsPastTwentyAreCounted) {
   JsonDocument document = MustParse("{}");
   JsonObject root = document.root();

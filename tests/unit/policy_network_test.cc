@@ -439,6 +439,34 @@ INSTANTIATE_TEST_SUITE_P(
               "/network/hosts/0/methods/2: \"GET\" is there twice"}),
     [](const auto& each) { return each.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(
+    NetworkLimits, RefusedPolicy,
+    ::testing::Values(
+        Fault{"NoneAtOnce",
+              [](NetworkPolicy& p) { p.limits.connections_at_once = 0; },
+              "/network/limits/connections_at_once: 0 is out of range; it "
+              "takes 1 to 1024"},
+        Fault{"Connections",
+              [](NetworkPolicy& p) { p.limits.connections = 1'000'000'001; },
+              "/network/limits/connections: 1000000001 is out of range"},
+        Fault{"Bytes", [](NetworkPolicy& p) { p.limits.bytes = 0; },
+              "/network/limits/bytes: 0 is out of range"},
+        // It would be 0 in the milliseconds that the proxy is told.
+        Fault{"ShortTime",
+              [](NetworkPolicy& p) {
+                p.limits.to_connect = absl::Microseconds(1);
+              },
+              "/network/limits/connect_time: 1us is out of range; it takes "
+              "1ms to 1h"},
+        Fault{"NegativeTime",
+              [](NetworkPolicy& p) { p.limits.to_speak = -absl::Seconds(1); },
+              "/network/limits/speak_time: -1s is out of range"},
+        Fault{
+            "NoEnd",
+            [](NetworkPolicy& p) { p.limits.idle = absl::InfiniteDuration(); },
+            "/network/limits/idle_time: inf is out of range"}),
+    [](const auto& each) { return each.param.name; });
+
 TEST(NetworkPolicy, TakesWhatCanBeMeant) {
   AllowedHost inspected = Rule("a.example");
   inspected.inspect = true;
