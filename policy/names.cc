@@ -28,6 +28,16 @@ bool IsLanguageId(std::string_view text) {
   return IsPolicyName(text) && text.find('-') == std::string_view::npos;
 }
 
+bool IsSecretName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxSecretName &&
+         absl::ascii_isupper(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return absl::ascii_isupper(byte) || absl::ascii_isdigit(byte) ||
+                  c == '_';
+         });
+}
+
 bool IsEnvName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxEnvName &&
          !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) &&

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_POLICY_NAMES_H_
 #define SANDGLASS_POLICY_NAMES_H_
 
+#include <cstddef>
 #include <string_view>
 
 namespace sandglass::policy {
@@ -13,6 +14,11 @@ bool IsLanguageId(std::string_view text);
 
 // [A-Za-z_][A-Za-z0-9_]*, at most 255 bytes.
 bool IsEnvName(std::string_view text);
+
+inline constexpr size_t kMaxSecretName = 64;  // bytes
+
+// [A-Z][A-Z0-9_]{0,63}: secrets.
+bool IsSecretName(std::string_view text);
 
 }  // namespace sandglass::policy
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "policy/names.h"
 #include "policy/network.h"
 #include "policy/quoted.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr uint32_t kMaxPort = 65535;
 constexpr size_t kMaxMethod = 32;      // bytes
-constexpr size_t kMaxSecretName = 64;  // bytes
 // Of tokens, beside letters and digits (RFC 9110 section 5.6.2).
 constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
 
@@ -124,17 +124,6 @@ absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
   }
   if (rule.methods.empty()) return absl::OkStatus();
   return CheckNoTunnel(rule, "can't be told apart", pointer);
-}
-
-// [A-Z][A-Z0-9_]{0,63}
-bool IsSecretName(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxSecretName &&
-         absl::ascii_isupper(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           const auto byte = static_cast<unsigned char>(c);
-           return absl::ascii_isupper(byte) || absl::ascii_isdigit(byte) ||
-                  c == '_';
-         });
 }
 
 absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {

@@ -131,7 +131,7 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
   const absl::MutexLock lock(&port->mutex_);
   absl::StatusOr<os::Packet> packet = Receive(port->channel_, kReadyTimeoutMs);
   internal::EgressReady ready;
-  if (!packet.ok() || !ready.ParseFromString(packet->data)) {
+  if (!packet.ok() || !ready.ParseFromString(packet->data) || !ready.serves()) {
     os::PidfdSendSignal(port->pidfd_, SIGKILL);
     return absl::InternalError(
         "the egress proxy did not start; its reason is on stderr above");

@@ -67,9 +67,10 @@ absl::Status Run(int channel) {
   absl::StatusOr<std::unique_ptr<Service>> service =
       Service::Create(config, std::move(ledger));
   if (!service.ok()) return service.status();
-  if (absl::Status sent =
-          os::SendPacket(channel, internal::EgressReady().SerializeAsString(),
-                         {}, os::Wait::kYes);
+  internal::EgressReady ready;
+  ready.set_serves(true);
+  if (absl::Status sent = os::SendPacket(channel, ready.SerializeAsString(), {},
+                                         os::Wait::kYes);
       !sent.ok()) {
     return sent;
   }
