@@ -1,5 +1,6 @@
 #include "client/info_commands.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -124,6 +125,18 @@ std::string DiskCapText(const v1::DiskCap& cap) {
   return absl::StrJoin(parts, ", ");
 }
 
+// "a.example: port 443; b.example: ports 80 and 443".
+std::string HostsText(const v1::ProfileInfo& profile) {
+  constexpr int kShown = 8;
+  const auto& hosts = profile.network_hosts();
+  const int shown = std::min(hosts.size(), kShown);
+  std::string text = absl::StrJoin(hosts.begin(), hosts.begin() + shown, "; ");
+  if (shown < hosts.size()) {
+    absl::StrAppend(&text, "; and ", hosts.size() - shown, " more");
+  }
+  return text;
+}
+
 // Fetches the daemon's info and prints it in one of two ways.
 int ShowInfo(const std::string& address, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
@@ -214,6 +227,9 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
                       "; disk I/O at most: ", DiskCapText(profile.disk_io()));
     }
     profiles.push_back({"", std::move(rest)});
+    if (profile.network_hosts_size() > 0) {
+      profiles.push_back({"", absl::StrCat("reaches: ", HostsText(profile))});
+    }
     profiles.push_back({"", absl::StrCat("rules: ", PolicyWords(profile))});
   }
   absl::StrAppend(&text, TextTable(profiles, "  "), PolicyText(info.policy()),

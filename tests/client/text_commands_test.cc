@@ -10,6 +10,7 @@
 namespace sandglass::client {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -32,6 +33,21 @@ TEST(InfoTextTest, ShowsVersionRoomProfilesAndLayers) {
   EXPECT_THAT(text, HasSubstr("network: none; languages: python\n"));
   EXPECT_THAT(text,
               HasSubstr("  seccomp  in force  required  231 calls allowed\n"));
+}
+
+TEST(InfoTextTest, ShowsWhatAProfileReaches) {
+  v1::GetServerInfoResponse info = FakeInfo();
+  EXPECT_THAT(InfoText(info), Not(HasSubstr("reaches")));
+  v1::ProfileInfo& profile = *info.mutable_profiles(0);
+  profile.set_network("allowlist");
+  profile.add_network_hosts("a.example: port 443");
+  profile.add_network_hosts("*.b.example: ports 80 and 443");
+  EXPECT_THAT(InfoText(info),
+              AllOf(HasSubstr("network: allowlist; languages: python\n"),
+                    HasSubstr("  reaches: a.example: port 443; *.b.example: "
+                              "ports 80 and 443\n")));
+  for (int i = 0; i < 8; ++i) profile.add_network_hosts("c.example: port 1");
+  EXPECT_THAT(InfoText(info), HasSubstr("c.example: port 1; and 2 more\n"));
 }
 
 TEST(InfoTextTest, ShowsTheCompileCache) {
