@@ -76,9 +76,9 @@ int Select(SSL* /*tls*/, const unsigned char** out, unsigned char* size,
 
 }  // namespace
 
-TestIssuer::TestIssuer() : key_(NewKey()) {
-  certificate_ = NewCertificate(key_.get(), "An issuer of tests",
-                                -absl::Hours(48), absl::Hours(48));
+TestIssuer::TestIssuer(const std::string& name) : key_(NewKey()) {
+  certificate_ = NewCertificate(key_.get(), name.c_str(), -absl::Hours(48),
+                                absl::Hours(48));
   X509* own = certificate_.get();
   ::X509_set_issuer_name(own, ::X509_get_subject_name(own));
   Extend(own, own, NID_basic_constraints, "critical,CA:TRUE");

@@ -26,7 +26,7 @@ class TestIssuer {
     int version = 0;  // TLS1_2_VERSION; 0: any
   };
 
-  TestIssuer();
+  explicit TestIssuer(const std::string& name);
 
   // What clients are to trust.
   const std::string& pem() const { return pem_; }
