@@ -227,7 +227,8 @@ TEST_F(InspectTest, WhoSaysNothingInsideIsNotWaitedForForEver) {
 
 // TLS has messages that carry no data and may come for ever.
 TEST_F(InspectTest, RecordsWithoutDataHoldNothingUp) {
-  Open({.bytes = 1 << 20});
+  constexpr uint64_t kBytes = 1 << 17;
+  Open({.bytes = kBytes});
   const Inside inside = Begin("inspected.test");
   ASSERT_TRUE(inside.connected) << inside.tls->words();
   const absl::Time start = absl::Now();
@@ -238,7 +239,7 @@ TEST_F(InspectTest, RecordsWithoutDataHoldNothingUp) {
   // They were counted.
   EXPECT_LT(absl::Now() - start, absl::Seconds(30));
   const LeaseUsage usage = Close();
-  EXPECT_LE(usage.bytes_up, uint64_t{1} << 20);
+  EXPECT_LE(usage.bytes_up, kBytes);
   EXPECT_THAT(usage.refusals,
               Contains(Field(&Refusal::words, HasSubstr("used up"))));
 }
