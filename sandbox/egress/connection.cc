@@ -1,8 +1,6 @@
 #include "sandbox/egress/connection.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "sandbox/egress/exchange.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/relay.h"
+#include "sandbox/egress/stream.h"
 #include "sandbox/egress/upstream.h"
 #include "sandbox/egress/waiting.h"
 
@@ -22,6 +21,10 @@ using policy::HostSyntax;
 
 // RFC 8446, section 6: a fatal alert, unrecognized_name.
 constexpr std::string_view kUnrecognizedName("\x15\x03\x03\x00\x02\x02\x70", 7);
+// RFC 7301, section 3.2: no_application_protocol.
+constexpr std::string_view kNoProtocol("\x15\x03\x03\x00\x02\x02\x78", 7);
+constexpr std::string_view kEstablished =
+    "HTTP/1.1 200 Connection established\r\n\r\n";
 // The first byte of a TLS connection: a handshake record.
 constexpr char kTlsHandshake = 0x16;
 
@@ -54,11 +57,11 @@ int StatusFor(const absl::Status& failed) {
 
 class Connection {
  public:
-  Connection(Lease& lease, const Resolver& resolver, os::Fd program,
+  Connection(Lease& lease, const Services& services, os::Fd program,
              const Entrance& entrance)
       : lease_(lease),
-        resolver_(resolver),
-        program_(std::move(program)),
+        services_(services),
+        program_(std::move(program), Stream::Peer::kProgram, lease),
         entrance_(entrance) {}
 
   void Serve() {
@@ -75,12 +78,11 @@ class Connection {
   // Reads some more bytes into `buffered_`. False: there are none.
   bool More() {
     const absl::StatusOr<size_t> size =
-        ReadSome(program_.get(), absl::MakeSpan(chunk_), until_spoken_);
-    if (!size.ok() || *size == 0) return false;
-    if (!lease_.SpendUp(*size)) {
+        program_.Read(absl::MakeSpan(chunk_), until_spoken_);
+    if (absl::IsResourceExhausted(size.status())) {
       lease_.NoteRefusal("", kUsedUp);
-      return false;
     }
+    if (!size.ok() || *size == 0) return false;
     buffered_.append(chunk_.data(), *size);
     return true;
   }
@@ -91,8 +93,9 @@ class Connection {
 
   // True: there may be another.
   bool ServeRequest() {
-    const std::optional<RequestHead> head = ReadHead();
+    std::optional<RequestHead> head = ReadHead();
     if (!head) return false;
+    if (inside_) return ServeInside(*head);
     if (entrance_.name &&
         (head->host != *entrance_.name || head->port != entrance_.port)) {
       return Refuse(absl::StrCat(head->host, ":", head->port),
@@ -109,11 +112,27 @@ class Connection {
     return Forward(*head, *to);
   }
 
+  // Of a request inside TLS, which is for one server alone.
+  bool ServeInside(RequestHead& head) {
+    const absl::StatusOr<policy::RequestedHost> host =
+        policy::ParseRequestedHost(head.host, HostSyntax::kAuthority);
+    if (host.ok() && *host == inside_->host && head.port == inside_->port) {
+      return Forward(head, *inside_);
+    }
+    return Refuse(
+        absl::StrCat(head.host, ":", head.port),
+        absl::StrCat("this connection is for ",
+                     TargetText(inside_->host, inside_->port), " alone"));
+  }
+
   std::optional<RequestHead> ReadHead() {
     BeginToListen();
-    RequestHeadParser parser({.proxy_forms = !entrance_.name,
-                              .origin_form = entrance_.name.has_value(),
-                              .default_port = 80});
+    const bool to_server = entrance_.name || inside_;
+    const uint16_t default_port =
+        inside_ ? policy::kHttpsPort : policy::kHttpPort;
+    RequestHeadParser parser({.proxy_forms = !to_server,
+                              .origin_form = to_server,
+                              .default_port = default_port});
     for (;;) {
       std::string_view data = buffered_;
       const HeadState state = parser.Feed(data);
@@ -127,24 +146,30 @@ class Connection {
     }
   }
 
-  bool Forward(const RequestHead& head, const Destination& to) {
-    const policy::AllowedHost& rule = lease_.policy().hosts[to.rule];
+  bool Forward(RequestHead& head, const Destination& to) {
+    const policy::AllowedHost& rule = RuleOf(to);
+    const RuleSecrets secrets(services_.secrets, rule, inside_.has_value());
     if (!policy::AllowsMethod(rule, head.method)) {
       return Refuse(
           TargetText(to.host, to.port),
           absl::StrCat("method ", head.method, " isn't among those ",
                        "that are allowed for ", rule.host.ToString()));
     }
+    if (const absl::Status put =
+            secrets.PutInto(head.fields, TargetText(to.host, to.port));
+        !put.ok()) {
+      return Refuse(TargetText(to.host, to.port), std::string(put.message()));
+    }
     const bool reused = CanServe(to);
     if (!reused && !Connect(to)) return false;
-    Exchanged done = Pass(head);
+    Exchanged done = Pass(head, secrets);
     // A server may close a connection that it kept just as the next request
     // comes: what changes nothing is asked again (RFC 9112, section 9.3.1).
     if (absl::IsUnavailable(done.status) && reused && !done.heard &&
         (head.method == "GET" || head.method == "HEAD") &&
         head.framing.kind == BodyFraming::Kind::kNone) {
       if (!Connect(to)) return false;
-      done = Pass(head);
+      done = Pass(head, secrets);
     }
     if (!done.server_keeps) server_.reset();
     if (absl::IsResourceExhausted(done.status)) {
@@ -152,59 +177,97 @@ class Connection {
                          std::string(done.status.message()));
     }
     if (!done.status.ok()) {
-      if (!done.answered) return AnswerFailure(done.status);
+      if (!done.answered) return AnswerFailure(WithoutQuotes(done, rule));
       // What ended early is not to look whole.
-      Reset(program_.get());
+      program_.Reset();
       return false;
     }
     if (!done.request_ended) LetItRead();
     return done.program_keeps;
   }
 
-  Exchanged Pass(const RequestHead& head) {
-    return Exchange(lease_, head, program_.get(), buffered_, server_.get());
+  Exchanged Pass(const RequestHead& head, const RuleSecrets& secrets) {
+    return Exchange(lease_, head, program_, buffered_, *server_, secrets);
+  }
+
+  // Words about what a server says quote it, perhaps with a secret's part.
+  static absl::Status WithoutQuotes(const Exchanged& done,
+                                    const policy::AllowedHost& rule) {
+    if (!absl::IsDataLoss(done.status) || rule.secrets.empty()) {
+      return done.status;
+    }
+    return absl::DataLossError(
+        "the server's response isn't HTTP as it has to be; what it is isn't "
+        "shown, since it was sent secrets");
+  }
+
+  const policy::AllowedHost& RuleOf(const Destination& to) const {
+    return lease_.policy().hosts[to.rule];
   }
 
   // Into `server_`; false: the program was told why not.
   bool Connect(const Destination& to) {
     server_.reset();
-    absl::StatusOr<os::Fd> server = ConnectTo(lease_, resolver_, to);
+    const Patience patience =
+        lease_.patience().AtMost(lease_.limits().to_connect);
+    absl::StatusOr<os::Fd> server = ConnectTo(lease_, services_.resolver, to);
     if (!server.ok()) return AnswerFailure(server.status());
-    server_ = *std::move(server);
+    server_ = std::make_unique<Stream>(*std::move(server),
+                                       Stream::Peer::kServer, lease_);
     served_.emplace(to);
-    return true;
+    return !inside_ || BeginTls(to, patience);
+  }
+
+  // With the server; as Connect.
+  bool BeginTls(const Destination& to, const Patience& patience) {
+    const absl::Status begun =
+        server_->ConnectTls(*services_.to_servers, to.host, patience);
+    if (begun.ok()) return true;
+    server_.reset();
+    const std::string target = TargetText(to.host, to.port);
+    const std::string words = absl::StrCat("no TLS with ", target, ": ",
+                                           absl::string_view(begun.message()));
+    if (absl::IsFailedPrecondition(begun) || absl::IsResourceExhausted(begun)) {
+      lease_.NoteRefusal(target, words);
+    }
+    return AnswerFailure(absl::Status(begun.code(), words));
   }
 
   // Whether the connection of the request before goes there, and still stands.
-  bool CanServe(const Destination& to) const {
-    if (!server_.valid() || !served_ || !(served_->host == to.host) ||
-        served_->port != to.port) {
-      return false;
-    }
-    // An idle server says nothing: its end, or what nobody asked for.
-    pollfd fd = {server_.get(), POLLIN, 0};
-    return ::poll(&fd, 1, 0) == 0;
+  bool CanServe(const Destination& to) {
+    return server_ != nullptr && served_ && served_->host == to.host &&
+           served_->port == to.port && server_->IsIdle();
   }
 
   // Of a tunnel nobody sees what goes through it.
   std::string WhyNoTunnel(size_t of) const {
     const policy::AllowedHost& rule = lease_.policy().hosts[of];
-    if (!rule.inspect && rule.methods.empty()) return "";
+    if (!rule.inspect && rule.methods.empty() && rule.secrets.empty()) {
+      return "";
+    }
     return absl::StrCat("what ", rule.host.ToString(), " is asked has to be ",
                         "seen, so there are no tunnels to it");
   }
 
   void Tunnel(const Destination& to) {
+    if (RuleOf(to).inspect) {
+      if (const std::string words = WhyNotInside(to); !words.empty()) {
+        Refuse(TargetText(to.host, to.port), words);
+      } else if (Say(kEstablished)) {
+        ServeInsideTls(to);
+      }
+      return;
+    }
     if (const std::string words = WhyNoTunnel(to.rule); !words.empty()) {
       Refuse(TargetText(to.host, to.port), words);
       return;
     }
-    absl::StatusOr<os::Fd> server = ConnectTo(lease_, resolver_, to);
+    absl::StatusOr<os::Fd> server = ConnectTo(lease_, services_.resolver, to);
     if (!server.ok()) {
       AnswerFailure(server.status());
       return;
     }
-    if (!Say("HTTP/1.1 200 Connection established\r\n\r\n")) return;
+    if (!Say(kEstablished)) return;
     if (!CheckHello(to)) return;
     PassOn(server->get());
   }
@@ -214,14 +277,53 @@ class Connection {
     const absl::StatusOr<Destination> to = Allowed(
         lease_, *entrance_.name, HostSyntax::kAuthority, entrance_.port);
     if (!to.ok()) return;
-    if (const std::string words = WhyNoTunnel(to->rule); !words.empty()) {
+    const bool inspect = RuleOf(*to).inspect;
+    const std::string words =
+        inspect ? WhyNotInside(*to) : WhyNoTunnel(to->rule);
+    if (!words.empty()) {
       lease_.NoteRefusal(TargetText(to->host, to->port), words);
       return;
     }
+    if (inspect) return ServeInsideTls(*to);
     if (!CheckHello(*to)) return;
-    absl::StatusOr<os::Fd> server = ConnectTo(lease_, resolver_, *to);
+    absl::StatusOr<os::Fd> server = ConnectTo(lease_, services_.resolver, *to);
     if (!server.ok()) return;
     PassOn(server->get());
+  }
+
+  // Without an authority nothing can be seen, so nothing goes on.
+  std::string WhyNotInside(const Destination& to) const {
+    if (services_.authority != nullptr) return "";
+    return absl::StrCat("what ", RuleOf(to).host.ToString(), " is asked has ",
+                        "to be seen, and the proxy has no certificate ",
+                        "authority to end TLS with");
+  }
+
+  // Ends the program's TLS here, and serves the requests inside. The server is
+  // connected to with the first one, so that a failure can be told there.
+  void ServeInsideTls(const Destination& to) {
+    if (!CheckHello(to)) return;
+    const std::string target = TargetText(to.host, to.port);
+    const absl::StatusOr<Authority::ContextPtr> context =
+        services_.authority->Issue(to.host);
+    if (!context.ok()) {
+      lease_.NoteRefusal(target, std::string(context.status().message()));
+      return;
+    }
+    const absl::Status begun = program_.AcceptTls(
+        **context, std::exchange(buffered_, {}), until_spoken_);
+    if (absl::IsUnavailable(begun)) {
+      lease_.NoteRefusal(
+          target, absl::StrCat("the program ended TLS with the proxy (",
+                               absl::string_view(begun.message()),
+                               "); it has to trust the proxy's authority"));
+    } else if (absl::IsResourceExhausted(begun)) {
+      lease_.NoteRefusal("", kUsedUp);
+    }
+    if (!begun.ok()) return;
+    inside_.emplace(to);
+    while (ServeRequest()) {
+    }
   }
 
   // Waits for the TLS hello, which stays in `buffered_`, and looks whom it is
@@ -249,10 +351,24 @@ class Connection {
       if (!More()) return false;
     }
     const std::string wrong = WrongHello(parser.hello(), to);
-    if (wrong.empty()) return true;
-    lease_.NoteRefusal(TargetText(to.host, to.port), wrong);
-    (void)Say(kUnrecognizedName);
-    return false;
+    if (!wrong.empty()) {
+      lease_.NoteRefusal(TargetText(to.host, to.port), wrong);
+      (void)Say(kUnrecognizedName);
+      return false;
+    }
+    if (RuleOf(to).inspect && !SpeaksHttp11(parser.hello())) {
+      lease_.NoteRefusal(TargetText(to.host, to.port),
+                         "where TLS is looked into, the proxy speaks HTTP/1.1 "
+                         "alone, and the TLS hello doesn't offer it");
+      (void)Say(kNoProtocol);
+      return false;
+    }
+    return true;
+  }
+
+  static bool SpeaksHttp11(const ClientHello& hello) {
+    return hello.alpn.empty() || std::find(hello.alpn.begin(), hello.alpn.end(),
+                                           "http/1.1") != hello.alpn.end();
   }
 
   std::string WrongHello(const ClientHello& hello, const Destination& to) {
@@ -270,7 +386,8 @@ class Connection {
         policy::ParseRequestedHost(*hello.server_name, HostSyntax::kPlain);
     if (!named.ok()) return std::string(named.status().message());
     if (*named == to.host) return "";
-    if (!to.host.address()) {
+    // Of an address that is inspected, what is inside is for the address.
+    if (!to.host.address() || RuleOf(to).inspect) {
       return absl::StrCat("the TLS hello is for ", named->ToString(),
                           ", the tunnel for ", to.host.ToString());
     }
@@ -289,16 +406,16 @@ class Connection {
       return;
     }
     buffered_.clear();
-    const absl::Status passed = Relay(lease_, program_.get(), server);
+    const absl::Status passed = Relay(lease_, program_.socket(), server);
     if (passed.ok()) return;
-    Reset(program_.get());
+    program_.Reset();
     Reset(server);
     if (absl::IsResourceExhausted(passed)) lease_.NoteRefusal("", kUsedUp);
   }
 
   bool Say(std::string_view text) {
-    return WriteAll(program_.get(), text,
-                    lease_.patience().AtMost(lease_.limits().to_speak))
+    return program_
+        .Write(text, lease_.patience().AtMost(lease_.limits().to_speak))
         .ok();
   }
 
@@ -330,7 +447,7 @@ class Connection {
   // answer is lost with it (RFC 9112, section 9.6).
   void LetItRead() {
     constexpr absl::Duration kLongest = absl::Seconds(5);
-    ::shutdown(program_.get(), SHUT_WR);
+    program_.EndWriting();
     until_spoken_ = lease_.patience().AtMost(kLongest);
     do {
       buffered_.clear();
@@ -338,21 +455,23 @@ class Connection {
   }
 
   Lease& lease_;
-  const Resolver& resolver_;
-  const os::Fd program_;
+  const Services& services_;
+  Stream program_;
   const Entrance& entrance_;
   Patience until_spoken_ = lease_.patience();
-  std::string buffered_;  // read and not yet used
-  os::Fd server_;         // of the request before
+  std::string buffered_;            // read and not yet used
+  std::unique_ptr<Stream> server_;  // of the request before
   std::optional<Destination> served_;
+  // TLS with the program has ended here; where all that it asks goes.
+  std::optional<Destination> inside_;
   std::array<char, size_t{16} << 10> chunk_;
 };
 
 }  // namespace
 
-void ServeConnection(Lease& lease, const Resolver& resolver, os::Fd program,
+void ServeConnection(Lease& lease, const Services& services, os::Fd program,
                      const Entrance& entrance) {
-  Connection(lease, resolver, std::move(program), entrance).Serve();
+  Connection(lease, services, std::move(program), entrance).Serve();
 }
 
 }  // namespace sandglass::egress

@@ -1,7 +1,6 @@
 #include "sandbox/egress/exchange.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
@@ -86,8 +85,8 @@ class RequestFlow {
 // What the server says: interim responses and the final one.
 class ResponseFlow {
  public:
-  explicit ResponseFlow(const RequestHead& request)
-      : request_(request), parser_(request.method) {}
+  ResponseFlow(const RequestHead& request, const RuleSecrets& secrets)
+      : request_(request), secrets_(secrets), parser_(request.method) {}
 
   bool wants_more() const { return !ended_ && out_.empty(); }
   bool ended() const { return ended_; }
@@ -123,7 +122,8 @@ class ResponseFlow {
       return absl::DataLossError(parser_.refusal().words);
     }
     if (state == HeadState::kNeedMore) return absl::OkStatus();
-    const ResponseHead head = std::move(parser_.head());
+    ResponseHead head = std::move(parser_.head());
+    secrets_.TakeOutOf(head);
     if (head.interim()) {
       if (++interims_ > kMostInterims) {
         return absl::DataLossError("the server never comes to its response");
@@ -161,6 +161,7 @@ class ResponseFlow {
   }
 
   const RequestHead& request_;
+  const RuleSecrets& secrets_;
   ResponseHeadParser parser_;
   std::optional<BodyReader> body_;  // behind the final head
   BodyFraming framing_;             // for the program
@@ -172,25 +173,21 @@ class ResponseFlow {
   bool server_keeps_ = false;
 };
 
-// Sends what the socket takes now.
-absl::Status Push(int socket, std::string& out) {
-  const ssize_t size =
-      ::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (size >= 0) {
-    out.erase(0, static_cast<size_t>(size));
-    return absl::OkStatus();
-  }
-  if (errno == EAGAIN || errno == EINTR) return absl::OkStatus();
-  return absl::UnavailableError(os::ErrorText(errno));
+// Sends what can be sent now.
+absl::Status Push(Stream& to, std::string& out) {
+  const absl::StatusOr<size_t> size = to.TryWrite(out);
+  if (!size.ok()) return size.status();
+  out.erase(0, *size);
+  return absl::OkStatus();
 }
 
 class Exchanger {
  public:
-  Exchanger(Lease& lease, const RequestHead& head, int program,
-            std::string& behind, int server)
+  Exchanger(Lease& lease, const RequestHead& head, Stream& program,
+            std::string& behind, Stream& server, const RuleSecrets& secrets)
       : lease_(lease),
         request_(head, behind),
-        response_(head),
+        response_(head, secrets),
         program_(program),
         server_(server),
         buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)) {}
@@ -217,34 +214,43 @@ class Exchanger {
         return absl::DeadlineExceededError("nobody said anything for too long");
       }
       std::array<pollfd, 3> fds = Wishes();
-      if (::poll(fds.data(), fds.size(), PollTimeout(until)) < 0 &&
+      const bool more = HasMore();
+      if (::poll(fds.data(), fds.size(), more ? 0 : PollTimeout(until)) < 0 &&
           errno != EINTR) {
         return os::ErrnoStatus("poll");
       }
       if (fds[2].revents != 0) {
         return absl::CancelledError("the jail has ended");
       }
-      if ((fds[0].revents | fds[1].revents) == 0) continue;
+      const bool program = fds[0].revents != 0;
+      const bool server = fds[1].revents != 0;
+      if (!program && !server && !more) continue;
       last = os::SteadyNow();
-      if (absl::Status moved = Move(fds); !moved.ok()) return moved;
+      if (absl::Status moved = Move(program || more, server || more);
+          !moved.ok()) {
+        return moved;
+      }
     }
     return absl::OkStatus();
   }
 
   std::array<pollfd, 3> Wishes() {
-    std::array<pollfd, 3> fds = {{{program_, 0, 0},
-                                  {server_, 0, 0},
+    std::array<pollfd, 3> fds = {{{program_.socket(), 0, 0},
+                                  {server_.socket(), 0, 0},
                                   {lease_.patience().ended, POLLIN, 0}}};
-    if (WantsBody()) fds[0].events |= POLLIN;
-    if (!response_.out().empty()) fds[0].events |= POLLOUT;
-    if (response_.wants_more()) fds[1].events |= POLLIN;
-    if (!request_.out().empty() && !response_.ended()) {
-      fds[1].events |= POLLOUT;
-    }
+    fds[0].events = program_.Events(WantsBody(), !response_.out().empty());
+    fds[1].events = server_.Events(
+        response_.wants_more(), !request_.out().empty() && !response_.ended());
     for (pollfd& fd : fds) {
       if (fd.events == 0) fd.fd = -1;
     }
     return fds;
+  }
+
+  // What is wanted is there, though poll(2) doesn't tell.
+  bool HasMore() const {
+    return (WantsBody() && program_.HasMore()) ||
+           (response_.wants_more() && server_.HasMore());
   }
 
   // With the response there is no more use for it.
@@ -252,15 +258,10 @@ class Exchanger {
     return request_.wants_more() && !server_deaf_ && !response_.ended();
   }
 
-  absl::Status Move(const std::array<pollfd, 3>& fds) {
-    const auto readable = [](const pollfd& fd) {
-      return (fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0;
-    };
-    if (response_.wants_more() && readable(fds[1])) {
-      if (absl::Status fed = Pull(server_, response_, &Lease::SpendDown);
-          !fed.ok()) {
-        return fed;
-      }
+  // Of each of both, whether something may be done with it.
+  absl::Status Move(bool program, bool server) {
+    if (response_.wants_more() && server) {
+      if (absl::Status fed = Pull(server_, response_); !fed.ok()) return fed;
     }
     if (!response_.out().empty()) {
       if (absl::Status sent = Push(program_, response_.out()); !sent.ok()) {
@@ -270,11 +271,8 @@ class Exchanger {
       answered_ = response_.final_began() || !response_.out().empty();
     }
     if (response_.ended()) return absl::OkStatus();
-    if (WantsBody() && readable(fds[0])) {
-      if (absl::Status fed = Pull(program_, request_, &Lease::SpendUp);
-          !fed.ok()) {
-        return fed;
-      }
+    if (WantsBody() && program) {
+      if (absl::Status fed = Pull(program_, request_); !fed.ok()) return fed;
     }
     if (request_.out().empty()) return absl::OkStatus();
     // A server that reads no further may have answered all the same.
@@ -286,23 +284,19 @@ class Exchanger {
   }
 
   template <typename Flow>
-  absl::Status Pull(int from, Flow& flow, bool (Lease::*spend)(uint64_t)) {
-    const ssize_t size = ::recv(from, buffer_.get(), kReadBytes, MSG_DONTWAIT);
-    if (size < 0) {
-      if (errno == EAGAIN || errno == EINTR) return absl::OkStatus();
-      return absl::UnavailableError(os::ErrorText(errno));
-    }
-    if (!(lease_.*spend)(static_cast<uint64_t>(size))) {
-      return absl::ResourceExhaustedError(kUsedUp);
-    }
-    return flow.Feed({buffer_.get(), static_cast<size_t>(size)});
+  absl::Status Pull(Stream& from, Flow& flow) {
+    const absl::StatusOr<std::optional<size_t>> size =
+        from.TryRead({buffer_.get(), kReadBytes});
+    if (!size.ok()) return size.status();
+    if (!*size) return absl::OkStatus();
+    return flow.Feed({buffer_.get(), **size});
   }
 
   Lease& lease_;
   RequestFlow request_;
   ResponseFlow response_;
-  const int program_;
-  const int server_;
+  Stream& program_;
+  Stream& server_;
   const std::unique_ptr<char[]> buffer_;
   bool answered_ = false;
   bool server_deaf_ = false;
@@ -310,9 +304,10 @@ class Exchanger {
 
 }  // namespace
 
-Exchanged Exchange(Lease& lease, const RequestHead& head, int program,
-                   std::string& behind, int server) {
-  return Exchanger(lease, head, program, behind, server).Run();
+Exchanged Exchange(Lease& lease, const RequestHead& head, Stream& program,
+                   std::string& behind, Stream& server,
+                   const RuleSecrets& secrets) {
+  return Exchanger(lease, head, program, behind, server, secrets).Run();
 }
 
 }  // namespace sandglass::egress

@@ -6,6 +6,8 @@
 #include "absl/status/status.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/lease.h"
+#include "sandbox/egress/secrets.h"
+#include "sandbox/egress/stream.h"
 
 namespace sandglass::egress {
 
@@ -27,9 +29,11 @@ struct Exchanged {
 // Sends the head, the body as it comes, and passes the responses on as they
 // come: both directions at a time, since a server may answer before it has read
 // all. `behind` has what came behind the head, and afterwards what came behind
-// the body.
-Exchanged Exchange(Lease& lease, const RequestHead& head, int program,
-                   std::string& behind, int server);
+// the body. `secrets` are taken out of the responses' heads; the request's has
+// been dealt with.
+Exchanged Exchange(Lease& lease, const RequestHead& head, Stream& program,
+                   std::string& behind, Stream& server,
+                   const RuleSecrets& secrets);
 
 }  // namespace sandglass::egress
 

@@ -63,7 +63,7 @@ bool IsVersion(std::string_view text) {
 
 }  // namespace
 
-std::string ParseAuthority(std::string_view text, Authority& authority) {
+std::string ParseAuthority(std::string_view text, HostAndPort& authority) {
   if (text.find('@') != std::string_view::npos) {
     return absl::StrCat("the host ", QuoteWire(text),
                         " has a user name; send it in Authorization");
@@ -168,7 +168,7 @@ bool RequestHeadParser::TakeAuthorityForm(std::string_view target) {
   if (!rules_.proxy_forms) {
     return Refuse(405, "CONNECT is for connections to the proxy itself");
   }
-  Authority authority;
+  HostAndPort authority;
   std::string words = ParseAuthority(target, authority);
   if (words.empty() && authority.port == 0) {
     words = absl::StrCat("CONNECT names ", QuoteWire(target),
@@ -198,7 +198,7 @@ bool RequestHeadParser::TakeAbsoluteForm(std::string_view target) {
   }
   target.remove_prefix(kHttp.size());
   const size_t end = std::min(target.find_first_of("/?#"), target.size());
-  Authority authority;
+  HostAndPort authority;
   std::string words = ParseAuthority(target.substr(0, end), authority);
   if (!words.empty()) return Refuse(400, std::move(words));
   const std::string_view path = target.substr(end);
@@ -264,7 +264,7 @@ bool RequestHeadParser::TakeHost(const FieldFacts& facts) {
     }
     return Refuse(400, "the head has no Host header; write it once");
   }
-  Authority authority;
+  HostAndPort authority;
   std::string words = ParseAuthority(facts.hosts[0], authority);
   if (!words.empty()) return Refuse(400, std::move(words));
   // Of CONNECT nothing goes on, and clients differ about the port in it.

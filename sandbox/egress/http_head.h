@@ -97,14 +97,14 @@ class RequestHeadParser {
   HttpRefusal refusal_;
 };
 
-struct Authority {
+struct HostAndPort {
   std::string host;   // as RequestHead::host
   uint16_t port = 0;  // 0: none was written
 };
 
 // "host", "host:port", "[address]" or "[address]:port" (RFC 9110, section 7.2).
 // Empty words: it is in `authority`. User names and empty ports are refused.
-std::string ParseAuthority(std::string_view text, Authority& authority);
+std::string ParseAuthority(std::string_view text, HostAndPort& authority);
 
 // The value of Host for a request: the port is left out where it is the default
 // one.

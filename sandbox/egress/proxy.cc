@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,8 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/egress/answers.h"
-#include "sandbox/egress/connection.h"
 #include "sandbox/egress/dns_message.h"
+#include "sandbox/egress/upstream_tls.h"
 #include "sandbox/egress/waiting.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
@@ -60,13 +61,15 @@ absl::Status NotServed(uint64_t id) {
 }
 
 // False: there is no thread for it.
-bool ServeInThread(std::shared_ptr<Lease> lease, const Resolver& resolver,
+bool ServeInThread(std::shared_ptr<Lease> lease, const Services& services,
                    os::Fd program, Entrance entrance) {
   try {
-    std::thread([lease = std::move(lease), &resolver,
+    std::thread([lease = std::move(lease), &services,
                  program = std::move(program),
                  entrance = std::move(entrance)]() mutable {
-      ServeConnection(*lease, resolver, std::move(program), entrance);
+      ServeConnection(*lease, services, std::move(program), entrance);
+      // Afterwards the process may end, and OpenSSL with it.
+      ::OPENSSL_thread_stop();
       lease->EndOne();
     }).detach();
     return true;
@@ -77,7 +80,11 @@ bool ServeInThread(std::shared_ptr<Lease> lease, const Resolver& resolver,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Proxy>> Proxy::Start(Resolver resolver) {
+absl::StatusOr<std::unique_ptr<Proxy>> Proxy::Start(Resolver resolver,
+                                                    ProxyOptions options) {
+  absl::StatusOr<std::shared_ptr<SSL_CTX>> to_servers =
+      MakeUpstreamTls(options.extra_roots_pem);
+  if (!to_servers.ok()) return to_servers.status();
   os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   os::Fd ending(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll.valid() || !ending.valid()) return os::ErrnoStatus("epoll");
@@ -86,7 +93,11 @@ absl::StatusOr<std::unique_ptr<Proxy>> Proxy::Start(Resolver resolver) {
     return os::ErrnoStatus("epoll_ctl");
   }
   std::unique_ptr<Proxy> proxy(
-      new Proxy(std::move(resolver), std::move(epoll), std::move(ending)));
+      new Proxy({.resolver = std::move(resolver),
+                 .secrets = std::move(options.secrets),
+                 .authority = std::move(options.authority),
+                 .to_servers = *std::move(to_servers)},
+                std::move(epoll), std::move(ending)));
   try {
     proxy->thread_ = std::thread([raw = proxy.get()] { raw->Loop(); });
   } catch (const std::system_error& error) {
@@ -241,7 +252,7 @@ bool Proxy::Accept(const Watched& watched, Jail& jail) {
       Reset(program.get());
       continue;
     }
-    if (!ServeInThread(jail.lease, resolver_, std::move(program),
+    if (!ServeInThread(jail.lease, services_, std::move(program),
                        std::move(entrance))) {
       jail.lease->EndOne();
     }

@@ -12,9 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "sandbox/egress/authority.h"
+#include "sandbox/egress/connection.h"
 #include "sandbox/egress/lease.h"
 #include "sandbox/egress/name_table.h"
 #include "sandbox/egress/resolver.h"
+#include "sandbox/egress/secrets.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::egress {
@@ -29,11 +32,22 @@ struct JailSockets {
   os::Fd dns;  // bound datagrams
 };
 
+struct ProxyOptions {
+  // What rules may list.
+  Secrets secrets;
+  // Ends TLS for rules that inspect; without one they refuse.
+  std::shared_ptr<Authority> authority;
+  // Issuers of servers' certificates beside those that this host trusts; PEM.
+  std::string extra_roots_pem;
+};
+
 // Serves the jails that it is given, each by its own policy. One thread takes
 // connections and answers DNS; each connection has a thread of its own.
 class Proxy {
  public:
-  static absl::StatusOr<std::unique_ptr<Proxy>> Start(Resolver resolver);
+  // INVALID_ARGUMENT: extra_roots_pem can't be read.
+  static absl::StatusOr<std::unique_ptr<Proxy>> Start(
+      Resolver resolver, ProxyOptions options = {});
   // Ends what goes on.
   ~Proxy();
   Proxy(const Proxy&) = delete;
@@ -67,8 +81,8 @@ class Proxy {
     int fd;
   };
 
-  Proxy(Resolver resolver, os::Fd epoll, os::Fd ending)
-      : resolver_(std::move(resolver)),
+  Proxy(Services services, os::Fd epoll, os::Fd ending)
+      : services_(std::move(services)),
         epoll_(std::move(epoll)),
         ending_(std::move(ending)) {}
 
@@ -82,7 +96,7 @@ class Proxy {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const Resolver resolver_;
+  const Services services_;
   const os::Fd epoll_;
   const os::Fd ending_;  // eventfd
   std::thread thread_;

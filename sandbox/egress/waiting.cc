@@ -68,19 +68,6 @@ absl::Status WaitFor(int socket, int16_t events, const Patience& patience) {
   }
 }
 
-absl::StatusOr<size_t> ReadSome(int socket, absl::Span<char> into,
-                                const Patience& patience) {
-  for (;;) {
-    const ssize_t size = ::recv(socket, into.data(), into.size(), 0);
-    if (size >= 0) return static_cast<size_t>(size);
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return os::ErrnoStatus("recv");
-    if (absl::Status waited = WaitFor(socket, POLLIN, patience); !waited.ok()) {
-      return waited;
-    }
-  }
-}
-
 absl::Status WriteAll(int socket, std::string_view data,
                       const Patience& patience) {
   while (!data.empty()) {

@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "policy/address.h"
 #include "sandbox/os/fd.h"
 
@@ -36,10 +35,6 @@ int PollTimeout(absl::Time until);
 
 // A close is to reset the connection: it ends, and not as if all was said.
 void Reset(int socket);
-
-// What has come, up to the size of `into`; 0: the other side says no more.
-absl::StatusOr<size_t> ReadSome(int socket, absl::Span<char> into,
-                                const Patience& patience);
 
 // All of it, or an error.
 absl::Status WriteAll(int socket, std::string_view data,

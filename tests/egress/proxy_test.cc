@@ -2,12 +2,10 @@
 
 #include "sandbox/egress/proxy.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -154,34 +152,8 @@ class ProxyTest : public ::testing::Test {
     if (answer != nullptr) *answer = said;
     return socket;
   }
-  // What the jail is told of a name: the addresses' text, or the code.
   std::string Lookup(std::string_view name, uint16_t type = kDnsTypeA) {
-    std::string query("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12);
-    for (size_t at = 0; at < name.size();) {
-      const size_t end = std::min(name.find('.', at), name.size());
-      query += static_cast<char>(end - at);
-      query += name.substr(at, end - at);
-      at = end + 1;
-    }
-    query += '\0';
-    query += std::string({'\0', static_cast<char>(type), '\0', '\1'});
-    const os::Fd socket = jail_.Socket(SOCK_DGRAM);
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(53);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::sendto(socket.get(), query.data(), query.size(), 0,
-             reinterpret_cast<sockaddr*>(&to), sizeof(to));
-    std::array<char, 512> answer = {};
-    pollfd fd = {socket.get(), POLLIN, 0};
-    if (::poll(&fd, 1, 5000) != 1) return "nothing";
-    const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), 0);
-    if (size < 12) return "too little";
-    if ((answer[3] & 15) != 0) return absl::StrCat("code ", answer[3] & 15);
-    if (answer[7] == 0) return "none";
-    const auto* last =
-        reinterpret_cast<const uint8_t*>(answer.data()) + size - 4;
-    return absl::StrCat(last[0], ".", last[1], ".", last[2], ".", last[3]);
+    return testing::LookUp(jail_, name, type);
   }
 
   policy::NetworkPolicy policy_;

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -222,6 +223,31 @@ std::vector<std::string> TestNames::AddressesOf(const std::string& name) {
     text.assign(reinterpret_cast<const char*>(&address), sizeof(address));
   }
   return texts;
+}
+
+std::string LookUp(const JailNet& jail, std::string_view name, uint16_t type) {
+  std::string query("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12);
+  for (size_t at = 0; at < name.size();) {
+    const size_t end = std::min(name.find('.', at), name.size());
+    query += static_cast<char>(end - at);
+    query += name.substr(at, end - at);
+    at = end + 1;
+  }
+  query += '\0';
+  query += std::string({'\0', static_cast<char>(type), '\0', '\1'});
+  const os::Fd socket = jail.Socket(SOCK_DGRAM);
+  const sockaddr_in to = AddressOf("127.0.0.1", 53);
+  ::sendto(socket.get(), query.data(), query.size(), 0,
+           reinterpret_cast<const sockaddr*>(&to), sizeof(to));
+  if (!Readable(socket.get(), 5)) return "nothing";
+  std::array<char, 512> answer = {};
+  const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), 0);
+  if (size < 12) return "too little";
+  if ((answer[3] & 15) != 0) return "code " + std::to_string(answer[3] & 15);
+  if (answer[7] == 0) return "none";
+  std::array<char, INET_ADDRSTRLEN> text = {};
+  ::inet_ntop(AF_INET, answer.data() + size - 4, text.data(), text.size());
+  return text.data();
 }
 
 void Echo(int socket) {

@@ -94,6 +94,10 @@ class TestNames {
   std::thread thread_;
 };
 
+// What a jail's DNS socket says of a name: the last address's text, "none",
+// "code N", or what is wrong. `type` as of dns_message.h.
+std::string LookUp(const JailNet& jail, std::string_view name, uint16_t type);
+
 // Sends back what comes, until nothing does.
 void Echo(int socket);
 

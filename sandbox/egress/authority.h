@@ -1,0 +1,89 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_AUTHORITY_H_
+#define SANDGLASS_SANDBOX_EGRESS_AUTHORITY_H_
+
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "policy/hosts.h"
+
+namespace sandglass::egress {
+
+// A certificate authority of the daemon's own. Programs trust it so that the
+// proxy can be TLS's end in place of the servers that they ask for. Thread-safe
+// once it is made.
+class Authority {
+ public:
+  using ContextPtr = std::shared_ptr<SSL_CTX>;
+
+  // From one hour before the start, as clocks differ, until this long after
+  // it. A daemon that runs for longer has to be restarted before.
+  static constexpr absl::Duration kValid = absl::Hours(24 * 180);
+  // Of what Issue gives.
+  static constexpr absl::Duration kLeafValid = absl::Hours(24 * 7);
+  // Hosts whose keys are kept, those that were asked for last.
+  static constexpr size_t kMostKept = 128;
+
+  // A new one, with a key of curve P-256 that nobody else has. It can issue
+  // for hosts, and make no other authorities.
+  static absl::StatusOr<std::shared_ptr<Authority>> Make();
+  // What another process made, in PEM. INVALID_ARGUMENT: either can't be read,
+  // they don't belong together, or the certificate is no authority's.
+  static absl::StatusOr<std::shared_ptr<Authority>> Load(
+      std::string_view certificate_pem, std::string_view key_pem);
+
+  // For programs: what they are to trust.
+  absl::StatusOr<std::string> CertificatePem() const;
+  // Whoever has it can pass for any server with who trusts the certificate.
+  absl::StatusOr<std::string> KeyPem() const;
+
+  // TLS 1.2 and later as the server `host`, with a key of its own and the
+  // protocol http/1.1. It resumes no sessions, so nothing of one connection is
+  // known to another.
+  absl::StatusOr<ContextPtr> Issue(const policy::RequestedHost& host)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How many are kept; at most kMostKept.
+  size_t kept() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)>;
+  using CertificatePtr = std::unique_ptr<X509, decltype(&::X509_free)>;
+  struct Kept {
+    ContextPtr context;
+    absl::Time renew;                       // from then on a new one is made
+    std::list<std::string>::iterator used;  // in used_
+  };
+
+  Authority(KeyPtr key, CertificatePtr certificate)
+      : key_(std::move(key)), certificate_(std::move(certificate)) {}
+
+  static absl::StatusOr<KeyPtr> MakeKey();
+  absl::StatusOr<ContextPtr> MakeContext(
+      const policy::RequestedHost& host) const;
+  absl::StatusOr<CertificatePtr> MakeLeaf(const policy::RequestedHost& host,
+                                          EVP_PKEY* key) const;
+
+  const KeyPtr key_;
+  const CertificatePtr certificate_;
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  // Of kept_, the one that was asked for last in front.
+  std::list<std::string> used_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_AUTHORITY_H_
