@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -27,8 +28,6 @@ constexpr int kReadyTimeoutMs = 10'000;
 // connections.
 constexpr int kAnswerTimeoutMs = 5000;
 constexpr int kEndTimeoutMs = 2000;
-// Above every inherited number, as in a yard's start.
-constexpr int kSafeFd = 64;
 
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "sandglassd: egress: %s: %s\n", what,
@@ -36,15 +35,19 @@ constexpr int kSafeFd = 64;
   ::_exit(1);
 }
 
-// In the child. `executable` is the last of the numbers.
+// In the child. Each descriptor gets its second number.
 [[noreturn]] void BecomeEgress(uid_t uid, std::vector<std::pair<int, int>> fds,
                                int executable) {
+  // Above every inherited number, so that moving descriptors never overwrites
+  // one that is still to be moved, and above all that are open.
+  int safe = executable + 1;
+  for (const auto& [from, to] : fds) safe = std::max({safe, from + 1, to + 1});
   for (auto& [from, to] : fds) {
-    from = ::fcntl(from, F_DUPFD_CLOEXEC, kSafeFd);
+    from = ::fcntl(from, F_DUPFD_CLOEXEC, safe);
     if (from < 0) Die("fcntl(F_DUPFD)");
   }
-  const int own = ::fcntl(executable, F_DUPFD_CLOEXEC, kSafeFd);
-  if (own < 0 || !os::CloseRange(3, kSafeFd - 1)) Die("close_range");
+  const int own = ::fcntl(executable, F_DUPFD_CLOEXEC, safe);
+  if (own < 0 || !os::CloseRange(3, safe - 1)) Die("close_range");
   for (const auto& [from, to] : fds) {
     if (::dup2(from, to) < 0) Die("dup2");
   }
@@ -71,6 +74,10 @@ internal::EgressConfig ToConfig(const EgressOptions& options) {
   }
   config.mutable_resolvers()->Assign(options.resolvers.begin(),
                                      options.resolvers.end());
+  for (const auto& [name, file] : options.secrets) config.add_secrets(name);
+  config.set_authority_certificate(options.authority_certificate);
+  config.set_authority_key(options.authority_key);
+  config.set_extra_roots(options.extra_roots);
   return config;
 }
 
@@ -120,6 +127,10 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
       {config->get(), egress::kConfigFd}};
   if (options.template_ledger >= 0) {
     fds.emplace_back(options.template_ledger, egress::kTemplateLedgerFd);
+  }
+  int next = egress::kFirstSecretFd;
+  for (const auto& [name, file] : options.secrets) {
+    fds.emplace_back(file.get(), next++);
   }
   int pidfd = -1;
   const pid_t pid = os::Clone3({.pidfd = &pidfd});

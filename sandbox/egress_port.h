@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -50,6 +51,14 @@ struct EgressOptions {
   int template_ledger = -1;  // borrowed, as in SandboxOptions
   // "address" or "address:port"; empty: the host's own.
   std::vector<std::string> resolvers;
+  // Files, by the secrets' names. Whoever starts the proxy needn't know what is
+  // in them.
+  std::map<std::string, os::Fd> secrets;
+  // In PEM: of the authority that signs for inspected hosts, which jails trust;
+  // and issuers that the proxy trusts beside the host's.
+  std::string authority_certificate;
+  std::string authority_key;
+  std::string extra_roots;
 };
 
 // The egress proxy's process, and the daemon's end of its channel. It has the

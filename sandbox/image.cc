@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/layout.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sandbox.h"
@@ -239,9 +240,35 @@ absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
   return absl::OkStatus();
 }
 
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus() : os::ErrnoStatus("write ", path);
+}
+
+absl::Status FillTrust(const std::string& image, const std::string& root,
+                       const std::string& authority) {
+  if (authority.empty()) return absl::OkStatus();
+  if (absl::Status made = MakeDirs(image, {"etc/sandglass"}); !made.ok()) {
+    return made;
+  }
+  // An image may trust nobody.
+  const std::string others =
+      os::ReadWholeFile(root + "/etc/ssl/certs/ca-certificates.crt")
+          .value_or("");
+  if (absl::Status written = WriteFile(image + kAuthorityInJail, authority);
+      !written.ok()) {
+    return written;
+  }
+  return WriteFile(image + kTrustedInJail,
+                   absl::StrCat(others, "\n", authority));
+}
+
 // `root` is where the image's /usr and /etc are, "" for the host's.
 absl::Status FillImage(const std::string& image, const std::string& root,
-                       const std::string& prepared) {
+                       const std::string& prepared,
+                       const std::string& authority) {
   if (!os::MountTmpfs(
           image.c_str(),
           {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
@@ -265,6 +292,9 @@ absl::Status FillImage(const std::string& image, const std::string& root,
     }
   }
   if (absl::Status status = FillEtc(image + "/etc", root); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = FillTrust(image, root, authority); !status.ok()) {
     return status;
   }
   if (absl::Status status = FillDev(image + "/dev"); !status.ok()) {
@@ -396,7 +426,8 @@ std::vector<std::string> ImageSources(const std::string& root) {
 
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared,
-                           const std::vector<policy::Image>& images) {
+                           const std::vector<policy::Image>& images,
+                           const std::string& authority) {
   if (!os::MountTmpfs(directory.c_str(),
                       {.bytes = kYardBytes, .inodes = 256, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
@@ -424,10 +455,10 @@ absl::Status BuildYardRoot(const std::string& directory,
     const std::string place =
         absl::StrCat(directory, kYardImages, "/", image.name);
     absl::Status status = MakeDirs(place, {""});
-    if (status.ok()) status = FillImage(place, image.root, "");
+    if (status.ok()) status = FillImage(place, image.root, "", authority);
     if (!status.ok()) return status;
   }
-  return FillImage(directory + kYardImage, "", prepared);
+  return FillImage(directory + kYardImage, "", prepared, authority);
 }
 
 }  // namespace sandglass::sandbox

@@ -294,7 +294,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   absl::Status status = MakeStagingDirs(options.state_dir);
   if (status.ok()) status = EnterOwnMountNamespace();
   if (status.ok()) {
-    status = BuildYardRoot(root, options.prepared_dir, options.images);
+    status = BuildYardRoot(root, options.prepared_dir, options.images,
+                           options.authority_certificate);
   }
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses new

@@ -76,6 +76,9 @@ struct SandboxOptions {
   std::string prepared_dir;
   // That templates name, beside the host's.
   std::vector<policy::Image> images;
+  // In PEM: an authority that programs which are told so trust beside those of
+  // their image; see kTrustedInJail. Empty: there is none.
+  std::string authority_certificate;
   std::vector<JailTemplate> templates;
   // Where templates that come later are found (TemplateLedger::ReadingEnd);
   // borrowed, -1: none come.
@@ -91,6 +94,9 @@ struct SandboxOptions {
 size_t YardCount(const SandboxOptions& options);
 
 inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
+// In PEM: the authority alone, and with it all that the image trusts.
+inline constexpr char kAuthorityInJail[] = "/etc/sandglass/authority.pem";
+inline constexpr char kTrustedInJail[] = "/etc/sandglass/trusted.pem";
 
 // The yards and their spawners. Started by root before any thread exists; used
 // afterwards by an unprivileged, threaded server. Thread-safe after Start.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -25,11 +26,14 @@
 #include "sandbox/uid_slice.h"
 #include "server/daemon_signals.h"
 #include "server/denied_calls.h"
+#include "server/egress_seed.h"
 #include "server/identity.h"
+#include "server/later_policy.h"
 #include "server/log.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
+#include "server/secret_files.h"
 #include "server/serving.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
@@ -92,19 +96,6 @@ struct Settings {
   std::vector<PlannedZygote> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };
-
-absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy) {
-  if (!config.sessions.durable_dir.empty()) return absl::OkStatus();
-  for (const policy::SharedProfile& profile : policy.profiles()) {
-    if (profile->session_files != policy::SessionFiles::kDurable) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "profile \"", profile->name,
-        "\" keeps its sessions' files (\"session_files\": \"durable\"), but "
-        "the configuration names no place for them; set "
-        "\"sessions\": {\"durable_dir\": \"/var/lib/sandglass/sessions\"}"));
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
@@ -183,16 +174,6 @@ std::vector<std::string> DiskPlaces(const Config& config) {
   return places;
 }
 
-void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host) {
-  const std::string why = sandbox::WhyNoDiskCap(host);
-  if (why.empty()) return;
-  for (const policy::SharedProfile& profile : policy.profiles()) {
-    if (!profile->disk_io.any()) continue;
-    Log(LogLevel::kWarning, "disk_cap_not_in_force",
-        {{"profile", profile->name}, {"why", why}});
-  }
-}
-
 // Without one, languages that need it are not offered.
 std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
   // The second is as good until the machine or the container restarts.
@@ -245,22 +226,6 @@ absl::Status CheckTracing(const Settings& settings) {
   if (!settings.config.trace_syscalls) return absl::OkStatus();
   if (absl::Status host = sandbox::CheckCallTracing(); !host.ok()) return host;
   return CheckTraceable(settings.policy.templates());
-}
-
-// What a policy must be like that comes while the daemon runs.
-std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
-    const Config& config, const sandbox::HostReport& host) {
-  return [config, host](const PolicySet& policy) -> absl::Status {
-    if (absl::Status place = CheckDurablePlace(config, policy); !place.ok()) {
-      return place;
-    }
-    if (config.trace_syscalls) {
-      absl::Status traceable = CheckTraceable(policy.templates());
-      if (!traceable.ok()) return traceable;
-    }
-    WarnOfDiskCaps(policy, host);
-    return absl::OkStatus();
-  };
 }
 
 int Fail(const absl::Status& status, int exit_status) {
@@ -332,6 +297,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (!ledger.ok()) return Fail(ledger.status(), 1);
   absl::StatusOr<os::Fd> spawners_end = ledger->ReadingEnd();
   if (!spawners_end.ok()) return Fail(spawners_end.status(), 1);
+  absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config.egress);
+  if (!seed.ok()) return Fail(seed.status(), kExitBadConfig);
+  const std::set<std::string> secrets = seed->SecretNames();
+  if (absl::Status known = CheckSecrets(settings->policy, secrets);
+      !known.ok()) {
+    return Fail(known, kExitBadConfig);
+  }
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);
@@ -349,6 +321,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
            .images = config.images,
+           .authority_certificate = seed->authority_certificate,
            .templates = settings->policy.templates(),
            .template_ledger = spawners_end->get(),
            .zygotes = std::move(zygotes),
@@ -357,12 +330,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
   // ORDER: both after the daemon has moved into its own control group: one that
   // holds a third process isn't taken for delegated.
+  sandbox::EgressOptions options =
+      ToEgressOptions(config.egress, *std::move(seed));
+  options.uid = settings->egress_uid;
+  options.templates = settings->policy.templates();
+  options.template_ledger = spawners_end->get();
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
-      sandbox::EgressPort::Start({.path = config.egress.path,
-                                  .uid = settings->egress_uid,
-                                  .templates = settings->policy.templates(),
-                                  .template_ledger = spawners_end->get(),
-                                  .resolvers = config.egress.resolvers});
+      sandbox::EgressPort::Start(options);
   if (!egress.ok()) return Fail(egress.status(), 1);
   (*sandbox)->SetEgress(*std::move(egress));
   spawners_end->reset();
@@ -411,7 +385,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       return Fail(bound, 1);
     }
   }
-  auto check_policy = LaterPolicyCheck(config, host);
+  auto check_policy = LaterPolicyCheck(config, host, secrets);
   return Serve({.config = std::move(settings->config),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -37,9 +38,15 @@ void ReadEgress(policy::JsonObject& root, EgressConfig& egress) {
   std::optional<policy::JsonObject> object = root.OptionalObject("egress");
   if (!object.has_value()) return;
   egress.path = object->String("path", egress.path);
-  if (egress.path.empty() || egress.path.front() != '/') {
-    object->AddError(
-        "path", absl::StrCat(Quote(egress.path), " is not an absolute path"));
+  egress.secrets_dir = object->String("secrets_dir", egress.secrets_dir);
+  egress.ca_file = object->String("ca_file", egress.ca_file);
+  for (const auto& [key, path] : {std::pair("path", egress.path),
+                                  std::pair("secrets_dir", egress.secrets_dir),
+                                  std::pair("ca_file", egress.ca_file)}) {
+    const bool may_be_empty = std::string_view(key) != "path";
+    if (path.empty() ? may_be_empty : path.front() == '/') continue;
+    object->AddError(key,
+                     absl::StrCat(Quote(path), " is not an absolute path"));
   }
   egress.resolvers = object->Strings("resolvers", egress.resolvers);
   for (size_t i = 0; i < egress.resolvers.size(); ++i) {
@@ -53,7 +60,10 @@ void ReadEgress(policy::JsonObject& root, EgressConfig& egress) {
 }
 
 nlohmann::ordered_json EgressToJson(const EgressConfig& egress) {
-  return {{"path", egress.path}, {"resolvers", egress.resolvers}};
+  return {{"path", egress.path},
+          {"resolvers", egress.resolvers},
+          {"secrets_dir", egress.secrets_dir},
+          {"ca_file", egress.ca_file}};
 }
 
 }  // namespace sandglass::server

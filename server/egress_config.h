@@ -15,6 +15,11 @@ struct EgressConfig {
   // Name servers, "address" or "address:port", an IPv6 one in brackets; empty:
   // the host's own.
   std::vector<std::string> resolvers;
+  // A directory of root's with a file for each secret; empty: there are none.
+  std::string secrets_dir;
+  // Certificates in PEM that the proxy trusts beside the host's, as it asks
+  // inspected hosts; empty: none.
+  std::string ca_file;
 };
 
 // The key "egress". What is wrong becomes an error of `root`.

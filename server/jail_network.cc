@@ -1,9 +1,12 @@
 #include "server/jail_network.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "policy/network.h"
 #include "sandbox/jail_doors.h"
+#include "sandbox/sandbox.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -22,9 +25,21 @@ policy::StringPairs NetworkEnvironment(const policy::Profile& profile) {
   if (profile.network == nullptr) return {};
   const std::string proxy =
       absl::StrCat("http://", sandbox::kProxyAddress, ":", sandbox::kProxyPort);
-  return {{"http_proxy", proxy},   {"https_proxy", proxy},
-          {"no_proxy", kOwnHosts}, {"HTTP_PROXY", proxy},
-          {"HTTPS_PROXY", proxy},  {"NO_PROXY", kOwnHosts}};
+  policy::StringPairs env = {{"http_proxy", proxy},   {"https_proxy", proxy},
+                             {"no_proxy", kOwnHosts}, {"HTTP_PROXY", proxy},
+                             {"HTTPS_PROXY", proxy},  {"NO_PROXY", kOwnHosts}};
+  const auto& hosts = profile.network->hosts;
+  if (std::none_of(
+          hosts.begin(), hosts.end(),
+          [](const policy::AllowedHost& each) { return each.inspect; })) {
+    return env;
+  }
+  for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE",
+                           "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO"}) {
+    env.emplace_back(name, sandbox::kTrustedInJail);
+  }
+  env.emplace_back("NODE_EXTRA_CA_CERTS", sandbox::kAuthorityInJail);
+  return env;
 }
 
 void FillNetwork(const sandbox::NetworkUse& use, v1::NetworkUse& proto) {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "policy/names.h"
 #include "policy/network.h"
 #include "sandbox/os/fd.h"
-#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::server {
@@ -21,17 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = size_t{8} << 10;
-constexpr size_t kMostSecrets = 1000;
+constexpr off_t kMostBytes = off_t{8} << 10;
+constexpr size_t kMostSecrets = 100;
 
 // It isn't followed where it is a link, and not waited for where it is a pipe.
 absl::StatusOr<os::Fd> OpenOwn(const std::string& path, int type) {
-  os::Fd fd(::open(path.c_str(),
-                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  os::Fd fd(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return absl::InvalidArgumentError(
-        os::ErrnoStatus("open ", path).message());
+    return absl::InvalidArgumentError(os::ErrnoStatus("open ", path).message());
   }
   if (static_cast<int>(info.st_mode & S_IFMT) != type) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -40,33 +37,27 @@ absl::StatusOr<os::Fd> OpenOwn(const std::string& path, int type) {
   if ((info.st_uid != 0 && info.st_uid != ::geteuid()) ||
       (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, " has to belong to root and be open to nobody else; chmod go= ",
-        path));
+        path,
+        " has to belong to root and be open to nobody else; chmod go= ", path));
   }
   return fd;
 }
 
-absl::StatusOr<std::string> ReadSecret(const std::string& path) {
-  absl::StatusOr<os::Fd> fd = OpenOwn(path, S_IFREG);
-  if (!fd.ok()) return fd.status();
-  std::string value(kMostBytes + 2, '\0');
-  const ssize_t size = ::pread(fd->get(), value.data(), value.size(), 0);
-  if (size < 0) return os::ErrnoStatus("read ", path);
-  value.resize(static_cast<size_t>(size));
-  if (!value.empty() && value.back() == '\n') value.pop_back();
-  if (value.empty() || value.size() > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, " has ", value.empty() ? "no" : "too long a",
-        " secret; it takes 1 to ", kMostBytes, " bytes in one line"));
-  }
-  return value;
+absl::StatusOr<os::Fd> OpenSecret(const std::string& path) {
+  absl::StatusOr<os::Fd> file = OpenOwn(path, S_IFREG);
+  struct stat info = {};
+  if (!file.ok() || ::fstat(file->get(), &info) != 0) return file;
+  if (info.st_size > 0 && info.st_size <= kMostBytes) return file;
+  return absl::InvalidArgumentError(absl::StrCat(path, " has ", info.st_size,
+                                                 " bytes; a secret takes 1 to ",
+                                                 kMostBytes, " in one line"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(
+absl::StatusOr<std::map<std::string, os::Fd>> OpenSecrets(
     const std::string& directory) {
-  std::map<std::string, std::string> secrets;
+  std::map<std::string, os::Fd> secrets;
   if (directory.empty()) return secrets;
   if (absl::Status own = OpenOwn(directory, S_IFDIR).status(); !own.ok()) {
     return own;
@@ -76,12 +67,12 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(
        fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!policy::IsSecretName(name)) continue;
-    absl::StatusOr<std::string> value = ReadSecret(entry.path().string());
-    if (!value.ok()) return value.status();
-    secrets.emplace(name, *std::move(value));
+    absl::StatusOr<os::Fd> file = OpenSecret(entry.path().string());
+    if (!file.ok()) return file.status();
+    secrets.emplace(name, *std::move(file));
     if (secrets.size() > kMostSecrets) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          directory, " has more than ", kMostSecrets, " secrets"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(directory, " has more than ", kMostSecrets, " secrets"));
     }
   }
   if (error) {

@@ -7,17 +7,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
 #include "server/policy_set.h"
 
 namespace sandglass::server {
 
-// Reads the secrets of a directory: one in each file, which is named as the
-// secret; a line end at its end isn't part of it. Files whose names can't be a
-// secret's are left out. An empty `directory`: there are none.
+// Opens the secrets of a directory: one in each file, which is named as the
+// secret. Nobody reads them here: the server is not to know them. Files whose
+// names can't be a secret's are left out. An empty `directory`: there are none.
 // INVALID_ARGUMENT: it isn't there; directory or file belong to somebody else
-// than the caller or root, or others may read them; a secret is too long. No
-// message has a value.
-absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(
+// than the caller or root, or are open to others; a file is empty or too long.
+absl::StatusOr<std::map<std::string, os::Fd>> OpenSecrets(
     const std::string& directory);
 
 // INVALID_ARGUMENT: a profile lists a secret that isn't among these.

@@ -7,6 +7,7 @@ namespace sandglass::egress {
 inline constexpr int kChannelFd = 3;  // SOCK_SEQPACKET to the daemon
 inline constexpr int kConfigFd = 4;   // memfd with internal.EgressConfig
 inline constexpr int kTemplateLedgerFd = 5;  // see SandboxOptions; or absent
+inline constexpr int kFirstSecretFd = 6;     // a file for each secret
 
 }  // namespace sandglass::egress
 

@@ -3,8 +3,11 @@
 // not meant to be started by hand.
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -37,6 +40,20 @@ bool KeepToOwnFiles() {
   return ruleset.valid() && os::LandlockRestrictSelf(ruleset);
 }
 
+// A line end at a file's end isn't part of the secret.
+absl::StatusOr<Secrets> TakeSecrets(const internal::EgressConfig& config) {
+  std::map<std::string, std::string> values;
+  for (int i = 0; i < config.secrets_size(); ++i) {
+    const os::Fd file(kFirstSecretFd + i);
+    std::string& value = values[config.secrets(i)];
+    value.resize(kMaxSecretBytes + 1);
+    const ssize_t size = ::pread(file.get(), value.data(), value.size(), 0);
+    value.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+    if (!value.empty() && value.back() == '\n') value.pop_back();
+  }
+  return Secrets::Create(std::move(values));
+}
+
 absl::Status Serve(Service& service, int channel) {
   for (;;) {
     absl::StatusOr<os::Packet> packet =
@@ -64,8 +81,10 @@ absl::Status Run(int channel) {
   if (::fcntl(kTemplateLedgerFd, F_SETFD, FD_CLOEXEC) == 0) {
     ledger.reset(kTemplateLedgerFd);
   }
+  absl::StatusOr<Secrets> secrets = TakeSecrets(config);
+  if (!secrets.ok()) return secrets.status();
   absl::StatusOr<std::unique_ptr<Service>> service =
-      Service::Create(config, std::move(ledger));
+      Service::Create(config, *std::move(secrets), std::move(ledger));
   if (!service.ok()) return service.status();
   internal::EgressReady ready;
   ready.set_serves(true);

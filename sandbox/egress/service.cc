@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/egress/authority.h"
 #include "sandbox/egress/resolver.h"
+#include "sandbox/egress/secrets.h"
 #include "sandbox/jail_doors.h"
 #include "sandbox/network_proto.h"
 
@@ -70,6 +72,19 @@ absl::StatusOr<Service::Policy> ToPolicy(const internal::NetworkRules& rules) {
   return std::make_shared<const policy::NetworkPolicy>(*std::move(policy));
 }
 
+absl::StatusOr<ProxyOptions> ToOptions(const internal::EgressConfig& config,
+                                       Secrets secrets) {
+  ProxyOptions options;
+  options.secrets = std::move(secrets);
+  options.extra_roots_pem = config.extra_roots();
+  if (config.authority_certificate().empty()) return options;
+  absl::StatusOr<std::shared_ptr<Authority>> authority =
+      Authority::Load(config.authority_certificate(), config.authority_key());
+  if (!authority.ok()) return authority.status();
+  options.authority = *std::move(authority);
+  return options;
+}
+
 }  // namespace
 
 Service::Service(std::unique_ptr<Proxy> proxy, os::Fd template_ledger)
@@ -77,12 +92,15 @@ Service::Service(std::unique_ptr<Proxy> proxy, os::Fd template_ledger)
       later_(internal::SpawnerConfig(), std::move(template_ledger)) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Create(
-    const internal::EgressConfig& config, os::Fd template_ledger) {
+    const internal::EgressConfig& config, Secrets secrets,
+    os::Fd template_ledger) {
   absl::StatusOr<Resolver> resolver =
       Resolver::Create({config.resolvers().begin(), config.resolvers().end()});
   if (!resolver.ok()) return resolver.status();
+  absl::StatusOr<ProxyOptions> options = ToOptions(config, std::move(secrets));
+  if (!options.ok()) return options.status();
   absl::StatusOr<std::unique_ptr<Proxy>> proxy =
-      Proxy::Start(*std::move(resolver));
+      Proxy::Start(*std::move(resolver), *std::move(options));
   if (!proxy.ok()) return proxy.status();
   std::unique_ptr<Service> service(
       new Service(*std::move(proxy), std::move(template_ledger)));

@@ -10,6 +10,7 @@
 #include "internal/egress.pb.h"
 #include "policy/network.h"
 #include "sandbox/egress/proxy.h"
+#include "sandbox/egress/secrets.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/spawner/template_book.h"
@@ -26,7 +27,8 @@ class Service {
   // INVALID_ARGUMENT: the configuration has rules that are none, or name
   // servers. Without a ledger (an invalid descriptor) no templates come later.
   static absl::StatusOr<std::unique_ptr<Service>> Create(
-      const internal::EgressConfig& config, os::Fd template_ledger);
+      const internal::EgressConfig& config, Secrets secrets,
+      os::Fd template_ledger);
 
   // One request's answer. INVALID_ARGUMENT: it is malformed, and the channel is
   // over.

@@ -174,6 +174,7 @@ sandglass_add_suites(sandglass_exec_test e2e.
 add_executable(sandglass_network_test
   e2e/network_fixture.cc
   e2e/network_test.cc
+  egress/tls_world.cc
   egress/world.cc)
 target_link_libraries(sandglass_network_test PRIVATE
   sandglass_test_support sandglass_egress_wire sandglass_os OpenSSL::SSL

@@ -21,6 +21,15 @@ constexpr char kWeb[] = R"({
   }
 })";
 
+constexpr char kLook[] = R"({
+  "description": "a host that is looked into",
+  "network": {
+    "hosts": [{"host": "inspected.test.org", "ports": [443], "inspect": true,
+               "methods": ["GET"], "secrets": ["API_KEY"]}],
+    "limits": {"connections": 20, "bytes": "1MiB"}
+  }
+})";
+
 std::string PathOf(const std::string& head) {
   const size_t begin = head.find(' ') + 1;
   return head.substr(begin, head.find(' ', begin) - begin);
@@ -36,7 +45,40 @@ std::string HostOf(const std::string& head) {
   return "";
 }
 
+// A plain socket, as TlsEnd is one with TLS.
+struct PlainEnd {
+  int socket;
+  bool Send(std::string_view data) const { return testing::Send(socket, data); }
+  std::string ReceiveUntil(std::string_view end) const {
+    return testing::ReceiveUntil(socket, end, 30);
+  }
+};
+
 }  // namespace
+
+template <typename End>
+void NetworkTest::Serve(End& end) {
+  for (;;) {
+    const std::string head = end.ReceiveUntil("\r\n\r\n");
+    if (head.empty()) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      heard_.push_back(head);
+    }
+    const std::string path = PathOf(head);
+    const bool away = path == "/elsewhere";
+    const std::string body =
+        absl::StrCat("hello from ", HostOf(head), " ", path, "\n");
+    if (!end.Send(absl::StrCat(
+            away ? absl::StrCat("HTTP/1.1 302 Found\r\nLocation: http://",
+                                kOther, "/there\r\n")
+                 : "HTTP/1.1 200 OK\r\n",
+            "Content-Type: text/plain\r\nContent-Length: ", body.size(),
+            "\r\n\r\n", body))) {
+      return;
+    }
+  }
+}
 
 NetworkTest::NetworkTest()
     : place_(MakeTestDirectory()),
@@ -44,12 +86,36 @@ NetworkTest::NetworkTest()
               {kOther, {"93.184.216.35"}},
               {kDeep, {"93.184.216.36"}},
               {"get.test.org", {"93.184.216.37"}},
+              {kInspected, {"93.184.216.38"}},
               {kPrivate, {"10.1.2.3"}}}),
-      http_(80, [this](int socket) { ServeHttp(socket); }),
-      http_8080_(8080, [this](int socket) { ServeHttp(socket); }) {
+      http_(80,
+            [this](int socket) {
+              PlainEnd end{socket};
+              Serve(end);
+            }),
+      http_8080_(8080,
+                 [this](int socket) {
+                   PlainEnd end{socket};
+                   Serve(end);
+                 }),
+      issuer_("Issuer of the test"),
+      tls_(issuer_.Server(
+          {.names = absl::StrCat("DNS:", kAllowed, ",DNS:", kDeep,
+                                 ",DNS:", kInspected, ",DNS:", kOther)})),
+      https_(443, [this](int socket) {
+        TlsEnd end(socket, tls_);
+        if (end.Accept()) Serve(end);
+      }) {
   fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", place_ + "/policy",
            fs::copy_options::recursive);
   WriteProfile("web", kWeb);
+  WriteProfile("look", kLook);
+  std::ofstream(place_ + "/roots.pem") << roots();
+  fs::create_directory(place_ + "/secrets");
+  fs::permissions(place_ + "/secrets", fs::perms::owner_all);
+  const std::string secret = place_ + "/secrets/API_KEY";
+  std::ofstream(secret) << kSecretValue << "\n";
+  fs::permissions(secret, fs::perms::owner_read);
 }
 
 NetworkTest::~NetworkTest() {
@@ -59,7 +125,9 @@ NetworkTest::~NetworkTest() {
 
 void NetworkTest::SetUp() {
   StartDaemon(
-      {.config = R"({"egress": {"resolvers": ["127.0.0.1:53"]}})",
+      {.config = absl::StrCat(
+           R"({"egress": {"resolvers": ["127.0.0.1:53"], "secrets_dir": ")",
+           place_, R"(/secrets", "ca_file": ")", place_, R"(/roots.pem"}})"),
        .extra_arguments = {"--policy-dir", absl::StrCat(place_, "/policy")}});
 }
 
@@ -89,33 +157,6 @@ v1::RunCodeResponse NetworkTest::RunIn(const std::string& profile,
 std::vector<std::string> NetworkTest::Heard() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return heard_;
-}
-
-void NetworkTest::ServeHttp(int socket) {
-  for (;;) {
-    const std::string head = ReceiveUntil(socket, "\r\n\r\n", 30);
-    if (head.empty()) return;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      heard_.push_back(head);
-    }
-    const std::string path = PathOf(head);
-    if (path == "/elsewhere") {
-      if (!Send(socket, absl::StrCat("HTTP/1.1 302 Found\r\nLocation: http://",
-                                     kOther,
-                                     "/there\r\nContent-Length: 0\r\n\r\n"))) {
-        return;
-      }
-      continue;
-    }
-    const std::string body = absl::StrCat("hello from ", HostOf(head), " ",
-                                          path, "\n");
-    if (!Send(socket, absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: "
-                                   "text/plain\r\nContent-Length: ",
-                                   body.size(), "\r\n\r\n", body))) {
-      return;
-    }
-  }
 }
 
 }  // namespace sandglass::testing

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/egress/tls_world.h"
 #include "tests/egress/world.h"
 #include "tests/support/daemon_fixture.h"
 
@@ -17,9 +18,13 @@ inline constexpr char kOther[] = "other.test.org";      // in no profile
 inline constexpr char kPrivate[] = "private.test.org";  // is 10.1.2.3
 inline constexpr char kDeep[] = "a.b.wild.test.org";    // below *.wild.test.org
 
+inline constexpr char kInspected[] = "inspected.test.org";
+inline constexpr char kSecretValue[] = "s3cr3t-value-of-the-edge";
+
 // The daemon in a world of the test's own (tests/egress/world.h): servers on
-// ports 80 and 8080 of every address that answer "hello from HOST PATH", a name
-// server, and a profile "web" that lets programs reach some of them.
+// ports 80, 8080 and, with TLS, 443 of every address that answer "hello from
+// HOST PATH", a name server, and profiles: "web" lets programs reach some of
+// them, "look" has one inspected, which may be sent the secret API_KEY.
 class NetworkTest : public OwnDaemonTest {
  protected:
   NetworkTest();
@@ -33,19 +38,25 @@ class NetworkTest : public OwnDaemonTest {
                              const std::string& code) const;
   v1::RunCodeResponse RunIn(const std::string& profile,
                             v1::RunCodeRequest request);
+  // Whoever trusts them trusts the servers; PEM.
+  const std::string& roots() const { return issuer_.pem(); }
   // The heads of all requests that came to the servers, oldest first.
   std::vector<std::string> Heard();
 
   const std::string place_;
 
  private:
-  void ServeHttp(int socket);
+  template <typename End>
+  void Serve(End& end);
 
   std::mutex mutex_;
   std::vector<std::string> heard_;
   TestNames names_;
   TestServer http_;
   TestServer http_8080_;
+  TestIssuer issuer_;
+  TlsContext tls_;
+  TestServer https_;
 };
 
 }  // namespace sandglass::testing

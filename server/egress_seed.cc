@@ -1,0 +1,57 @@
+#include "server/egress_seed.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/egress/authority.h"
+#include "sandbox/os/files.h"
+#include "server/secret_files.h"
+
+namespace sandglass::server {
+
+std::set<std::string> EgressSeed::SecretNames() const {
+  std::set<std::string> names;
+  for (const auto& [name, file] : secrets) names.insert(name);
+  return names;
+}
+
+absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config) {
+  EgressSeed seed;
+  absl::StatusOr<std::map<std::string, os::Fd>> secrets =
+      OpenSecrets(config.secrets_dir);
+  if (!secrets.ok()) return secrets.status();
+  seed.secrets = *std::move(secrets);
+  if (!config.ca_file.empty()) {
+    absl::StatusOr<std::string> roots = os::ReadWholeFile(config.ca_file);
+    if (!roots.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("egress.ca_file: ", roots.status().message()));
+    }
+    seed.extra_roots = *std::move(roots);
+  }
+  const absl::StatusOr<std::shared_ptr<egress::Authority>> authority =
+      egress::Authority::Make();
+  if (!authority.ok()) return authority.status();
+  absl::StatusOr<std::string> certificate = (*authority)->CertificatePem();
+  if (!certificate.ok()) return certificate.status();
+  seed.authority_certificate = *std::move(certificate);
+  absl::StatusOr<std::string> key = (*authority)->KeyPem();
+  if (!key.ok()) return key.status();
+  seed.authority_key = *std::move(key);
+  return seed;
+}
+
+sandbox::EgressOptions ToEgressOptions(const EgressConfig& config,
+                                       EgressSeed seed) {
+  sandbox::EgressOptions options;
+  options.path = config.path;
+  options.resolvers = config.resolvers;
+  options.secrets = std::move(seed.secrets);
+  options.authority_certificate = std::move(seed.authority_certificate);
+  options.authority_key = std::move(seed.authority_key);
+  options.extra_roots = std::move(seed.extra_roots);
+  return options;
+}
+
+}  // namespace sandglass::server

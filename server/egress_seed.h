@@ -1,0 +1,37 @@
+#ifndef SANDGLASS_SERVER_EGRESS_SEED_H_
+#define SANDGLASS_SERVER_EGRESS_SEED_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/egress_port.h"
+#include "sandbox/os/fd.h"
+#include "server/egress_config.h"
+
+namespace sandglass::server {
+
+// What the daemon as root gives the egress proxy at the start, and doesn't
+// keep.
+struct EgressSeed {
+  std::map<std::string, os::Fd> secrets;  // files; nobody reads them here
+  // Of a new authority; see EgressOptions.
+  std::string authority_certificate;
+  std::string authority_key;
+  std::string extra_roots;
+
+  std::set<std::string> SecretNames() const;
+};
+
+// INVALID_ARGUMENT: secrets or certificates can't be read as configured.
+absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config);
+
+// Takes all of it.
+sandbox::EgressOptions ToEgressOptions(const EgressConfig& config,
+                                       EgressSeed seed);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EGRESS_SEED_H_
