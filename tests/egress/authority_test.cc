@@ -173,6 +173,7 @@ TEST(AuthorityTest, KeysAreKeptForHostsThatWereAskedForLast) {
 TEST(AuthorityTest, ManyThreadsMayAskAtOnce) {
   const auto authority = NewAuthority();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < 300; ++k) {

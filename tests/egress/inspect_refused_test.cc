@@ -101,6 +101,8 @@ TEST_F(InspectTest, ProgramsThatDoNotTrustTheAuthorityEnd) {
   client_ = testing::TestClient(issuer_.pem());
   const Inside inside = Begin("inspected.test");
   EXPECT_FALSE(inside.connected);
+  // The proxy has heard why.
+  (void)testing::ReceiveAll(inside.socket.get());
   EXPECT_EQ(https_->connections(), 0);
   EXPECT_THAT(Close().refusals,
               Contains(Field(&Refusal::words, HasSubstr("has to trust"))));

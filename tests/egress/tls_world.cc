@@ -104,8 +104,8 @@ TlsContext TestIssuer::Server(const Wish& wish) const {
 
   // The callback's own text lives as long as the context.
   const auto protocol = std::make_shared<std::string>(wish.protocol);
-  const TlsContext context(::SSL_CTX_new(::TLS_server_method()),
-                           [protocol](SSL_CTX* own) { ::SSL_CTX_free(own); });
+  TlsContext context(::SSL_CTX_new(::TLS_server_method()),
+                     [protocol](SSL_CTX* own) { ::SSL_CTX_free(own); });
   ::SSL_CTX_use_certificate(context.get(), leaf.get());
   ::SSL_CTX_use_PrivateKey(context.get(), key.get());
   ::SSL_CTX_set_alpn_select_cb(context.get(), &Select, protocol.get());
