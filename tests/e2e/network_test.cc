@@ -197,9 +197,6 @@ TEST_P(EachClient, ReachesWhatIsAllowedAndNothingElse) {
 
 // The same with TLS, of which the proxy sees the server's name alone.
 TEST_P(EachTlsClient, ReachesWhatIsAllowedAndNothingElse) {
-  const std::string code = std::string_view(GetParam().language) == "java"
-                               ? kJavaTls
-                               : GetParam().code;
   const auto fetch = [&](const std::string& host) {
     v1::RunCodeRequest request =
         Program(GetParam().language,
