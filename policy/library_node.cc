@@ -19,6 +19,7 @@ constexpr absl::string_view kComparators[] = {">=", "<=", ">", "<",
 
 bool IsPackageWord(absl::string_view text) {
   return IsWordOf(text, "._-") && IsAlnum(text[0]) &&
+         !absl::StrContains(text, "..") &&
          !absl::EqualsIgnoreCase(text, "node_modules");
 }
 
@@ -45,7 +46,7 @@ bool IsPartial(absl::string_view text) {
 // "latest", "next-11": no range, by npm's own reading of the word.
 bool IsTag(absl::string_view text) {
   return IsWordOf(text, "._-") && absl::ascii_isalpha(text[0]) &&
-         !IsPartial(text);
+         !absl::StrContains(text, "..") && !IsPartial(text);
 }
 
 // "1.2 - 2.3", or comparators that all hold; in normal form.

@@ -19,7 +19,7 @@ constexpr size_t kMostVersion = 128;
 // An element of a module's path (golang.org/x/mod/module, CheckPath).
 bool IsPathElement(absl::string_view text) {
   return IsWordOf(text, "-._~") && text.front() != '.' && text.back() != '.' &&
-         text.front() != '-';
+         text.front() != '-' && !absl::StrContains(text, "..");
 }
 
 // The first element is a host's name: the go command asks it, or a mirror.
@@ -114,7 +114,7 @@ std::optional<std::string> RubyName(absl::string_view text) {
   });
   // `gem` looks for a file when a name ends in ".gem".
   if (!IsWordOf(text, "._-") || !IsAlnum(text[0]) || !has_letter ||
-      HasEnding(text, {".gem"})) {
+      absl::StrContains(text, "..") || HasEnding(text, {".gem"})) {
     return std::nullopt;
   }
   return std::string(text);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -95,7 +96,9 @@ std::string WrongVersion(absl::string_view text, VersionForm form) {
 
 std::string WrongClause(absl::string_view op, absl::string_view version) {
   if (op == "===") {
-    return !version.empty() && IsAlnum(version[0]) && IsWordOf(version, ".+-_!")
+    return !version.empty() && IsAlnum(version[0]) &&
+                   IsWordOf(version, ".+-_!") &&
+                   !absl::StrContains(version, "..")
                ? ""
                : absl::StrCat("has \"", version, "\" for a version");
   }

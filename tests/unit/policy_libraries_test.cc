@@ -103,6 +103,7 @@ TEST(ParseLibrary, RefusesWhatIsNoRequirementByNameOfPip) {
              {"six===", "for a version"},
              {"six===-e", "for a version"},
              {"six===a/b", "for a version"},
+             {"six===1..2", "for a version"},
              {"six==1==2", "for a version"},
              {"six[", "between [ and ]"},
              {"six[]", "between [ and ]"},
@@ -193,6 +194,8 @@ TEST(ParseLibrary, RefusesWhatNpmReadsAsAnythingElse) {
                     {"@x/-y", "doesn't begin with a package's name"},
                     {"@", "doesn't begin with a package's name"},
                     {"@@", "doesn't begin with a package's name"},
+                    {"a..b", "doesn't begin with a package's name"},
+                    {"lodash@a..b", "has no version or range"},
                     {"node_modules", "doesn't begin with a package's name"},
                     {"lod ash", "doesn't begin with a package's name"},
                     {"github:user/repo", "is a repository"},
@@ -243,7 +246,9 @@ TEST(ParseLibrary, RefusesWhatIsNoModule) {
                   {"a.b:8080/c", "a module's path"},
                   {"@v1.0.0", "has no host"},
                   {"main.go", "a module's path"},
-                  {"a.b=c.d", "a module's path"}});
+                  {"a.b=c.d", "a module's path"},
+                  {"a..b/c", "a module's path"},
+                  {"a.b/c..d", "a module's path"}});
 }
 
 TEST(ParseLibrary, TakesGemsWithARequirement) {
@@ -280,6 +285,7 @@ TEST(ParseLibrary, RefusesWhatIsNoGem) {
                     {"rack --version 2", "has no version"},
                     {"rack:2:3", "has no version"},
                     {"rack/x", "has no version"},
+                    {"a..b", "a gem's name"},
                     {":2", "a gem's name"}});
 }
 
