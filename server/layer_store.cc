@@ -16,10 +16,9 @@
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "policy/json_reader.h"
-#include "sandbox/os/files.h"
-#include "sandbox/os/io.h"
 #include "server/digest.h"
 #include "server/durable_log.h"
+#include "server/layer_files.h"
 #include "server/log.h"
 #include "server/state_dir.h"
 #include "server/text.h"
@@ -30,7 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSetting[] = "libraries.dir";
-constexpr char kManifest[] = "manifest";
 constexpr char kRecord[] = "record.json";
 constexpr char kTree[] = "tree";
 constexpr char kNew[] = ".new-";
@@ -41,44 +39,6 @@ constexpr int kTopFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 bool IsId(const std::string& name) {
   return name.size() == kIdDigits &&
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-void RemoveAll(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) {
-    Log(LogLevel::kWarning, "layer_files_left",
-        {{"path", path}, {"error", error.message()}});
-  }
-}
-
-// A file that is whole or not there. It is on the disk after the next sync.
-absl::Status WriteWhole(const std::string& directory, const std::string& name,
-                        const std::string& text) {
-  const std::string path = absl::StrCat(directory, "/", name);
-  const std::string draft = path + ".new";
-  const os::Fd file(
-      ::open(draft.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file.valid() || !os::WriteAll(file.get(), text) ||
-      ::rename(draft.c_str(), path.c_str()) != 0) {
-    absl::Status failure = DiskError(absl::StrCat("write a layer's ", name));
-    ::unlink(draft.c_str());
-    return failure;
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<LayerManifest> ReadManifest(const std::string& own,
-                                           const std::string& id) {
-  const absl::StatusOr<std::string> text =
-      os::ReadWholeFile(absl::StrCat(own, "/", kManifest));
-  if (!text.ok()) return absl::DataLossError("the layer has no manifest");
-  absl::StatusOr<LayerManifest> manifest = LayerManifest::Parse(*text);
-  if (manifest.ok() && manifest->Id() != id) {
-    return absl::DataLossError("the layer's manifest is another's");
-  }
-  return manifest;
 }
 
 std::string Own(const std::string& tree) {
@@ -98,7 +58,7 @@ std::string LayerKey::Hex() const {
 }
 
 LayerStore::Staging::~Staging() {
-  if (!own_.empty()) RemoveAll(own_);
+  if (!own_.empty()) RemoveTree(own_);
 }
 
 absl::StatusOr<std::unique_ptr<LayerStore>> LayerStore::Open(
@@ -126,7 +86,7 @@ void LayerStore::Load() {
   for (const fs::directory_entry& each : fs::directory_iterator(path_, error)) {
     const std::string name = each.path().filename().string();
     if (absl::StartsWith(name, kNew) || absl::StartsWith(name, kGone)) {
-      RemoveAll(each.path().string());
+      RemoveTree(each.path().string());
     }
     if (!IsId(name)) continue;
     absl::StatusOr<Layer> layer = LoadOne(name);
@@ -136,7 +96,7 @@ void LayerStore::Load() {
     }
     Log(LogLevel::kWarning, "layer_damaged",
         {{"layer_id", name}, {"error", std::string(layer.status().message())}});
-    RemoveAll(each.path().string());
+    RemoveTree(each.path().string());
   }
   absl::MutexLock lock(&mutex_);
   std::sort(found.begin(), found.end(), [](const Layer& a, const Layer& b) {
@@ -201,14 +161,14 @@ absl::Status LayerStore::WriteRecord(const Layer& layer,
 
 bool LayerStore::LooksGood(const Held& held) const {
   const absl::StatusOr<LayerManifest> manifest =
-      ReadManifest(Own(held.path), held.id);
+      ReadLayerManifest(Own(held.path), held.id);
   const os::Fd top(::open(held.path.c_str(), kTopFlags));
   return manifest.ok() && top.valid() && LooksUntouched(top, *manifest);
 }
 
 absl::Status LayerStore::ReadAll(const Held& held) const {
   const std::string own = Own(held.path);
-  const absl::StatusOr<LayerManifest> written = ReadManifest(own, held.id);
+  const absl::StatusOr<LayerManifest> written = ReadLayerManifest(own, held.id);
   if (!written.ok()) return written.status();
   const os::Fd top(::open(held.path.c_str(), kTopFlags));
   if (!top.valid() && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
@@ -229,7 +189,7 @@ absl::Status LayerStore::ReadAll(const Held& held) const {
   }
   // As after a copy of the directory: the same files, made anew.
   if (now->entries != written->entries) {
-    return WriteWhole(own, kManifest, now->ToText());
+    return WriteWhole(own, kLayerManifest, now->ToText());
   }
   return absl::OkStatus();
 }
@@ -305,7 +265,7 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Commit(const LayerKey& key,
   layer.created = layer.last_used = absl::Now();
   layer.read_since_start = true;
   absl::Status written =
-      WriteWhole(staging.own_, kManifest, manifest->ToText());
+      WriteWhole(staging.own_, kLayerManifest, manifest->ToText());
   if (written.ok()) written = WriteRecord(layer, staging.own_);
   // ORDER: what has a layer's name after a crash of the machine must be whole.
   if (written.ok() && ::syncfs(directory_.get()) != 0) {
@@ -434,7 +394,7 @@ void LayerStore::RemoveGone() {
       gone_.erase(gone_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  for (const std::string& path : paths) RemoveAll(path);
+  for (const std::string& path : paths) RemoveTree(path);
 }
 
 absl::Status LayerStore::Verify(const std::string& id) {

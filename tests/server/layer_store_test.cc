@@ -1,5 +1,3 @@
-#include "server/layer_store.h"
-
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,12 +10,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/temp_dir.h"
+#include "tests/server/layer_support.h"
 
 namespace sandglass::server {
 namespace {
 
-namespace fs = std::filesystem;
 using policy::Ecosystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -26,73 +23,6 @@ using testing::ReadFile;
 using ::testing::SizeIs;
 using testing::TempDir;
 using testing::WriteFile;
-
-LayerKey Key(const std::string& libraries) {
-  return {Ecosystem::kPython, libraries, "python 3.11", "index"};
-}
-
-class LayerStoreTest : public ::testing::Test {
- protected:
-  LayerStoreTest() { Start(); }
-
-  std::string Directory() const { return dir_.Path("libraries"); }
-
-  // As a daemon's start, after the end of the one before.
-  void Start(const LayerStoreOptions& options = {}) {
-    store_.reset();
-    auto store = LayerStore::Open(Directory(), ::getuid(), ::getgid(), options);
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-  }
-
-  // A staging directory with these files in it.
-  using Files = std::vector<std::pair<std::string, std::string>>;
-  LayerStore::Staging Stage(const Files& files) {
-    auto staging = store_->Begin();
-    EXPECT_TRUE(staging.ok()) << staging.status();
-    for (const auto& [path, text] : files) {
-      const std::string whole = staging->path() + "/" + path;
-      fs::create_directories(fs::path(whole).parent_path());
-      WriteFile(whole, text);
-    }
-    return *std::move(staging);
-  }
-
-  LayerStore::Pin Install(const std::string& libraries, const Files& files) {
-    auto pin = store_->Commit(Key(libraries), Stage(files));
-    EXPECT_TRUE(pin.ok()) << pin.status();
-    return *pin;
-  }
-
-  // The id of a layer that nobody uses.
-  std::string Keep(const std::string& libraries, const Files& files) {
-    return Install(libraries, files).id();
-  }
-
-  // How Commit refuses a tree that `spoil` spoils.
-  template <typename Spoil>
-  absl::Status Refused(Spoil spoil) {
-    LayerStore::Staging staging = Stage({{"a/file", "text"}});
-    spoil(staging.path());
-    const auto pin = store_->Commit(Key("bad"), std::move(staging));
-    EXPECT_FALSE(pin.ok());
-    EXPECT_THAT(store_->List(), IsEmpty());
-    EXPECT_THAT(Names(), IsEmpty());
-    return pin.status();
-  }
-
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
-    for (const auto& each : fs::directory_iterator(Directory())) {
-      names.push_back(each.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  const TempDir dir_;
-  std::unique_ptr<LayerStore> store_;
-};
 
 TEST_F(LayerStoreTest, FindsWhatWasCommitted) {
   EXPECT_FALSE(store_->Find(Key("six")).has_value());
@@ -315,114 +245,6 @@ TEST_F(LayerStoreTest, BoundsALayer) {
   EXPECT_EQ(files.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(
       store_->Commit(Key("x"), Stage({{"a", "1234567890"}, {"c/d", ""}})).ok());
-}
-
-class DamagedLayerTest : public LayerStoreTest {
- protected:
-  // After `spoil` the layer is gone, and can be built again.
-  template <typename Spoil>
-  void ExpectDropped(Spoil spoil) {
-    for (const bool restart : {false, true}) {
-      const Files files = {{"six.py", "x = 1\n"}, {"d/e", "e"}};
-      const std::string id = Keep("six", files);
-      const std::string own = Directory() + "/" + id;
-      ASSERT_TRUE(store_->Find(Key("six")).has_value());
-      spoil(own);
-      if (restart) Start();
-      EXPECT_FALSE(store_->Find(Key("six")).has_value());
-      EXPECT_THAT(store_->List(), IsEmpty());
-      EXPECT_THAT(Names(), IsEmpty());
-      EXPECT_EQ(Keep("six", files), id);
-      EXPECT_TRUE(store_->Find(Key("six")).has_value());
-      ASSERT_TRUE(store_->Remove(id).ok());
-    }
-  }
-};
-
-TEST_F(DamagedLayerTest, IsDroppedForWhateverChanged) {
-  void (*const cases[])(const std::string& own) = {
-      [](const std::string& own) {
-        WriteFile(own + "/tree/six.py", "x = 2\n");
-      },
-      [](const std::string& own) { fs::remove(own + "/tree/d/e"); },
-      [](const std::string& own) { WriteFile(own + "/tree/d/new", ""); },
-      [](const std::string& own) { WriteFile(own + "/tree/new", ""); },
-      [](const std::string& own) {
-        fs::rename(own + "/tree/d/e", own + "/tree/d/f");
-      },
-      [](const std::string& own) {
-        ::chmod((own + "/tree/six.py").c_str(), 0755);
-      },
-      [](const std::string& own) {
-        fs::remove(own + "/tree/six.py");
-        fs::create_symlink("/etc/passwd", own + "/tree/six.py");
-      },
-      [](const std::string& own) { fs::remove_all(own + "/tree"); },
-      [](const std::string& own) { fs::remove(own + "/manifest"); },
-      [](const std::string& own) { WriteFile(own + "/manifest", "x"); },
-      [](const std::string& own) {
-        const std::string text = ReadFile(own + "/manifest");
-        WriteFile(own + "/manifest", text.substr(0, text.size() - 5));
-      },
-      [](const std::string& own) {
-        fs::remove_all(own + "/tree");
-        fs::create_symlink("/", own + "/tree");
-      }};
-  for (const auto spoil : cases) ExpectDropped(spoil);
-}
-
-TEST_F(DamagedLayerTest, WithTheSameTimesIsNoticedAllTheSame) {
-  const std::string id = Keep("six", {{"six.py", "x = 1\n"}});
-  const std::string file = Directory() + "/" + id + "/tree/six.py";
-  struct stat before = {};
-  ASSERT_EQ(::stat(file.c_str(), &before), 0);
-  WriteFile(file, "x = 2\n");
-  const timespec times[] = {before.st_atim, before.st_mtim};
-  ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
-  EXPECT_FALSE(store_->Find(Key("six")).has_value());
-}
-
-TEST_F(DamagedLayerTest, IsToldByVerify) {
-  const std::string id = Keep("six", {{"six.py", "1"}});
-  EXPECT_TRUE(store_->Verify(id).ok());
-  WriteFile(Directory() + "/" + id + "/tree/six.py", "2");
-  EXPECT_EQ(store_->Verify(id).code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(store_->Verify(id).code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->Verify("../x").code(), absl::StatusCode::kNotFound);
-}
-
-TEST_F(DamagedLayerTest, WithoutAUsableRecordGoesAtTheStart) {
-  for (const char* text :
-       {"", "{", "{}", "[]", R"({"ecosystem": "cobol", "bytes": 1, "files": 1,
-        "created_ns": 1, "keys": {}})"}) {
-    const std::string id = Keep("six", {{"six.py", "1"}});
-    WriteFile(Directory() + "/" + id + "/record.json", text);
-    Start();
-    EXPECT_THAT(store_->List(), IsEmpty()) << text;
-    EXPECT_THAT(Names(), IsEmpty()) << text;
-  }
-}
-
-TEST_F(DamagedLayerTest, StaysOnTheDiskForWhoHasIt) {
-  std::optional<LayerStore::Pin> pin = Install("six", {{"six.py", "1"}});
-  WriteFile(pin->path() + "/new", "");
-  EXPECT_FALSE(store_->Find(Key("six")).has_value());
-  EXPECT_THAT(Names(), SizeIs(1));  // under another name
-  const auto again = Install("six", {{"six.py", "1"}});
-  EXPECT_EQ(again.id(), pin->id());
-  pin.reset();
-  store_->EvictOld();
-  EXPECT_THAT(Names(), ElementsAre(again.id()));
-}
-
-TEST_F(LayerStoreTest, TakesFilesThatWereOnlyMadeAnew) {
-  const std::string id = Keep("six", {{"six.py", "1"}});
-  const std::string file = Directory() + "/" + id + "/tree/six.py";
-  fs::remove(file);
-  WriteFile(file, "1");
-  ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
-  EXPECT_TRUE(store_->Find(Key("six")).has_value());
-  EXPECT_TRUE(store_->Find(Key("six")).has_value());
 }
 
 TEST_F(LayerStoreTest, RemovesOnlyWhatNobodyUses) {
