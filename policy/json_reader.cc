@@ -73,6 +73,11 @@ bool JsonObject::Has(std::string_view key) const {
   return value_ != nullptr && value_->contains(key);
 }
 
+bool JsonObject::IsString(std::string_view key) const {
+  if (!Has(key)) return false;
+  return value_->find(key)->is_string();
+}
+
 std::vector<std::string> JsonObject::Keys() const {
   std::vector<std::string> keys;
   if (value_ == nullptr) return keys;

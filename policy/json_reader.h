@@ -53,6 +53,8 @@ class JsonItem;
 class JsonObject {
  public:
   bool Has(std::string_view key) const;
+  // Whether it is there and a string; for keys that take that or another type.
+  bool IsString(std::string_view key) const;
   // All keys in the file's object, sorted. Does not count as asking for them.
   std::vector<std::string> Keys() const;
 

@@ -72,9 +72,8 @@ absl::Status Serve(Service& service, int channel) {
 }
 
 absl::Status Run(int channel) {
-  const os::Fd config_file(kConfigFd);
   internal::EgressConfig config;
-  if (!config.ParseFromFileDescriptor(config_file.get())) {
+  if (!config.ParseFromFileDescriptor(os::Fd(kConfigFd).get())) {
     return absl::InvalidArgumentError("unreadable configuration");
   }
   os::Fd ledger;

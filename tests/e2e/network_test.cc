@@ -201,7 +201,8 @@ TEST_P(EachTlsClient, ReachesWhatIsAllowedAndNothingElse) {
     v1::RunCodeRequest request =
         Program(GetParam().language,
                 absl::StrReplaceAll(
-                    code, {{"@URL@", absl::StrCat("https://", host, "/tls")}}));
+                    GetParam().code,
+                    {{"@URL@", absl::StrCat("https://", host, "/tls")}}));
     v1::InputFile& file = *request.add_files();
     file.set_path("roots.pem");
     file.set_content(roots());

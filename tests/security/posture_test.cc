@@ -275,6 +275,7 @@ TEST_F(PostureOfServer, IsAsCommitted) {
   LiveJail jail = PostureKinds().front().start(daemon());
   Comparison comparison(daemon(), "server", jail.marker, 0);
   EXPECT_EQ(comparison.Run({{"daemon", "", ""},
+                            {"egress", "", ""},
                             {"policy-reader", "", ""},
                             {"supervisor", "", ""}}),
             "");

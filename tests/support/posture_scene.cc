@@ -156,6 +156,9 @@ void Scene::NameRoles(const std::string& marker, pid_t inside) {
     } else if (absl::StartsWith(member.command, "sandglass-policy-reader") &&
                member.parent == daemon_->pid) {
       member.role = "policy-reader";
+    } else if (member.command == "sandglass-egress" &&
+               member.parent == daemon_->pid) {
+      member.role = "egress";
     }
   }
   for (Member& member : members_) {
@@ -331,9 +334,11 @@ std::string Scene::IdName(const Member& viewer, uint64_t id) const {
       return name;
     }
   }
-  for (const Member* reader : WithRole("policy-reader", "")) {
-    const std::vector<std::string> own = Words(reader->status.at("Uid"));
-    if (!own.empty() && own.front() == absl::StrCat(id)) return "policy-reader";
+  for (const char* role : {"policy-reader", "egress"}) {
+    for (const Member* member : WithRole(role, "")) {
+      const std::vector<std::string> own = Words(member->status.at("Uid"));
+      if (!own.empty() && own.front() == absl::StrCat(id)) return role;
+    }
   }
   const auto uids = daemon_->status.find("Uid");
   if (uids != daemon_->status.end() &&
