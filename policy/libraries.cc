@@ -71,7 +71,7 @@ std::optional<Ecosystem> EcosystemOfLanguage(std::string_view language) {
 }
 
 std::string Library::ToArgument() const {
-  const std::string with_extras =
+  std::string with_extras =
       extras.empty() ? name
                      : absl::StrCat(name, "[", absl::StrJoin(extras, ","), "]");
   if (version.empty()) return with_extras;

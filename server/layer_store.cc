@@ -372,7 +372,7 @@ void LayerStore::Drop(Pin pin, const absl::Status& why) {
     const auto layer = layers_.find(pin.id());
     // Not the one that was built in its place meanwhile.
     if (layer != layers_.end() && layer->second.held == pin.held_) {
-      const std::string id = pin.id();
+      const std::string& id = pin.id();
       Forget(id);
     }
     pin.held_.reset();
