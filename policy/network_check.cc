@@ -13,7 +13,7 @@ namespace sandglass::policy {
 namespace {
 
 constexpr uint32_t kMaxPort = 65535;
-constexpr size_t kMaxMethod = 32;      // bytes
+constexpr size_t kMaxMethod = 32;  // bytes
 // Of tokens, beside letters and digits (RFC 9110 section 5.6.2).
 constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
 

@@ -4,8 +4,8 @@
 namespace sandglass::egress {
 
 // Descriptors that the daemon leaves open for the egress proxy, by number.
-inline constexpr int kChannelFd = 3;  // SOCK_SEQPACKET to the daemon
-inline constexpr int kConfigFd = 4;   // memfd with internal.EgressConfig
+inline constexpr int kChannelFd = 3;         // SOCK_SEQPACKET to the daemon
+inline constexpr int kConfigFd = 4;          // memfd with internal.EgressConfig
 inline constexpr int kTemplateLedgerFd = 5;  // see SandboxOptions; or absent
 inline constexpr int kFirstSecretFd = 6;     // a file for each secret
 
