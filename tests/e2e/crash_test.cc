@@ -147,6 +147,21 @@ TEST_F(Crash, UnderSuperviseAKilledSpawnerIsReplaced) {
   StopDaemon();
 }
 
+TEST_F(Crash, UnderSuperviseAKilledProxyIsReplaced) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  daemon().Remember();
+  const std::vector<Process> proxies = Named("sandglass-egress");
+  ASSERT_EQ(proxies.size(), 1U) << Describe(proxies);
+  std::vector<Process> servers = Named("sandglassd");
+  std::erase(servers, daemon().process());
+  ASSERT_TRUE(Kill(proxies.front(), SIGKILL));
+  ASSERT_TRUE(WaitUntilDead(servers, kSettle))
+      << "the server goes on without its proxy";
+  EXPECT_TRUE(ServingAgain());
+  EXPECT_THAT(client().Run(Bash("echo again")), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
 TEST_F(Crash, SigtermLetsRunsFinish) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon());
   StreamCall call(client().stub(), Bash("echo ready; sleep 2; echo finished"));

@@ -138,10 +138,23 @@ class PolicySetNetworkTest : public PolicySetFiltersTest {
   }
 };
 
-TEST_F(PolicySetNetworkTest, JailsAreMadeWithTheirProfiles) {
+// Compilers and analysers have none.
+TEST_F(PolicySetNetworkTest, ProgramsHaveJailsOfTheirOwn) {
   const PolicySet set = LoadWith(R"(, "network": {"hosts": ["a.example"]})");
-  EXPECT_NE(TemplateOf(set, "mine").network, nullptr);
-  EXPECT_EQ(TemplateOf(set, "mine").network, set.FindProfile("mine")->network);
+  const policy::SharedProfile mine = set.FindProfile("mine");
+  EXPECT_EQ(TemplateOf(set, "mine").network, nullptr);
+  EXPECT_EQ(mine->run_template(), mine->jail_template + "+network");
+  const auto with = std::find_if(
+      set.templates().begin(), set.templates().end(),
+      [&](const auto& each) { return each.name == mine->run_template(); });
+  ASSERT_NE(with, set.templates().end());
+  ASSERT_NE(with->network, nullptr);
+  EXPECT_EQ(with->network, mine->network);
+  EXPECT_EQ(set.FindByTemplate(with->name), mine);
+  EXPECT_EQ(set.FindByTemplate(mine->jail_template), mine);
+
+  const policy::SharedProfile other = set.FindProfile("default");
+  EXPECT_EQ(other->run_template(), other->jail_template);
   EXPECT_EQ(TemplateOf(set, "default").network, nullptr);
 }
 
