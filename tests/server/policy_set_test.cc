@@ -2,6 +2,7 @@
 
 #include "server/policy_set.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
