@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jail.h"
+#include "sandbox/jail_doors.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/spawner_event.h"
 
@@ -206,6 +207,39 @@ TEST(UntrustedSpawner, NamesNoStepThatThereIsNot) {
 
 TEST(UntrustedSpawner, TellsNoTimeThatIsNone) {
   EXPECT_FALSE(ReadSpawnerEvent(Created(kEnough, {{0, ~uint64_t{0}}})).ok());
+}
+
+// Of the egress proxy's doors, behind all else that a jail has.
+bool TakesDoors(const std::vector<internal::FdRole>& doors) {
+  std::vector<internal::FdRole> roles = kEnough;
+  roles.insert(roles.end(), doors.begin(), doors.end());
+  absl::StatusOr<SpawnerNews> news = ReadSpawnerEvent(Created(roles, {}));
+  if (!news.ok()) return false;
+  const auto& answer = std::get<JailAnswered>(*news);
+  return answer.parts.ok() && answer.parts->doors.size() == doors.size();
+}
+
+TEST(UntrustedSpawner, HandsOverDoorsInTheirOrderOnly) {
+  constexpr auto kProxy = internal::FD_ROLE_EGRESS_PROXY;
+  constexpr auto kDns = internal::FD_ROLE_EGRESS_DNS;
+  constexpr auto kPort = internal::FD_ROLE_EGRESS_PORT;
+  EXPECT_TRUE(TakesDoors({}));
+  EXPECT_TRUE(TakesDoors({kProxy, kDns}));
+  EXPECT_TRUE(TakesDoors({kProxy, kDns, kPort}));
+  EXPECT_FALSE(TakesDoors({kDns, kProxy}));
+  EXPECT_FALSE(TakesDoors({kPort}));
+  EXPECT_FALSE(TakesDoors({kProxy, kPort}));
+  EXPECT_FALSE(TakesDoors({kProxy, kProxy}));
+  EXPECT_FALSE(TakesDoors({kProxy, kDns, kDns}));
+}
+
+TEST(UntrustedSpawner, HandsOverNoMoreDoorsThanAJailHas) {
+  std::vector<internal::FdRole> doors = {internal::FD_ROLE_EGRESS_PROXY,
+                                         internal::FD_ROLE_EGRESS_DNS};
+  doors.insert(doors.end(), kMostServedPorts, internal::FD_ROLE_EGRESS_PORT);
+  EXPECT_TRUE(TakesDoors(doors));
+  doors.push_back(internal::FD_ROLE_EGRESS_PORT);
+  EXPECT_FALSE(TakesDoors(doors));
 }
 
 }  // namespace
