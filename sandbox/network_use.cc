@@ -1,6 +1,7 @@
 #include "sandbox/network_use.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sandglass::sandbox {
 

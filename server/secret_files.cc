@@ -45,8 +45,9 @@ absl::StatusOr<os::Fd> OpenOwn(const std::string& path, int type) {
 
 absl::StatusOr<os::Fd> OpenSecret(const std::string& path) {
   absl::StatusOr<os::Fd> file = OpenOwn(path, S_IFREG);
+  if (!file.ok()) return file;
   struct stat info = {};
-  if (!file.ok() || ::fstat(file->get(), &info) != 0) return file;
+  if (::fstat(file->get(), &info) != 0) return os::ErrnoStatus("stat ", path);
   if (info.st_size > 0 && info.st_size <= kMostBytes) return file;
   return absl::InvalidArgumentError(absl::StrCat(path, " has ", info.st_size,
                                                  " bytes; a secret takes 1 to ",
