@@ -38,6 +38,7 @@ BUILD_PACKAGES=(
   libre2-dev
   libseccomp-dev
   libspdlog-dev
+  libssl-dev
   ninja-build
   nlohmann-json3-dev
   pkg-config
@@ -58,6 +59,7 @@ TEST_PACKAGES=(
   clang-format-14
   clang-tidy-14
   crun
+  curl
   git
   libclang-rt-14-dev
   npm
@@ -80,6 +82,7 @@ TEST_PACKAGES=(
   shellcheck
   # A judge of the jails.
   stress-ng
+  wget
 )
 
 # Where another vendor's package gives the same program, it will do: Debian's
