@@ -36,7 +36,7 @@ constexpr int kEndTimeoutMs = 2000;
 }
 
 // In the child. Each descriptor gets its second number.
-[[noreturn]] void BecomeEgress(uid_t uid, std::vector<std::pair<int, int>> fds,
+[[noreturn]] void BecomeEgress(uid_t uid, std::vector<std::pair<int, int>>& fds,
                                int executable) {
   // Above every inherited number, so that moving descriptors never overwrites
   // one that is still to be moved, and above all that are open.
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
   int pidfd = -1;
   const pid_t pid = os::Clone3({.pidfd = &pidfd});
   if (pid < 0) return os::ErrnoStatus("clone3 of the egress proxy");
-  if (pid == 0) BecomeEgress(options.uid, std::move(fds), executable.get());
+  if (pid == 0) BecomeEgress(options.uid, fds, executable.get());
   std::unique_ptr<EgressPort> port(
       new EgressPort(std::move(channel->first), os::Fd(pidfd), pid));
   channel->second.reset();  // else its death would never show
@@ -190,6 +190,7 @@ absl::StatusOr<internal::EgressAnswer> EgressPort::Ask(
   };
   if (!channel_.valid()) return gone();
   std::vector<int> numbers;
+  numbers.reserve(fds.size());
   for (const os::Fd& fd : fds) numbers.push_back(fd.get());
   absl::StatusOr<os::Packet> packet = gone();
   if (os::SendPacket(channel_.get(), request.SerializeAsString(), numbers,
@@ -212,7 +213,7 @@ absl::StatusOr<internal::EgressAnswer> EgressPort::Ask(
 }
 
 absl::StatusOr<std::unique_ptr<NetworkLease>> EgressPort::Open(
-    const std::string& template_name, std::vector<os::Fd> doors) {
+    const std::string& template_name, const std::vector<os::Fd>& doors) {
   const absl::MutexLock lock(&mutex_);
   const uint64_t id = next_id_++;
   internal::EgressRequest request;

@@ -76,12 +76,13 @@ class EgressPort {
   EgressPort(const EgressPort&) = delete;
   EgressPort& operator=(const EgressPort&) = delete;
 
-  // Has a jail served by its template's rules; `doors` are Jail::Parts'.
+  // Has a jail served by its template's rules; `doors` are Jail::Parts',
+  // which the caller needs no longer afterwards.
   // NOT_FOUND: there is no such template, or it has no network.
   // RESOURCE_EXHAUSTED: the proxy has no descriptor free. UNAVAILABLE,
   // DEADLINE_EXCEEDED: it is gone, or hangs; that stays so.
   absl::StatusOr<std::unique_ptr<NetworkLease>> Open(
-      const std::string& template_name, std::vector<os::Fd> doors)
+      const std::string& template_name, const std::vector<os::Fd>& doors)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Starts the thread that calls `on_death` when the process is gone; not on

@@ -399,13 +399,13 @@ absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       port->second->CreateJail(template_name, limits, timeout, fill_for);
   if (!jail.ok()) return jail;
-  std::vector<os::Fd> doors = (*jail)->TakeDoors();
+  const std::vector<os::Fd> doors = (*jail)->TakeDoors();
   if (doors.empty()) return jail;
   if (egress_ == nullptr) {
     return absl::UnavailableError("there is no egress proxy for the jail");
   }
   absl::StatusOr<std::unique_ptr<NetworkLease>> network =
-      egress_->Open(template_name, std::move(doors));
+      egress_->Open(template_name, doors);
   if (!network.ok()) return network.status();
   (*jail)->SetNetwork(*std::move(network));
   return jail;
