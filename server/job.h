@@ -48,6 +48,7 @@ struct CompileCaching {
 
 // The compile phase of a job; what differs from its run.
 struct CompileJob {
+  std::string template_name;  // a jail template without a network
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<std::string> artifacts;  // paths and globs for the run's jail

@@ -78,6 +78,7 @@ CompileJob MakeCompileJob(const policy::Language& language,
   policy::Command more;
   if (tells_facts) more = language.analyser->compile_arguments;
   CompileJob compile;
+  compile.template_name = profile.jail_template;
   compile.argv =
       policy::ExpandCommand(BeforeSources(phase.command, more), values);
   compile.env = BaseEnvironment();
@@ -395,6 +396,7 @@ void UseJailsOf(const policy::SharedProfile& profile,
   job.template_name = profile->jail_template;
   if (job.inspection != nullptr) job.inspection->jails = profile;
   if (!job.compile) return;
+  job.compile->template_name = profile->jail_template;
   job.compile->limits = profile->limits;
   policy::RaiseTo(language.compile->limits, job.compile->limits);
 }

@@ -40,7 +40,7 @@ Job ToCompileJob(const Job& job) {
   Job compile;
   compile.run_id = job.run_id;
   compile.phase = policy::Phase::kCompile;
-  compile.template_name = job.template_name;
+  compile.template_name = job.compile->template_name;
   compile.source_file = job.source_file;
   compile.code = job.code;
   compile.files = job.files;

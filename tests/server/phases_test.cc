@@ -27,6 +27,8 @@ Job CompiledJob() {
   job.compile =
       CompileJob{.argv = {"/usr/bin/toyc", "main.toy"}, .artifacts = {"main"}};
   job.compile->limits.wall_time = absl::Seconds(7);
+  job.compile->template_name = "compilers";
+  job.template_name = "programs";
   job.limits.wall_time = absl::Seconds(3);
   return job;
 }
@@ -90,6 +92,8 @@ TEST_F(Phases, TheProgramGetsWhatWasCompiled) {
   EXPECT_GT(result->timings.compile, absl::ZeroDuration());
 
   ASSERT_EQ(ran_.size(), 2u);
+  EXPECT_EQ(ran_[0].template_name, "compilers");
+  EXPECT_EQ(ran_[1].template_name, "programs");
   EXPECT_THAT(ran_[0].argv, ElementsAre("/usr/bin/toyc", "main.toy"));
   EXPECT_THAT(ran_[0].fetch, ElementsAre("main"));
   EXPECT_EQ(ran_[0].code, "code");
