@@ -330,13 +330,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
   // ORDER: both after the daemon has moved into its own control group: one that
   // holds a third process isn't taken for delegated.
-  sandbox::EgressOptions options =
-      ToEgressOptions(config.egress, *std::move(seed));
-  options.uid = settings->egress_uid;
-  options.templates = settings->policy.templates();
-  options.template_ledger = spawners_end->get();
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
-      sandbox::EgressPort::Start(options);
+      StartEgress(config.egress, *std::move(seed), settings->egress_uid,
+                  settings->policy.templates(), spawners_end->get());
   if (!egress.ok()) return Fail(egress.status(), 1);
   (*sandbox)->SetEgress(*std::move(egress));
   spawners_end->reset();

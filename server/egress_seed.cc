@@ -1,5 +1,7 @@
 #include "server/egress_seed.h"
 
+#include <string.h>
+
 #include <memory>
 #include <utility>
 
@@ -42,16 +44,23 @@ absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config) {
   return seed;
 }
 
-sandbox::EgressOptions ToEgressOptions(const EgressConfig& config,
-                                       EgressSeed seed) {
+absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
+    const EgressConfig& config, EgressSeed seed, uid_t uid,
+    const std::vector<sandbox::JailTemplate>& templates, int template_ledger) {
   sandbox::EgressOptions options;
   options.path = config.path;
+  options.uid = uid;
+  options.templates = templates;
+  options.template_ledger = template_ledger;
   options.resolvers = config.resolvers;
   options.secrets = std::move(seed.secrets);
   options.authority_certificate = std::move(seed.authority_certificate);
   options.authority_key = std::move(seed.authority_key);
   options.extra_roots = std::move(seed.extra_roots);
-  return options;
+  absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> started =
+      sandbox::EgressPort::Start(options);
+  ::explicit_bzero(options.authority_key.data(), options.authority_key.size());
+  return started;
 }
 
 }  // namespace sandglass::server

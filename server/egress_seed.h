@@ -1,9 +1,13 @@
 #ifndef SANDGLASS_SERVER_EGRESS_SEED_H_
 #define SANDGLASS_SERVER_EGRESS_SEED_H_
 
+#include <sys/types.h>
+
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,9 +32,12 @@ struct EgressSeed {
 // INVALID_ARGUMENT: secrets or certificates can't be read as configured.
 absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config);
 
-// Takes all of it.
-sandbox::EgressOptions ToEgressOptions(const EgressConfig& config,
-                                       EgressSeed seed);
+// Starts the proxy with all of it, of which nothing is left here then: no
+// secret's file stays open. `uid`, `templates` and `template_ledger` are
+// EgressOptions'. Errors and preconditions: EgressPort::Start's.
+absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
+    const EgressConfig& config, EgressSeed seed, uid_t uid,
+    const std::vector<sandbox::JailTemplate>& templates, int template_ledger);
 
 }  // namespace sandglass::server
 

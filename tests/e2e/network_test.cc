@@ -3,8 +3,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -337,6 +339,37 @@ TEST_F(NetworkTest, BudgetsHoldForEachRun) {
     EXPECT_THAT(response.stdout().data(), Not(HasSubstr("/21\n")));
     EXPECT_EQ(response.network().connections(), 20);
     EXPECT_GE(response.network().refused(), 10);
+  }
+}
+
+// What listens in a program's jail for the proxy (127.0.0.1:3128, as
+// /proc/net/tcp writes it) is in no compiler's.
+TEST_F(NetworkTest, CompilersHaveNone) {
+  const std::string door = "0100007F:0C38";
+  const v1::RunCodeResponse program =
+      RunIn("web", Program("bash", "cat /proc/net/tcp"));
+  EXPECT_THAT(program.stdout().data(), HasSubstr(door));
+  // The assembler finds an error in each line of the list: in its heading, and
+  // in each socket.
+  const v1::RunCodeResponse compiled = RunIn(
+      "web", Program("cpp", "asm(\".include \\\"/proc/net/tcp\\\"\");\n"));
+  ASSERT_EQ(compiled.outcome(), v1::OUTCOME_COMPILE_ERROR);
+  EXPECT_THAT(
+      compiled.compile().stderr().data(),
+      AllOf(HasSubstr("/proc/net/tcp:1:"), Not(HasSubstr("/proc/net/tcp:2:"))));
+}
+
+// Only the proxy has the secrets' files open, and it closes them.
+TEST_F(NetworkTest, NobodyHasASecretsFile) {
+  for (const Process& process : daemon().Processes()) {
+    std::error_code error;
+    for (const auto& file : std::filesystem::directory_iterator(
+             absl::StrCat("/proc/", process.pid, "/fd"), error)) {
+      EXPECT_THAT(std::filesystem::read_symlink(file, error).string(),
+                  Not(HasSubstr("/secrets")))
+          << Describe({process});
+    }
+    EXPECT_FALSE(error) << error.message();
   }
 }
 
