@@ -194,7 +194,10 @@ NetworkDecision DecideAddress(const NetworkPolicy& policy, size_t rule,
     if (unmapped != *host.address()) return Refused(Refusal::kHost, {});
     return DecideLiteral(policy, host, port);
   }
-  if (KindOf(unmapped) == AddressKind::kPublic ||
+  const AddressKind kind = KindOf(unmapped);
+  if (kind == AddressKind::kPublic ||
+      (policy.hosts[rule].any_address && IsDestination(kind) &&
+       kind != AddressKind::kMetadata) ||
       RuleThatMeans(policy, unmapped, port)) {
     return Allowed(rule);
   }

@@ -42,6 +42,10 @@ struct AllowedHost {
   // headers of requests to the host. As with methods, what goes through a
   // tunnel can't be changed.
   std::vector<std::string> secrets;
+  // Whether the host may be at an address that isn't public, as registries
+  // within an organisation are. Profiles can't say so: it is for rules that the
+  // daemon makes of root's configuration.
+  bool any_address = false;
 };
 
 // What one jail may take of the network.

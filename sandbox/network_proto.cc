@@ -29,6 +29,7 @@ internal::NetworkRules ToProto(const policy::NetworkPolicy& policy) {
     added.set_inspect(host.inspect);
     added.mutable_methods()->Assign(host.methods.begin(), host.methods.end());
     added.mutable_secrets()->Assign(host.secrets.begin(), host.secrets.end());
+    added.set_any_address(host.any_address);
   }
   const policy::NetworkLimits& limits = policy.limits;
   rules.set_connections_at_once(limits.connections_at_once);
@@ -53,7 +54,8 @@ absl::StatusOr<policy::NetworkPolicy> FromProto(
         .ports = {},
         .inspect = host.inspect(),
         .methods = {host.methods().begin(), host.methods().end()},
-        .secrets = {host.secrets().begin(), host.secrets().end()}};
+        .secrets = {host.secrets().begin(), host.secrets().end()},
+        .any_address = host.any_address()};
     for (const internal::PortRange& range : host.ports()) {
       added.ports.push_back({range.first(), range.last()});
     }

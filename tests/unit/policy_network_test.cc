@@ -206,6 +206,21 @@ TEST(NetworkPolicy, WhatANameResolvesToIsDecided) {
             "port 443");
 }
 
+TEST(NetworkPolicy, ARuleForAnyAddressIsForThoseThatArentPublicToo) {
+  AllowedHost inside = Rule("inside.example");
+  inside.any_address = true;
+  const NetworkPolicy policy = Policy({inside, Rule("outside.example")});
+  for (const char* address : {"10.1.2.3", "127.0.0.1", "::1"}) {
+    EXPECT_EQ(Resolved(policy, 0, "inside.example", 443, address), "allowed")
+        << address;
+  }
+  for (const char* address : {"169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
+    EXPECT_NE(Resolved(policy, 0, "inside.example", 443, address), "allowed")
+        << address;
+  }
+  EXPECT_NE(Resolved(policy, 1, "outside.example", 443, "10.1.2.3"), "allowed");
+}
+
 TEST(NetworkPolicy, AnAddressIsDecidedForItsOwnRuleAlone) {
   const NetworkPolicy policy =
       Policy({Rule("a.example"), Rule("1.1.1.1"), Rule("8.8.8.8")});
