@@ -274,9 +274,10 @@ absl::Status FillImage(const std::string& image, const std::string& root,
           {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", image);
   }
-  if (absl::Status status = MakeDirs(
-          image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run", "var/empty",
-                  "root", "workspace", "home/sandbox", kPreparedInJail + 1});
+  if (absl::Status status =
+          MakeDirs(image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run",
+                           "var/empty", "root", "workspace", "home/sandbox",
+                           kPreparedInJail + 1, kLibraries + 1});
       !status.ok()) {
     return status;
   }
@@ -285,6 +286,8 @@ absl::Status FillImage(const std::string& image, const std::string& root,
        {std::pair("bin", "usr/bin"), std::pair("sbin", "usr/sbin"),
         std::pair("lib", "usr/lib"), std::pair("lib64", "usr/lib64"),
         std::pair("var/tmp", "../tmp"),
+        // Node looks there from every directory.
+        std::pair("node_modules", "opt/libraries/node_modules"),
         std::pair("etc/mtab", "../proc/mounts")}) {
     if (absl::Status status = MakeLink(absl::StrCat(image, "/", name), target);
         !status.ok()) {
@@ -426,6 +429,7 @@ std::vector<std::string> ImageSources(const std::string& root) {
 
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared,
+                           const std::string& layers,
                            const std::vector<policy::Image>& images,
                            const std::string& authority) {
   if (!os::MountTmpfs(directory.c_str(),
@@ -433,11 +437,17 @@ absl::Status BuildYardRoot(const std::string& directory,
     return os::ErrnoStatus("mount tmpfs on ", directory);
   }
   // The leading "/" of the constants is dropped by the path join.
-  if (absl::Status status = MakeDirs(
-          directory,
-          {kYardImage + 1, kYardMount + 1, kYardScratch + 1, "proc", "dev"});
+  if (absl::Status status =
+          MakeDirs(directory, {kYardImage + 1, kYardMount + 1, kYardScratch + 1,
+                               kYardLayers + 1, "proc", "dev"});
       !status.ok()) {
     return status;
+  }
+  const std::string layers_here = directory + kYardLayers;
+  if (!layers.empty() &&
+      !os::BindWith(layers.c_str(), layers_here.c_str(),
+                    os::kReadOnly | os::kNoSuid | os::kNoDev)) {
+    return os::ErrnoStatus("bind ", layers, " into the yard");
   }
   // For a spawner that isn't static (sanitizer builds).
   const std::string usr = absl::StrCat(kYardImage + 1, "/usr");

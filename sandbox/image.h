@@ -28,12 +28,15 @@ absl::Status CheckImage(const policy::Image& image);
 // own /usr and /etc and nothing of the host's.
 // `prepared`, unless empty, is a directory of the host that shows in the image
 // (the host's) as kPreparedInJail, read-only and without execution; what is put
-// there later shows as well. `authority`, unless empty, is a certificate in
+// there later shows as well. `layers`, unless empty, is a directory of the host
+// with one for each layer: the yard sees it as kYardLayers, no image does; what
+// comes later shows as well. `authority`, unless empty, is a certificate in
 // PEM: every image has it as kAuthorityInJail, and behind those that the image
 // trusts as kTrustedInJail. Preconditions: root, in a mount namespace of its
 // own with no propagation to the host.
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared,
+                           const std::string& layers = "",
                            const std::vector<policy::Image>& images = {},
                            const std::string& authority = "");
 

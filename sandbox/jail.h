@@ -93,6 +93,9 @@ class Jail {
   // True when an interpreter was started in it ahead of its program.
   bool prestarted() const { return prestarted_; }
 
+  // Keeps something of the host's for as long as it lives: what it has mounted.
+  void Hold(std::shared_ptr<const void> held) { held_ = std::move(held); }
+
   // Gives its doors away. Empty: the jail has no network.
   std::vector<os::Fd> TakeDoors() { return std::move(parts_.doors); }
   // It has this network until its end.
@@ -200,6 +203,7 @@ class Jail {
 
   Parts parts_;
   const CounterFiles counters_;
+  std::shared_ptr<const void> held_;
   std::unique_ptr<NetworkLease> network_;
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;

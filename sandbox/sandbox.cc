@@ -119,9 +119,10 @@ class Sandbox::Port {
 
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
-      absl::Duration timeout, FillFor fill_for) {
+      absl::Duration timeout, FillFor fill_for, const std::string& layer) {
     internal::SpawnerRequest request;
     internal::CreateJail* create = request.mutable_create();
+    create->set_layer(layer);
     create->set_template_name(template_name);
     *create->mutable_slots() = ToSlots(limits);
     create->set_with_runner(has_zygote_);
@@ -294,8 +295,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   absl::Status status = MakeStagingDirs(options.state_dir);
   if (status.ok()) status = EnterOwnMountNamespace();
   if (status.ok()) {
-    status = BuildYardRoot(root, options.prepared_dir, options.images,
-                           options.authority_certificate);
+    status = BuildYardRoot(root, options.prepared_dir, options.layers_dir,
+                           options.images, options.authority_certificate);
   }
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses new
@@ -391,13 +392,14 @@ bool Sandbox::Makes(const std::string& kind) const {
 
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
     const std::string& kind, const std::string& template_name,
-    const policy::Limits& limits, absl::Duration timeout, FillFor fill_for) {
+    const policy::Limits& limits, absl::Duration timeout, FillFor fill_for,
+    const std::string& layer) {
   const auto port = ports_.find(kind);
   if (port == ports_.end()) {
     return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
   }
   absl::StatusOr<std::unique_ptr<Jail>> jail =
-      port->second->CreateJail(template_name, limits, timeout, fill_for);
+      port->second->CreateJail(template_name, limits, timeout, fill_for, layer);
   if (!jail.ok()) return jail;
   const std::vector<os::Fd> doors = (*jail)->TakeDoors();
   if (doors.empty()) return jail;

@@ -74,6 +74,9 @@ struct SandboxOptions {
   // What was prepared for languages; readable in jails as kPreparedInJail.
   // Empty: nothing.
   std::string prepared_dir;
+  // Of the host, with a directory `ID/tree` for each layer; see CreateJail.
+  // Empty: there are none.
+  std::string layers_dir;
   // That templates name, beside the host's.
   std::vector<policy::Image> images;
   // In PEM: an authority that programs which are told so trust beside those of
@@ -94,6 +97,7 @@ struct SandboxOptions {
 size_t YardCount(const SandboxOptions& options);
 
 inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
+inline constexpr char kLibrariesInJail[] = "/opt/libraries";
 // In PEM: the authority alone, and with it all that the image trusts.
 inline constexpr char kAuthorityInJail[] = "/etc/sandglass/authority.pem";
 inline constexpr char kTrustedInJail[] = "/etc/sandglass/trusted.pem";
@@ -141,10 +145,12 @@ class Sandbox {
   // Also UNAVAILABLE: the egress proxy that it needs is gone; no zygote can
   // serve yet; a jail for stock waits for one that is on its way up, a moment.
   // INTERNAL: a step failed. NOT_FOUND: there is no such kind.
+  // `layer` is the id of one in layers_dir, 64 hexadecimal digits: the jail has
+  // its tree as kLibrariesInJail, read-only, until its end. Empty: it has none.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
       const policy::Limits& limits, absl::Duration timeout,
-      FillFor fill_for = FillFor::kStock);
+      FillFor fill_for = FillFor::kStock, const std::string& layer = "");
 
   // Jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;

@@ -15,6 +15,7 @@ namespace sandglass::sandbox {
   X(kCloneInit, "clone_init")         /* five namespaces, v2 group */     \
   X(kLeaveNetns, "leave_netns")                                           \
   X(kMapUids, "map_uids")                                                 \
+  X(kOpenLayer, "open_layer") /* of libraries */                          \
   X(kOpenDoors, "open_doors") /* to the egress proxy */                   \
   /* in init */                                                           \
   X(kWaitForMaps, "wait_for_maps")                                        \
@@ -31,6 +32,7 @@ namespace sandglass::sandbox {
   X(kLimitInitRights, "limit_init_rights") /* nothing can come back */    \
   X(kCloseFds, "close_fds")                                               \
   /* in init, when the jail is given to a run */                          \
+  X(kMountLayer, "mount_layer")       /* where a run has libraries */     \
   X(kResizeScratch, "resize_scratch") /* where slots differ */            \
   X(kDropInitRights, "drop_init_rights")                                  \
   /* in a zygote and the runner that it forks */                          \

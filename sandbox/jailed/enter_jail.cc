@@ -241,7 +241,11 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
 }
 
 bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
-             StepClock& clock) {
+             const os::Fd& layer, StepClock& clock) {
+  if (layer.valid()) {
+    clock.Begin(SetupStep::kMountLayer);
+    if (!os::AttachTree(layer, kLibraries)) return false;
+  }
   if (wanted != plan.scratch) {
     clock.Begin(SetupStep::kResizeScratch);
     // /tmp, /dev/shm and the home directory are one file system.

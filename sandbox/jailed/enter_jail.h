@@ -23,11 +23,12 @@ struct JailFds {
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
 
 // What is left to do when it is known whom the jail is for: its file systems
-// get their sizes, and init loses every right but CAP_SETUID, CAP_SETGID and
-// CAP_KILL in the jail's own user namespace. Failure as above. Until then
-// nothing of a user's may be in the jail.
+// get their sizes, the layer (a detached mount, or empty) its place, and init
+// loses every right but CAP_SETUID, CAP_SETGID and CAP_KILL in the jail's own
+// user namespace. Failure as above. Until then nothing of a user's may be in
+// the jail.
 bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
-             StepClock& clock);
+             const os::Fd& layer, StepClock& clock);
 
 }  // namespace sandglass::sandbox
 

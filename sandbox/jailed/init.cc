@@ -91,9 +91,11 @@ class Init {
     internal::FillSlots filled;
     if (!packet.ok() || !filled.ParseFromString(packet->data) ||
         filled.seccomp().empty() ||
-        filled.seccomp().size() % sizeof(sock_filter) != 0) {
+        filled.seccomp().size() % sizeof(sock_filter) != 0 ||
+        packet->fds.size() != (filled.has_layer() ? 1 : 0)) {
       ::_exit(kExitProtocol);
     }
+    if (filled.has_layer()) layer_ = std::move(packet->fds[0]);
     filter_.resize(filled.seccomp().size() / sizeof(sock_filter));
     std::memcpy(filter_.data(), filled.seccomp().data(),
                 filled.seccomp().size());
@@ -103,7 +105,8 @@ class Init {
   }
 
   void Fit() {
-    if (!FitJail(plan_, scratch_, clock_)) FailSetUp();
+    if (!FitJail(plan_, scratch_, layer_, clock_)) FailSetUp();
+    layer_.reset();
     SendReady();
   }
 
@@ -360,6 +363,7 @@ class Init {
   std::optional<CallTrace> trace_;  // where refused calls are traced
   std::vector<struct pollfd> polls_;
   ScratchSizes scratch_;
+  os::Fd layer_;            // until it is mounted
   void* report_ = nullptr;  // a StartReport, shared with the program's process
   os::Fd children_;
   pid_t program_ = -1;

@@ -13,10 +13,14 @@ inline constexpr uid_t kCodeUid = 1000;
 inline constexpr char kWorkspace[] = "/workspace";
 inline constexpr char kHome[] = "/home/sandbox";
 inline constexpr char kTerminals[] = "/dev/pts";
+// Where a jail's layer is, below a directory that rights are given on: Landlock
+// looks past what a mount hides.
+inline constexpr char kLibraries[] = "/opt/libraries";
 
 // Places in the yard's root, made by root before the yard exists.
 inline constexpr char kYardImages[] = "/images";
 inline constexpr char kYardImage[] = "/images/default";  // the host's
+inline constexpr char kYardLayers[] = "/layers";         // by id
 inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
 inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
 

@@ -98,9 +98,10 @@ bool DropProgramRights() {
 os::Fd MakeLandlockRules(int abi, os::LandlockScopes scopes) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
-      {"/", kList},      {"/usr", kReadExec}, {"/etc", kRead}, {"/proc", kRead},
-      {"/dev", kDevice}, {"/dev/shm", kFull}, {"/tmp", kFull}, {"/home", kList},
-      {kHome, kFull},    {kWorkspace, kFull}, {"/var", kRead},
+      {"/", kList},        {"/usr", kReadExec}, {"/etc", kRead},
+      {"/proc", kRead},    {"/dev", kDevice},   {"/dev/shm", kFull},
+      {"/tmp", kFull},     {"/home", kList},    {kHome, kFull},
+      {kWorkspace, kFull}, {"/var", kRead},     {"/opt", kReadExec},
   };
   return os::MakeLandlockRuleset(abi, kPaths, scopes);
 }

@@ -20,6 +20,12 @@ Fd CloneTree(const char* path) {
                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
 }
 
+Fd CloneDirectory(const Fd& directory) {
+  return Fd(static_cast<int>(
+      ::syscall(SYS_open_tree, directory.get(), "",
+                OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)));
+}
+
 bool AttachTree(const Fd& tree, const char* path) {
   return ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path,
                    MOVE_MOUNT_F_EMPTY_PATH) == 0;

@@ -22,6 +22,8 @@ inline constexpr uint64_t kNoExec = 8;
 
 // A detached recursive copy of the mounts at `path`.
 Fd CloneTree(const char* path);
+// The same of the directory that `directory` is, without mounts below it.
+Fd CloneDirectory(const Fd& directory);
 // Attaches a detached mount at `path`.
 bool AttachTree(const Fd& tree, const char* path);
 // Sets kReadOnly… on a mount and all below it.

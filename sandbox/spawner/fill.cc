@@ -1,4 +1,5 @@
 // The part of the spawner that gives jails out, with runners and without.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 
@@ -8,6 +9,9 @@
 #include <utility>
 
 #include "sandbox/jail_doors.h"
+#include "sandbox/jailed/layout.h"
+#include "sandbox/os/mount.h"
+#include "sandbox/os/open_beneath.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/spawner/netns.h"
@@ -19,6 +23,23 @@ namespace {
 // Spares have the host's image.
 bool IsSpareable(const internal::JailSlots& slots) {
   return slots.image().empty();
+}
+
+// Keeps errno.
+void EndJail(const os::Fd& pidfd) {
+  const int error = errno;
+  os::PidfdSendSignal(pidfd, SIGKILL);
+  errno = error;
+}
+
+// A detached mount of a layer's tree. Whoever writes the layers is trusted with
+// what is in them, not with what they lead to: no link is followed.
+os::Fd OpenLayer(const std::string& id) {
+  const os::Fd layers(::open(kYardLayers, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!layers.valid()) return {};
+  const os::Fd tree = os::OpenDirectoryNoLinks(layers, (id + "/tree").c_str());
+  if (!tree.valid()) return {};
+  return os::CloneDirectory(tree);
 }
 
 }  // namespace
@@ -63,24 +84,32 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
   internal::FillSlots filled;
   filled.set_seccomp(jail_template.seccomp());
   *filled.mutable_slots() = request.slots();
+  os::Fd layer;
+  std::vector<int> given;
+  if (!request.layer().empty()) {
+    clock.Begin(SetupStep::kOpenLayer);
+    layer = OpenLayer(request.layer());
+    if (!layer.valid()) {
+      EndJail(jail.pidfd);
+      return false;
+    }
+    filled.set_has_layer(true);
+    given.push_back(layer.get());
+  }
   clock.Begin(SetupStep::kSetLimits);
   // ORDER: init may go on while limits are written; no program can start in the
   // jail before the daemon has the reply.
-  if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), {},
+  if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), given,
                       os::Wait::kNo)
            .ok() ||
       !jail.cgroup.SetLimits(config_, roots_, request.slots())) {
-    const int error = errno;
-    os::PidfdSendSignal(jail.pidfd, SIGKILL);
-    errno = error;
+    EndJail(jail.pidfd);
     return false;
   }
   if (jail_template.has_network()) {
     clock.Begin(SetupStep::kOpenDoors);
     if (!OpenDoors(jail_template.network(), jail)) {
-      const int error = errno;
-      os::PidfdSendSignal(jail.pidfd, SIGKILL);
-      errno = error;
+      EndJail(jail.pidfd);
       return false;
     }
   }

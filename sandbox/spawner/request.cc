@@ -21,6 +21,11 @@ bool SlotsWithin(const internal::JailSlots& slots,
          within(slots.max_files(), maximum.max_files());
 }
 
+bool IsLayerId(const std::string& text) {
+  return text.size() == 64 &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 }  // namespace
 
 absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
@@ -37,6 +42,10 @@ absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
     return absl::InvalidArgumentError(
         absl::StrCat("a jail outside its template was asked for (template '",
                      create.template_name(), "'); the channel is over"));
+  }
+  if (!create.layer().empty() && !IsLayerId(create.layer())) {
+    return absl::InvalidArgumentError(
+        "a layer was asked for by what is no id; the channel is over");
   }
   // Whatever the request says.
   internal::JailSlots& slots = *create.mutable_slots();

@@ -47,6 +47,7 @@ set_tests_properties(traced_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
 sandglass_add_spawner(sandglass-spawner-of-tests
   ${CMAKE_SOURCE_DIR}/tests/jail/reading_agent.cc)
 add_executable(session_jail_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/layer_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_files_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_fixture.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_process_test.cc

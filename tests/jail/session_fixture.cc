@@ -22,6 +22,7 @@
 namespace sandglass::sandbox {
 
 std::unique_ptr<Sandbox> g_sandbox;
+std::string g_layers;
 
 namespace {
 
@@ -68,6 +69,10 @@ absl::Status StartSandbox(const char* state_dir) {
     options.templates.push_back(
         {.name = profile.name, .maximum = profile.maximum, .seccomp = *filter});
   }
+  options.spare_jails = 2;
+  g_layers = absl::StrCat(state_dir, "/layers");
+  std::filesystem::create_directory(g_layers);
+  options.layers_dir = g_layers;
   options.zygotes.push_back(PythonZygote());
   auto sandbox = Sandbox::Start(options, host);
   if (!sandbox.ok()) return sandbox.status();
@@ -112,9 +117,10 @@ void AwaitJail(Jail& jail, const std::function<bool()>& done) {
 }
 
 std::unique_ptr<Jail> ReadyJail(const std::string& kind,
-                                const policy::Limits& limits) {
-  absl::StatusOr<std::unique_ptr<Jail>> jail =
-      g_sandbox->CreateJail(kind, "default", limits, kPatience);
+                                const policy::Limits& limits,
+                                const std::string& layer) {
+  absl::StatusOr<std::unique_ptr<Jail>> jail = g_sandbox->CreateJail(
+      kind, "default", limits, kPatience, FillFor::kStock, layer);
   EXPECT_TRUE(jail.ok()) << jail.status();
   if (!jail.ok()) std::abort();
   AwaitJail(**jail, [&] { return (*jail)->is_ready(); });

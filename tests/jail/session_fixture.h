@@ -17,6 +17,8 @@ namespace sandglass::sandbox {
 // The yards of these tests. RunSessionTests starts them, as root, runs all
 // tests and ends them.
 extern std::unique_ptr<Sandbox> g_sandbox;
+// Where the tests put layers, by id.
+extern std::string g_layers;
 int RunSessionTests(int argc, char** argv);
 
 // A kind of jail with a Python runner.
@@ -76,7 +78,8 @@ class TestSession {
 
 // A jail of its own that is ready; fails the test when there is none.
 std::unique_ptr<Jail> ReadyJail(const std::string& kind = kExecKind,
-                                const policy::Limits& limits = {});
+                                const policy::Limits& limits = {},
+                                const std::string& layer = "");
 // Passes a jail's first events by until `done`.
 void AwaitJail(Jail& jail, const std::function<bool()>& done);
 

@@ -67,5 +67,22 @@ TEST_F(SpawnerRequest, AsksForARunnerInTheHostsImageOnly) {
   EXPECT_FALSE(Read("other").ok());
 }
 
+TEST_F(SpawnerRequest, NamesALayerByItsIdAlone) {
+  for (const std::string& id :
+       {std::string(), std::string(64, 'a'), std::string(64, '0')}) {
+    request_.set_layer(id);
+    const auto read = Read("plain");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->layer(), id);
+  }
+  for (const std::string& text :
+       {std::string(63, 'a'), std::string(65, 'a'), std::string(64, 'A'),
+        std::string(64, '.'), std::string("../images/default"),
+        std::string(61, 'a') + "/..", std::string(63, 'a') + '\0'}) {
+    request_.set_layer(text);
+    EXPECT_FALSE(Read("plain").ok()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace sandglass::sandbox
