@@ -212,6 +212,12 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.prestart = ReadPrestart(root);
   language.kernel = ReadKernel(root);
   language.analyser = ReadAnalyser(root);
+  std::string script;
+  language.libraries = ReadLibraryRecipe(root, script);
+  if (language.libraries) {
+    language.libraries->script =
+        ReadCompanion(directory, "libraries/script", script, root);
+  }
   language.canary = ReadCanary(root);
   language.out_of_memory = root.Strings("out_of_memory", kNone);
   language.start_env = root.Strings("start_env", kNone);

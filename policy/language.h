@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "policy/image.h"
+#include "policy/library_recipe.h"
 #include "policy/limit_floors.h"
 
 namespace sandglass::policy {
@@ -181,6 +182,7 @@ struct Language {
   std::optional<PrestartRecipe> prestart;  // of the run
   std::optional<KernelRecipe> kernel;
   std::optional<AnalyserRecipe> analyser;
+  std::optional<LibraryRecipe> libraries;  // absent: none can be asked for
   std::optional<Canary> canary;
   // What its runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;

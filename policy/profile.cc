@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "policy/json_reader.h"
+#include "policy/library_profile.h"
 #include "policy/limit_fields.h"
 #include "policy/limit_floors.h"
 #include "policy/names.h"
@@ -222,6 +223,8 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
     root.AddError("image", "expected an image's name, [a-z][a-z0-9-]*");
   }
   profile.network = ReadNetwork(root, name);
+  profile.libraries =
+      std::make_shared<const LibraryPolicy>(ReadLibraries(root, name));
   profile.canonical = document->Canonical();
   profile.rules = ReadRules(root);
   profile.approval = ReadApproval(root);

@@ -18,6 +18,7 @@
 
 namespace sandglass::policy {
 
+struct LibraryPolicy;
 struct NetworkPolicy;
 
 // Who gets what the compilers of a profile's runs made.
@@ -66,6 +67,8 @@ struct Profile {
   std::string image = std::string(kHostImage);  // that its jails have
   // What its programs may reach; null: nothing but their own `lo`.
   std::shared_ptr<const NetworkPolicy> network;
+  // The libraries that its requests may name; null: none.
+  std::shared_ptr<const LibraryPolicy> libraries;
   std::vector<Rule> rules;  // for a program's text, before it runs
   ApprovalPolicy approval;
   // Where the file doesn't say: denied if a rule asks or denies, since a

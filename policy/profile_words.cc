@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/library_policy.h"
 #include "policy/limit_fields.h"
 #include "policy/network_words.h"
 #include "policy/units.h"
@@ -103,6 +104,22 @@ std::string CommandWords(const Profile& profile) {
                "them.";
 }
 
+std::string LibraryWords(const LibraryPolicy& policy) {
+  std::vector<std::string> each;
+  for (const auto& [ecosystem, rules] : policy.rules) {
+    each.push_back(absl::StrCat(
+        std::string(EcosystemName(ecosystem)), " (",
+        rules.any ? "any" : absl::StrCat(rules.allow.size(), " listed"),
+        rules.deny.empty()
+            ? ""
+            : absl::StrCat(", not ", rules.deny.size(), " others"),
+        rules.offline ? ", only what is installed already" : "", ")"));
+  }
+  return each.empty() ? "Requests can name no libraries."
+                      : absl::StrCat("Requests can name libraries of ",
+                                     Listed(each), ".");
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeProfile(const Profile& profile,
@@ -127,6 +144,9 @@ std::vector<std::string> DescribeProfile(const Profile& profile,
   }
   for (std::string& sentence : DescribeNetwork(profile.network.get())) {
     words.push_back(std::move(sentence));
+  }
+  if (profile.libraries != nullptr) {
+    words.push_back(LibraryWords(*profile.libraries));
   }
   for (const auto& [name, value] : profile.env) {
     words.push_back(absl::StrCat("Every program has ", name, "=", value,

@@ -230,7 +230,9 @@ def prepare(argv, env, source=None):
 
 def _begin(argv, path, source):
     global _main
-    if source is None and _would_import_otherwise(sys.path[0]):
+    if (source is None and _would_import_otherwise(sys.path[0])) or any(
+        map(_would_import_otherwise, _python_path())
+    ):
         os.execve(sys.executable, [sys.executable, *argv], os.environb)
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
@@ -284,8 +286,14 @@ def _set_path_and_names(argv, may_be_link=True):
         path = os.path.abspath(path)
         # _PyPathConfig_ComputeSysPath0() in Python/pathconfig.c.
         directory = os.path.dirname(os.path.realpath(path))
-    sys.path[:] = [directory, *_search_path]
+    sys.path[:] = [directory, *_python_path(), *_search_path]
     return path
+
+
+def _python_path():
+    """The directories of PYTHONPATH, where a program's libraries are."""
+    value = os.environ._data.get(b"PYTHONPATH", b"")
+    return [os.path.abspath(part) for part in os.fsdecode(value).split(":") if part]
 
 
 def _open_empty_input():
