@@ -10,6 +10,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hosts_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_libraries_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_policy_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_words_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_missing_import_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_network_profile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_network_test.cc
