@@ -113,7 +113,8 @@ TEST(LibraryFailureWords, OfPipWithAPackageThatCannotBeBuilt) {
   EXPECT_THAT(words, StartsWith("  error: subprocess-exited-with-error\n"
                                 "error: metadata-generation-failed\n"));
   EXPECT_THAT(words, HasSubstr("'sklearn' PyPI package is deprecated"));
-  EXPECT_THAT(words, HasSubstr("  ? exit code: 1\n  ?" "?> [15 lines"));
+  EXPECT_THAT(words, HasSubstr("  ? exit code: 1\n  ?"
+                               "?> [15 lines"));
   EXPECT_THAT(words, Not(HasSubstr("note:")));
 }
 

@@ -25,8 +25,10 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -69,6 +71,8 @@ import javax.tools.ToolProvider;
  */
 final class Compile {
     private static final String JAR = "main.jar";
+    /** What a request names as "libraries". */
+    private static final Path INSTALLED = Path.of("/opt/libraries");
     private static final int REHEARSALS = 2;
 
     // Without a path of their own, plugins that start themselves would be looked for, and run,
@@ -351,18 +355,29 @@ final class Compile {
         jar.closeEntry();
     }
 
-    /** Where classes are looked for: the working directory and the jars in it. */
+    /** Where classes are looked for: the working directory, the jars in it, those of libraries. */
     private static List<String> libraries() {
         List<String> found = new ArrayList<>(List.of("."));
-        try (DirectoryStream<Path> jars = Files.newDirectoryStream(Path.of("."), "*.jar")) {
+        addJars(Path.of("."), found);
+        found.remove(JAR);
+        addJars(INSTALLED, found);
+        return found;
+    }
+
+    /** Those of one directory, which need not be there, in the order of their names. */
+    private static void addJars(Path directory, List<String> found) {
+        List<String> names = new ArrayList<>();
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(directory, "*.jar")) {
             for (Path jar : jars) {
-                found.add(jar.getFileName().toString());
+                names.add(jar.normalize().toString());
             }
+        } catch (NoSuchFileException error) {
+            return;
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
-        found.remove(JAR);
-        return found;
+        Collections.sort(names);
+        found.addAll(names);
     }
 
     /** The same for the jar's manifest, which wants URLs relative to the jar, parted by spaces. */
