@@ -77,6 +77,10 @@ class RunFlags {
                      ". where no file is replaced; with --json only when "
                      "given)",
                      "DIR");
+    libraries_ = AddMany("--library",
+                         "A library for the program, as the language's tool "
+                         "names it: six==1.16.0, lodash@^4",
+                         "NAME");
     limits_.emplace(app);
     compile_timeout_ = Add("--compile-timeout",
                            "Wall time limit of the compile phase", "TIME");
@@ -128,6 +132,7 @@ class RunFlags {
     options_.approval_id = ValueOf(approval_).value_or("");
     options_.args = args_->results();
     options_.fetch = fetch_->results();
+    options_.libraries = libraries_->results();
     options_.stream = !no_stream_;
     for (std::string& argument : after_dashes) {
       options_.args.push_back(std::move(argument));
@@ -211,7 +216,7 @@ class RunFlags {
   bool no_stream_ = false;
   CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
       *fetch_, *fetch_dir_, *compile_timeout_, *compile_memory_, *profile_,
-      *labels_, *request_id_, *approval_, *repeat_, *results_;
+      *labels_, *request_id_, *approval_, *repeat_, *results_, *libraries_;
 };
 
 // `command` is whose help would have said it, such as "run ", or empty.

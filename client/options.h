@@ -41,6 +41,7 @@ struct RunOptions {
   Pairs labels;
   std::string request_id;
   std::string approval_id;
+  std::vector<std::string> libraries;
   // Set by `sandglass session run`: the program is a cell of this session.
   std::string session_id;
   std::string context;

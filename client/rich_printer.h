@@ -26,6 +26,8 @@ class RichPrinter {
 
   // A result as it came, which may be before the output that it follows.
   int Result(const v1::RichResult& result);
+  // A line of ours.
+  int Notice(absl::string_view line) { return printer_.Line(line); }
 
   // What the final answer has besides: outputs, results and the error.
   int Answer(const v1::RunCodeResponse& response);

@@ -32,6 +32,9 @@ absl::Status CheckStrings(const v1::RunCodeRequest& request) {
   status.Update(CheckUtf8("--profile", request.profile()));
   status.Update(CheckUtf8("--request-id", request.request_id()));
   status.Update(CheckUtf8("--approval", request.approval_id()));
+  for (const std::string& library : request.libraries()) {
+    status.Update(CheckUtf8("--library", library));
+  }
   for (const std::string& arg : request.args()) {
     status.Update(CheckUtf8("an argument of the program", arg));
   }
@@ -69,6 +72,8 @@ absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   request.set_profile(options.profile);
   request.set_request_id(options.request_id);
   request.set_approval_id(options.approval_id);
+  request.mutable_libraries()->Assign(options.libraries.begin(),
+                                      options.libraries.end());
   request.set_session_id(options.session_id);
   request.set_context(options.context);
   request.set_rich_results(options.rich);

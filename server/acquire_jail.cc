@@ -24,13 +24,12 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   // To start one and wait until it waits takes longer than to start the program
   // itself.
   if (!job_.prestart.empty()) {
-    if (std::unique_ptr<Jail> jail =
-            TakeIdle({job_.prestart, job_.template_name, job_.limits})) {
+    if (std::unique_ptr<Jail> jail = TakeIdle(KeyOf(job_.prestart))) {
       return jail;
     }
   }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
-    const JailKey key = {job_.zygote, job_.template_name, job_.limits};
+    const JailKey key = KeyOf(job_.zygote);
     if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
     absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
     if (jail.ok()) {
@@ -39,15 +38,20 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
     }
     zygote_tries_ = kZygoteTries;
   }
-  const JailKey key = {sandbox::kExecKind, job_.template_name, job_.limits};
+  const JailKey key = KeyOf(sandbox::kExecKind);
   if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
   // Not ready yet: the program is on its way while init still prepares.
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout,
-                          sandbox::FillFor::kRun);
+                          sandbox::FillFor::kRun, key.layer.id);
+  if (jail.ok()) (*jail)->Hold(key.layer.pin);
   warm_ = jail.ok() && (*jail)->made_ahead();
   kind_ = key.kind;
   return jail;
+}
+
+JailKey JailSource::KeyOf(const std::string& kind) const {
+  return {kind, job_.template_name, job_.limits, job_.layer};
 }
 
 std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {

@@ -31,6 +31,7 @@ class JailSource {
   const std::string& kind() const { return kind_; }
 
  private:
+  JailKey KeyOf(const std::string& kind) const;
   std::unique_ptr<sandbox::Jail> TakeIdle(const JailKey& key);
 
   sandbox::Sandbox& sandbox_;

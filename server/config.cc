@@ -335,6 +335,8 @@ absl::Status ReadFile(const std::string& path, Config& config,
   config.spawner = root.String("spawner", config.spawner);
   CheckAbsolute(root, "spawner", config.spawner);
   ReadEgress(root, config.egress);
+  config.libraries.dir = config.cache_dir + "/libraries";
+  ReadLibrariesConfig(root, config.libraries);
   if (root.Has("listen")) {
     listen = root.String("listen");
     if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
@@ -428,6 +430,7 @@ std::string ConfigToJson(const Config& config) {
       {"images", ImagesToJson(config.images)},
       {"spawner", config.spawner},
       {"egress", EgressToJson(config.egress)},
+      {"libraries", LibrariesToJson(config.libraries)},
       {"user", config.user},
       {"uid_base", config.uid_base},
       {"socket",

@@ -16,6 +16,7 @@
 #include "server/audit_log.h"
 #include "server/compile_cache.h"
 #include "server/egress_config.h"
+#include "server/libraries_config.h"
 #include "server/listen_address.h"
 #include "server/log.h"
 #include "server/pool_targets.h"
@@ -55,6 +56,7 @@ struct Config {
   std::vector<policy::Image> images;  // beside the host's
   std::string spawner;
   EgressConfig egress;
+  LibrariesConfig libraries;
   std::string user;             // name, "uid:gid", or empty: see identity.h
   uid_t uid_base = 1879048192;  // see sandbox/uid_slice.h
   mode_t socket_mode = 0660;

@@ -29,6 +29,7 @@
 #include "server/egress_seed.h"
 #include "server/identity.h"
 #include "server/later_policy.h"
+#include "server/library_setup.h"
 #include "server/log.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
@@ -304,6 +305,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       !known.ok()) {
     return Fail(known, kExitBadConfig);
   }
+  std::vector<sandbox::JailTemplate> templates = settings->policy.templates();
+  std::optional<LibraryDaemonParts> libraries = PrepareLibraries(
+      config.libraries, settings->policy, settings->identity, templates);
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);
@@ -320,9 +324,10 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
            .max_jails = MaxJails(config),
            .spare_jails = config.pool.floor == 0 ? 0 : kSpareJails,
            .prepared_dir = prepared ? prepared->directory() : "",
+           .layers_dir = libraries ? config.libraries.dir : "",
            .images = config.images,
            .authority_certificate = seed->authority_certificate,
-           .templates = settings->policy.templates(),
+           .templates = templates,
            .template_ledger = spawners_end->get(),
            .zygotes = std::move(zygotes),
            .trace_calls = config.trace_syscalls},
@@ -332,7 +337,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   // holds a third process isn't taken for delegated.
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
       StartEgress(config.egress, *std::move(seed), settings->egress_uid,
-                  settings->policy.templates(), spawners_end->get());
+                  templates, spawners_end->get());
   if (!egress.ok()) return Fail(egress.status(), 1);
   (*sandbox)->SetEgress(*std::move(egress));
   spawners_end->reset();
@@ -390,6 +395,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .prepared = std::move(prepared),
                 .compiled = std::move(compiled),
                 .image_state = std::move(image_state),
+                .libraries = std::move(libraries),
                 .sessions = std::move(sessions),
                 .unix_listener = std::move(listener),
                 .audit_directory = std::move(audit_directory),

@@ -275,6 +275,24 @@ absl::Status CommandsDenied(const std::string& profile) {
               std::nullopt, {{"profile", profile}, {"key", "commands"}});
 }
 
+absl::Status LibrariesDenied(const std::string& profile,
+                             const std::string& why) {
+  return Make(absl::StatusCode::kPermissionDenied, "LIBRARIES_DENIED", why,
+              std::nullopt, {{"profile", profile}});
+}
+
+absl::Status LibrariesUnavailable(const std::string& why) {
+  return Make(absl::StatusCode::kFailedPrecondition, "LIBRARIES_UNAVAILABLE",
+              why);
+}
+
+absl::Status LibrariesNotInstalled(const absl::Status& cause) {
+  return Make(cause.code(),
+              absl::IsResourceExhausted(cause) ? "LIBRARIES_TOO_LARGE"
+                                               : "LIBRARIES_NOT_INSTALLED",
+              std::string(cause.message()));
+}
+
 absl::Status ExecIdReused(const std::string& exec_id) {
   return Make(absl::StatusCode::kAlreadyExists, "EXEC_ID_REUSED",
               absl::StrCat("exec_id ", Quote(exec_id),

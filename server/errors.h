@@ -85,6 +85,16 @@ absl::Status ExecNotFound(const std::string& session_id,
 // PERMISSION_DENIED, "COMMANDS_DENIED", with "profile" and "key" as metadata:
 // the profile's rules don't see commands, so it has none.
 absl::Status CommandsDenied(const std::string& profile);
+// PERMISSION_DENIED, "LIBRARIES_DENIED", with "profile" as metadata.
+absl::Status LibrariesDenied(const std::string& profile,
+                             const std::string& why);
+// FAILED_PRECONDITION, "LIBRARIES_UNAVAILABLE": none of the language can be had
+// here, or these aren't installed and may not be now.
+absl::Status LibrariesUnavailable(const std::string& why);
+// FAILED_PRECONDITION, "LIBRARIES_NOT_INSTALLED", where the tool could not
+// install them; RESOURCE_EXHAUSTED, "LIBRARIES_TOO_LARGE"; else the cause's
+// code.
+absl::Status LibrariesNotInstalled(const absl::Status& cause);
 // ALREADY_EXISTS, "EXEC_ID_REUSED".
 absl::Status ExecIdReused(const std::string& exec_id);
 // RESOURCE_EXHAUSTED, "TOO_MANY_EXECS", with RetryInfo. `what` there are too

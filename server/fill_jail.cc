@@ -18,9 +18,10 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
   const bool waits = prestart.Has(key.kind);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =
       sandbox.CreateJail(waits ? sandbox::kExecKind : key.kind, key.profile,
-                         key.limits, kFillTimeout, fill_for);
+                         key.limits, kFillTimeout, fill_for, key.layer.id);
   if (!made.ok()) return made;
   sandbox::Jail& jail = **made;
+  jail.Hold(key.layer.pin);
   if (absl::Status ready =
           AwaitEvent<sandbox::ReadyEvent>(jail, end, "the jail was not ready");
       !ready.ok()) {

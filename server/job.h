@@ -12,11 +12,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "policy/language.h"
+#include "policy/libraries.h"
 #include "policy/limits.h"
 #include "policy/profile.h"
 #include "policy/redaction.h"
 #include "policy/verdict.h"
 #include "sandbox/os/fd.h"
+#include "server/jail_layer.h"
 #include "server/job_result.h"
 
 namespace sandglass::sandbox {
@@ -36,6 +38,15 @@ inline constexpr uint32_t kMaxCollectedFiles = 256;
 
 // Begins the path, inside a jail, of what was staged or compiled.
 inline constexpr char kWorkspacePrefix[] = "/workspace/";
+
+// Libraries that a job's program is to have.
+struct WantedLibraries {
+  policy::LibrarySet set;
+  bool offline = false;  // they must be there already
+  // Once they were found: whether that took an install, and how long all took.
+  bool installed = false;
+  absl::Duration wait;
+};
 
 // How the result of a compile may be kept for later runs.
 struct CompileCaching {
@@ -65,7 +76,11 @@ struct Job {
   std::string run_id;
   policy::Phase phase = policy::Phase::kRun;
   std::string template_name;  // the jail template of the profile
-  std::string source_file;    // below /workspace; empty: there is no program
+  std::optional<WantedLibraries> libraries;
+  // Its profile lets it want some: of a missing one a hint says so.
+  std::optional<policy::Ecosystem> can_want;
+  JailLayer layer;  // in which its libraries are, once they are found
+  std::string source_file;  // below /workspace; empty: there is no program
   std::string code;
   std::optional<CompileJob> compile;  // comes first
   std::vector<std::string> argv;      // argv[0] is the absolute executable

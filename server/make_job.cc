@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "policy/library_policy.h"
 #include "policy/placeholders.h"
 #include "policy/zygote_kind.h"
 #include "sandbox/jailed/layout.h"
@@ -21,16 +22,6 @@ using policy::StringPairs;
 // Of an analyser, in a jail of its own.
 constexpr absl::Duration kLongestLook = absl::Seconds(10);
 constexpr uint64_t kMostLookOutput = 2 * policy::kMostFactsBytes;
-
-StringPairs BaseEnvironment() {
-  return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-          {"HOME", "/home/sandbox"},
-          {"USER", "sandbox"},
-          {"LOGNAME", "sandbox"},
-          {"LANG", "C.UTF-8"},
-          {"TMPDIR", "/tmp"},
-          {"PWD", "/workspace"}};
-}
 
 StringPairs Expanded(StringPairs env, const policy::PlaceholderValues& values) {
   for (auto& [name, value] : env) value = policy::Expand(value, values);
@@ -140,6 +131,16 @@ policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
 
 }  // namespace
 
+policy::StringPairs BaseEnvironment() {
+  return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+          {"HOME", "/home/sandbox"},
+          {"USER", "sandbox"},
+          {"LOGNAME", "sandbox"},
+          {"LANG", "C.UTF-8"},
+          {"TMPDIR", "/tmp"},
+          {"PWD", "/workspace"}};
+}
+
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
   for (const auto& added : layer) {
     const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
@@ -185,6 +186,14 @@ Job MakeJob(const policy::Language& language,
   job.env = BaseEnvironment();
   Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
+  const bool with_libraries =
+      request.libraries_size() > 0 && language.libraries.has_value();
+  const auto ecosystem = policy::EcosystemOfLanguage(language.id);
+  if (ecosystem && language.libraries &&
+      profile.libraries->rules.count(*ecosystem) > 0) {
+    job.can_want = ecosystem;
+  }
+  if (with_libraries) Overlay(language.libraries->run_env, job.env);
   Overlay(profile.env, job.env);
   // A protobuf map has no order of its own.
   StringPairs wished(request.env().begin(), request.env().end());
@@ -192,9 +201,11 @@ Job MakeJob(const policy::Language& language,
   Overlay(wished, job.env);
   job.argv = policy::ExpandCommand(language.run, values);
   job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
+  // What a kind has imported already might not be what the libraries have.
   const policy::ZygoteKind* kind =
-      policy::ChooseZygoteKind(language, request.code());
-  const bool fresh = NeedsFreshInterpreter(language, profile, wished) ||
+      policy::ChooseZygoteKind(language, with_libraries ? "" : request.code());
+  const bool fresh = (with_libraries && language.libraries->fresh) ||
+                     NeedsFreshInterpreter(language, profile, wished) ||
                      TooSlowToWait(limits.run, profile);
   if (kind != nullptr && !fresh) {
     job.zygote = policy::ZygoteName(language, *kind);
@@ -238,6 +249,10 @@ Job MakeJob(const policy::Language& language,
     job.compile.emplace();  // there is one
     job.compile = MakeCompileJob(language, profile, limits.compile, values,
                                  LooksInCompiler(job));
+    if (with_libraries) {
+      Overlay(language.libraries->compile_env, job.compile->env);
+      if (language.libraries->fresh) job.compile->prestart.clear();
+    }
     job.compile->caching = MakeCaching(language, profile);
   }
   return job;

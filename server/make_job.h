@@ -36,6 +36,8 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 // What processes of a session have in their environment: the base, the
 // language's, the profile's and the session's own, each over those before.
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);
+// What every program has.
+policy::StringPairs BaseEnvironment();
 // Puts `layer` over `env`; the order of first mention stays.
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env);
 

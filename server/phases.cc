@@ -41,6 +41,7 @@ Job ToCompileJob(const Job& job) {
   compile.run_id = job.run_id;
   compile.phase = policy::Phase::kCompile;
   compile.template_name = job.compile->template_name;
+  compile.layer = job.layer;
   compile.source_file = job.source_file;
   compile.code = job.code;
   compile.files = job.files;

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "policy/limits.h"
 #include "server/clock.h"
+#include "server/jail_layer.h"
 
 // How many jails to keep ready: arithmetic on what was asked for of late, with
 // no clock, lock or thread of its own.
@@ -25,12 +26,13 @@ struct JailKey {
   std::string kind;     // "exec" (init waits), or a zygote's name
   std::string profile;  // the jail template
   policy::Limits limits;
+  JailLayer layer;
 
   // All that is compared.
   auto BuiltWith() const {
-    return std::tie(kind, profile, limits.memory_bytes, limits.max_processes,
-                    limits.cpu_millis, limits.tmp_bytes, limits.workspace_bytes,
-                    limits.max_files);
+    return std::tie(kind, profile, layer.id, limits.memory_bytes,
+                    limits.max_processes, limits.cpu_millis, limits.tmp_bytes,
+                    limits.workspace_bytes, limits.max_files);
   }
   friend bool operator==(const JailKey& a, const JailKey& b) {
     return a.BuiltWith() == b.BuiltWith();

@@ -7,6 +7,7 @@
 
 #include "policy/hints.h"
 #include "policy/limit_fields.h"
+#include "policy/missing_import.h"
 #include "policy/verdict.h"
 #include "sandbox/os/clocks.h"
 #include "server/inspection.h"
@@ -313,6 +314,27 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
     v1::Hint& out = *response.add_hints();
     out.set_id(std::move(hint.id));
     out.set_message(std::move(hint.message));
+  }
+  if (run.job().can_want) {
+    const auto missing = policy::FindMissingImport(*run.job().can_want,
+                                                   result.stderr_result.data);
+    if (missing && (verdict.outcome == policy::Outcome::kNonzeroExit ||
+                    verdict.outcome == policy::Outcome::kCompileError)) {
+      v1::Hint& out = *response.add_hints();
+      out.set_id("missing-library");
+      out.set_message(
+          policy::MissingImportWords(*run.job().can_want, *missing));
+    }
+  }
+  if (run.job().libraries) {
+    const WantedLibraries& wanted = *run.job().libraries;
+    v1::LibrariesUsed& used = *response.mutable_libraries();
+    used.set_layer_id(run.job().layer.id);
+    for (const std::string& name : wanted.set.ToArguments()) {
+      used.add_libraries(name);
+    }
+    used.set_installed(wanted.installed);
+    *used.mutable_wait() = ToProto(wanted.wait);
   }
   for (const auto& [name, count] : result.redactions) {
     v1::Redaction& redaction = *response.add_redactions();

@@ -52,6 +52,13 @@ void Run::OnCompiled(const JobResult& compile) {
   }
 }
 
+void Run::OnLibraryProgress(std::string_view line) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnLibraryProgress(line);
+  }
+}
+
 void Run::OnStarted() {
   {
     absl::MutexLock lock(&mutex_);

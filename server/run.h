@@ -38,6 +38,7 @@ class RunListener {
   virtual ~RunListener() = default;
   // A listener that joined late hears OnEnd only.
   virtual void OnCompiled(const JobResult& compile) = 0;
+  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
   virtual void OnStarted(const std::string& run_id,
                          const policy::Limits& limits) = 0;
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
@@ -112,6 +113,7 @@ class Run : public JobObserver {
   void MarkRunning() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCompiled(const JobResult& compile) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnLibraryProgress(std::string_view line) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override

@@ -65,6 +65,13 @@ void StreamRunCall::OnCompiled(const JobResult& compile) {
   Push(std::move(event));
 }
 
+void StreamRunCall::OnLibraryProgress(std::string_view line) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  event.mutable_library_progress()->set_line(std::string(line));
+  Push(std::move(event));
+}
+
 void StreamRunCall::OnStarted(const std::string& run_id,
                               const policy::Limits& limits) {
   v1::StreamRunCodeResponse event;

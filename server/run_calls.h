@@ -85,6 +85,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
  private:
   void OnCompiled(const JobResult& compile) override;
+  void OnLibraryProgress(std::string_view line) override;
   void OnStarted(const std::string& run_id,
                  const policy::Limits& limits) override;
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,

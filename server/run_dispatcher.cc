@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "server/approval_inputs.h"
 #include "server/clock.h"
 #include "server/digest.h"
 #include "server/errors.h"
+#include "server/instant.h"
+#include "server/libraries.h"
 #include "server/log.h"
 #include "server/make_job.h"
 #include "server/phases.h"
@@ -287,9 +290,12 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     // To hash them would keep a run's output and deadlines waiting.
     if (run.origin().request_bytes > kManyBytes) run.DoMeanwhile();
   }
+  const absl::Status has_libraries = FindLibraries(run);
   absl::StatusOr<JobResult> result =
-      RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
-                run.cancel(), &run, options_.compile_cache);
+      !has_libraries.ok()
+          ? has_libraries
+          : RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
+                      run.cancel(), &run, options_.compile_cache);
   run.DoMeanwhile();
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
   if (result.ok() &&
@@ -324,6 +330,27 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);
   }
+}
+
+absl::Status RunDispatcher::FindLibraries(Run& run) {
+  Job& job = run.mutable_job();
+  if (!job.libraries || job.look_only) return absl::OkStatus();
+  if (options_.libraries == nullptr) {
+    return LibrariesUnavailable("this daemon installs no libraries");
+  }
+  const Instant began = Now();
+  absl::StatusOr<FoundLibraries> found = options_.libraries->Get(
+      job.libraries->set, job.libraries->offline,
+      [&run](std::string_view line) { run.OnLibraryProgress(line); },
+      run.cancel());
+  if (!found.ok()) return found.status();
+  job.libraries->installed = found->installed;
+  job.libraries->wait = Between(began, Now());
+  job.layer = std::move(found->layer);
+  if (job.compile && job.compile->caching) {
+    absl::StrAppend(&job.compile->caching->scope, " libraries ", job.layer.id);
+  }
+  return absl::OkStatus();
 }
 
 void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {

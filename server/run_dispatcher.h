@@ -26,12 +26,15 @@
 
 namespace sandglass::server {
 
+class Libraries;
+
 struct DispatcherOptions {
   const LivePolicy* policy = nullptr;  // outlives the dispatcher
   AdmissionOptions admission;
   RetentionOptions retention;
   RunFunction run;
   CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
+  Libraries* libraries = nullptr;         // outlives it; null: none can be had
   // A caller's session by its id, for runs that name one.
   std::function<absl::StatusOr<std::shared_ptr<Session>>(const Caller&,
                                                          const std::string&)>
@@ -116,6 +119,9 @@ class RunDispatcher {
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);
+  // Gives the run's jails the libraries that it wants, if it wants any; that
+  // may take an install. CANCELLED with its token; else errors of Libraries.
+  absl::Status FindLibraries(Run& run);
   void NoteDenied(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
   // otherwise.

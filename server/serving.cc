@@ -35,6 +35,7 @@
 #include "server/jail_pool.h"
 #include "server/job_runner.h"
 #include "server/languages.h"
+#include "server/libraries.h"
 #include "server/notify.h"
 #include "server/peers.h"
 #include "server/policy_questions.h"
@@ -135,6 +136,7 @@ class Serving {
   std::optional<CompileCache> compile_cache_;
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;
+  std::optional<Libraries> libraries_;
   std::optional<RunDispatcher> dispatcher_;
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
@@ -230,12 +232,21 @@ absl::Status Serving::Start() {
     };
   }
   approvals_.emplace(config.approvals, std::move(record));
+  if (parts_.libraries) {
+    libraries_.emplace(
+        LibrariesParts{.store = std::move(parts_.libraries->store),
+                       .installers = std::move(parts_.libraries->installers),
+                       .at_once = config.libraries.install_at_once,
+                       .image_state = parts_.image_state,
+                       .run = run});
+  }
   dispatcher_.emplace(DispatcherOptions{
       .policy = &policy_,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
       .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
+      .libraries = libraries_ ? &*libraries_ : nullptr,
       .find_session =
           [sessions = &*sessions_](const Caller& caller,
                                    const std::string& session_id) {

@@ -1,0 +1,106 @@
+#include "server/libraries.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/digest.h"
+#include "server/errors.h"
+#include "server/log.h"
+
+namespace sandglass::server {
+namespace {
+
+// How often an install that waits for others looks whether it is cancelled.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+
+std::string Name(policy::Ecosystem ecosystem) {
+  return std::string(policy::EcosystemName(ecosystem));
+}
+
+}  // namespace
+
+Libraries::Libraries(LibrariesParts parts)
+    : parts_(std::move(parts)), builds_(*parts_.store, {}) {}
+
+absl::StatusOr<FoundLibraries> Libraries::Get(
+    const policy::LibrarySet& set, bool offline,
+    const LayerBuilds::Progress& progress, CancelToken& cancel) {
+  const auto found = parts_.installers.usable.find(set.ecosystem());
+  if (found == parts_.installers.usable.end()) {
+    const auto why = parts_.installers.unusable.find(set.ecosystem());
+    return LibrariesUnavailable(absl::StrCat(
+        "no libraries of ", Name(set.ecosystem()), " can be had here: ",
+        why == parts_.installers.unusable.end()
+            ? "the language has no recipe for them"
+            : why->second));
+  }
+  const LibraryInstaller& installer = found->second;
+  Digest toolchain;
+  toolchain.Add(parts_.image_state);
+  toolchain.Add(installer.recipe.script);
+  const LayerKey key = {.ecosystem = set.ecosystem(),
+                        .libraries = set.Canonical(),
+                        .toolchain = toolchain.Hex(),
+                        .registry = installer.registry};
+  const auto layer = [](LayerStore::Pin pin) {
+    JailLayer named;
+    named.id = pin.id();
+    named.pin = std::make_shared<const LayerStore::Pin>(std::move(pin));
+    return named;
+  };
+  if (std::optional<LayerStore::Pin> there = parts_.store->Find(key)) {
+    return FoundLibraries{.layer = layer(*std::move(there))};
+  }
+  if (offline) {
+    return LibrariesUnavailable(absl::StrCat(
+        "the profile takes only libraries that are installed already, and ",
+        set.Canonical(), " isn't; ask the operator to install it"));
+  }
+  absl::StatusOr<LayerStore::Pin> built = builds_.GetOrBuild(
+      key,
+      [&installer, set, this](const LayerStore::Staging& staging,
+                              const LayerBuilds::Progress& say,
+                              CancelToken& stop) {
+        return Install(installer, set, staging, say, stop);
+      },
+      progress, cancel);
+  if (!built.ok()) {
+    return absl::IsCancelled(built.status())
+               ? built.status()
+               : LibrariesNotInstalled(built.status());
+  }
+  return FoundLibraries{.layer = layer(*std::move(built)), .installed = true};
+}
+
+absl::Status Libraries::Install(const LibraryInstaller& installer,
+                                const policy::LibrarySet& set,
+                                const LayerStore::Staging& staging,
+                                const LayerBuilds::Progress& progress,
+                                CancelToken& cancel) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto has_place = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return installing_ < parts_.at_once;
+    };
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&has_place), kLookAgain)) {
+      if (cancel.reason().has_value()) {
+        return absl::CancelledError("the install was cancelled");
+      }
+    }
+    ++installing_;
+  }
+  absl::Status installed = InstallLibraries(installer, set, parts_.run,
+                                            staging.path(), progress, cancel);
+  Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
+      "libraries_installed",
+      {{"lang", Name(set.ecosystem())},
+       {"libraries", set.Canonical()},
+       {"ok", installed.ok()},
+       {"error", std::string(installed.message())}});
+  EvictOld();
+  const absl::MutexLock lock(&mutex_);
+  --installing_;
+  return installed;
+}
+
+}  // namespace sandglass::server

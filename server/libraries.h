@@ -1,0 +1,76 @@
+#ifndef SANDGLASS_SERVER_LIBRARIES_H_
+#define SANDGLASS_SERVER_LIBRARIES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "policy/libraries.h"
+#include "server/cancel_token.h"
+#include "server/jail_layer.h"
+#include "server/layer_builds.h"
+#include "server/layer_store.h"
+#include "server/library_install.h"
+#include "server/run_function.h"
+
+namespace sandglass::server {
+
+// What can be installed, and why the rest can't; made as root at the start.
+struct LibraryInstallers {
+  std::map<policy::Ecosystem, LibraryInstaller> usable;
+  std::map<policy::Ecosystem, std::string> unusable;  // and why: one sentence
+};
+
+struct LibrariesParts {
+  std::unique_ptr<LayerStore> store;
+  LibraryInstallers installers;
+  uint32_t at_once = 2;     // installs
+  std::string image_state;  // of the host's image, whose tools install
+  RunFunction run;
+};
+
+// What a run has of its libraries.
+struct FoundLibraries {
+  JailLayer layer;
+  bool installed = false;  // they weren't there
+};
+
+// Finds sets of libraries as layers, and installs what isn't there.
+// Thread-safe.
+class Libraries {
+ public:
+  explicit Libraries(LibrariesParts parts);
+
+  // FAILED_PRECONDITION: the language has none here, or with `offline`: they
+  // aren't there; else errors of LayerBuilds::GetOrBuild and InstallLibraries.
+  absl::StatusOr<FoundLibraries> Get(const policy::LibrarySet& set,
+                                     bool offline,
+                                     const LayerBuilds::Progress& progress,
+                                     CancelToken& cancel);
+
+  LayerStore& store() { return *parts_.store; }
+  // Removes layers that nobody used for long.
+  void EvictOld() { parts_.store->EvictOld(); }
+
+ private:
+  absl::Status Install(const LibraryInstaller& installer,
+                       const policy::LibrarySet& set,
+                       const LayerStore::Staging& staging,
+                       const LayerBuilds::Progress& progress,
+                       CancelToken& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  LibrariesParts parts_;
+  absl::Mutex mutex_;
+  uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
+  LayerBuilds builds_;  // last: its end waits for installs
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LIBRARIES_H_

@@ -1,0 +1,198 @@
+#include "server/library_install.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "sandbox/jail_event.h"
+#include "sandbox/jailed/tar.h"
+#include "sandbox/jailed/unpack.h"
+#include "sandbox/os/status.h"
+#include "server/jail_network.h"
+#include "server/make_job.h"
+#include "server/run.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kScript[] = "install.sh";
+constexpr char kArchive[] = "layer.tar";
+// Links to one file become files: a layer has none with two names.
+constexpr char kCommand[] =
+    "mkdir layer && /bin/sh ./install.sh \"$@\" && "
+    "exec tar --hard-dereference --format=pax -cf layer.tar -C layer .";
+constexpr size_t kLongestLine = 1000;
+constexpr size_t kMostWords = 2000;
+constexpr size_t kMostLastLines = 40;
+
+// Printable, and without what may be a password in an address.
+std::string CleanLine(std::string_view line) {
+  std::string clean;
+  for (const char c : line.substr(0, kLongestLine)) {
+    clean += c >= ' ' && c <= '~' ? c : '?';
+  }
+  for (size_t at = clean.find("://"); at != std::string::npos;
+       at = clean.find("://", at + 3)) {
+    const size_t end = clean.find_first_of("/ \"'", at + 3);
+    const size_t user = clean.substr(0, end).rfind('@');
+    if (user != std::string::npos && user > at) {
+      clean.replace(at + 3, user - at - 3, "...");
+    }
+  }
+  return clean;
+}
+
+// Takes an install's output and what it made.
+class InstallObserver : public JobObserver {
+ public:
+  explicit InstallObserver(const LayerBuilds::Progress& progress)
+      : progress_(progress) {}
+
+  void OnStarted() override {}
+  void OnOutput(Stream stream, std::string_view data, uint64_t,
+                absl::Duration) override {
+    std::string& line = stream == Stream::kStdout ? out_ : err_;
+    for (const char c : data) {
+      if (c != '\n' && c != '\r') {
+        if (line.size() < kLongestLine) line += c;
+        continue;
+      }
+      TakeLine(stream, line);
+      line.clear();
+    }
+  }
+  bool OnFile(const sandbox::FileEvent& file) override {
+    if (file.path != kArchive || !file.file.valid()) return false;
+    archive_.reset(::fcntl(file.file.get(), F_DUPFD_CLOEXEC, 0));
+    return archive_.valid();
+  }
+
+  const os::Fd& archive() const { return archive_; }
+  // The last of its words, those on standard error if there are any.
+  std::string Words() {
+    TakeLine(Stream::kStdout, out_);
+    TakeLine(Stream::kStderr, err_);
+    const std::deque<std::string>& lines =
+        last_err_.empty() ? last_out_ : last_err_;
+    std::string words;
+    for (auto it = lines.rbegin(); it != lines.rend(); ++it) {
+      if (words.size() + it->size() > kMostWords) break;
+      words = words.empty() ? *it : absl::StrCat(*it, "\n", words);
+    }
+    return words;
+  }
+
+ private:
+  void TakeLine(Stream stream, std::string_view raw) {
+    const std::string line = CleanLine(raw);
+    if (line.find_first_not_of(' ') == std::string::npos) return;
+    std::deque<std::string>& last =
+        stream == Stream::kStdout ? last_out_ : last_err_;
+    last.push_back(line);
+    if (last.size() > kMostLastLines) last.pop_front();
+    if (progress_) progress_(line);
+  }
+
+  const LayerBuilds::Progress& progress_;
+  std::string out_, err_;
+  std::deque<std::string> last_out_, last_err_;
+  os::Fd archive_;
+};
+
+Job MakeInstallJob(const LibraryInstaller& installer,
+                   const policy::LibrarySet& set) {
+  Job job;
+  job.run_id = NewRunId();
+  job.template_name = installer.profile.run_template();
+  job.has_network = true;
+  job.limits = installer.profile.limits;
+  job.source_file = kScript;
+  job.code = installer.recipe.script;
+  job.argv = {"/bin/sh", "-c", kCommand, "install"};
+  const std::vector<std::string> libraries = set.ToArguments();
+  job.argv.insert(job.argv.end(), libraries.begin(), libraries.end());
+  job.env = BaseEnvironment();
+  Overlay(NetworkEnvironment(installer.profile), job.env);
+  Overlay({{"REGISTRY", installer.registry}}, job.env);
+  Overlay(installer.recipe.env, job.env);
+  job.fetch = {kArchive};
+  job.max_collected_bytes = job.limits.workspace_bytes;
+  return job;
+}
+
+absl::Status UnpackError(const sandbox::FileResult& result,
+                         const LayerBounds& bounds) {
+  using sandbox::FileCode;
+  if (result.code == FileCode::kTooLarge) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the libraries are larger than a layer may be (", bounds.max_bytes,
+        " bytes, ", bounds.max_files, " files)"));
+  }
+  if (result.error == ENOSPC || result.error == EDQUOT) {
+    return absl::ResourceExhaustedError("the disk with the libraries is full");
+  }
+  return absl::InternalError(absl::StrCat(
+      "what was installed can't be unpacked: ", os::ErrorText(result.error)));
+}
+
+absl::Status Unpack(const os::Fd& archive, const std::string& tree,
+                    const LayerBounds& bounds) {
+  const os::Fd top(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!top.valid()) return os::ErrnoStatus("open ", tree);
+  off_t at = 0;
+  sandbox::TarReader reader([&](char* data, size_t size) {
+    const ssize_t got = ::pread(archive.get(), data, size, at);
+    if (got > 0) at += got;
+    return got;
+  });
+  sandbox::Unpacker unpacker(top, bounds.max_bytes, bounds.max_files);
+  const sandbox::FileResult result = unpacker.Run(reader);
+  return result.ok() ? absl::OkStatus() : UnpackError(result, bounds);
+}
+
+}  // namespace
+
+absl::Status InstallLibraries(const LibraryInstaller& installer,
+                              const policy::LibrarySet& set,
+                              const RunFunction& run, const std::string& tree,
+                              const LayerBuilds::Progress& progress,
+                              CancelToken& cancel) {
+  InstallObserver observer(progress);
+  const absl::StatusOr<JobResult> result =
+      run(MakeInstallJob(installer, set), cancel, &observer);
+  if (!result.ok()) return result.status();
+  const policy::Verdict& verdict = result->verdict;
+  if (verdict.outcome == policy::Outcome::kCancelled ||
+      verdict.outcome == policy::Outcome::kShutdown) {
+    return absl::CancelledError("the install was cancelled");
+  }
+  if (verdict.outcome != policy::Outcome::kOk) {
+    std::string message = absl::StrCat(
+        "the libraries could not be installed: ",
+        verdict.outcome == policy::Outcome::kNonzeroExit ? "the installer said"
+                                                         : verdict.explanation,
+        ":\n", observer.Words());
+    if (result->network) {
+      for (const sandbox::NetworkRefusal& refusal : result->network->refusals) {
+        absl::StrAppend(&message, "\nnetwork: ", CleanLine(refusal.words));
+      }
+    }
+    return absl::FailedPreconditionError(message);
+  }
+  if (!observer.archive().valid()) {
+    return absl::InternalError("the install left nothing");
+  }
+  return Unpack(observer.archive(), tree, installer.bounds);
+}
+
+}  // namespace sandglass::server

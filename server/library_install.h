@@ -1,0 +1,41 @@
+#ifndef SANDGLASS_SERVER_LIBRARY_INSTALL_H_
+#define SANDGLASS_SERVER_LIBRARY_INSTALL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "policy/libraries.h"
+#include "policy/library_recipe.h"
+#include "policy/limits.h"
+#include "policy/profile.h"
+#include "server/cancel_token.h"
+#include "server/layer_builds.h"
+#include "server/layer_store.h"
+#include "server/run_function.h"
+
+namespace sandglass::server {
+
+// How one language's libraries are installed.
+struct LibraryInstaller {
+  policy::LibraryRecipe recipe;
+  std::string registry;  // its address
+  // What jails of installs are: their template, limits and network.
+  policy::Profile profile;
+  LayerBounds bounds;
+};
+
+// Installs a set in a jail of its own and unpacks what that made into the
+// directory `tree`. FAILED_PRECONDITION: the tool could not, with its own
+// words, shortened. CANCELLED; errors of `run`; RESOURCE_EXHAUSTED: it is too
+// large, or the disk is full.
+absl::Status InstallLibraries(const LibraryInstaller& installer,
+                              const policy::LibrarySet& set,
+                              const RunFunction& run, const std::string& tree,
+                              const LayerBuilds::Progress& progress,
+                              CancelToken& cancel);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LIBRARY_INSTALL_H_

@@ -1,0 +1,125 @@
+#include "server/library_setup.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/library_registry.h"
+#include "server/log.h"
+
+namespace sandglass::server {
+namespace {
+
+// Compilers of what packages bring are part of an install.
+constexpr uint32_t kProcesses = 256;
+constexpr uint32_t kOpenFiles = 4096;
+constexpr uint32_t kCpuMillis = 2000;
+constexpr uint32_t kFiles = 500'000;
+constexpr uint64_t kOutputBytes = 64 << 10;
+constexpr uint64_t kAllOutputBytes = 16 << 20;
+
+policy::Limits InstallLimits(const LibrariesConfig& config) {
+  policy::Limits limits;
+  limits.wall_time = config.install_timeout;
+  limits.cpu_time = 2 * config.install_timeout;
+  limits.memory_bytes = config.install_memory_bytes;
+  limits.max_processes = kProcesses;
+  limits.cpu_millis = kCpuMillis;
+  limits.tmp_bytes = config.install_memory_bytes / 4;
+  // The files, and the archive of them.
+  limits.workspace_bytes =
+      std::min(config.install_memory_bytes / 4 * 3, 3 * config.max_layer_bytes);
+  limits.max_files = kFiles;
+  limits.output_bytes = kOutputBytes;
+  limits.output_total_bytes = kAllOutputBytes;
+  limits.open_files = kOpenFiles;
+  limits.file_size_bytes = limits.workspace_bytes;
+  return limits;
+}
+
+// The registry that its installer can use, or why there is none.
+absl::StatusOr<LibraryRegistry> UsableRegistry(const policy::Language& language,
+                                               const LibrariesConfig& config,
+                                               policy::Ecosystem ecosystem) {
+  const policy::LibraryRecipe& recipe = *language.libraries;
+  for (const std::string& path : recipe.needs) {
+    if (::access(path.c_str(), F_OK) == 0) continue;
+    return absl::NotFoundError(absl::StrCat(
+        path, " is not there", recipe.package.empty() ? "" : "; install ",
+        recipe.package));
+  }
+  const auto configured = config.registries.find(ecosystem);
+  return FindRegistry(recipe,
+                      configured == config.registries.end()
+                          ? RegistryConfig()
+                          : configured->second,
+                      language.id);
+}
+
+LibraryInstaller MakeInstaller(const policy::Language& language,
+                               const LibrariesConfig& config,
+                               const LibraryRegistry& registry) {
+  LibraryInstaller installer = {
+      .recipe = *language.libraries,
+      .registry = registry.url,
+      .bounds = {.max_bytes = config.max_layer_bytes}};
+  policy::Profile& profile = installer.profile;
+  profile.name = absl::StrCat("libraries of ", language.id);
+  profile.limits = profile.maximum = InstallLimits(config);
+  profile.network =
+      std::make_shared<const policy::NetworkPolicy>(registry.network);
+  profile.jail_template = absl::StrCat("libraries@", language.id);
+  return installer;
+}
+
+}  // namespace
+
+std::optional<LibraryDaemonParts> PrepareLibraries(
+    const LibrariesConfig& config, const PolicySet& policy,
+    const Identity& identity, std::vector<sandbox::JailTemplate>& templates) {
+  if (config.dir.empty()) return std::nullopt;
+  absl::StatusOr<std::unique_ptr<LayerStore>> store =
+      LayerStore::Open(config.dir, identity.uid, identity.gid,
+                       {.max_bytes = config.max_bytes,
+                        .max_age = config.max_age,
+                        .each = {.max_bytes = config.max_layer_bytes}});
+  if (!store.ok()) {
+    Log(LogLevel::kWarning, "no_place_for_libraries",
+        {{"error", std::string(store.status().message())}});
+    return std::nullopt;
+  }
+  LibraryDaemonParts parts = {.store = *std::move(store), .installers = {}};
+  // Its filter is that of the default profile.
+  const std::string model = policy.FindProfile("")->jail_template;
+  const auto base =
+      std::find_if(templates.begin(), templates.end(),
+                   [&](const auto& each) { return each.name == model; });
+  if (base == templates.end()) return std::nullopt;
+  sandbox::JailTemplate jail = *base;
+  jail.image = std::string(policy::kHostImage);
+  for (const policy::Language& language : policy.languages().languages()) {
+    const auto ecosystem = policy::EcosystemOfLanguage(language.id);
+    if (!ecosystem || !language.libraries) continue;
+    const absl::StatusOr<LibraryRegistry> registry =
+        UsableRegistry(language, config, *ecosystem);
+    if (!registry.ok()) {
+      parts.installers.unusable[*ecosystem] =
+          std::string(registry.status().message());
+      continue;
+    }
+    LibraryInstaller installer = MakeInstaller(language, config, *registry);
+    jail.name = installer.profile.jail_template;
+    jail.maximum = installer.profile.limits;
+    jail.network = installer.profile.network;
+    templates.push_back(jail);
+    Log(LogLevel::kInfo, "libraries",
+        {{"lang", language.id}, {"source", registry->source}});
+    parts.installers.usable.emplace(*ecosystem, std::move(installer));
+  }
+  return parts;
+}
+
+}  // namespace sandglass::server
