@@ -153,6 +153,39 @@ int ShowInfo(const std::string& address, bool json,
   return rendered.ok() ? PrintText(*rendered) : Fail(rendered.status());
 }
 
+// Nothing when there is only the host's.
+std::string ImagesText(const v1::GetServerInfoResponse& info) {
+  Rows rows;
+  for (const v1::ImageInfo& image : info.images()) {
+    const auto language = [](std::string* out, const v1::ImageLanguage& has) {
+      absl::StrAppend(out, has.id(), has.version().empty() ? "" : ": ",
+                      has.version());
+    };
+    rows.push_back(
+        {image.name(),
+         image.digest().empty()
+             ? "no digest"
+             : absl::StrCat("digest ", image.digest(), ", built ",
+                            absl::FormatTime("%Y-%m-%d %H:%M:%S",
+                                             FromProto(image.build_time()),
+                                             absl::LocalTimeZone()))});
+    rows.push_back(
+        {"", absl::StrCat("profiles: ",
+                          image.profiles().empty()
+                              ? "none"
+                              : absl::StrJoin(image.profiles(), ", "))});
+    if (image.name() == "host") continue;  // its languages are shown above
+    rows.push_back(
+        {"", absl::StrCat("languages: ", image.languages().empty()
+                                             ? "none"
+                                             : absl::StrJoin(image.languages(),
+                                                             "; ", language))});
+  }
+  return info.images_size() < 2
+             ? ""
+             : absl::StrCat("\nImages\n", TextTable(rows, "  "));
+}
+
 // What an operator wants to know who has sent SIGHUP.
 std::string PolicyText(const v1::PolicyState& policy) {
   constexpr size_t kDigits = 12;
@@ -233,7 +266,7 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
     profiles.push_back({"", absl::StrCat("rules: ", PolicyWords(profile))});
   }
   absl::StrAppend(&text, TextTable(profiles, "  "), PolicyText(info.policy()),
-                  "\nIsolation\n");
+                  ImagesText(info), "\nIsolation\n");
 
   Rows layers;
   for (const v1::IsolationLayer& layer : info.isolation()) {

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Shared by the project's scripts: messages, long steps with progress, builds.
+# Shared by the project's scripts: messages, package lists, long steps with
+# progress, builds.
 # Source it; it changes nothing by itself.
 
 # The top of the clone.
@@ -27,6 +28,42 @@ need_debian_12() {
   fi
   [[ $id == debian && $version == 12 ]] ||
     die "this is '${id:-unknown} ${version}', and the packages are named for Debian 12; use a Debian 12 machine or the Dockerfile"
+}
+
+# Python's libraries for tables, statistics, charts and models, and a font that
+# has Chinese characters (docs/data-analysis.md).
+# shellcheck disable=SC2034 # for those that source this
+SCIENCE_PACKAGES=(
+  fonts-wqy-microhei
+  python3-matplotlib
+  python3-numpy
+  python3-pandas
+  python3-scipy
+  python3-seaborn
+  python3-sklearn
+  python3-sympy
+)
+
+# language_packages [ID…]: the Debian packages that the languages' files name;
+# without arguments those of all languages. Sorted.
+language_packages() {
+  local files=() id
+  for id in "$@"; do
+    [[ -f $SANDGLASS_ROOT/policy/data/languages/$id.json ]] ||
+      die "there is no language '$id'; there are: $(language_ids)"
+    files+=("$SANDGLASS_ROOT/policy/data/languages/$id.json")
+  done
+  (($#)) || files=("$SANDGLASS_ROOT"/policy/data/languages/*.json)
+  sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' "${files[@]}" | sort -u
+}
+
+# All languages, separated by blanks.
+language_ids() {
+  local file ids=()
+  for file in "$SANDGLASS_ROOT"/policy/data/languages/*.json; do
+    ids+=("$(basename "$file" .json)")
+  done
+  say "${ids[*]}"
 }
 
 # Reads a command's output, keeps it in the file $2 and shows on one line that

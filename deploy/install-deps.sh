@@ -48,9 +48,8 @@ BUILD_PACKAGES=(
 )
 
 # The packages that the language files name.
-mapfile -t LANGUAGE_PACKAGES < <(
-  sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' "$SANDGLASS_ROOT"/policy/data/languages/*.json | sort -u
-)
+# shellcheck disable=SC2119 # of all languages
+mapfile -t LANGUAGE_PACKAGES < <(language_packages)
 
 TEST_PACKAGES=(
   bubblewrap
@@ -62,22 +61,16 @@ TEST_PACKAGES=(
   curl
   git
   libclang-rt-14-dev
+  mmdebstrap
   npm
   procps
   # Imported or called by the programs of others that the tests run.
   bc
-  fonts-wqy-microhei
   ipython3
   python3-httpx
   python3-lxml
-  python3-matplotlib
-  python3-numpy
-  python3-pandas
   python3-requests
-  python3-scipy
-  python3-seaborn
-  python3-sklearn
-  python3-sympy
+  "${SCIENCE_PACKAGES[@]}"
   runc
   shellcheck
   # A judge of the jails.

@@ -88,6 +88,7 @@ void RaiseOpenFiles() {
 // What the flags and files alone decide.
 struct Settings {
   Config config;
+  ImageRecords image_records;
   PolicySet policy;
   Identity identity;
   gid_t socket_group;
@@ -104,6 +105,8 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   for (const policy::Image& image : config->images) {
     if (absl::Status good = sandbox::CheckImage(image); !good.ok()) return good;
   }
+  absl::StatusOr<ImageRecords> image_records = ReadImageRecords(config->images);
+  if (!image_records.ok()) return image_records.status();
   absl::StatusOr<PolicySet> policy =
       PolicySet::Load(config->policy_dir, config->images);
   if (!policy.ok()) return policy.status();
@@ -141,6 +144,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   config->user = absl::StrCat(identity->uid, ":", identity->gid);
   config->socket_group = absl::StrCat(*group);
   return Settings{*std::move(config),
+                  *std::move(image_records),
                   *std::move(policy),
                   *identity,
                   *group,
@@ -388,6 +392,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   }
   auto check_policy = LaterPolicyCheck(config, host, secrets);
   return Serve({.config = std::move(settings->config),
+                .image_records = std::move(settings->image_records),
                 .policy = std::move(settings->policy),
                 .host = std::move(host),
                 .sandbox = *std::move(sandbox),

@@ -116,6 +116,16 @@ std::vector<const policy::Language*> InAllImages(
   return all;
 }
 
+// Whose jails have the language's image; nullptr: nobody's.
+policy::SharedProfile ProfileWithImage(const PolicySet& policy,
+                                       const policy::Language& language) {
+  if (language.image.empty()) return policy.FindProfile("");
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (profile->image == language.image) return profile;
+  }
+  return nullptr;
+}
+
 // Puts what a preparing jail hands out into the store.
 class DraftFiller : public JobObserver {
  public:
@@ -243,14 +253,14 @@ absl::Status LanguageProbe::Prepared(const policy::Language& language) const {
   return LanguagePreparing(language.name, kPreparingRetry);
 }
 
-std::string LanguageProbe::Version(const std::string& language_id) const {
+std::string LanguageProbe::Version(const policy::Language& language) const {
   absl::MutexLock lock(&mutex_);
-  const auto it = versions_.find(language_id);
+  const auto it = versions_.find(KeyOf(language));
   return it == versions_.end() ? "" : it->second;
 }
 
 void LanguageProbe::Probe() {
-  AskVersions();
+  AskVersions(true);
   {
     absl::MutexLock lock(&mutex_);
     versions_known_ = true;
@@ -265,6 +275,7 @@ void LanguageProbe::Probe() {
   if (!cancel_.reason().has_value()) {
     Log(LogLevel::kInfo, "languages_ready", {});
   }
+  AskVersions(false);
   if (skip_canaries_) {
     absl::MutexLock lock(&mutex_);
     checked_once_ = true;
@@ -279,21 +290,24 @@ void LanguageProbe::Probe() {
   store_->RemoveOld(in_use);
 }
 
-void LanguageProbe::AskVersions() {
-  for (const policy::Language& language : languages_.languages()) {
+void LanguageProbe::AskVersions(bool of_host) {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  for (const policy::Language* language : InAllImages(languages_)) {
     if (cancel_.reason().has_value()) return;
-    if (!CheckInstalled(language).ok()) continue;
-    absl::StatusOr<std::string> version = AskVersion(language);
+    if (language->image.empty() != of_host) continue;
+    const policy::SharedProfile profile = ProfileWithImage(*policy, *language);
+    if (profile == nullptr || !CheckInstalled(*language).ok()) continue;
+    absl::StatusOr<std::string> version = AskVersion(*language, *profile);
     if (!version.ok()) {
       Log(LogLevel::kWarning, "language_probe_failed",
-          {{"lang", language.id},
+          {{"lang", KeyOf(*language)},
            {"error", std::string(version.status().message())}});
       continue;
     }
     Log(LogLevel::kInfo, "language",
-        {{"lang", language.id}, {"version", *version}});
+        {{"lang", KeyOf(*language)}, {"version", *version}});
     absl::MutexLock lock(&mutex_);
-    versions_[language.id] = *std::move(version);
+    versions_[KeyOf(*language)] = *std::move(version);
   }
 }
 
@@ -437,11 +451,10 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
 }
 
 absl::StatusOr<std::string> LanguageProbe::AskVersion(
-    const policy::Language& language) {
-  const absl::StatusOr<JobResult> result =
-      RunTool(MakeToolJob(language, *policy_.Get()->FindProfile(""),
-                          language.limits, language.version, {}),
-              nullptr);
+    const policy::Language& language, const policy::Profile& profile) {
+  const absl::StatusOr<JobResult> result = RunTool(
+      MakeToolJob(language, profile, language.limits, language.version, {}),
+      nullptr);
   if (!result.ok()) return result.status();
   // Some runtimes print their version to stderr.
   for (const std::string* output :

@@ -85,13 +85,14 @@ class LanguageProbe {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // First line that the runtime printed, printable ASCII, at most 128 bytes;
-  // empty as long as it is not known.
-  std::string Version(const std::string& language_id) const
+  // empty as long as it is not known. Runtimes of an image other than the
+  // host's are asked later, and where a profile in force has that image.
+  std::string Version(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Probe();
-  void AskVersions() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskVersions(bool of_host) ABSL_LOCKS_EXCLUDED(mutex_);
   // One after another: what takes next to nothing, what languages can't be used
   // without, what only makes them faster.
   enum class Turn { kQuick, kNeeded, kOptional };
@@ -107,7 +108,8 @@ class LanguageProbe {
   // How its canaries did, by filter: the first failure, or OK.
   std::map<std::string, absl::Status> CheckOne(
       const PolicySet& policy, const policy::Language& language);
-  absl::StatusOr<std::string> AskVersion(const policy::Language& language);
+  absl::StatusOr<std::string> AskVersion(const policy::Language& language,
+                                         const policy::Profile& profile);
   // A command that must end well.
   absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
 
@@ -121,6 +123,7 @@ class LanguageProbe {
   CancelToken cancel_;
   absl::Mutex checking_;  // one checks at a time; taken before mutex_
   mutable absl::Mutex mutex_;
+  // By id and image.
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
   // How the preparation ended; none for those that have none or go on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);

@@ -23,7 +23,7 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
   const absl::Status available = probe.Available(language);
   info.set_available(available.ok());
   if (available.ok()) {
-    info.set_version(probe.Version(language.id));
+    info.set_version(probe.Version(language));
   } else {
     info.set_unavailable_reason(std::string(available.message()));
   }
@@ -98,6 +98,26 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   info.set_image(profile.image);
 }
 
+void FillImage(const std::string& image, const ServerInfoSources& sources,
+               const PolicySet& policy, v1::ImageInfo& info) {
+  info.set_name(image);
+  if (const auto record = sources.images.find(image);
+      record != sources.images.end()) {
+    info.set_digest(record->second.digest);
+    *info.mutable_build_time() = ToProto(record->second.built);
+  }
+  for (const policy::Language& language :
+       *policy.languages().LanguagesIn(image)) {
+    if (!CheckInstalled(language).ok()) continue;
+    v1::ImageLanguage& has = *info.add_languages();
+    has.set_id(language.id);
+    has.set_version(sources.languages->Version(language));
+  }
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (profile->image == image) info.add_profiles(profile->name);
+  }
+}
+
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
   kind.set_kind(state.key.kind);
   // Without its digest.
@@ -141,6 +161,9 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   }
   for (const policy::SharedProfile& profile : policy->profiles()) {
     FillProfile(*profile, *policy, *response.add_profiles());
+  }
+  for (const std::string& image : policy->languages().images()) {
+    FillImage(image, sources, *policy, *response.add_images());
   }
   for (const sandbox::Layer& layer : sources.host.layers) {
     v1::IsolationLayer& info = *response.add_isolation();

@@ -9,6 +9,7 @@
 #include "server/admission.h"
 #include "server/clock.h"
 #include "server/compile_cache.h"
+#include "server/image_record.h"
 #include "server/languages.h"
 #include "server/live_policy.h"
 #include "server/policy_reload.h"
@@ -26,6 +27,7 @@ struct ServerInfoSources {
   std::function<std::vector<PoolKeyState>()> pool;
   const CompileCache* compile_cache = nullptr;        // may be null
   std::function<PolicyReload::State()> policy_state;  // may be empty
+  ImageRecords images;
 };
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);

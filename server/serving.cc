@@ -269,7 +269,8 @@ absl::Status Serving::Start() {
            .started = Monotonic::now(),
            .pool = [pool = &*pool_] { return pool->State(); },
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-           .policy_state = [this] { return reload_->state(); }};
+           .policy_state = [this] { return reload_->state(); },
+           .images = parts_.image_records};
   StartReload();
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
   call_threads_.emplace(CallThreadsOptions{});

@@ -10,6 +10,7 @@
 #include "sandbox/sandbox.h"
 #include "server/compile_store.h"
 #include "server/config.h"
+#include "server/image_record.h"
 #include "server/library_setup.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
@@ -22,6 +23,7 @@ namespace sandglass::server {
 // All that the daemon made while it had rights.
 struct ServingParts {
   Config config;
+  ImageRecords image_records;
   PolicySet policy;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
