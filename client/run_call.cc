@@ -123,7 +123,7 @@ bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
     if (written.ok()) continue;
     all = false;
     // The message may quote a part of the path.
-    printer.Notice(absl::StrCat("sandglass: fetch ", VisibleText(file.path()),
+    printer.Line(absl::StrCat("sandglass: fetch ", VisibleText(file.path()),
                               ": ", VisibleText(written.message())));
   }
   return all;
@@ -148,12 +148,12 @@ int Conclude(const CallEnd& end, const RunOptions& options,
       !writer.has_value() || WriteFiles(response, *writer, printer);
   const bool good = response.outcome() == v1::OUTCOME_OK;
   if (!options.json && !(good && options.quiet)) {
-    printer.Notice(VerdictLine(response, printer.colour()));
-    for (const std::string& note : NoteLines(response)) printer.Notice(note);
-    for (const std::string& line : FindingLines(response)) printer.Notice(line);
+    printer.Line(VerdictLine(response, printer.colour()));
+    for (const std::string& note : NoteLines(response)) printer.Line(note);
+    for (const std::string& line : FindingLines(response)) printer.Line(line);
   }
   if (!options.json) {
-    for (const std::string& line : LossLines(response)) printer.Notice(line);
+    for (const std::string& line : LossLines(response)) printer.Line(line);
   }
   // Stopped, and that from here.
   if (response.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {
@@ -201,7 +201,7 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
   rich.Finish();
   printer.Finish();
   if (const int signal = interrupts.signal(); signal != 0) {
-    printer.Notice(InterruptedLine(signal, absl::Now() - start, end.run_id,
+    printer.Line(InterruptedLine(signal, absl::Now() - start, end.run_id,
                                  printer.colour()));
     return kExitSignalBase + signal;
   }
@@ -210,7 +210,7 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
         "the daemon ended the call without an answer (a bug of the daemon)"));
   }
   // A started line of output is closed first.
-  printer.Notice(
+  printer.Line(
       absl::StripSuffix(RpcErrorText(end.status, daemon.address), "\n"));
   return kExitError;
 }

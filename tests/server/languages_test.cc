@@ -142,7 +142,7 @@ TEST_F(Probe, PreparesOnceAndKeepsIt) {
   Use(Prepared());
   Start();
   EXPECT_TRUE(probe_->Available(language()).ok());
-  EXPECT_EQ(probe_->Version("toy"), "Toy 1.0");
+  EXPECT_EQ(probe_->Version(language()), "Toy 1.0");
   EXPECT_EQ(tools_.prepared_, 2);
   EXPECT_EQ(testing::ReadFile(dir_.Path("prepared/toy-1/1.out")), "made");
   EXPECT_EQ(testing::ReadFile(dir_.Path("prepared/toy-1/2.out")), "made");
@@ -281,7 +281,7 @@ TEST_F(CanaryProbe, OneWhoseCanaryFailsUnderAFilterIsNotAvailableUnderIt) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("canary failed under profile other"));
-  EXPECT_EQ(probe_->Version("toy"), "Toy 1.0");
+  EXPECT_EQ(probe_->Version(toy()), "Toy 1.0");
   EXPECT_EQ(heard(), std::vector<bool>{false});
 }
 

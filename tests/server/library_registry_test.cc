@@ -54,8 +54,9 @@ TEST(RegistryUrl, RefusesAllElse) {
 TEST(RegistryUrl, TellsNoPassword) {
   const auto url = ParseRegistryUrl("https://joe:hunter2@index.test/simple");
   ASSERT_FALSE(url.ok());
-  EXPECT_THAT(std::string(url.status().message()),
-              testing::AllOf(HasSubstr("password"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(
+      std::string(url.status().message()),
+      ::testing::AllOf(HasSubstr("password"), Not(HasSubstr("hunter2"))));
 }
 
 class FindRegistryTest : public ::testing::Test {
@@ -123,7 +124,7 @@ TEST_F(FindRegistryTest, SaysWhereAnUnusableOneIs) {
   EXPECT_TRUE(absl::IsInvalidArgument(found.status()));
   EXPECT_THAT(
       std::string(found.status().message()),
-      testing::AllOf(HasSubstr("tool.conf"), Not(HasSubstr("hunter2"))));
+      ::testing::AllOf(HasSubstr("tool.conf"), Not(HasSubstr("hunter2"))));
 }
 
 }  // namespace
