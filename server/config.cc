@@ -335,7 +335,6 @@ absl::Status ReadFile(const std::string& path, Config& config,
   config.spawner = root.String("spawner", config.spawner);
   CheckAbsolute(root, "spawner", config.spawner);
   ReadEgress(root, config.egress);
-  config.libraries.dir = config.cache_dir + "/libraries";
   ReadLibrariesConfig(root, config.libraries);
   if (root.Has("listen")) {
     listen = root.String("listen");
@@ -402,6 +401,9 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
         ApplyPathFlag(flags.policy_dir, "--policy-dir", config.policy_dir),
         ApplyPathFlag(flags.spawner, "--spawner", config.spawner)}) {
     if (!applied.ok()) return applied;
+  }
+  if (config.libraries.dir.empty()) {
+    config.libraries.dir = config.cache_dir + "/libraries";
   }
   if (config.admission.max_queued_per_caller == 0) {
     config.admission.max_queued_per_caller =

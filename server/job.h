@@ -79,7 +79,7 @@ struct Job {
   std::optional<WantedLibraries> libraries;
   // Its profile lets it want some: of a missing one a hint says so.
   std::optional<policy::Ecosystem> can_want;
-  JailLayer layer;  // in which its libraries are, once they are found
+  JailLayer layer;          // in which its libraries are, once they are found
   std::string source_file;  // below /workspace; empty: there is no program
   std::string code;
   std::optional<CompileJob> compile;  // comes first

@@ -189,7 +189,7 @@ Job MakeJob(const policy::Language& language,
   const bool with_libraries =
       request.libraries_size() > 0 && language.libraries.has_value();
   const auto ecosystem = policy::EcosystemOfLanguage(language.id);
-  if (ecosystem && language.libraries &&
+  if (ecosystem && language.libraries && profile.libraries != nullptr &&
       profile.libraries->rules.count(*ecosystem) > 0) {
     job.can_want = ecosystem;
   }

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Installs modules into layer/mod, with a go.mod that requires them; the
 # arguments are modules with versions as `go get` takes them. REGISTRY is the
 # module proxy.

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Installs packages into layer/node_modules; the arguments are names with
 # versions as npm takes them. REGISTRY is the registry.
 set -e

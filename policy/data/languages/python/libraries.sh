@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Installs Python libraries into layer/; the arguments are requirements as pip
 # takes them. REGISTRY is the index.
 set -e

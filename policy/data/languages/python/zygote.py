@@ -47,7 +47,6 @@ _search_path = list(sys.path)
 _preloaded_names = set()
 
 
-# ---------------------------------------------------------------------------
 # The zygote itself.
 
 
@@ -230,9 +229,8 @@ def prepare(argv, env, source=None):
 
 def _begin(argv, path, source):
     global _main
-    if (source is None and _would_import_otherwise(sys.path[0])) or any(
-        map(_would_import_otherwise, _python_path())
-    ):
+    places = _python_path() + ([sys.path[0]] if source is None else [])
+    if any(map(_would_import_otherwise, places)):
         os.execve(sys.executable, [sys.executable, *argv], os.environb)
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
@@ -291,9 +289,8 @@ def _set_path_and_names(argv, may_be_link=True):
 
 
 def _python_path():
-    """The directories of PYTHONPATH, where a program's libraries are."""
-    value = os.environ._data.get(b"PYTHONPATH", b"")
-    return [os.path.abspath(part) for part in os.fsdecode(value).split(":") if part]
+    value = os.fsdecode(os.environ._data.get(b"PYTHONPATH", b""))
+    return [os.path.abspath(part) for part in value.split(":") if part]
 
 
 def _open_empty_input():

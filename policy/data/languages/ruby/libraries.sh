@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Installs gems into layer/; the arguments are names with requirements as gem
 # takes them. REGISTRY is the source.
 set -e
