@@ -84,6 +84,12 @@ TEST_F(ConfigTest, NamesFileAndPointerOfEachProblem) {
   EXPECT_FALSE(LoadConfig({.config_file = dir_.path() + "/none"}).ok());
 }
 
+TEST_F(ConfigTest, LibrariesAreBelowTheCacheOfTheCommandLine) {
+  const auto config = LoadConfig({.cache_dir = "/srv/cache"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->libraries.dir, "/srv/cache/libraries");
+}
+
 TEST_F(ConfigTest, TheShippedSampleIsTheDefaultsAndHasEveryKey) {
   const std::string path = SANDGLASS_SOURCE_DIR "/deploy/sandglassd.json";
   const auto sample = LoadConfig({.config_file = path});
