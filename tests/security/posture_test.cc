@@ -78,6 +78,8 @@ Placeholders PlaceholdersOf(const Daemon& daemon, const Scene& scene,
           .string();
   Placeholders placeholders = {{daemon.directory(), "DIRECTORY"},
                                {binaries + "/sandglass", "BINARIES/sandglass"},
+                               // As rootless_daemon.sh calls its own.
+                               {CACHE_DIR "-rootless", "CACHE"},
                                {CACHE_DIR, "CACHE"},
                                {scene.instance(), "OURS"}};
   if (!marker.empty()) placeholders.emplace_back(marker, "MARKER");
