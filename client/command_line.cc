@@ -15,6 +15,7 @@
 #include "client/audit_command_line.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
+#include "client/layer_command_line.h"
 #include "client/policy_command_line.h"
 #include "client/session_command_line.h"
 #include "client/terminal_filter.h"
@@ -31,6 +32,7 @@ Examples:
   sandglass run plot.py --file data.csv --fetch '*.png' --fetch-dir out
   sandglass run -c 'print(1)' -l py --repeat 100 --json-summary
   sandglass run --rich -l python -c '20 + 1'
+  sandglass run -l python --library six -c 'import six; print(six.__version__)'
   sandglass session create python
   sandglass ps
   sandglass kill RUN_ID
@@ -348,6 +350,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
 
   SessionCommandLine session(app);
   PolicyCommandLine policy(app);
+  LayerCommandLine layers(app);
   AuditCommandLine audit(app);
 
   // Only now: a subcommand would have taken it over.
@@ -358,6 +361,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   const auto path = [&]() -> std::string {
     if (session.parsed()) return session.Path();
     if (policy.parsed()) return policy.Path();
+    if (layers.parsed()) return layers.Path();
     if (audit.parsed()) return audit.Path();
     return run->parsed() ? "run " : "";
   };
@@ -413,6 +417,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     } else {
       line.command = std::get<PolicyOptions>(*std::move(options));
     }
+  } else if (layers.parsed()) {
+    absl::StatusOr<LayersOptions> options = layers.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else if (audit.parsed()) {
     absl::StatusOr<AuditOptions> options = audit.Take();
     if (!options.ok()) return UsageError(options.status().message(), path());
@@ -420,7 +428,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   } else {
     return UsageError(
         "give a command: run, session, info, languages, ps, kill, approvals, "
-        "policy, doctor or audit");
+        "policy, layers, doctor or audit");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

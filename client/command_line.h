@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/audit_options.h"
+#include "client/layer_options.h"
 #include "client/options.h"
 #include "client/policy_options.h"
 #include "client/session_options.h"
@@ -18,7 +19,7 @@ struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
-               PolicyOptions, AuditOptions>
+               PolicyOptions, AuditOptions, LayersOptions>
       command;
 };
 

@@ -28,7 +28,8 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
                 v1::SessionService::NewStub(channel),
                 v1::FileService::NewStub(channel),
                 v1::ExecService::NewStub(channel),
-                v1::PolicyService::NewStub(channel)};
+                v1::PolicyService::NewStub(channel),
+                v1::LayerService::NewStub(channel)};
 }
 
 void SetQuickDeadline(grpc::ClientContext& context) {

@@ -9,6 +9,7 @@
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
+#include "sandglass/v1/layer_service.grpc.pb.h"
 #include "sandglass/v1/policy_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
@@ -23,6 +24,7 @@ struct Daemon {
   std::unique_ptr<v1::FileService::Stub> files;
   std::unique_ptr<v1::ExecService::Stub> execs;
   std::unique_ptr<v1::PolicyService::Stub> policy;
+  std::unique_ptr<v1::LayerService::Stub> layers;
 };
 
 // Connects; see ParseAddress and Connect for the errors.

@@ -13,6 +13,7 @@
 #include "client/doctor_command.h"
 #include "client/file_io.h"
 #include "client/info_commands.h"
+#include "client/layer_commands.h"
 #include "client/policy_commands.h"
 #include "client/run_command.h"
 #include "client/runs_commands.h"
@@ -41,6 +42,9 @@ struct Dispatch {
   }
   int operator()(const SessionOptions& o) const {
     return SessionCommand(address, o);
+  }
+  int operator()(const LayersOptions& o) const {
+    return LayersCommand(address, o);
   }
   int operator()(const AuditOptions& o) const { return AuditCommand(o); }
 };

@@ -125,6 +125,13 @@ class CreateFlags {
         limits_(app),
         env_(AddEnv(app)),
         labels_(AddValues(app, "--label", "A mark that list shows", "K=V")),
+        libraries_(AddValues(app, "--library",
+                             "A library for its programs, as the language's "
+                             "tool names it: six==1.16.0, lodash@^4",
+                             "NAME")),
+        lock_(AddValue(app, "--library-lock",
+                       "A lock file with versions and checksums of libraries",
+                       "FILE")),
         idle_timeout_(AddIdleTimeout(app)),
         max_age_(AddMaxAge(app)) {
     app.add_flag("--get", options_.get,
@@ -147,6 +154,8 @@ class CreateFlags {
     absl::StatusOr<Pairs> labels = PairsOf(labels_);
     if (!labels.ok()) return labels.status();
     options.labels = *std::move(labels);
+    options.libraries = libraries_->results();
+    options.lock_file = ValueOf(lock_).value_or("");
     absl::Status status = limits_.Take(options.limits);
     status.Update(TakeTimeSpan(idle_timeout_, options.idle_timeout));
     status.Update(TakeTimeSpan(max_age_, options.max_age));
@@ -161,7 +170,7 @@ class CreateFlags {
   SessionCreateOptions options_;
   CLI::Option *language_, *profile_;
   LimitFlags limits_;
-  CLI::Option *env_, *labels_, *idle_timeout_, *max_age_;
+  CLI::Option *env_, *labels_, *libraries_, *lock_, *idle_timeout_, *max_age_;
 };
 
 }  // namespace

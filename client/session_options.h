@@ -18,6 +18,8 @@ struct SessionCreateOptions {
   LimitOptions limits;
   Pairs env;
   Pairs labels;
+  std::vector<std::string> libraries;
+  std::string lock_file;  // as in BuildLayerOptions
   std::optional<absl::Duration> idle_timeout;
   std::optional<absl::Duration> max_age;
   bool get = false;

@@ -124,6 +124,14 @@ std::string SessionText(const v1::Session& session, absl::Time now) {
   if (!session.forked_from().empty()) {
     rows.push_back({"forked of:", session.forked_from()});
   }
+  if (!session.libraries().empty()) {
+    rows.push_back(
+        {"libraries:",
+         absl::StrCat(absl::StrJoin(session.libraries(), " "),
+                      session.layer_id().empty()
+                          ? ", not in its jail yet"
+                          : absl::StrCat(", layer ", session.layer_id()))});
+  }
   const Rows rest = {
       {"created:",
        absl::StrCat(LocalTime(created), ", ", Between(created, now), " ago")},

@@ -342,6 +342,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     config.mutable_argv()->Assign(zygote.argv.begin(), zygote.argv.end());
     config.mutable_env()->Assign(zygote.env.begin(), zygote.env.end());
     config.set_renew_after(zygote.renew_after);
+    config.set_layer(zygote.layer);
     config.set_start_delay_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(zygote.start_delay)));
     status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));

@@ -120,7 +120,8 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
     return place;
   }
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
-  const auto yards = static_cast<uint32_t>(1 + zygotes.size());
+  const auto yards = static_cast<uint32_t>(1 + zygotes.size() +
+                                           config->libraries.zygotes.size());
   absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
       config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 2,
       *uid_map, *gid_map);
@@ -283,7 +284,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   std::optional<PreparedStore> prepared = OpenPreparedStore(*settings);
   NamePreparedDirs(settings->policy);
   std::optional<CompileStore> compiled = OpenCompileStore(*settings);
-  std::string image_state = compiled ? ImageState() : "";
+  const bool installs = !config.libraries.dir.empty();
+  std::string image_state = compiled || installs ? ImageState() : "";
   if (compiled && image_state.empty()) {
     Log(LogLevel::kWarning, "no_compile_cache",
         {{"error", "the state of the image can't be told"}});
@@ -310,8 +312,15 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     return Fail(known, kExitBadConfig);
   }
   std::vector<sandbox::JailTemplate> templates = settings->policy.templates();
-  std::optional<LibraryDaemonParts> libraries = PrepareLibraries(
-      config.libraries, settings->policy, settings->identity, templates);
+  std::optional<LibrariesParts> libraries =
+      PrepareLibraries(config.libraries, settings->policy, settings->identity,
+                       image_state, templates);
+  if (libraries) {
+    for (PlannedZygote& zygote :
+         PlanLayerZygotes(config, settings->policy, *libraries)) {
+      settings->zygotes.push_back(std::move(zygote));
+    }
+  }
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);

@@ -293,6 +293,19 @@ absl::Status LibrariesNotInstalled(const absl::Status& cause) {
               std::string(cause.message()));
 }
 
+absl::Status LayerNotFound(const std::string& layer_id) {
+  return Make(absl::StatusCode::kNotFound, "LAYER_NOT_FOUND",
+              absl::StrCat("there is no layer ", Quote(layer_id),
+                           "; ListLayers has those that there are"));
+}
+
+absl::Status LayerInUse(const std::string& layer_id) {
+  return Make(absl::StatusCode::kFailedPrecondition, "LAYER_IN_USE",
+              absl::StrCat("layer ", Quote(layer_id),
+                           " is in use; end the runs and sessions that have "
+                           "it"));
+}
+
 absl::Status ExecIdReused(const std::string& exec_id) {
   return Make(absl::StatusCode::kAlreadyExists, "EXEC_ID_REUSED",
               absl::StrCat("exec_id ", Quote(exec_id),

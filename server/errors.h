@@ -95,6 +95,10 @@ absl::Status LibrariesUnavailable(const std::string& why);
 // install them; RESOURCE_EXHAUSTED, "LIBRARIES_TOO_LARGE"; else the cause's
 // code.
 absl::Status LibrariesNotInstalled(const absl::Status& cause);
+// NOT_FOUND, "LAYER_NOT_FOUND".
+absl::Status LayerNotFound(const std::string& layer_id);
+// FAILED_PRECONDITION, "LAYER_IN_USE".
+absl::Status LayerInUse(const std::string& layer_id);
 // ALREADY_EXISTS, "EXEC_ID_REUSED".
 absl::Status ExecIdReused(const std::string& exec_id);
 // RESOURCE_EXHAUSTED, "TOO_MANY_EXECS", with RetryInfo. `what` there are too

@@ -14,8 +14,6 @@
 #include "policy/verdict.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
-#include "server/acquire_jail.h"
-#include "server/await_event.h"
 #include "server/cell_run.h"
 #include "server/instant.h"
 #include "server/make_job.h"
@@ -29,8 +27,6 @@ constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 constexpr int kMostEventsAtOnce = 64;
 // Its runs have limits of their own; the kernel itself has none.
 constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
-// The jail's own program: a zygote's child.
-constexpr uint64_t kMainProcess = 0;
 
 constexpr char kDaemonEnded[] = "the daemon was started anew";
 // Files can have more names than there may be files.
@@ -64,6 +60,7 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
                    const SessionOrigin& origin)
     : parts_(parts),
       spec_(spec),
+      layer_(origin.layer),
       durable_(origin.copy == nullptr
                    ? nullptr
                    : std::make_unique<DurableFiles>(
@@ -84,7 +81,7 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
   if (!spec_.language->kernel) return RunProgram(job, cancel, observer);
   const Instant began = Now();
   std::string state_lost;
-  absl::StatusOr<Kernel*> ready = Ready(job, cancel, state_lost);
+  absl::StatusOr<Kernel*> ready = Ready(job, cancel, observer, state_lost);
   if (!ready.ok()) return ready.status();
   Kernel& kernel = **ready;
   const Instant started = Now();
@@ -106,6 +103,12 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
   }
   if (!result.ok()) return result;
   result->cell->state_lost = std::move(state_lost);
+  result->libraries = libraries_;
+  if (libraries_) {
+    // Told once.
+    libraries_->installed = false;
+    libraries_->wait = absl::ZeroDuration();
+  }
   result->timings.acquire = Between(began, started);
   result->timings.warm = kernel.timings.warm || !kernel.fresh;
   result->timings.kind = kernel.timings.kind;
@@ -114,8 +117,9 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
 }
 
 absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
+                                        JobObserver* observer,
                                         std::string& state_lost) {
-  if (absl::Status attached = Attach(job.context, job.code, cancel);
+  if (absl::Status attached = Attach({job.context, job.code, observer}, cancel);
       !attached.ok()) {
     return attached;
   }
@@ -163,95 +167,6 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
   absl::MutexLock lock(&mutex_);
   places_[job.context].started = true;
   return kernel;
-}
-
-absl::Status JailHost::Attach(const std::string& context,
-                              const std::string& code, CancelToken& cancel) {
-  absl::MutexLock attaching(&attaching_);
-  {
-    absl::MutexLock opening(&opening_);
-    absl::MutexLock lock(&mutex_);
-    if (ended_) return absl::CancelledError("the session has ended");
-    if (jail_ != nullptr) Pump();
-    if (jail_ != nullptr && !CanFollow()) return absl::OkStatus();
-    if (jail_ != nullptr) Discard(absl::StrCat("its jail ended: ", death_));
-  }
-  if (absl::Status attached = AttachNew(context, code, cancel);
-      !attached.ok()) {
-    return attached;
-  }
-  absl::Status filled = Fill(cancel);
-  absl::MutexLock opening(&opening_);
-  absl::MutexLock lock(&mutex_);
-  filled_ = filled.ok();
-  if (!filled.ok()) Discard("");
-  return filled;
-}
-
-absl::Status JailHost::AttachNew(const std::string& context,
-                                 const std::string& code, CancelToken& cancel) {
-  if (cancel.reason().has_value()) {
-    return absl::CancelledError("cancelled before the program started");
-  }
-  Job start;
-  if (spec_.language != nullptr && spec_.language->kernel) {
-    start = MakeKernelJob(spec_, code);
-  } else {
-    start.template_name = spec_.profile->run_template();
-    start.limits = spec_.limits;
-  }
-  Timings timings;
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail =
-      TakeJail(start, timings);
-  if (!jail.ok()) return jail.status();
-  const bool has_kernel = (*jail)->has_runner();
-  absl::MutexLock lock(&mutex_);
-  if (ended_) return absl::CancelledError("the session has ended");
-  jail_ = std::make_shared<sandbox::SessionJail>(*std::move(jail));
-  if (!has_kernel) return absl::OkStatus();
-  Place& place = places_[context];
-  place.kernel = std::make_unique<Kernel>();
-  place.kernel->process = kMainProcess;
-  place.kernel->in = std::move(jail_->jail().stdin_fd());
-  place.kernel->out = std::move(jail_->jail().stdout_fd());
-  place.kernel->err = std::move(jail_->jail().stderr_fd());
-  place.kernel->events = jail_->TakeReport();
-  place.kernel->timings = std::move(timings);
-  place.status.context = context;
-  place.started = true;
-  processes_[kMainProcess].stage = Process::Stage::kRunning;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
-    const Job& start, Timings& timings) {
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(kSetupTimeout);
-  JailSource source(*parts_.sandbox, *parts_.pool, start);
-  while (true) {
-    absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail = source.Next();
-    if (!jail.ok()) return jail.status();
-    absl::Status ready;
-    if ((*jail)->has_runner()) {
-      sandbox::ProgramSpec program = ToProgram(start, **jail);
-      program.cpu_time = kNoCpuLimit;
-      ready = (*jail)->StartProgram(program);
-      if (ready.ok()) {
-        ready = AwaitEvent<sandbox::StartedEvent>(**jail, end,
-                                                  "no kernel was started");
-      }
-    } else if (!(*jail)->is_ready()) {
-      ready = AwaitEvent<sandbox::ReadyEvent>(**jail, end,
-                                              "the jail was not ready");
-    }
-    if (ready.ok()) {
-      timings.warm = source.warm();
-      timings.kind = source.kind();
-      return jail;
-    }
-    // One that was made ahead may die as it is given out.
-    if (!absl::IsUnavailable(ready) || !source.warm()) return ready;
-  }
 }
 
 absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
@@ -459,6 +374,11 @@ uint64_t JailHost::MemoryBytes() const {
   return sample.anonymous_bytes + sample.shared_bytes;
 }
 
+std::string JailHost::LayerId() const {
+  absl::MutexLock lock(&mutex_);
+  return libraries_ && JailLives() ? libraries_->layer_id : "";
+}
+
 std::string JailHost::Death() const {
   absl::MutexLock lock(&mutex_);
   Pump();
@@ -468,7 +388,8 @@ std::string JailHost::Death() const {
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
                                   CancelToken& cancel, JobObserver* observer) {
-  return JailHost(parts, *job.kernel).RunCell(job, cancel, observer);
+  return JailHost(parts, *job.kernel, {.layer = job.layer})
+      .RunCell(job, cancel, observer);
 }
 
 }  // namespace sandglass::server

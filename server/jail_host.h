@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "server/process_host.h"
 #include "server/session_copy.h"
 #include "server/session_host.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::server {
 
@@ -30,6 +32,7 @@ struct JailHostParts {
   JailPool* pool = nullptr;
   // Whether what a language's kernel is started from is there.
   std::function<absl::Status(const policy::Language&)> prepared;
+  FindLibraries find_libraries;  // for sessions with some; may be empty
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
   DeniedCalls* denied = nullptr;  // null: calls aren't traced
@@ -67,6 +70,7 @@ class JailHost final : public SessionHost,
   std::vector<KernelStatus> Kernels() const override
       ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t MemoryBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string LayerId() const override ABSL_LOCKS_EXCLUDED(mutex_);
   std::string Death() const override ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For the run that goes on in a kernel.
@@ -89,6 +93,9 @@ class JailHost final : public SessionHost,
   uint64_t NetlinkBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // The jail's own program: a zygote's child.
+  static constexpr uint64_t kMainProcess = 0;
+
   // How a kernel stands, for all threads; the Kernel itself is its run's.
   struct Place {
     std::unique_ptr<Kernel> kernel;  // there since the first start
@@ -97,14 +104,20 @@ class JailHost final : public SessionHost,
     std::string why_ended;  // to be told with the next start
   };
 
-  // The default kernel, if it comes with the jail, is `context`'s; `code` is
-  // its first cell.
-  absl::Status Attach(const std::string& context, const std::string& code,
-                      CancelToken& cancel)
+  // What a jail comes for. The default kernel, if it comes with the jail, is
+  // `context`'s; `code` is its first cell.
+  struct FirstUse {
+    std::string context;
+    std::string code;
+    JobObserver* observer = nullptr;  // of an install; may be null
+  };
+  absl::Status Attach(const FirstUse& use, CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
-  absl::Status AttachNew(const std::string& context, const std::string& code,
-                         CancelToken& cancel)
+  absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Gives `start` the session's libraries, for a jail that is to come.
+  absl::Status TakeLibraries(const FirstUse& use, CancelToken& cancel,
+                             Job& start) ABSL_LOCKS_EXCLUDED(mutex_);
   // Puts the files there are into a jail that has just come.
   absl::Status Fill(CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
@@ -126,7 +139,7 @@ class JailHost final : public SessionHost,
   // The context's kernel, started when there is none. `state_lost` tells why
   // the one before went.
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
-                                std::string& state_lost)
+                                JobObserver* observer, std::string& state_lost)
       ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -169,6 +182,7 @@ class JailHost final : public SessionHost,
 
   const JailHostParts parts_;
   const SessionSpec spec_;
+  const JailLayer layer_;  // that it was made with; else without an id
 
   // Nothing is asked of init while all stands still for a fork.
   absl::Mutex forking_;
@@ -210,6 +224,8 @@ class JailHost final : public SessionHost,
   // By process, those of commands.
   mutable std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
+  // In the jail, as the next cell tells of them.
+  std::optional<UsedLibraries> libraries_ ABSL_GUARDED_BY(mutex_);
   // What a fork's child begins with, until it did.
   std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(mutex_);
   // File agents that init was asked for and hasn't told of, and its last word.

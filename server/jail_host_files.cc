@@ -41,7 +41,7 @@ absl::Status NotFilled(const absl::Status& cause) {
 
 absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::Files(
     CancelToken& cancel) {
-  if (absl::Status attached = Attach("", "", cancel); !attached.ok()) {
+  if (absl::Status attached = Attach(FirstUse(), cancel); !attached.ok()) {
     return attached;
   }
   absl::MutexLock opening(&opening_);

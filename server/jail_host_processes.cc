@@ -66,7 +66,7 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
 absl::Status JailHost::Attach(CancelToken& cancel) {
   // Nothing can be started in a jail that stands still.
   { absl::ReaderMutexLock unfrozen(&forking_); }
-  return Attach("", "", cancel);
+  return Attach(FirstUse(), cancel);
 }
 
 bool JailHost::IsAttached() const {

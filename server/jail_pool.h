@@ -71,6 +71,11 @@ class JailPool {
              const std::function<bool(const JailKey&)>& in_force)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Drops all jails of the keys for which `unwanted` is true, soon after this
+  // returned, and forgets these keys. It must not call the pool.
+  void Forget(const std::function<bool(const JailKey&)>& unwanted)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Makes a jail on the caller's thread. The fillers hold back meanwhile
   // (PoolOptions::longest_hold): a run waits for this one.
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)

@@ -1,4 +1,4 @@
-// The pool after another policy has come into force.
+// Keys that the pool is told to keep or to forget.
 #include <utility>
 
 #include "server/jail_pool.h"
@@ -26,6 +26,20 @@ void JailPool::Renew(const std::vector<JailKey>& always,
     it->second.always = true;
   }
   once_used_ = std::move(once_used);
+  Retarget(Monotonic::now());
+  wake_.SignalAll();
+}
+
+void JailPool::Forget(const std::function<bool(const JailKey&)>& unwanted) {
+  absl::MutexLock lock(&mutex_);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    if (!unwanted(it->first)) {
+      ++it;
+      continue;
+    }
+    Condemn(it->second, 0, it->second.idle.size());
+    it = entries_.erase(it);
+  }
   Retarget(Monotonic::now());
   wake_.SignalAll();
 }

@@ -20,6 +20,7 @@
 #include "sandbox/os/fd.h"
 #include "server/jail_layer.h"
 #include "server/job_result.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::sandbox {
 struct FileEvent;
@@ -38,15 +39,6 @@ inline constexpr uint32_t kMaxCollectedFiles = 256;
 
 // Begins the path, inside a jail, of what was staged or compiled.
 inline constexpr char kWorkspacePrefix[] = "/workspace/";
-
-// Libraries that a job's program is to have.
-struct WantedLibraries {
-  policy::LibrarySet set;
-  bool offline = false;  // they must be there already
-  // Once they were found: whether that took an install, and how long all took.
-  bool installed = false;
-  absl::Duration wait;
-};
 
 // How the result of a compile may be kept for later runs.
 struct CompileCaching {
@@ -137,6 +129,8 @@ enum class Stream { kStdout = 1, kStderr = 2 };
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
+  // A line of what installs the job's libraries.
+  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
   // The compile phase is over, well or not; only of jobs that have one.
   virtual void OnCompiled(const JobResult& compile) { (void)compile; }
   // The user's code starts now.

@@ -14,6 +14,7 @@
 #include "policy/verdict.h"
 #include "sandbox/network_use.h"
 #include "sandbox/refused_calls.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::sandbox {
 class Jail;
@@ -124,6 +125,8 @@ struct JobResult {
   // Of a job whose text a runner was to look at and did not: why. Nothing was
   // run.
   std::optional<std::string> not_looked_at;
+  // Absent: it asked for none.
+  std::optional<UsedLibraries> libraries;
   // What it took of the network; absent: it had none.
   std::optional<sandbox::NetworkUse> network;
   // Where calls are traced (--trace-syscalls).

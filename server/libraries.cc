@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/digest.h"
 #include "server/errors.h"
+#include "server/instant.h"
 #include "server/log.h"
 
 namespace sandglass::server {
@@ -22,9 +23,40 @@ std::string Name(policy::Ecosystem ecosystem) {
 Libraries::Libraries(LibrariesParts parts)
     : parts_(std::move(parts)), builds_(*parts_.store, {}) {}
 
+LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
+               const std::string& image_state) {
+  Digest toolchain;
+  toolchain.Add(image_state);
+  toolchain.Add(installer.recipe.script);
+  return {.ecosystem = set.ecosystem(),
+          .libraries = set.Canonical(),
+          .toolchain = toolchain.Hex(),
+          .registry = installer.registry};
+}
+
+UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found) {
+  return {.layer_id = found.layer.id,
+          .names = wanted.set.ToArguments(),
+          .installed = found.installed,
+          .wait = found.wait};
+}
+
 absl::StatusOr<FoundLibraries> Libraries::Get(
-    const policy::LibrarySet& set, bool offline,
-    const LayerBuilds::Progress& progress, CancelToken& cancel) {
+    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    CancelToken& cancel) {
+  const Instant began = Now();
+  absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
+  if (!found.ok()) return found;
+  found->wait = Between(began, Now());
+  const auto zygote = parts_.zygotes.find(found->layer.id);
+  if (zygote != parts_.zygotes.end()) found->zygote = zygote->second.kind;
+  return found;
+}
+
+absl::StatusOr<FoundLibraries> Libraries::Find(
+    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    CancelToken& cancel) {
+  const policy::LibrarySet& set = wanted.set;
   const auto found = parts_.installers.usable.find(set.ecosystem());
   if (found == parts_.installers.usable.end()) {
     const auto why = parts_.installers.unusable.find(set.ecosystem());
@@ -35,13 +67,7 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
             : why->second));
   }
   const LibraryInstaller& installer = found->second;
-  Digest toolchain;
-  toolchain.Add(parts_.image_state);
-  toolchain.Add(installer.recipe.script);
-  const LayerKey key = {.ecosystem = set.ecosystem(),
-                        .libraries = set.Canonical(),
-                        .toolchain = toolchain.Hex(),
-                        .registry = installer.registry};
+  const LayerKey key = KeyOf(installer, set, parts_.image_state);
   const auto layer = [](LayerStore::Pin pin) {
     JailLayer named;
     named.id = pin.id();
@@ -51,7 +77,7 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   if (std::optional<LayerStore::Pin> there = parts_.store->Find(key)) {
     return FoundLibraries{.layer = layer(*std::move(there))};
   }
-  if (offline) {
+  if (wanted.offline) {
     return LibrariesUnavailable(absl::StrCat(
         "the profile takes only libraries that are installed already, and ",
         set.Canonical(), " isn't; ask the operator to install it"));

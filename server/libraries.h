@@ -13,11 +13,11 @@
 #include "absl/time/time.h"
 #include "policy/libraries.h"
 #include "server/cancel_token.h"
-#include "server/jail_layer.h"
 #include "server/layer_builds.h"
 #include "server/layer_store.h"
 #include "server/library_install.h"
 #include "server/run_function.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::server {
 
@@ -27,19 +27,25 @@ struct LibraryInstallers {
   std::map<policy::Ecosystem, std::string> unusable;  // and why: one sentence
 };
 
+// A zygote that has imported from a layer.
+struct LayerZygote {
+  std::string kind;
+  LayerStore::Pin pin;  // as long as there is one, the layer stays
+};
+
 struct LibrariesParts {
   std::unique_ptr<LayerStore> store;
   LibraryInstallers installers;
+  uint64_t max_bytes = 0;   // of all layers; for people
   uint32_t at_once = 2;     // installs
   std::string image_state;  // of the host's image, whose tools install
+  std::map<std::string, LayerZygote> zygotes;  // by their layer's id
   RunFunction run;
 };
 
-// What a run has of its libraries.
-struct FoundLibraries {
-  JailLayer layer;
-  bool installed = false;  // they weren't there
-};
+// What a set's layer depends on.
+LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
+               const std::string& image_state);
 
 // Finds sets of libraries as layers, and installs what isn't there.
 // Thread-safe.
@@ -47,18 +53,22 @@ class Libraries {
  public:
   explicit Libraries(LibrariesParts parts);
 
-  // FAILED_PRECONDITION: the language has none here, or with `offline`: they
-  // aren't there; else errors of LayerBuilds::GetOrBuild and InstallLibraries.
-  absl::StatusOr<FoundLibraries> Get(const policy::LibrarySet& set,
-                                     bool offline,
+  // As FindLibraries. FAILED_PRECONDITION: the language has none here, or they
+  // must be there and aren't; else errors of LayerBuilds::GetOrBuild and
+  // InstallLibraries.
+  absl::StatusOr<FoundLibraries> Get(const WantedLibraries& wanted,
                                      const LayerBuilds::Progress& progress,
                                      CancelToken& cancel);
 
   LayerStore& store() { return *parts_.store; }
+  uint64_t max_bytes() const { return parts_.max_bytes; }
   // Removes layers that nobody used for long.
   void EvictOld() { parts_.store->EvictOld(); }
 
  private:
+  absl::StatusOr<FoundLibraries> Find(const WantedLibraries& wanted,
+                                      const LayerBuilds::Progress& progress,
+                                      CancelToken& cancel);
   absl::Status Install(const LibraryInstaller& installer,
                        const policy::LibrarySet& set,
                        const LayerStore::Staging& staging,

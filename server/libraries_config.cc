@@ -32,6 +32,64 @@ RegistryConfig ReadRegistry(JsonObject object) {
   return registry;
 }
 
+constexpr size_t kMostZygotes = 8;
+constexpr size_t kMostPreloads = 64;
+
+// A module's name, so that it is no option of the interpreter's.
+bool IsModule(const std::string& name) {
+  return !name.empty() && name.size() <= 128 &&
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyz"
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == std::string::npos;
+}
+
+LibraryZygoteConfig ReadZygote(JsonObject& object) {
+  LibraryZygoteConfig zygote;
+  zygote.language = object.String("language");
+  zygote.libraries = object.Strings("libraries");
+  zygote.preload = object.Strings("preload");
+  zygote.idle_memory_bytes = object.ByteSize(
+      "idle_memory", {.min = uint64_t{1} << 20, .max = uint64_t{4} << 30},
+      zygote.idle_memory_bytes);
+  const auto ecosystem = policy::EcosystemOfLanguage(zygote.language);
+  if (!ecosystem) {
+    object.AddError("language",
+                    absl::StrCat(Quote(zygote.language),
+                                 " is no language that has libraries"));
+    return zygote;
+  }
+  const auto set = policy::LibrarySet::Parse(*ecosystem, zygote.libraries);
+  if (zygote.libraries.empty()) {
+    object.AddError("libraries", "is empty; name those of the set");
+  } else if (!set.ok()) {
+    object.AddError("libraries", StdView(set.status().message()));
+  }
+  if (zygote.preload.empty() || zygote.preload.size() > kMostPreloads) {
+    object.AddError("preload", absl::StrCat("takes 1 to ", kMostPreloads,
+                                            " modules to import"));
+  }
+  for (const std::string& module : zygote.preload) {
+    if (IsModule(module)) continue;
+    object.AddError("preload",
+                    absl::StrCat(Quote(module), " is no module's name"));
+  }
+  return zygote;
+}
+
+void ReadZygotes(JsonObject& object, LibrariesConfig& libraries) {
+  if (!object.Has("zygotes")) return;
+  std::vector<JsonObject> zygotes = object.Objects("zygotes");
+  if (zygotes.size() > kMostZygotes) {
+    object.AddError("zygotes",
+                    absl::StrCat("has ", zygotes.size(), " entries; at most ",
+                                 kMostZygotes, " are taken"));
+    return;
+  }
+  for (JsonObject& zygote : zygotes) {
+    libraries.zygotes.push_back(ReadZygote(zygote));
+  }
+}
+
 }  // namespace
 
 void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
@@ -59,6 +117,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
       libraries.install_memory_bytes);
   libraries.install_at_once = static_cast<uint32_t>(object->Unsigned(
       "install_at_once", {.min = 1, .max = 64}, libraries.install_at_once));
+  ReadZygotes(*object, libraries);
   std::optional<JsonObject> registries = object->OptionalObject("registries");
   if (!registries.has_value()) return;
   for (const policy::Ecosystem ecosystem : policy::kEcosystems) {
@@ -75,6 +134,13 @@ nlohmann::ordered_json LibrariesToJson(const LibrariesConfig& libraries) {
     registries[std::string(policy::EcosystemName(ecosystem))] = {
         {"url", registry.url}, {"hosts", registry.hosts}};
   }
+  nlohmann::ordered_json zygotes = nlohmann::ordered_json::array();
+  for (const LibraryZygoteConfig& zygote : libraries.zygotes) {
+    zygotes.push_back({{"language", zygote.language},
+                       {"libraries", zygote.libraries},
+                       {"preload", zygote.preload},
+                       {"idle_memory", zygote.idle_memory_bytes}});
+  }
   return {{"dir", libraries.dir},
           {"max_bytes", libraries.max_bytes},
           {"max_layer_bytes", libraries.max_layer_bytes},
@@ -82,7 +148,8 @@ nlohmann::ordered_json LibrariesToJson(const LibrariesConfig& libraries) {
           {"install_timeout", absl::FormatDuration(libraries.install_timeout)},
           {"install_memory", libraries.install_memory_bytes},
           {"install_at_once", libraries.install_at_once},
-          {"registries", std::move(registries)}};
+          {"registries", std::move(registries)},
+          {"zygotes", std::move(zygotes)}};
 }
 
 }  // namespace sandglass::server

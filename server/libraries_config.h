@@ -19,6 +19,14 @@ struct RegistryConfig {
   std::vector<std::string> hosts;  // beside the URL's own
 };
 
+// A set of libraries whose programs get an interpreter that has imported them.
+struct LibraryZygoteConfig {
+  std::string language;
+  std::vector<std::string> libraries;               // as requests name them
+  std::vector<std::string> preload;                 // modules
+  uint64_t idle_memory_bytes = uint64_t{16} << 20;  // of a jail that waits
+};
+
 // How libraries are installed and kept.
 struct LibrariesConfig {
   std::string dir;                         // of the layers; empty: no libraries
@@ -29,6 +37,7 @@ struct LibrariesConfig {
   uint64_t install_memory_bytes = uint64_t{4} << 30;
   uint32_t install_at_once = 2;
   std::map<policy::Ecosystem, RegistryConfig> registries;
+  std::vector<LibraryZygoteConfig> zygotes;
 };
 
 // The key "libraries". What is wrong becomes an error of `root`.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/library_registry.h"
 #include "server/log.h"
 
@@ -75,11 +76,61 @@ LibraryInstaller MakeInstaller(const policy::Language& language,
   return installer;
 }
 
+// As much of a layer's id as a kind's name has room for.
+constexpr size_t kKindDigits = 12;
+
+absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
+                                              const LibraryZygoteConfig& wanted,
+                                              const PolicySet& policy,
+                                              LibrariesParts& parts) {
+  const policy::Language* language = policy.languages().Find(wanted.language);
+  const auto ecosystem = policy::EcosystemOfLanguage(wanted.language);
+  if (language == nullptr || !ecosystem || !language->zygote ||
+      language->zygote->kinds.empty() || language->libraries->fresh) {
+    return absl::FailedPreconditionError(
+        "the language's interpreters import no libraries ahead");
+  }
+  const auto installer = parts.installers.usable.find(*ecosystem);
+  if (installer == parts.installers.usable.end()) {
+    return absl::FailedPreconditionError(parts.installers.unusable[*ecosystem]);
+  }
+  absl::StatusOr<policy::LibrarySet> set =
+      policy::LibrarySet::Parse(*ecosystem, wanted.libraries);
+  if (!set.ok()) return set.status();
+  std::optional<LayerStore::Pin> pin =
+      parts.store->Find(KeyOf(installer->second, *set, parts.image_state));
+  if (!pin) {
+    return absl::NotFoundError(
+        absl::StrCat("they aren't installed; run: sandglass layers build ",
+                     wanted.language, " ", absl::StrJoin(wanted.libraries, " "),
+                     ", and start the daemon anew"));
+  }
+  policy::ZygoteKind kind;
+  kind.name = absl::StrCat("layer-", pin->id().substr(0, kKindDigits));
+  kind.preload = wanted.preload;
+  PlannedZygote zygote = PlanZygote(config, *language, kind);
+  for (const auto& [name, value] : language->libraries->run_env) {
+    zygote.options.env.push_back(absl::StrCat(name, "=", value));
+  }
+  zygote.options.layer = pin->id();
+  zygote.idle_bytes = wanted.idle_memory_bytes;
+  zygote.always = false;
+  zygote.options.start_delay = kSpecialStartDelay;
+  const std::string id = pin->id();
+  if (!parts.zygotes
+           .emplace(id, LayerZygote{zygote.options.kind, *std::move(pin)})
+           .second) {
+    return absl::AlreadyExistsError("another entry names the same libraries");
+  }
+  return zygote;
+}
+
 }  // namespace
 
-std::optional<LibraryDaemonParts> PrepareLibraries(
+std::optional<LibrariesParts> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, std::vector<sandbox::JailTemplate>& templates) {
+    const Identity& identity, const std::string& image_state,
+    std::vector<sandbox::JailTemplate>& templates) {
   if (config.dir.empty()) return std::nullopt;
   absl::StatusOr<std::unique_ptr<LayerStore>> store =
       LayerStore::Open(config.dir, identity.uid, identity.gid,
@@ -91,7 +142,11 @@ std::optional<LibraryDaemonParts> PrepareLibraries(
         {{"error", std::string(store.status().message())}});
     return std::nullopt;
   }
-  LibraryDaemonParts parts = {.store = *std::move(store), .installers = {}};
+  LibrariesParts parts;
+  parts.store = *std::move(store);
+  parts.max_bytes = config.max_bytes;
+  parts.at_once = config.install_at_once;
+  parts.image_state = image_state;
   // Its filter is that of the default profile.
   const std::string model = policy.FindProfile("")->jail_template;
   const auto base =
@@ -120,6 +175,26 @@ std::optional<LibraryDaemonParts> PrepareLibraries(
     parts.installers.usable.emplace(*ecosystem, std::move(installer));
   }
   return parts;
+}
+
+std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
+                                            const PolicySet& policy,
+                                            LibrariesParts& parts) {
+  std::vector<PlannedZygote> planned;
+  if (config.pool.floor == 0 || config.trace_syscalls) return planned;
+  for (const LibraryZygoteConfig& wanted : config.libraries.zygotes) {
+    absl::StatusOr<PlannedZygote> zygote =
+        PlanLayerZygote(config, wanted, policy, parts);
+    if (zygote.ok()) {
+      planned.push_back(*std::move(zygote));
+      continue;
+    }
+    Log(LogLevel::kWarning, "zygote_left_out",
+        {{"lang", wanted.language},
+         {"libraries", absl::StrJoin(wanted.libraries, " ")},
+         {"error", std::string(zygote.status().message())}});
+  }
+  return planned;
 }
 
 }  // namespace sandglass::server

@@ -1,32 +1,35 @@
 #ifndef SANDGLASS_SERVER_LIBRARY_SETUP_H_
 #define SANDGLASS_SERVER_LIBRARY_SETUP_H_
 
-#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sandbox/sandbox.h"
+#include "server/config.h"
 #include "server/identity.h"
-#include "server/layer_store.h"
 #include "server/libraries.h"
 #include "server/libraries_config.h"
 #include "server/policy_set.h"
+#include "server/zygotes.h"
 
 namespace sandglass::server {
 
-// What the daemon makes as root of the libraries that requests may name.
-struct LibraryDaemonParts {
-  std::unique_ptr<LayerStore> store;
-  LibraryInstallers installers;
-};
-
 // Opens the store, finds the registries and adds to `templates` one for each
 // language that can install: of no profile's, with the registry's hosts alone.
+// What it gives lacks `run`.
 // Absent: no directory is configured, or it can't be had, which is logged. As
 // root, single-threaded.
-std::optional<LibraryDaemonParts> PrepareLibraries(
+std::optional<LibrariesParts> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, std::vector<sandbox::JailTemplate>& templates);
+    const Identity& identity, const std::string& image_state,
+    std::vector<sandbox::JailTemplate>& templates);
+
+// Zygotes for the sets that the configuration names, as far as these are
+// installed; else the log says what to do. Adds them to parts.zygotes, too.
+std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
+                                            const PolicySet& policy,
+                                            LibrariesParts& parts);
 
 }  // namespace sandglass::server
 

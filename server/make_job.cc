@@ -160,6 +160,7 @@ policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
   if (spec.language != nullptr) {
     Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
   }
+  if (spec.libraries) Overlay(spec.language->libraries->run_env, env);
   Overlay(spec.profile->env, env);
   Overlay(spec.env, env);
   return env;
@@ -167,7 +168,8 @@ policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
 
 Job MakeJob(const policy::Language& language,
             const policy::SharedProfile& shared, const PhaseLimits& limits,
-            v1::RunCodeRequest&& request) {
+            v1::RunCodeRequest&& request,
+            std::optional<WantedLibraries> libraries) {
   const policy::Profile& profile = *shared;
   policy::PlaceholderValues values;
   values.source = language.source_file;
@@ -186,8 +188,8 @@ Job MakeJob(const policy::Language& language,
   job.env = BaseEnvironment();
   Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
-  const bool with_libraries =
-      request.libraries_size() > 0 && language.libraries.has_value();
+  const bool with_libraries = libraries.has_value();
+  job.libraries = std::move(libraries);
   const auto ecosystem = policy::EcosystemOfLanguage(language.id);
   if (ecosystem && language.libraries && profile.libraries != nullptr &&
       profile.libraries->rules.count(*ecosystem) > 0) {
@@ -229,6 +231,7 @@ Job MakeJob(const policy::Language& language,
     spec.profile = shared;
     spec.limits = limits.run;
     spec.env = wished;
+    spec.libraries = job.libraries;
     job.kernel = std::make_shared<const SessionSpec>(std::move(spec));
   }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
@@ -283,7 +286,8 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
   for (const auto& [name, value] : spec.env) {
     (*request.mutable_env())[name] = value;
   }
-  Job job = MakeJob(*spec.language, spec.profile, limits, std::move(request));
+  Job job = MakeJob(*spec.language, spec.profile, limits, std::move(request),
+                    spec.libraries);
   job.session = std::move(session);
   job.context = context;
   job.zygote.clear();
@@ -300,8 +304,10 @@ Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   job.argv =
       policy::ExpandCommand(language.kernel->command, SessionValues(spec));
   job.keeps_stdin = true;
-  const policy::ZygoteKind* kind = policy::ChooseZygoteKind(language, code);
+  const policy::ZygoteKind* kind =
+      policy::ChooseZygoteKind(language, spec.libraries ? "" : code);
   if (kind != nullptr && !language.kernel->runner_arguments.empty() &&
+      !(spec.libraries && language.libraries->fresh) &&
       !NeedsFreshInterpreter(language, *spec.profile, spec.env) &&
       !TooSlowToWait(spec.limits, *spec.profile)) {
     job.zygote = policy::ZygoteName(language, *kind);

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_MAKE_JOB_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "policy/language.h"
@@ -19,10 +20,12 @@ struct PhaseLimits {
   policy::Limits compile;
 };
 
-// A job from a request that has been checked, and that is used up.
+// A job from a request that has been checked, and that is used up, with the
+// libraries it asked for.
 Job MakeJob(const policy::Language& language,
             const policy::SharedProfile& profile, const PhaseLimits& limits,
-            v1::RunCodeRequest&& request);
+            v1::RunCodeRequest&& request,
+            std::optional<WantedLibraries> libraries = std::nullopt);
 
 // A cell of a session's kernel.
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,

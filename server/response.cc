@@ -174,6 +174,16 @@ void CutMiddle(v1::Output& output, uint64_t max_bytes) {
 
 }  // namespace
 
+v1::LibrariesUsed ToProto(const UsedLibraries& libraries) {
+  v1::LibrariesUsed proto;
+  proto.set_layer_id(libraries.layer_id);
+  proto.mutable_libraries()->Assign(libraries.names.begin(),
+                                    libraries.names.end());
+  proto.set_installed(libraries.installed);
+  *proto.mutable_wait() = ToProto(libraries.wait);
+  return proto;
+}
+
 v1::RichResult ToProto(const RichOutput& output) {
   v1::RichResult proto;
   proto.set_is_value(output.is_value);
@@ -326,15 +336,8 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
           policy::MissingImportWords(*run.job().can_want, *missing));
     }
   }
-  if (run.job().libraries) {
-    const WantedLibraries& wanted = *run.job().libraries;
-    v1::LibrariesUsed& used = *response.mutable_libraries();
-    used.set_layer_id(run.job().layer.id);
-    for (const std::string& name : wanted.set.ToArguments()) {
-      used.add_libraries(name);
-    }
-    used.set_installed(wanted.installed);
-    *used.mutable_wait() = ToProto(wanted.wait);
+  if (result.libraries) {
+    *response.mutable_libraries() = ToProto(*result.libraries);
   }
   for (const auto& [name, count] : result.redactions) {
     v1::Redaction& redaction = *response.add_redactions();

@@ -21,6 +21,7 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile);
 void FitPhase(v1::PhaseResult& phase);
 
 v1::RichResult ToProto(const RichOutput& output);
+v1::LibrariesUsed ToProto(const UsedLibraries& libraries);
 v1::Limits ToProto(const policy::Limits& limits);
 // Only the fields that are named.
 v1::Limits ToProto(const policy::LimitFloors& floors);

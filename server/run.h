@@ -113,7 +113,8 @@ class Run : public JobObserver {
   void MarkRunning() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCompiled(const JobResult& compile) override
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnLibraryProgress(std::string_view line) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnLibraryProgress(std::string_view line) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override

@@ -89,6 +89,14 @@ void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
     fields["approver"] = response.approved().approver();
     if (response.approved().for_session()) fields["for_session"] = true;
   }
+  if (response.has_libraries()) {
+    const v1::LibrariesUsed& used = response.libraries();
+    fields["libraries"] = {
+        {"layer_id", used.layer_id()},
+        {"names", Json(std::vector<std::string>(used.libraries().begin(),
+                                                used.libraries().end()))},
+        {"installed", used.installed()}};
+  }
   if (response.has_network()) {
     fields["network"] = NetworkOf(response.network());
   }

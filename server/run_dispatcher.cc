@@ -9,8 +9,6 @@
 #include "server/clock.h"
 #include "server/digest.h"
 #include "server/errors.h"
-#include "server/instant.h"
-#include "server/libraries.h"
 #include "server/log.h"
 #include "server/make_job.h"
 #include "server/phases.h"
@@ -290,12 +288,14 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     // To hash them would keep a run's output and deadlines waiting.
     if (run.origin().request_bytes > kManyBytes) run.DoMeanwhile();
   }
-  const absl::Status has_libraries = FindLibraries(run);
+  std::optional<UsedLibraries> libraries;
+  const absl::Status has_libraries = TakeLibraries(run, libraries);
   absl::StatusOr<JobResult> result =
       !has_libraries.ok()
           ? has_libraries
           : RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
                       run.cancel(), &run, options_.compile_cache);
+  if (result.ok() && libraries) result->libraries = std::move(libraries);
   run.DoMeanwhile();
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
   if (result.ok() &&
@@ -332,21 +332,23 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   }
 }
 
-absl::Status RunDispatcher::FindLibraries(Run& run) {
+absl::Status RunDispatcher::TakeLibraries(Run& run,
+                                          std::optional<UsedLibraries>& used) {
   Job& job = run.mutable_job();
   if (!job.libraries || job.look_only) return absl::OkStatus();
-  if (options_.libraries == nullptr) {
+  if (!options_.find_libraries) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
-  const Instant began = Now();
-  absl::StatusOr<FoundLibraries> found = options_.libraries->Get(
-      job.libraries->set, job.libraries->offline,
+  absl::StatusOr<FoundLibraries> found = options_.find_libraries(
+      *job.libraries,
       [&run](std::string_view line) { run.OnLibraryProgress(line); },
       run.cancel());
   if (!found.ok()) return found.status();
-  job.libraries->installed = found->installed;
-  job.libraries->wait = Between(began, Now());
+  used = Used(*job.libraries, *found);
   job.layer = std::move(found->layer);
+  if (!job.zygote.empty() && !found->zygote.empty()) {
+    job.zygote = std::move(found->zygote);
+  }
   if (job.compile && job.compile->caching) {
     absl::StrAppend(&job.compile->caching->scope, " libraries ", job.layer.id);
   }

@@ -23,10 +23,9 @@
 #include "server/run_registry.h"
 #include "server/session.h"
 #include "server/validate.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::server {
-
-class Libraries;
 
 struct DispatcherOptions {
   const LivePolicy* policy = nullptr;  // outlives the dispatcher
@@ -34,7 +33,7 @@ struct DispatcherOptions {
   RetentionOptions retention;
   RunFunction run;
   CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
-  Libraries* libraries = nullptr;         // outlives it; null: none can be had
+  FindLibraries find_libraries;           // empty: none can be had
   // A caller's session by its id, for runs that name one.
   std::function<absl::StatusOr<std::shared_ptr<Session>>(const Caller&,
                                                          const std::string&)>
@@ -121,7 +120,7 @@ class RunDispatcher {
   void Execute(Run& run, Admission::Reservation reservation);
   // Gives the run's jails the libraries that it wants, if it wants any; that
   // may take an install. CANCELLED with its token; else errors of Libraries.
-  absl::Status FindLibraries(Run& run);
+  absl::Status TakeLibraries(Run& run, std::optional<UsedLibraries>& used);
   void NoteDenied(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
   // otherwise.

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +34,7 @@
 #include "server/jail_pool.h"
 #include "server/job_runner.h"
 #include "server/languages.h"
+#include "server/layer_service.h"
 #include "server/libraries.h"
 #include "server/notify.h"
 #include "server/peers.h"
@@ -50,6 +50,7 @@
 #include "server/session_service.h"
 #include "server/session_table.h"
 #include "server/text.h"
+#include "server/wall_clock_watch.h"
 
 namespace sandglass::server {
 namespace {
@@ -67,22 +68,6 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
-
-void ArmClockWatch(const os::Fd& fd) {
-  constexpr time_t kNever = 9'000'000'000;
-  itimerspec never{};
-  never.it_value.tv_sec = kNever;
-  ::timerfd_settime(fd.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
-                    &never, nullptr);
-}
-
-// Readable when the wall clock is set (timerfd_create(2),
-// TFD_TIMER_CANCEL_ON_SET).
-os::Fd WatchWallClock() {
-  os::Fd fd(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-  ArmClockWatch(fd);
-  return fd;
-}
 
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, "start_failed",
@@ -134,9 +119,9 @@ class Serving {
   Health health_;
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
+  std::optional<Libraries> libraries_;
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;
-  std::optional<Libraries> libraries_;
   std::optional<RunDispatcher> dispatcher_;
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
@@ -148,6 +133,8 @@ class Serving {
   std::optional<ExecTable> execs_;
   std::optional<ExecServiceImpl> exec_service_;
   std::optional<PolicyServiceImpl> policy_service_;
+  std::optional<LayerAdmin> layer_admin_;
+  std::optional<LayerServiceImpl> layer_service_;
   std::optional<PolicyReload> reload_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
@@ -184,6 +171,14 @@ absl::Status Serving::Start() {
       },
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
+  FindLibraries find_libraries;
+  if (parts_.libraries) {
+    find_libraries = [this](const WantedLibraries& wanted,
+                            const LayerBuilds::Progress& progress,
+                            CancelToken& cancel) {
+      return libraries_->Get(wanted, progress, cancel);
+    };
+  }
   const JailHostParts host = {
       .sandbox = parts_.sandbox.get(),
       .pool = &*pool_,
@@ -191,6 +186,7 @@ absl::Status Serving::Start() {
           [this](const policy::Language& language) {
             return languages_->Prepared(language);
           },
+      .find_libraries = find_libraries,
       .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
   const RunFunction run = [host](const Job& job, CancelToken& cancel,
@@ -213,6 +209,10 @@ absl::Status Serving::Start() {
                            config.compile_cache);
     compile_cache_->Start();
   }
+  if (parts_.libraries) {
+    parts_.libraries->run = run;
+    libraries_.emplace(*std::move(parts_.libraries));
+  }
   const auto available = [languages = &*languages_](
                              const policy::Language& language,
                              const policy::Profile& profile) {
@@ -232,21 +232,13 @@ absl::Status Serving::Start() {
     };
   }
   approvals_.emplace(config.approvals, std::move(record));
-  if (parts_.libraries) {
-    libraries_.emplace(
-        LibrariesParts{.store = std::move(parts_.libraries->store),
-                       .installers = std::move(parts_.libraries->installers),
-                       .at_once = config.libraries.install_at_once,
-                       .image_state = parts_.image_state,
-                       .run = run});
-  }
   dispatcher_.emplace(DispatcherOptions{
       .policy = &policy_,
       .admission = config.admission,
       .retention = config.retention,
       .run = run,
       .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-      .libraries = libraries_ ? &*libraries_ : nullptr,
+      .find_libraries = find_libraries,
       .find_session =
           [sessions = &*sessions_](const Caller& caller,
                                    const std::string& session_id) {
@@ -288,10 +280,13 @@ absl::Status Serving::Start() {
   questions_.emplace(policy_, *dispatcher_, config.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
   policy_service_.emplace(*approvals_, *questions_, peers_);
+  layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
+                                       libraries_ ? &*libraries_ : nullptr});
+  layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       {&*service_, &*session_service_, &*file_service_, &*exec_service_,
-       &*policy_service_},
+       &*policy_service_, &*layer_service_},
       {.tcp_address = config.listen.tcp_address,
        .max_message_bytes = static_cast<int>(config.max_message_bytes)});
   if (!grpc.ok()) return grpc.status();

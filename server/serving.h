@@ -29,12 +29,12 @@ struct ServingParts {
   std::unique_ptr<sandbox::Sandbox> sandbox;
   std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
-  std::optional<CompileStore> compiled;         // absent: nothing is kept
-  std::string image_state;                      // for Toolchain
-  std::optional<LibraryDaemonParts> libraries;  // absent: there are none
-  std::unique_ptr<SessionStore> sessions;       // null: none is durable
-  os::Fd unix_listener;                         // empty for TCP
-  os::Fd audit_directory;                       // empty: there is no audit log
+  std::optional<CompileStore> compiled;     // absent: nothing is kept
+  std::string image_state;                  // for Toolchain
+  std::optional<LibrariesParts> libraries;  // absent: there are none
+  std::unique_ptr<SessionStore> sessions;   // null: none is durable
+  os::Fd unix_listener;                     // empty for TCP
+  os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
   // Whether this daemon can work by a policy that is read later.
   std::function<absl::Status(const PolicySet&)> check_policy;

@@ -98,6 +98,12 @@ v1::Session Session::Describe() const {
   }
   proto.set_memory_bytes(host_->MemoryBytes());
   proto.set_forked_from(spec_.forked_from);
+  if (spec_.libraries) {
+    for (const std::string& name : spec_.libraries->set.ToArguments()) {
+      proto.add_libraries(name);
+    }
+    proto.set_layer_id(host_->LayerId());
+  }
   proto.set_durable(copy_ != nullptr);
   if (copy_ != nullptr) proto.set_durable_bytes(copy_->bytes());
   absl::MutexLock lock(&mutex_);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/cancel_token.h"
+#include "server/jail_layer.h"
 #include "server/job.h"
 #include "server/session_spec.h"
 
@@ -77,6 +78,8 @@ class SessionHost {
 
   virtual std::vector<KernelStatus> Kernels() const = 0;
   virtual uint64_t MemoryBytes() const = 0;
+  // Of the libraries in its jail; empty while there are none.
+  virtual std::string LayerId() const { return ""; }
   // Empty as long as the jail lives or there is none yet; else how it died.
   virtual std::string Death() const = 0;
 };
@@ -88,6 +91,8 @@ struct SessionOrigin {
   std::shared_ptr<const FileArchive> archive;
   // Whose kernels the daemon's end took with it.
   std::vector<std::string> lost_contexts;
+  // In which its libraries are; without an id they are found with its jail.
+  JailLayer layer;
 };
 
 using MakeSessionHost = std::function<std::unique_ptr<SessionHost>(

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "policy/limit_fields.h"
 #include "policy/profile.h"
+#include "server/library_checks.h"
 #include "server/request_checks.h"
 #include "server/text.h"
 
@@ -67,6 +68,11 @@ internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
   record.set_age_ns(absl::ToInt64Nanoseconds(age));
   record.set_written_ns(absl::ToUnixNanos(now));
   for (const std::string& context : contexts) record.add_contexts(context);
+  if (spec.libraries) {
+    for (const std::string& library : spec.libraries->set.ToArguments()) {
+      record.add_libraries(library);
+    }
+  }
   return record;
 }
 
@@ -93,7 +99,15 @@ FormerSession FromRecord(const internal::StoredSession& record,
         {"profile", absl::StrCat("profile \"", record.profile(),
                                  "\" keeps no files now (session_files)")});
   }
-  if (!violations.empty()) past.unusable = violations.front().description;
+  absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
+      LibraryWish::Of(record), spec.language, spec.profile.get(), violations);
+  if (!violations.empty()) {
+    past.unusable = violations.front().description;
+  } else if (!libraries.ok()) {
+    past.unusable = std::string(libraries.status().message());
+  } else {
+    spec.libraries = *std::move(libraries);
+  }
   // Stands for the one that is gone; nothing can be started in it.
   if (spec.profile == nullptr) spec.profile = policy.FindProfile("");
   spec.limits = LimitsOf(record, *spec.profile);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "policy/language.h"
 #include "policy/limits.h"
 #include "policy/profile.h"
+#include "server/wanted_libraries.h"
 
 namespace sandglass::server {
 
@@ -36,7 +38,8 @@ struct SessionSpec {
   const policy::Language* language = nullptr;  // null: no kernel
   policy::SharedProfile profile;
   policy::Limits limits;
-  policy::StringPairs env;  // the request's, sorted
+  policy::StringPairs env;                   // the request's, sorted
+  std::optional<WantedLibraries> libraries;  // of `language`
   std::map<std::string, std::string> labels;
   absl::Duration idle_timeout;
   absl::Duration max_age;

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "sandbox/os/clocks.h"
 #include "server/errors.h"
+#include "server/library_checks.h"
 #include "server/log.h"
 #include "server/request_checks.h"
 #include "server/session_audit.h"
@@ -153,9 +154,17 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
                       "idle_timeout", options_.idle_timeout, violations);
   spec.max_age = SessionTimeWish(request.has_max_age(), request.max_age(),
                                  "max_age", options_.max_age, violations);
+  const LibraryWish wish = LibraryWish::Of(request);
+  if (request.language().empty() && !wish.empty()) {
+    violations.push_back({"libraries", "are those of a language; name it"});
+  }
+  absl::StatusOr<std::optional<WantedLibraries>> libraries =
+      CheckLibraries(wish, spec.language, spec.profile.get(), violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
+  if (!libraries.ok()) return libraries.status();
+  spec.libraries = *std::move(libraries);
   spec.env.assign(request.env().begin(), request.env().end());
   std::sort(spec.env.begin(), spec.env.end());
   spec.labels = {request.labels().begin(), request.labels().end()};

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "policy/libraries.h"
-#include "policy/library_policy.h"
 #include "policy/paths.h"
 #include "server/errors.h"
+#include "server/library_checks.h"
 #include "server/make_job.h"
 #include "server/request_checks.h"
 #include "server/session.h"
@@ -191,39 +190,6 @@ void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
   }
 }
 
-// What is asked for, as it is to be installed. Absent: nothing is.
-absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
-    const v1::RunCodeRequest& request, const policy::Language* language,
-    const policy::Profile* profile, Violations& violations) {
-  if (request.libraries_size() == 0 || language == nullptr) {
-    return std::nullopt;
-  }
-  const std::optional<policy::Ecosystem> ecosystem =
-      policy::EcosystemOfLanguage(language->id);
-  if (!ecosystem || !language->libraries) {
-    violations.push_back(
-        {"libraries", absl::StrCat(language->name, " has none to ask for")});
-    return std::nullopt;
-  }
-  const absl::StatusOr<policy::LibrarySet> set = policy::LibrarySet::Parse(
-      *ecosystem, {request.libraries().begin(), request.libraries().end()});
-  if (!set.ok()) {
-    violations.push_back({"libraries", std::string(set.status().message())});
-    return std::nullopt;
-  }
-  if (profile == nullptr) return std::nullopt;
-  if (profile->image != policy::kHostImage) {
-    return LibrariesUnavailable(
-        absl::StrCat("profile ", Quote(profile->name),
-                     " has an image of its own, for which none are installed"));
-  }
-  policy::LibraryDecision decision = policy::Decide(*profile->libraries, *set);
-  if (!decision.allowed) {
-    return LibrariesDenied(profile->name, decision.reason);
-  }
-  return WantedLibraries{*std::move(decision.libraries), decision.offline};
-}
-
 // What a run with results can't have.
 void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   const auto refuse = [&](bool given, const char* field) {
@@ -232,7 +198,6 @@ void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   refuse(request.args_size() > 0, "args");
   refuse(request.files_size() > 0, "files");
   refuse(request.fetch_size() > 0, "fetch");
-  refuse(request.libraries_size() > 0, "libraries");
 }
 
 // What only a run of its own can have, or a program of one.
@@ -254,7 +219,9 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
   refuse(request.fetch_size() > 0, "fetch",
          "is for runs without a session; read them with FileService");
   refuse(request.libraries_size() > 0, "libraries",
-         "is for runs without a session");
+         "are the session's; they were chosen by CreateSession");
+  refuse(!request.library_lock().empty(), "library_lock",
+         "is the session's; it was chosen by CreateSession");
   refuse(request.rich_results() && !language.kernel, "rich_results",
          "the session's runs are programs, which have none");
   refuse(request.has_compile_limits() && (language.kernel || !language.compile),
@@ -361,18 +328,16 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   PhaseLimits limits;
   CheckLimits(policy, profile.get(), language, request, limits, violations);
   CheckMarks(request, violations);
-  absl::StatusOr<std::optional<WantedLibraries>> libraries =
-      CheckLibraries(request, language, profile.get(), violations);
+  absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
+      LibraryWish::Of(request), language, profile.get(), violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   if (!libraries.ok()) return libraries.status();
-  ValidRequest valid = {
-      .job = MakeJob(*language, profile, limits, std::move(request)),
-      .language = language,
-      .profile = profile};
-  valid.job.libraries = *std::move(libraries);
-  return valid;
+  return ValidRequest{.job = MakeJob(*language, profile, limits,
+                                     std::move(request), *std::move(libraries)),
+                      .language = language,
+                      .profile = profile};
 }
 
 }  // namespace sandglass::server

@@ -14,10 +14,6 @@
 namespace sandglass::server {
 namespace {
 
-// Imports of whole libraries are not to hold up a daemon's start, nor to burden
-// those who never use them.
-constexpr absl::Duration kSpecialStartDelay = absl::Seconds(5);
-
 bool HasWhatItNeeds(const policy::Language& language,
                     const policy::ZygoteKind& kind) {
   const auto missing = std::find_if(kind.needs.begin(), kind.needs.end(),
@@ -50,6 +46,17 @@ bool HasLibrary(const std::string& spawner, const policy::Language& language) {
 
 }  // namespace
 
+PlannedZygote PlanZygote(const Config& config, const policy::Language& language,
+                         const policy::ZygoteKind& kind) {
+  PlannedZygote zygote = {.options = MakeZygote(language, kind),
+                          .idle_bytes = kind.idle_memory_bytes,
+                          .always = kind.serves.empty()};
+  zygote.options.library_path = LibraryOf(config.spawner, language);
+  zygote.options.spare_jails = 1;
+  zygote.options.renew_after = config.zygote_runs;
+  return zygote;
+}
+
 std::vector<PlannedZygote> PlanZygotes(const Config& config,
                                        PolicySet& policy) {
   std::vector<PlannedZygote> zygotes;
@@ -65,12 +72,7 @@ std::vector<PlannedZygote> PlanZygotes(const Config& config,
       continue;
     }
     for (const policy::ZygoteKind& kind : language.zygote->kinds) {
-      PlannedZygote zygote = {.options = MakeZygote(language, kind),
-                              .idle_bytes = kind.idle_memory_bytes,
-                              .always = kind.serves.empty()};
-      zygote.options.library_path = LibraryOf(config.spawner, language);
-      zygote.options.spare_jails = 1;
-      zygote.options.renew_after = config.zygote_runs;
+      PlannedZygote zygote = PlanZygote(config, language, kind);
       if (!zygote.always) zygote.options.start_delay = kSpecialStartDelay;
       zygotes.push_back(std::move(zygote));
     }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "policy/language.h"
 #include "sandbox/sandbox.h"
 #include "server/config.h"
 #include "server/policy_set.h"
@@ -17,6 +19,14 @@ struct PlannedZygote {
   // Jails of its kind wait from the start on, not only once one was used.
   bool always;
 };
+
+// Imports of whole libraries are not to hold up a daemon's start, nor to burden
+// those who never use them.
+inline constexpr absl::Duration kSpecialStartDelay = absl::Seconds(5);
+
+// The zygote of one kind, without a delay. The language has zygotes.
+PlannedZygote PlanZygote(const Config& config, const policy::Language& language,
+                         const policy::ZygoteKind& kind);
 
 // One for each kind of the languages that are installed; none without a pool.
 // Kinds that lack what they need are taken out of `policy`, so that programs go

@@ -10,10 +10,9 @@
 
 #include "sandbox/jail_doors.h"
 #include "sandbox/jailed/layout.h"
-#include "sandbox/os/mount.h"
-#include "sandbox/os/open_beneath.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/spawner/layer.h"
 #include "sandbox/spawner/netns.h"
 #include "sandbox/spawner/spawner.h"
 
@@ -30,16 +29,6 @@ void EndJail(const os::Fd& pidfd) {
   const int error = errno;
   os::PidfdSendSignal(pidfd, SIGKILL);
   errno = error;
-}
-
-// A detached mount of a layer's tree. Whoever writes the layers is trusted with
-// what is in them, not with what they lead to: no link is followed.
-os::Fd OpenLayer(const std::string& id) {
-  const os::Fd layers(::open(kYardLayers, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!layers.valid()) return {};
-  const os::Fd tree = os::OpenDirectoryNoLinks(layers, (id + "/tree").c_str());
-  if (!tree.valid()) return {};
-  return os::CloneDirectory(tree);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/inherited_fds.h"
+#include "sandbox/spawner/layer.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -45,8 +46,13 @@ constexpr int kSafeFd = kZygoteOwnScriptFd + 1;
 // since an interpreter may want one.
 // Libraries keep things at home or in /tmp as they are imported, which no
 // runner will see.
-bool EnterImage() {
+bool EnterImage(const std::string& layer) {
   const os::Fd tree = os::CloneTree(kYardImage);
+  os::Fd libraries;
+  if (!layer.empty()) {
+    libraries = OpenLayer(layer);
+    if (!libraries.valid()) return false;
+  }
   const std::string root = kYardMount;
   const os::TmpfsOptions scratch = {.bytes = kScratchBytes,
                                     .inodes = kScratchFiles,
@@ -56,6 +62,8 @@ bool EnterImage() {
          os::BindMount("/proc", (root + "/proc").c_str()) &&
          os::MountTmpfs((root + "/tmp").c_str(), scratch) &&
          os::MountTmpfs((root + kHome).c_str(), scratch) &&
+         (!libraries.valid() ||
+          os::AttachTree(libraries, (root + kLibraries).c_str())) &&
          ::chdir(kYardMount) == 0 && os::PivotRoot(".", ".") &&
          os::DetachMount(".") && ::chdir("/") == 0;
 }
@@ -86,7 +94,7 @@ void ZygoteKeeper::Want() {
 
 void ZygoteKeeper::Become(int channel, int input, int output) const {
   os::SignalOnParentDeath(SIGKILL);
-  if (!EnterImage()) return;
+  if (!EnterImage(config_.layer())) return;
   const std::pair<int, int> places[] = {{input, 0},
                                         {output, 1},
                                         {output, 2},

@@ -26,6 +26,7 @@ add_executable(client_test
   client/fake_sessions.cc
   client/fetch_writer_test.cc
   client/language_guess_test.cc
+  client/layer_commands_test.cc
   client/output_printer_test.cc
   client/repeat_command_test.cc
   client/result_files_test.cc

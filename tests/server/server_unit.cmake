@@ -24,6 +24,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/kernel_protocol_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/languages_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/layer_admin_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/layer_builds_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/layer_damage_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/layer_store_test.cc

@@ -43,7 +43,12 @@ import stat
 import time
 from importlib import machinery
 
-_search_path = list(sys.path)
+# Without PYTHONPATH's part, which comes from a program's environment again.
+_search_path = [
+    place
+    for place in sys.path
+    if place not in os.environ.get("PYTHONPATH", "").split(":")
+]
 _preloaded_names = set()
 
 
@@ -393,14 +398,24 @@ def _would_import_otherwise(directory):
         return False
     for entry in entries:
         name, _, suffix = entry.partition(".")
-        if name in _preloaded_names and (
-            "." + suffix in machinery.all_suffixes()
-            or os.path.exists(os.path.join(directory, entry, "__init__.py"))
+        if (
+            name in _preloaded_names
+            and not _was_found_in(directory, name)
+            and (
+                "." + suffix in machinery.all_suffixes()
+                or os.path.exists(os.path.join(directory, entry, "__init__.py"))
+            )
         ):
             return True
         if entry == "matplotlibrc" and "matplotlib" in _preloaded_names:
             return True
     return False
+
+
+def _was_found_in(directory, name):
+    """Whether what was preloaded by that name is the directory's own."""
+    origin = getattr(getattr(_preloaded.get(name), "__spec__", None), "origin", None)
+    return bool(origin) and origin.startswith(directory + "/")
 
 
 _blas = []

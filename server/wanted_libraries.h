@@ -1,0 +1,52 @@
+#ifndef SANDGLASS_SERVER_WANTED_LIBRARIES_H_
+#define SANDGLASS_SERVER_WANTED_LIBRARIES_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "policy/libraries.h"
+#include "server/cancel_token.h"
+#include "server/jail_layer.h"
+
+namespace sandglass::server {
+
+// Libraries that a program or a session is to have; its profile allows them.
+struct WantedLibraries {
+  policy::LibrarySet set;
+  bool offline = false;  // they must be there already
+};
+
+// What there is of them.
+struct FoundLibraries {
+  JailLayer layer;
+  bool installed = false;  // they weren't there
+  absl::Duration wait;     // for all of it
+  // The kind of the zygote that has imported from it; empty: none has.
+  std::string zygote;
+};
+
+// Finds libraries, or has them installed, on the calling thread; lines of the
+// installer's words go to `progress`, which may be empty. CANCELLED when the
+// token fires; other errors are for the caller as they are. Called by many
+// threads at once.
+using FindLibraries = std::function<absl::StatusOr<FoundLibraries>(
+    const WantedLibraries& wanted,
+    const std::function<void(std::string_view line)>& progress,
+    CancelToken& cancel)>;
+
+// What a run says of the libraries that it had.
+struct UsedLibraries {
+  std::string layer_id;
+  std::vector<std::string> names;  // as they were installed
+  bool installed = false;
+  absl::Duration wait;
+};
+UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_WANTED_LIBRARIES_H_
