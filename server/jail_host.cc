@@ -350,7 +350,10 @@ void JailHost::End() {
   ending_.Cancel(policy::KillReason::kCancelled);
   absl::MutexLock lock(&mutex_);
   ended_ = true;
-  if (jail_ != nullptr) (void)jail_->jail().KillJail();
+  if (jail_ == nullptr) return;
+  (void)jail_->jail().KillJail();
+  // Whoever still has the session doesn't keep its libraries.
+  jail_->jail().Hold(nullptr);
 }
 
 std::vector<KernelStatus> JailHost::Kernels() const {

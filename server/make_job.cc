@@ -119,6 +119,16 @@ bool NeedsFreshInterpreter(const policy::Language& language,
                      });
 }
 
+// Absent: the profile lets it have no libraries.
+std::optional<policy::Ecosystem> WhatItCanWant(const policy::Language& language,
+                                               const policy::Profile& profile) {
+  const auto ecosystem = policy::EcosystemOfLanguage(language.id);
+  return ecosystem && language.libraries && profile.libraries != nullptr &&
+                 profile.libraries->rules.count(*ecosystem) > 0
+             ? ecosystem
+             : std::nullopt;
+}
+
 policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
   policy::PlaceholderValues values;
   values.limits = spec.limits;
@@ -190,11 +200,7 @@ Job MakeJob(const policy::Language& language,
   Overlay(Expanded(language.env, values), job.env);
   const bool with_libraries = libraries.has_value();
   job.libraries = std::move(libraries);
-  const auto ecosystem = policy::EcosystemOfLanguage(language.id);
-  if (ecosystem && language.libraries && profile.libraries != nullptr &&
-      profile.libraries->rules.count(*ecosystem) > 0) {
-    job.can_want = ecosystem;
-  }
+  job.can_want = WhatItCanWant(language, profile);
   if (with_libraries) Overlay(language.libraries->run_env, job.env);
   Overlay(profile.env, job.env);
   // A protobuf map has no order of its own.
@@ -270,6 +276,7 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   job.has_network = spec.profile->network != nullptr;
   job.limits = limits;
   job.out_of_memory = spec.language->out_of_memory;
+  job.can_want = WhatItCanWant(*spec.language, *spec.profile);
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
   job.session = std::move(session);

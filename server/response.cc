@@ -172,6 +172,40 @@ void CutMiddle(v1::Output& output, uint64_t max_bytes) {
   output.set_head_bytes(head);
 }
 
+void AddHints(const Run& run, const JobResult& result, bool compiling,
+              v1::RunCodeResponse& response) {
+  const std::string_view words = WordsOfFailure(result, compiling);
+  const policy::Outcome outcome = result.verdict.outcome;
+  std::optional<policy::MissingImport> missing;
+  if (run.job().can_want && (outcome == policy::Outcome::kNonzeroExit ||
+                             outcome == policy::Outcome::kCompileError)) {
+    missing = policy::FindMissingImport(*run.job().can_want, words);
+  }
+  const auto add = [&](std::string id, std::string message) {
+    v1::Hint& out = *response.add_hints();
+    out.set_id(std::move(id));
+    out.set_message(std::move(message));
+  };
+  for (policy::Hint& hint :
+       policy::MakeHints({.outcome = outcome,
+       .stderr_tail = words,
+       .stdin_given = !run.job().stdin_data.empty(),
+       .output_truncated = result.stdout_result.truncated ||
+                           result.stderr_result.truncated,
+       .files_left_out = result.files_left_out,
+       .compiling = compiling,
+       .netlink = result.verdict.rule == "netlink-memory",
+       .has_network = run.job().has_network})) {
+    // It says that there is no way.
+    if (missing && hint.id == "missing-module") continue;
+    add(std::move(hint.id), std::move(hint.message));
+  }
+  if (missing) {
+    add("missing-library",
+        policy::MissingImportWords(*run.job().can_want, *missing));
+  }
+}
+
 }  // namespace
 
 v1::LibrariesUsed ToProto(const UsedLibraries& libraries) {
@@ -311,31 +345,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   }
   const bool compiling = result.compile != nullptr &&
                          result.facts.phase == policy::Phase::kCompile;
-  for (policy::Hint& hint :
-       policy::MakeHints({.outcome = verdict.outcome,
-       .stderr_tail = WordsOfFailure(result, compiling),
-       .stdin_given = !run.job().stdin_data.empty(),
-       .output_truncated = result.stdout_result.truncated ||
-                           result.stderr_result.truncated,
-       .files_left_out = result.files_left_out,
-       .compiling = compiling,
-       .netlink = verdict.rule == "netlink-memory",
-       .has_network = run.job().has_network})) {
-    v1::Hint& out = *response.add_hints();
-    out.set_id(std::move(hint.id));
-    out.set_message(std::move(hint.message));
-  }
-  if (run.job().can_want) {
-    const auto missing = policy::FindMissingImport(*run.job().can_want,
-                                                   result.stderr_result.data);
-    if (missing && (verdict.outcome == policy::Outcome::kNonzeroExit ||
-                    verdict.outcome == policy::Outcome::kCompileError)) {
-      v1::Hint& out = *response.add_hints();
-      out.set_id("missing-library");
-      out.set_message(
-          policy::MissingImportWords(*run.job().can_want, *missing));
-    }
-  }
+  AddHints(run, result, compiling, response);
   if (result.libraries) {
     *response.mutable_libraries() = ToProto(*result.libraries);
   }

@@ -18,10 +18,11 @@
 namespace sandglass::server {
 namespace {
 
-// What was put into the jail.
+// What was put into the jail; runs are remembered for long.
 void ReleaseInputs(Job& job) {
   job.code = std::string();
   job.files = std::vector<Job::File>();
+  job.layer.pin.reset();
 }
 
 // Hashed in some 0.3 ms.

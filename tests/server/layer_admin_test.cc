@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
+#include "policy/library_policy.h"
 #include "server/jail_pool.h"
 #include "tests/server/layer_support.h"
 #include "tests/server/support.h"

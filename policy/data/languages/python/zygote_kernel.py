@@ -16,7 +16,7 @@ def _prepare_kernel(events, env):
     sys.argv = [""]
     sys.orig_argv = [sys.executable]
     # The working directory, as it will be.
-    sys.path[:] = ["", *_search_path]
+    sys.path[:] = ["", *_python_path(), *_search_path]
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
     if _blas:
