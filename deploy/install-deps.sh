@@ -61,6 +61,7 @@ TEST_PACKAGES=(
   curl
   git
   libclang-rt-14-dev
+  maven
   mmdebstrap
   npm
   procps
@@ -69,6 +70,7 @@ TEST_PACKAGES=(
   ipython3
   python3-httpx
   python3-lxml
+  python3-pip
   python3-requests
   "${SCIENCE_PACKAGES[@]}"
   runc

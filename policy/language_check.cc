@@ -154,8 +154,7 @@ class Checker {
   }
 
   void CheckKernel(const KernelRecipe& kernel) {
-    CheckCommand("/kernel/command", kernel.command,
-                 PlaceholderUse::kWithoutCode);
+    CheckCommand("/kernel/command", kernel.command, PlaceholderUse::kAhead);
     if (!kernel.runner_arguments.empty() && !language_.zygote) {
       Add("/kernel/runner_arguments", "is for languages with a \"zygote\"");
     }
@@ -305,7 +304,7 @@ class Checker {
   void CheckPrestart(const std::string& pointer, const PrestartRecipe& recipe,
                      const Command& phase) {
     CheckCommand(absl::StrCat(pointer, "/command"), recipe.command,
-                 PlaceholderUse::kWithoutCode);
+                 PlaceholderUse::kAhead);
     if (!recipe.command.empty() && !phase.empty() &&
         recipe.command.front() != phase.front()) {
       Add(absl::StrCat(pointer, "/command/0"),

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kOpen = "${";
 constexpr std::string_view kSources = "${sources}";
+constexpr std::string_view kJvmNetwork = "${jvm_network}";
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 bool IsKnown(std::string_view name, PlaceholderUse use) {
@@ -17,7 +18,29 @@ bool IsKnown(std::string_view name, PlaceholderUse use) {
       name == "cpus") {
     return true;
   }
-  return name == "source" && use != PlaceholderUse::kWithoutCode;
+  return name == "source" && (use == PlaceholderUse::kCommand ||
+                              use == PlaceholderUse::kWithSource);
+}
+
+// Of those that stand for whole words.
+bool IsWord(std::string_view text, PlaceholderUse use) {
+  return (text == kSources && use == PlaceholderUse::kCommand) ||
+         (text == kJvmNetwork &&
+          (use == PlaceholderUse::kCommand || use == PlaceholderUse::kAhead));
+}
+
+std::string_view KnownWords(PlaceholderUse use) {
+  switch (use) {
+    case PlaceholderUse::kCommand:
+      return "${source}, ${sources}, ${jvm_network}, ";
+    case PlaceholderUse::kWithSource:
+      return "${source}, ";
+    case PlaceholderUse::kAhead:
+      return "${jvm_network}, ";
+    case PlaceholderUse::kWithoutCode:
+      return "";
+  }
+  return "";
 }
 
 absl::string_view AbslView(std::string_view text) {
@@ -27,22 +50,21 @@ absl::string_view AbslView(std::string_view text) {
 }  // namespace
 
 std::string CheckPlaceholders(std::string_view text, PlaceholderUse use) {
-  if (use == PlaceholderUse::kCommand && text == kSources) return "";
+  if (IsWord(text, use)) return "";
   for (size_t at = text.find(kOpen); at != std::string_view::npos;
        at = text.find(kOpen, at + 1)) {
     const size_t close = text.find('}', at);
     if (close == std::string_view::npos) return "\"${\" has no \"}\"";
     const std::string_view name = text.substr(at + 2, close - at - 2);
     if (IsKnown(name, use)) continue;
-    if (name == "sources" && use == PlaceholderUse::kCommand) {
-      return "\"${sources}\" has to be a word of its own";
+    const std::string_view whole = text.substr(at, close + 1 - at);
+    if (IsWord(whole, use)) {
+      return absl::StrCat("\"", AbslView(whole),
+                          "\" has to be a word of its own");
     }
-    return absl::StrCat(
-        "there is no \"${", AbslView(name), "}\" here; there are: ",
-        use == PlaceholderUse::kCommand      ? "${source}, ${sources}, "
-        : use == PlaceholderUse::kWithSource ? "${source}, "
-                                             : "",
-        "${prepared}, ${memory_mib}, ${heap_mib}, ${cpus}");
+    return absl::StrCat("there is no \"", AbslView(whole),
+                        "\" here; there are: ", AbslView(KnownWords(use)),
+                        "${prepared}, ${memory_mib}, ${heap_mib}, ${cpus}");
   }
   return "";
 }
@@ -65,9 +87,10 @@ std::vector<std::string> ExpandCommand(const std::vector<std::string>& words,
                                        const PlaceholderValues& values) {
   std::vector<std::string> expanded;
   for (const std::string& word : words) {
-    if (word == kSources) {
-      expanded.insert(expanded.end(), values.sources.begin(),
-                      values.sources.end());
+    if (word == kSources || word == kJvmNetwork) {
+      const std::vector<std::string>& many =
+          word == kSources ? values.sources : values.jvm_network;
+      expanded.insert(expanded.end(), many.begin(), many.end());
     } else {
       expanded.push_back(Expand(word, values));
     }

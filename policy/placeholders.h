@@ -15,6 +15,8 @@ namespace sandglass::policy {
 //   ${source}      the program's file
 //   ${sources}     as a whole word: that file and the request's other source
 //                  files, a word each
+//   ${jvm_network} as a whole word: how a JVM finds the network, a word each;
+//                  none where there is none
 //   ${prepared}    directory of what was prepared for the language
 //   ${memory_mib}  the memory limit in MiB
 //   ${heap_mib}    the part of it that the language gives to a heap
@@ -22,6 +24,7 @@ namespace sandglass::policy {
 struct PlaceholderValues {
   std::string source;
   std::vector<std::string> sources;
+  std::vector<std::string> jvm_network;
   std::string prepared;
   Limits limits;  // of the phase that the command belongs to
   uint32_t heap_percent = 0;
@@ -30,8 +33,9 @@ struct PlaceholderValues {
 // Where a text stands; not everything is known everywhere.
 enum class PlaceholderUse {
   kCommand,      // all of them
-  kWithSource,   // all but ${sources}: environment of a phase
-  kWithoutCode,  // neither ${source} nor ${sources}: versions, preparations
+  kWithSource,   // all but those of whole words: environment of a phase
+  kAhead,        // neither ${source} nor ${sources}: what waits for code
+  kWithoutCode,  // nor ${jvm_network}: versions, preparations
 };
 
 // What is wrong with the placeholders of a text, for people; empty: nothing.

@@ -1,3 +1,5 @@
+#include "policy/seccomp_compile.h"
+
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 
@@ -11,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "policy/seccomp.h"
 
 #if !defined(__x86_64__)
 #error "x86-64 only: the rules were checked for no other architecture"
@@ -245,7 +246,12 @@ Label EmitTree(FilterBuilder& builder, const std::vector<Segment>& segments,
 }  // namespace
 
 absl::StatusOr<BpfProgram> SeccompPolicy::Compile() const {
-  const std::vector<Segment> segments = SplitNumbers(rules_);
+  return CompileRules(rules_);
+}
+
+absl::StatusOr<BpfProgram> CompileRules(
+    const std::vector<SeccompPolicy::Rule>& rules) {
+  const std::vector<Segment> segments = SplitNumbers(rules);
   FilterBuilder builder;
   const Label tree = EmitTree(builder, segments, 0, segments.size());
   const Label numbers = builder.Load(offsetof(seccomp_data, nr), tree);

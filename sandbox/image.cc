@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/layout.h"
+#include "sandbox/java_key_store.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/status.h"
@@ -52,7 +53,8 @@ constexpr Text kEtc[] = {
 };
 
 // Parts of the host's /etc that runtimes read; those that aren't there are
-// skipped. No secrets: /etc/ssl/private and its like are never copied.
+// skipped. No secrets: /etc/ssl/private, Maven's settings and their like are
+// never copied.
 constexpr const char* kHostEtc[] = {
     "alternatives", "ld.so.cache",     "ld.so.conf",
     "ld.so.conf.d", "debian_version",  "os-release",
@@ -60,7 +62,7 @@ constexpr const char* kHostEtc[] = {
     "ssl/certs",    "ssl/openssl.cnf", "ca-certificates",
     "fonts",        "matplotlibrc",    "perl",
     "localtime",    "timezone",        "magic",
-    "locale.alias",
+    "locale.alias", "maven/m2.conf",   "maven/logging",
 };
 // And by beginning: versioned directories of Python, Java, Ruby…
 constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
@@ -261,8 +263,12 @@ absl::Status FillTrust(const std::string& image, const std::string& root,
       !written.ok()) {
     return written;
   }
-  return WriteFile(image + kTrustedInJail,
-                   absl::StrCat(others, "\n", authority));
+  const std::string trusted = absl::StrCat(others, "\n", authority);
+  if (absl::Status written = WriteFile(image + kTrustedInJail, trusted);
+      !written.ok()) {
+    return written;
+  }
+  return WriteFile(image + kJvmTrustInJail, MakeJavaKeyStore(trusted));
 }
 
 // `root` is where the image's /usr and /etc are, "" for the host's.

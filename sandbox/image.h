@@ -32,8 +32,8 @@ absl::Status CheckImage(const policy::Image& image);
 // with one for each layer: the yard sees it as kYardLayers, no image does; what
 // comes later shows as well. `authority`, unless empty, is a certificate in
 // PEM: every image has it as kAuthorityInJail, and behind those that the image
-// trusts as kTrustedInJail. Preconditions: root, in a mount namespace of its
-// own with no propagation to the host.
+// trusts as kTrustedInJail and kJvmTrustInJail. Preconditions: root, in a mount
+// namespace of its own with no propagation to the host.
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared,
                            const std::string& layers = "",

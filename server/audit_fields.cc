@@ -66,6 +66,19 @@ std::string AuditOutcome(v1::Outcome outcome) {
       policy::OutcomeName(static_cast<policy::Outcome>(outcome)));
 }
 
+Json AuditNetwork(const v1::NetworkUse& network) {
+  Json json = {{"connections", network.connections()},
+               {"refused", network.refused()},
+               {"sent_bytes", network.sent_bytes()},
+               {"received_bytes", network.received_bytes()}};
+  for (const v1::NetworkRefusal& refusal : network.refusals()) {
+    json["refusals"].push_back({{"target", refusal.target()},
+                                {"reason", refusal.reason()},
+                                {"count", refusal.count()}});
+  }
+  return json;
+}
+
 Json AuditUsage(const v1::Usage& usage) {
   return {{"wall_us", Us(usage.wall_time())},
           {"cpu_us", Us(usage.cpu_user_time()) + Us(usage.cpu_system_time())},

@@ -31,6 +31,13 @@ void AddAuditError(const absl::Status& status, nlohmann::ordered_json& fields);
 
 std::string AuditOutcome(v1::Outcome outcome);
 nlohmann::ordered_json AuditUsage(const v1::Usage& usage);
+nlohmann::ordered_json AuditNetwork(const v1::NetworkUse& network);
+
+// "network", where there was one. `end` as above.
+template <typename End>
+void AddAuditNetwork(const End& end, nlohmann::ordered_json& fields) {
+  if (end.has_network()) fields["network"] = AuditNetwork(end.network());
+}
 
 template <typename End>
 void AddAuditEnd(const End& end, nlohmann::ordered_json& fields) {

@@ -57,6 +57,8 @@ Exec::~Exec() {
 // ---- its process ----
 
 absl::Status Exec::Start(const TakeProcessNews& take) {
+  // ORDER: before its process, whose first connection counts.
+  before_ = host_->Facts();
   absl::Status asked = host_->StartProcess(plan_.process, take);
   if (absl::IsFailedPrecondition(asked)) {
     // It was paused just now.
@@ -65,7 +67,6 @@ absl::Status Exec::Start(const TakeProcessNews& take) {
   }
   if (!asked.ok()) return asked;
   SetTimer(kill_timer_, kStartTimeout, &Exec::GiveUp);
-  before_ = host_->Facts();
   WriteStdin(plan_.stdin_data);
   if (!plan_.open_stdin) stdin_closing_ = true;
   KeepForShow(plan_);

@@ -84,6 +84,7 @@ Json ExecRecord::EndFields(const v1::ExecEnd& end) const {
   AddAuditEnd(end, fields);
   fields["stdout_bytes"] = end.stdout_bytes();
   fields["stderr_bytes"] = end.stderr_bytes();
+  AddAuditNetwork(end, fields);
   AddAuditRedactions(end.redactions(), fields);
   fields["total_us"] = absl::ToInt64Microseconds(Since(accepted_));
   return fields;

@@ -9,6 +9,7 @@
 #include "server/errors.h"
 #include "server/exec.h"
 #include "server/exec_answers.h"
+#include "server/jail_network.h"
 
 namespace sandglass::server {
 namespace {
@@ -149,6 +150,10 @@ void Exec::Conclude() {
   policy::RedactionCounts redacted = out_.redaction.counts();
   policy::AddCounts(err_.redaction.counts(), redacted);
   end_ = MakeExecEnd(CollectFacts(after), limits, cpu_, redacted);
+  if (before_.network && after.network) {
+    FillNetwork(sandbox::Since(*before_.network, *after.network),
+                *end_.mutable_network());
+  }
   around_.before_end(shared_from_this(),
                      [self = shared_from_this()](const ExecSaved& saved) {
                        self->Publish(saved);

@@ -178,6 +178,7 @@ JailFacts JailHost::Facts() const {
   facts.memory = jail.SampleMemory();
   facts.filesystems = jail.FilesystemFills();
   facts.processes = jail.ProcessCount();
+  facts.network = jail.ReadNetworkUse();
   return facts;
 }
 

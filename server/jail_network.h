@@ -1,6 +1,9 @@
 #ifndef SANDGLASS_SERVER_JAIL_NETWORK_H_
 #define SANDGLASS_SERVER_JAIL_NETWORK_H_
 
+#include <string>
+#include <vector>
+
 #include "policy/language.h"
 #include "policy/profile.h"
 #include "sandbox/network_use.h"
@@ -12,6 +15,10 @@ namespace sandglass::server {
 // jail; none where it gives them no network. Both cases of each name, since
 // tools differ in which one they read.
 policy::StringPairs NetworkEnvironment(const policy::Profile& profile);
+
+// The same for a JVM, which reads no such variables: properties, as words of
+// its command.
+std::vector<std::string> JvmNetwork(const policy::Profile& profile);
 
 // What a program chose in it is made fit for printing.
 void FillNetwork(const sandbox::NetworkUse& use, v1::NetworkUse& proto);

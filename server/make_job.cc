@@ -66,6 +66,7 @@ CompileJob MakeCompileJob(const policy::Language& language,
                           policy::PlaceholderValues values, bool tells_facts) {
   const policy::CompilePhase& phase = *language.compile;
   values.limits = limits;
+  values.jvm_network.clear();
   policy::Command more;
   if (tells_facts) more = language.analyser->compile_arguments;
   CompileJob compile;
@@ -132,6 +133,7 @@ std::optional<policy::Ecosystem> WhatItCanWant(const policy::Language& language,
 policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
   policy::PlaceholderValues values;
   values.limits = spec.limits;
+  values.jvm_network = JvmNetwork(*spec.profile);
   if (spec.language == nullptr) return values;
   values.source = spec.language->source_file;
   values.prepared = spec.language->prepared_dir;
@@ -187,6 +189,7 @@ Job MakeJob(const policy::Language& language,
   values.prepared = language.prepared_dir;
   values.limits = limits.run;
   values.heap_percent = language.heap_percent;
+  values.jvm_network = JvmNetwork(profile);
 
   Job job;
   job.template_name = profile.run_template();
@@ -385,7 +388,10 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   values.heap_percent = language.heap_percent;
   // As every run would set it.
   StringPairs env = BaseEnvironment();
-  if (phase == policy::Phase::kRun) Overlay(NetworkEnvironment(profile), env);
+  if (phase == policy::Phase::kRun) {
+    values.jvm_network = JvmNetwork(profile);
+    Overlay(NetworkEnvironment(profile), env);
+  }
   Overlay(Expanded(phase == policy::Phase::kCompile ? language.compile->env
                                                     : language.env,
                    values),

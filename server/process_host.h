@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
+#include "sandbox/network_use.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/session_jail.h"
 #include "server/cancel_token.h"
@@ -37,6 +39,7 @@ struct JailFacts {
   sandbox::JailCounters counters;
   sandbox::MemorySample memory;
   std::vector<policy::FilesystemFill> filesystems;
+  std::optional<sandbox::NetworkUse> network;  // of what has one
   uint32_t processes = 0;
   bool kernel_busy = false;  // a run goes on in a kernel
 };

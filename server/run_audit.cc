@@ -58,19 +58,6 @@ Json FindingOf(const v1::Finding& finding) {
   return json;
 }
 
-Json NetworkOf(const v1::NetworkUse& network) {
-  Json json = {{"connections", network.connections()},
-               {"refused", network.refused()},
-               {"sent_bytes", network.sent_bytes()},
-               {"received_bytes", network.received_bytes()}};
-  for (const v1::NetworkRefusal& refusal : network.refusals()) {
-    json["refusals"].push_back({{"target", refusal.target()},
-                                {"reason", refusal.reason()},
-                                {"count", refusal.count()}});
-  }
-  return json;
-}
-
 void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
   AddAuditEnd(response, fields);
   fields["stdout_bytes"] = response.stdout().total_bytes();
@@ -97,9 +84,7 @@ void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
                                                 used.libraries().end()))},
         {"installed", used.installed()}};
   }
-  if (response.has_network()) {
-    fields["network"] = NetworkOf(response.network());
-  }
+  AddAuditNetwork(response, fields);
   AddAuditRedactions(response.redactions(), fields);
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "internal/egress.pb.h"
+#include "policy/egress_filter.h"
 #include "sandbox/egress/inherited_fds.h"
 #include "sandbox/egress/service.h"
 #include "sandbox/os/landlock.h"
@@ -52,6 +53,17 @@ absl::StatusOr<Secrets> TakeSecrets(const internal::EgressConfig& config) {
     if (!value.empty() && value.back() == '\n') value.pop_back();
   }
   return Secrets::Create(std::move(values));
+}
+
+// Before any thread, all of which then have it.
+bool InstallFilter() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // Their runtimes start processes and look at threads.
+  return true;
+#else
+  const absl::StatusOr<policy::BpfProgram> filter = policy::MakeEgressFilter();
+  return filter.ok() && os::InstallSeccompFilter(*filter);
+#endif
 }
 
 absl::Status Serve(Service& service, int channel) {
@@ -108,7 +120,8 @@ int Main() {
   }
   os::SignalOnParentDeath(SIGKILL);
   os::Fd channel(kChannelFd);
-  if (!os::SetNoNewPrivs() || !os::SetNonDumpable() || !KeepToOwnFiles()) {
+  if (!os::SetNoNewPrivs() || !os::SetNonDumpable() || !KeepToOwnFiles() ||
+      !InstallFilter()) {
     std::perror("sandglass-egress: give up rights");
     return 1;
   }

@@ -173,7 +173,9 @@ sandglass_add_suites(sandglass_exec_test e2e.
 # tests' own.
 add_executable(sandglass_network_test
   e2e/network_fixture.cc
+  e2e/network_session_test.cc
   e2e/network_test.cc
+  e2e/package_manager_test.cc
   egress/tls_world.cc
   egress/world.cc)
 target_link_libraries(sandglass_network_test PRIVATE

@@ -2,8 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::testing {
 namespace {
@@ -45,6 +50,29 @@ std::string HostOf(const std::string& head) {
   return "";
 }
 
+struct Page {
+  std::string head;  // after "HTTP/1.1 "
+  std::string body;
+};
+
+Page Hello(const std::string& host, const std::string& path) {
+  const std::string body = absl::StrCat("hello from ", host, " ", path, "\n");
+  if (path != "/elsewhere") return {"200 OK\r\nContent-Type: text/plain", body};
+  return {absl::StrCat("302 Found\r\nLocation: http://", kOther, "/there"),
+          body};
+}
+
+// `base` is how the client calls the server.
+Page FileAt(fs::path path, const std::string& base) {
+  if (fs::is_directory(path)) path /= "index.html";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {"404 Not Found", "there is no such file\n"};
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (path.extension() != ".html") return {"200 OK", std::move(text)};
+  return {"200 OK\r\nContent-Type: text/html",
+          absl::StrReplaceAll(text, {{"@BASE@", base}})};
+}
+
 // A plain socket, as TlsEnd is one with TLS.
 struct PlainEnd {
   int socket;
@@ -57,7 +85,7 @@ struct PlainEnd {
 }  // namespace
 
 template <typename End>
-void NetworkTest::Serve(End& end) {
+void NetworkTest::Serve(End& end, const std::string& scheme) {
   for (;;) {
     const std::string head = end.ReceiveUntil("\r\n\r\n");
     if (head.empty()) return;
@@ -65,16 +93,16 @@ void NetworkTest::Serve(End& end) {
       const std::lock_guard<std::mutex> lock(mutex_);
       heard_.push_back(head);
     }
+    const std::string host = HostOf(head);
     const std::string path = PathOf(head);
-    const bool away = path == "/elsewhere";
-    const std::string body =
-        absl::StrCat("hello from ", HostOf(head), " ", path, "\n");
-    if (!end.Send(absl::StrCat(
-            away ? absl::StrCat("HTTP/1.1 302 Found\r\nLocation: http://",
-                                kOther, "/there\r\n")
-                 : "HTTP/1.1 200 OK\r\n",
-            "Content-Type: text/plain\r\nContent-Length: ", body.size(),
-            "\r\n\r\n", body))) {
+    const Page page =
+        fs::exists(files())
+            ? FileAt(files() + path, absl::StrCat(scheme, "://", host))
+            : Hello(host, path);
+    const bool whole = !absl::StartsWith(head, "HEAD ");
+    if (!end.Send(absl::StrCat("HTTP/1.1 ", page.head,
+                               "\r\nContent-Length: ", page.body.size(),
+                               "\r\n\r\n", whole ? page.body : ""))) {
       return;
     }
   }
@@ -91,12 +119,12 @@ NetworkTest::NetworkTest()
       http_(80,
             [this](int socket) {
               PlainEnd end{socket};
-              Serve(end);
+              Serve(end, "http");
             }),
       http_8080_(8080,
                  [this](int socket) {
                    PlainEnd end{socket};
-                   Serve(end);
+                   Serve(end, "http");
                  }),
       issuer_("Issuer of the test"),
       tls_(issuer_.Server(
@@ -104,7 +132,7 @@ NetworkTest::NetworkTest()
                                  ",DNS:", kInspected, ",DNS:", kOther)})),
       https_(443, [this](int socket) {
         TlsEnd end(socket, tls_);
-        if (end.Accept()) Serve(end);
+        if (end.Accept()) Serve(end, "https");
       }) {
   fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", place_ + "/policy",
            fs::copy_options::recursive);
@@ -127,7 +155,8 @@ void NetworkTest::SetUp() {
   StartDaemon(
       {.config = absl::StrCat(
            R"({"egress": {"resolvers": ["127.0.0.1:53"], "secrets_dir": ")",
-           place_, R"(/secrets", "ca_file": ")", place_, R"(/roots.pem"}})"),
+           place_, R"(/secrets", "ca_file": ")", place_,
+           R"(/roots.pem"}, "audit": {"dir": ")", place_, R"(/audit"}})"),
        .extra_arguments = {"--policy-dir", absl::StrCat(place_, "/policy")}});
 }
 
@@ -152,6 +181,14 @@ v1::RunCodeResponse NetworkTest::RunIn(const std::string& profile,
   const RunResult result = client().Run(request);
   EXPECT_THAT(result, IsOk());
   return result.response;
+}
+
+std::string NetworkTest::AuditText() const {
+  std::string text;
+  for (const auto& entry : fs::directory_iterator(place_ + "/audit")) {
+    text += ReadFile(entry.path());
+  }
+  return text;
 }
 
 std::vector<std::string> NetworkTest::Heard() {

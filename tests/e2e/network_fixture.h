@@ -38,8 +38,13 @@ class NetworkTest : public OwnDaemonTest {
                              const std::string& code) const;
   v1::RunCodeResponse RunIn(const std::string& profile,
                             v1::RunCodeRequest request);
+  // Where this is a directory the servers have its files instead, and a
+  // directory's index.html for itself, with their own address for @BASE@ in it.
+  std::string files() const { return place_ + "/www"; }
   // Whoever trusts them trusts the servers; PEM.
   const std::string& roots() const { return issuer_.pem(); }
+  // The audit log.
+  std::string AuditText() const;
   // The heads of all requests that came to the servers, oldest first.
   std::vector<std::string> Heard();
 
@@ -47,7 +52,7 @@ class NetworkTest : public OwnDaemonTest {
 
  private:
   template <typename End>
-  void Serve(End& end);
+  void Serve(End& end, const std::string& scheme);
 
   std::mutex mutex_;
   std::vector<std::string> heard_;

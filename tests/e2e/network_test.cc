@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/e2e/network_fixture.h"
-#include "tests/support/sessions.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -155,6 +155,15 @@ std::vector<HttpClient> TlsClients() {
   return clients;
 }
 
+// Those, and Java's, which are told whom to trust as they start.
+std::vector<HttpClient> ClientsThatTrust() {
+  std::vector<HttpClient> clients = TlsClients();
+  for (const HttpClient& each : kClients) {
+    if (std::string_view(each.language) == "java") clients.push_back(each);
+  }
+  return clients;
+}
+
 class EachTlsClient : public NetworkTest,
                       public ::testing::WithParamInterface<HttpClient> {};
 class EachClientThatTrusts : public NetworkTest,
@@ -249,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(Network, EachTlsClient,
 INSTANTIATE_TEST_SUITE_P(Java, EachTlsClient, ::testing::Values(kJavaTls),
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Network, EachClientThatTrusts,
-                         ::testing::ValuesIn(TlsClients()), NameOf);
+                         ::testing::ValuesIn(ClientsThatTrust()), NameOf);
 
 TEST_F(NetworkTest, ASecretIsPutInOnlyAtTheEdge) {
   const std::string fetch =
@@ -386,23 +395,6 @@ TEST_F(NetworkTest, OthersHaveNone) {
       << Describe(response);
 }
 
-TEST_F(NetworkTest, CellsTellWhatEachOfThemTook) {
-  v1::CreateSessionRequest create = PythonSession();
-  create.set_profile("web");
-  TestSession session(client(), create);
-  const std::string fetch =
-      absl::StrCat("import urllib.request as u; print(u.urlopen('http://",
-                   kAllowed, "/cell').read())");
-  for (int cell = 0; cell < 2; ++cell) {
-    const v1::RunCodeResponse response = session.Run(fetch).response;
-    EXPECT_THAT(response.stdout().data(), HasSubstr("/cell"));
-    EXPECT_EQ(response.network().connections(), 1);
-  }
-  const v1::RunCodeResponse response = session.Run("1 + 1").response;
-  ASSERT_TRUE(response.has_network());
-  EXPECT_EQ(response.network().connections(), 0);
-}
-
 // A profile that comes while the daemon runs is one for the proxy, too; one
 // that lists a secret which isn't there doesn't come.
 TEST_F(NetworkTest, ProfilesComeWhileTheDaemonRuns) {
@@ -452,6 +444,8 @@ TEST_F(NetworkTest, ARunEndsWhileItTalks) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  // Clients may go before a server has sent them all of a TLS handshake.
+  std::signal(SIGPIPE, SIG_IGN);
   if (!sandglass::testing::EnterOwnWorld()) {
     std::perror("a network namespace of the tests' own (needs root)");
     return 1;

@@ -2,7 +2,8 @@
 # Needs root.
 find_package(OpenSSL REQUIRED)
 add_executable(egress_proxy_test egress/attack_http_test.cc
-  egress/attack_test.cc egress/authority_test.cc egress/inspect_fixture.cc
+  egress/attack_test.cc egress/authority_test.cc egress/filter_test.cc
+  egress/inspect_fixture.cc
   egress/inspect_refused_test.cc egress/inspect_test.cc egress/proxy_test.cc
   egress/secrets_test.cc egress/service_test.cc egress/throughput_test.cc
   egress/tls_world.cc egress/world.cc)

@@ -95,21 +95,24 @@ void CheckPlaceholderText(const std::string& text) {
   PlaceholderValues values;
   values.source = "main.py";
   values.sources = {"main.py", "a.py"};
+  values.jvm_network = {"-Da=b"};
   values.prepared = "/prepared";
   for (const PlaceholderUse use :
        {PlaceholderUse::kCommand, PlaceholderUse::kWithSource,
-        PlaceholderUse::kWithoutCode}) {
+        PlaceholderUse::kAhead, PlaceholderUse::kWithoutCode}) {
     if (!CheckPlaceholders(text, use).empty()) continue;
     const std::vector<std::string> words = ExpandCommand({text}, values);
-    if (text == "${sources}") {
-      FUZZ_CHECK(words == values.sources);
+    if (text == "${sources}" || text == "${jvm_network}") {
+      FUZZ_CHECK(words ==
+                 (text == "${sources}" ? values.sources : values.jvm_network));
       continue;
     }
     FUZZ_CHECK(words.size() == 1);
     FUZZ_CHECK((text.find("${") != std::string::npos) || words[0] == text);
     // What it expands to has nothing left to expand.
     FUZZ_CHECK(words[0].find("${") == std::string::npos);
-    FUZZ_CHECK(use != PlaceholderUse::kWithoutCode ||
+    FUZZ_CHECK((use != PlaceholderUse::kWithoutCode &&
+                use != PlaceholderUse::kAhead) ||
                text.find("${source") == std::string::npos);
   }
 }

@@ -27,6 +27,7 @@ using sandglass::testing::TempDir;
 using sandglass::testing::WriteFile;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
@@ -184,6 +185,19 @@ TEST(NetworkEnvironment, TellsOfTheProxyWhereThereIsOne) {
               Contains(Pair("SSL_CERT_FILE", "/etc/sandglass/trusted.pem")));
   EXPECT_THAT(looked, Contains(Pair("NODE_EXTRA_CA_CERTS",
                                     "/etc/sandglass/authority.pem")));
+}
+
+TEST(JvmNetwork, IsTheSameInProperties) {
+  EXPECT_THAT(JvmNetwork(policy::Profile()), IsEmpty());
+  EXPECT_THAT(
+      JvmNetwork(WithHost(false)),
+      ElementsAre("-Dhttp.proxyHost=127.0.0.1", "-Dhttp.proxyPort=3128",
+                  "-Dhttps.proxyHost=127.0.0.1", "-Dhttps.proxyPort=3128"));
+  EXPECT_THAT(
+      JvmNetwork(WithHost(true)),
+      Contains("-Djavax.net.ssl.trustStore=/etc/sandglass/trusted.jks"));
+  EXPECT_THAT(Variables(WithHost(true)),
+              Contains(Pair("MAVEN_OPTS", HasSubstr("trusted.jks"))));
 }
 
 TEST(FillNetwork, MakesWhatAProgramChosePrintable) {

@@ -47,6 +47,15 @@ TEST(Placeholders, SourcesAreAWordEach) {
       ElementsAre("/bin/cc", "main.toy", "lib/a b.toy", "-o", "main.toy.o"));
 }
 
+TEST(Placeholders, AJvmsNetworkIsAWordEachOrNone) {
+  PlaceholderValues values = Values();
+  EXPECT_THAT(ExpandCommand({"/bin/java", "${jvm_network}", "A"}, values),
+              ElementsAre("/bin/java", "A"));
+  values.jvm_network = {"-Da=b", "-Dc=d"};
+  EXPECT_THAT(ExpandCommand({"/bin/java", "${jvm_network}", "A"}, values),
+              ElementsAre("/bin/java", "-Da=b", "-Dc=d", "A"));
+}
+
 // What a value holds is not looked at again.
 TEST(Placeholders, ValuesAreNotExpanded) {
   PlaceholderValues values = Values();
@@ -79,6 +88,15 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"Open", "${source", PlaceholderUse::kCommand, "no \"}\""},
         TextCase{"PartOfAWord", "x${sources}", PlaceholderUse::kCommand,
                  "word of its own"},
+        TextCase{"NetworkAsAPart", "-D${jvm_network}", PlaceholderUse::kCommand,
+                 "word of its own"},
+        TextCase{"NetworkInEnv", "${jvm_network}", PlaceholderUse::kWithSource,
+                 "there is no \"${jvm_network}\""},
+        TextCase{"NetworkOfNothing", "${jvm_network}",
+                 PlaceholderUse::kWithoutCode,
+                 "there is no \"${jvm_network}\""},
+        TextCase{"SourceAhead", "${source}", PlaceholderUse::kAhead,
+                 "there are: ${jvm_network}, ${prepared}"},
         TextCase{"SourcesInEnv", "${sources}", PlaceholderUse::kWithSource,
                  "there is no \"${sources}\""},
         TextCase{"SourceOfNothing", "${source}", PlaceholderUse::kWithoutCode,

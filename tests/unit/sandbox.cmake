@@ -10,6 +10,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_track_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/image_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/jail_doors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/java_key_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/landlock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/netlink_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/open_beneath_test.cc
