@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "policy/library_lock.h"
 #include "server/digest.h"
 #include "server/errors.h"
 #include "server/log.h"
@@ -15,6 +16,27 @@ constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
 std::string Name(policy::Ecosystem ecosystem) {
   return std::string(policy::EcosystemName(ecosystem));
+}
+
+// Of all that the installer gets of a lock; empty without one.
+std::string LockDigest(const policy::LibrarySet& set) {
+  if (set.lock() == nullptr) return "";
+  Digest digest;
+  for (const policy::LockFile& file : policy::LockFiles(set)) {
+    digest.Add(file.path);
+    digest.Add(file.text);
+  }
+  return digest.Hex();
+}
+
+// For messages: a lock may have thousands.
+std::string Shortened(const policy::LibrarySet& set) {
+  constexpr size_t kMost = 1000;
+  const std::string text = set.Canonical();
+  return text.size() <= kMost
+             ? text
+             : absl::StrCat(text.substr(0, text.rfind('\n', kMost)), "\nand ",
+                            "more, ", set.libraries().size(), " in all");
 }
 
 }  // namespace
@@ -40,6 +62,7 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   toolchain.Add(installer.recipe.script);
   const LayerKey key = {.ecosystem = set.ecosystem(),
                         .libraries = set.Canonical(),
+                        .lock = LockDigest(set),
                         .toolchain = toolchain.Hex(),
                         .registry = installer.registry};
   const auto layer = [](LayerStore::Pin pin) {
@@ -54,7 +77,7 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   if (offline) {
     return LibrariesUnavailable(absl::StrCat(
         "the profile takes only libraries that are installed already, and ",
-        set.Canonical(), " isn't; ask the operator to install it"));
+        Shortened(set), " isn't; ask the operator to install it"));
   }
   absl::StatusOr<LayerStore::Pin> built = builds_.GetOrBuild(
       key,
@@ -94,7 +117,7 @@ absl::Status Libraries::Install(const LibraryInstaller& installer,
   Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
       "libraries_installed",
       {{"lang", Name(set.ecosystem())},
-       {"libraries", set.Canonical()},
+       {"libraries", Shortened(set)},
        {"ok", installed.ok()},
        {"error", std::string(installed.message())}});
   EvictOld();

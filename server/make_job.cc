@@ -187,7 +187,8 @@ Job MakeJob(const policy::Language& language,
   Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
   const bool with_libraries =
-      request.libraries_size() > 0 && language.libraries.has_value();
+      (request.libraries_size() > 0 || !request.library_lock().empty()) &&
+      language.libraries.has_value();
   const auto ecosystem = policy::EcosystemOfLanguage(language.id);
   if (ecosystem && language.libraries && profile.libraries != nullptr &&
       profile.libraries->rules.count(*ecosystem) > 0) {

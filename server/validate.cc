@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "policy/libraries.h"
+#include "policy/library_lock.h"
 #include "policy/library_policy.h"
 #include "policy/paths.h"
 #include "server/errors.h"
@@ -195,20 +196,23 @@ void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
 absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
     const v1::RunCodeRequest& request, const policy::Language* language,
     const policy::Profile* profile, Violations& violations) {
-  if (request.libraries_size() == 0 || language == nullptr) {
-    return std::nullopt;
-  }
+  const bool asks =
+      request.libraries_size() > 0 || !request.library_lock().empty();
+  if (!asks || language == nullptr) return std::nullopt;
   const std::optional<policy::Ecosystem> ecosystem =
       policy::EcosystemOfLanguage(language->id);
   if (!ecosystem || !language->libraries) {
     violations.push_back(
-        {"libraries", absl::StrCat(language->name, " has none to ask for")});
+        {request.libraries_size() > 0 ? "libraries" : "library_lock",
+         absl::StrCat(language->name, " has none to ask for")});
     return std::nullopt;
   }
-  const absl::StatusOr<policy::LibrarySet> set = policy::LibrarySet::Parse(
-      *ecosystem, {request.libraries().begin(), request.libraries().end()});
+  const absl::StatusOr<policy::LibrarySet> set = policy::ParseLibraryRequest(
+      *ecosystem, {request.libraries().begin(), request.libraries().end()},
+      request.library_lock());
   if (!set.ok()) {
-    violations.push_back({"libraries", std::string(set.status().message())});
+    violations.push_back({std::string(policy::LibraryErrorField(set.status())),
+                          std::string(set.status().message())});
     return std::nullopt;
   }
   if (profile == nullptr) return std::nullopt;
@@ -233,6 +237,7 @@ void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   refuse(request.files_size() > 0, "files");
   refuse(request.fetch_size() > 0, "fetch");
   refuse(request.libraries_size() > 0, "libraries");
+  refuse(!request.library_lock().empty(), "library_lock");
 }
 
 // What only a run of its own can have, or a program of one.
@@ -254,6 +259,8 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
   refuse(request.fetch_size() > 0, "fetch",
          "is for runs without a session; read them with FileService");
   refuse(request.libraries_size() > 0, "libraries",
+         "is for runs without a session");
+  refuse(!request.library_lock().empty(), "library_lock",
          "is for runs without a session");
   refuse(request.rich_results() && !language.kernel, "rich_results",
          "the session's runs are programs, which have none");
