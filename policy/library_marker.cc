@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "policy/library_syntax.h"
 
@@ -105,7 +106,9 @@ class MarkerReader {
       const absl::string_view mark(&quote, 1);
       if (!cursor_.Take(mark)) continue;
       const absl::string_view text = cursor_.Word("._-+*! ");
-      if (text.size() > kMostText || !cursor_.Take(mark)) {
+      // pip takes " -" for the beginning of an option, in quotes too.
+      if (text.size() > kMostText || absl::StrContains(text, " -") ||
+          !cursor_.Take(mark)) {
         return Fail("has a text in quotes that no variable can have");
       }
       Write(absl::StrCat("\"", text, "\""));

@@ -138,6 +138,8 @@ TEST(LibraryLock, OfPythonRefusesAllElseWithItsLine) {
       {"six==1.16.0 ; 'a' == 'b'" + hash, "compares two texts"},
       {"six==1.16.0 ; sys_platform == 'a$b'" + hash, "a text in quotes"},
       {"six==1.16.0 ; sys_platform == 'ab" + hash, "a text in quotes"},
+      {"six==1.16.0 ; sys_platform == 'a -r b'" + hash, "a text in quotes"},
+      {"six==1.16.0 ; sys_platform == 'a --pre'" + hash, "a text in quotes"},
       {"six==1.16.0 ; sys_platform" + hash, "no comparison"},
       {"six==1.16.0 ; sys_platform not 'x'" + hash, "\"not\" without"},
       {"six==1.16.0 ; (sys_platform == 'x'" + hash, "without its"},

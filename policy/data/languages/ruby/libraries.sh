@@ -21,8 +21,11 @@ gems.group_by(&:first).each do |name, archives|
   file = "#{name}-#{version}#{tail}.gem"
   puts "Fetching #{file}"
   $stdout.flush
-  bytes = Gem::RemoteFetcher.fetcher.fetch_path(
-    Gem::Uri.new("#{registry}/gems/#{file}").parsed_uri)
+  bytes = begin
+    Gem::RemoteFetcher.fetcher.fetch_path("#{registry}/gems/#{file}")
+  rescue Gem::RemoteFetcher::FetchError => error
+    abort "#{file}: #{error.message}"
+  end
   found = Digest::SHA256.hexdigest(bytes)
   if sum != "-" && sum != found
     abort "#{file} has the checksum #{found}, and the lock has #{sum}"
