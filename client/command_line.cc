@@ -16,6 +16,7 @@
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
 #include "client/layer_command_line.h"
+#include "client/library_lock.h"
 #include "client/policy_command_line.h"
 #include "client/session_command_line.h"
 #include "client/terminal_filter.h"
@@ -83,6 +84,7 @@ class RunFlags {
                          "A library for the program, as the language's tool "
                          "names it: six==1.16.0, lodash@^4",
                          "NAME");
+    library_lock_ = AddLibraryLock(app);
     limits_.emplace(app);
     compile_timeout_ = Add("--compile-timeout",
                            "Wall time limit of the compile phase", "TIME");
@@ -135,6 +137,7 @@ class RunFlags {
     options_.args = args_->results();
     options_.fetch = fetch_->results();
     options_.libraries = libraries_->results();
+    options_.library_lock = ValueOf(library_lock_);
     options_.stream = !no_stream_;
     for (std::string& argument : after_dashes) {
       options_.args.push_back(std::move(argument));
@@ -193,6 +196,9 @@ class RunFlags {
     if (o.file == "-" && o.stdin_file == "-") {
       problem = "the program and --stdin cannot both be standard input";
     }
+    if (o.library_lock == "-" && (o.file == "-" || o.stdin_file == "-")) {
+      problem = "--library-lock and another file cannot both be standard input";
+    }
     if (o.json_summary && o.repeat == 0) {
       problem = "--json-summary needs --repeat";
     }
@@ -218,7 +224,8 @@ class RunFlags {
   bool no_stream_ = false;
   CLI::Option *file_, *code_, *language_, *stdin_, *args_, *env_, *files_,
       *fetch_, *fetch_dir_, *compile_timeout_, *compile_memory_, *profile_,
-      *labels_, *request_id_, *approval_, *repeat_, *results_, *libraries_;
+      *labels_, *request_id_, *approval_, *repeat_, *results_, *libraries_,
+      *library_lock_;
 };
 
 // `command` is whose help would have said it, such as "run ", or empty.

@@ -16,6 +16,7 @@
 #include "client/file_io.h"
 #include "client/interrupt_watcher.h"
 #include "client/json_text.h"
+#include "client/library_lock.h"
 #include "client/run_request.h"
 #include "client/terminal_filter.h"
 #include "client/text_table.h"
@@ -59,10 +60,9 @@ absl::StatusOr<v1::BuildLayerRequest> BuildRequest(
   request.mutable_libraries()->Assign(options.libraries.begin(),
                                       options.libraries.end());
   if (!options.lock_file.empty()) {
-    absl::StatusOr<FileContent> lock =
-        ReadInput(options.lock_file, kMaxMessageBytes);
+    absl::StatusOr<std::string> lock = ReadLibraryLock(options.lock_file);
     if (!lock.ok()) return lock.status();
-    request.set_library_lock(std::move(lock->bytes));
+    request.set_library_lock(*std::move(lock));
   }
   absl::Status text = CheckUtf8("LANGUAGE", request.language());
   text.Update(CheckUtf8("--profile", request.profile()));

@@ -42,6 +42,7 @@ struct RunOptions {
   std::string request_id;
   std::string approval_id;
   std::vector<std::string> libraries;
+  std::optional<std::string> library_lock;  // a file; "-" is standard input
   // Set by `sandglass session run`: the program is a cell of this session.
   std::string session_id;
   std::string context;

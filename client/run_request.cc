@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/connect.h"
 #include "client/file_io.h"
+#include "client/library_lock.h"
 #include "client/units.h"
 #include "client/utf8_check.h"
 
@@ -74,6 +75,11 @@ absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   request.set_approval_id(options.approval_id);
   request.mutable_libraries()->Assign(options.libraries.begin(),
                                       options.libraries.end());
+  if (options.library_lock) {
+    absl::StatusOr<std::string> lock = ReadLibraryLock(*options.library_lock);
+    if (!lock.ok()) return lock.status();
+    request.set_library_lock(*std::move(lock));
+  }
   request.set_session_id(options.session_id);
   request.set_context(options.context);
   request.set_rich_results(options.rich);

@@ -10,11 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/connect.h"
 #include "client/daemon.h"
 #include "client/error_text.h"
 #include "client/exit_codes.h"
 #include "client/file_io.h"
+#include "client/library_lock.h"
 #include "client/run_request.h"
 #include "client/session_calls.h"
 #include "client/session_exec_command.h"
@@ -51,10 +51,9 @@ absl::StatusOr<v1::CreateSessionRequest> BuildRequest(
   request.mutable_libraries()->Assign(options.libraries.begin(),
                                       options.libraries.end());
   if (!options.lock_file.empty()) {
-    absl::StatusOr<FileContent> lock =
-        ReadInput(options.lock_file, kMaxMessageBytes);
+    absl::StatusOr<std::string> lock = ReadLibraryLock(options.lock_file);
     if (!lock.ok()) return lock.status();
-    request.set_library_lock(std::move(lock->bytes));
+    request.set_library_lock(*std::move(lock));
   }
   absl::Status status = CheckUtf8("LANGUAGE", request.language());
   status.Update(CheckUtf8("--profile", request.profile()));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/library_lock.h"
 #include "policy/library_syntax.h"
 #include "policy/quoted.h"
 
@@ -137,12 +138,14 @@ absl::StatusOr<LibrarySet> LibrarySet::Parse(
   return Make(ecosystem, std::move(libraries));
 }
 
-absl::StatusOr<LibrarySet> LibrarySet::Make(Ecosystem ecosystem,
-                                            std::vector<Library> libraries) {
-  if (libraries.size() > kMostLibraries) {
+absl::StatusOr<LibrarySet> LibrarySet::Make(
+    Ecosystem ecosystem, std::vector<Library> libraries,
+    std::shared_ptr<const LibraryLock> lock) {
+  const size_t most = lock == nullptr ? kMostLibraries : kMostLockEntries;
+  if (libraries.size() > most) {
     return absl::InvalidArgumentError(
         absl::StrCat("libraries has ", libraries.size(), " entries; at most ",
-                     kMostLibraries, " are taken"));
+                     most, " are taken"));
   }
   std::sort(libraries.begin(), libraries.end(),
             [](const Library& a, const Library& b) {
@@ -158,7 +161,15 @@ absl::StatusOr<LibrarySet> LibrarySet::Make(Ecosystem ecosystem,
         Quoted(libraries[i - 1].ToArgument()), " and as ",
         Quoted(libraries[i].ToArgument()), "; name it once"));
   }
-  return LibrarySet(ecosystem, std::move(libraries));
+  return LibrarySet(ecosystem, std::move(libraries), std::move(lock));
+}
+
+bool operator==(const LibrarySet& a, const LibrarySet& b) {
+  if (a.ecosystem_ != b.ecosystem_ || a.libraries_ != b.libraries_) {
+    return false;
+  }
+  if (a.lock_ == nullptr || b.lock_ == nullptr) return a.lock_ == b.lock_;
+  return *a.lock_ == *b.lock_;
 }
 
 std::string LibrarySet::Canonical() const {

@@ -2,6 +2,7 @@
 #define SANDGLASS_POLICY_LIBRARIES_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,7 +79,10 @@ absl::StatusOr<Library> ParseLibrary(Ecosystem ecosystem,
 absl::StatusOr<std::string> ParseLibraryName(Ecosystem ecosystem,
                                              std::string_view text);
 
-// Libraries of one ecosystem that are installed together: sorted, each once.
+struct LibraryLock;  // library_lock.h
+
+// Libraries of one ecosystem that are installed together: sorted, each once;
+// with a lock only what that has.
 class LibrarySet {
  public:
   // INVALID_ARGUMENT, with the place in the list ("libraries[3]"): a text that
@@ -86,28 +90,37 @@ class LibrarySet {
   // different versions or extras.
   static absl::StatusOr<LibrarySet> Parse(
       Ecosystem ecosystem, const std::vector<std::string>& texts);
-  // The same of what is parsed already; all of them are of the ecosystem.
-  static absl::StatusOr<LibrarySet> Make(Ecosystem ecosystem,
-                                         std::vector<Library> libraries);
+  // The same of what is parsed already; all of them are of the ecosystem. With
+  // a lock there may be as many as one has.
+  static absl::StatusOr<LibrarySet> Make(
+      Ecosystem ecosystem, std::vector<Library> libraries,
+      std::shared_ptr<const LibraryLock> lock = nullptr);
 
   Ecosystem ecosystem() const { return ecosystem_; }
   const std::vector<Library>& libraries() const { return libraries_; }
   bool empty() const { return libraries_.empty(); }
+  // Null: the tool chooses versions.
+  const std::shared_ptr<const LibraryLock>& lock() const { return lock_; }
 
   // One library a line, in the order of their names, without a line's end at
   // the last: the same for the same set, in whatever order it was asked for.
+  // It says nothing of the lock.
   std::string Canonical() const;
   // For the installer, in the same order.
   std::vector<std::string> ToArguments() const;
 
-  friend bool operator==(const LibrarySet&, const LibrarySet&) = default;
+  friend bool operator==(const LibrarySet& a, const LibrarySet& b);
 
  private:
-  LibrarySet(Ecosystem ecosystem, std::vector<Library> libraries)
-      : ecosystem_(ecosystem), libraries_(std::move(libraries)) {}
+  LibrarySet(Ecosystem ecosystem, std::vector<Library> libraries,
+             std::shared_ptr<const LibraryLock> lock)
+      : ecosystem_(ecosystem),
+        libraries_(std::move(libraries)),
+        lock_(std::move(lock)) {}
 
   Ecosystem ecosystem_;
   std::vector<Library> libraries_;
+  std::shared_ptr<const LibraryLock> lock_;
 };
 
 }  // namespace sandglass::policy

@@ -43,12 +43,6 @@ bool IsPartial(absl::string_view text) {
          });
 }
 
-// "latest", "next-11": no range, by npm's own reading of the word.
-bool IsTag(absl::string_view text) {
-  return IsWordOf(text, "._-") && absl::ascii_isalpha(text[0]) &&
-         !absl::StrContains(text, "..") && !IsPartial(text);
-}
-
 // "1.2 - 2.3", or comparators that all hold; in normal form.
 std::optional<std::string> Alternative(absl::string_view text) {
   std::vector<std::string> parts;
@@ -92,6 +86,11 @@ std::optional<std::string> Range(absl::string_view text) {
 
 }  // namespace
 
+bool IsNodeTag(absl::string_view text) {
+  return IsWordOf(text, "._-") && absl::ascii_isalpha(text[0]) &&
+         !absl::StrContains(text, "..") && !IsPartial(text);
+}
+
 std::optional<std::string> NodeName(absl::string_view text) {
   std::string name(text);
   if (absl::ConsumePrefix(&text, "@")) {
@@ -124,7 +123,7 @@ absl::StatusOr<Library> ParseNode(absl::string_view text) {
   library.name = *std::move(name);
   if (at == absl::string_view::npos) return library;
   const absl::string_view version = text.substr(at + 1);
-  if (IsTag(version) && !EndsAsArchive(version)) {
+  if (IsNodeTag(version) && !EndsAsArchive(version)) {
     library.version = std::string(version);
     return library;
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "policy/library_lock.h"
 #include "policy/library_syntax.h"
 #include "policy/quoted.h"
 
@@ -85,6 +86,19 @@ std::string NamesWords(size_t count) {
   return count == 1 ? "1 name" : absl::StrCat(count, " names");
 }
 
+// Why a library is refused, whatever it is asked for as; empty: it isn't.
+std::string WhyDenied(const LibraryPolicy& policy, const LibraryRules& rules,
+                      const Library& library) {
+  for (const LibraryPattern& pattern : rules.deny) {
+    if (!pattern.Matches(library)) continue;
+    return absl::StrCat("library ", Quoted(library.name), " is refused by ",
+                        Quoted(pattern.ToString()), " in profile ",
+                        Quoted(policy.profile), "'s \"deny\" list for ",
+                        NameOf(library.ecosystem));
+  }
+  return "";
+}
+
 // The library as it is to be installed, or why it isn't.
 struct One {
   std::optional<Library> library;
@@ -97,11 +111,8 @@ One DecideOne(const LibraryPolicy& policy, const LibraryRules& rules,
   const std::string profile =
       absl::StrCat("profile ", Quoted(policy.profile), "'s ");
   const std::string language = NameOf(asked.ecosystem);
-  for (const LibraryPattern& pattern : rules.deny) {
-    if (!pattern.Matches(asked)) continue;
-    return {std::nullopt,
-            absl::StrCat(library, " is refused by ", Quoted(pattern.ToString()),
-                         " in ", profile, "\"deny\" list for ", language)};
+  if (std::string why = WhyDenied(policy, rules, asked); !why.empty()) {
+    return {std::nullopt, std::move(why)};
   }
   if (rules.any) return {asked, ""};
   const LibraryPattern* nearest = nullptr;
@@ -187,8 +198,14 @@ LibraryDecision Decide(const LibraryPolicy& policy, const LibrarySet& set) {
     if (!one.library) return refuse(std::move(one.reason));
     libraries.push_back(*std::move(one.library));
   }
+  if (set.lock() != nullptr) {
+    for (const Library& entry : set.lock()->entries) {
+      std::string why = WhyDenied(policy, rules->second, entry);
+      if (!why.empty()) return refuse(absl::StrCat(why, "; the lock has it"));
+    }
+  }
   absl::StatusOr<LibrarySet> joined =
-      LibrarySet::Make(set.ecosystem(), std::move(libraries));
+      LibrarySet::Make(set.ecosystem(), std::move(libraries), set.lock());
   if (!joined.ok()) return refuse(std::string(joined.status().message()));
   decision.libraries = *std::move(joined);
   return decision;

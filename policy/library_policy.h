@@ -49,7 +49,8 @@ struct LibraryRules {
 };
 
 // The libraries that a profile's requests may name. It speaks of what they
-// name, not of what these libraries need in turn.
+// name, not of what these libraries need in turn; but "deny" holds for all that
+// a lock has.
 struct LibraryPolicy {
   std::string profile;                      // its name; for messages
   std::map<Ecosystem, LibraryRules> rules;  // of those not in it, none

@@ -68,6 +68,9 @@ std::optional<std::string> GoModule(absl::string_view text);
 std::optional<std::string> RubyName(absl::string_view text);
 std::optional<std::string> JavaName(absl::string_view text);
 
+// "latest", "next-11": no range, by npm's own reading of the word.
+bool IsNodeTag(absl::string_view text);
+
 }  // namespace sandglass::policy
 
 #endif  // SANDGLASS_POLICY_LIBRARY_SYNTAX_H_

@@ -54,6 +54,7 @@ std::string LayerKey::Hex() const {
   digest.Add(libraries);
   digest.Add(toolchain);
   digest.Add(registry);
+  if (!lock.empty()) digest.Add(lock);
   return digest.Hex();
 }
 

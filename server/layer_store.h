@@ -27,6 +27,7 @@ namespace sandglass::server {
 struct LayerKey {
   policy::Ecosystem ecosystem = policy::Ecosystem::kPython;
   std::string libraries;  // LibrarySet::Canonical()
+  std::string lock;       // digest of LockFiles(); empty: there is none
   std::string toolchain;  // state of interpreter and installer
   std::string registry;   // where it came from
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "policy/library_lock.h"
 #include "server/digest.h"
 #include "server/errors.h"
 #include "server/instant.h"
@@ -18,6 +19,27 @@ std::string Name(policy::Ecosystem ecosystem) {
   return std::string(policy::EcosystemName(ecosystem));
 }
 
+// Of all that the installer gets of a lock; empty without one.
+std::string LockDigest(const policy::LibrarySet& set) {
+  if (set.lock() == nullptr) return "";
+  Digest digest;
+  for (const policy::LockFile& file : policy::LockFiles(set)) {
+    digest.Add(file.path);
+    digest.Add(file.text);
+  }
+  return digest.Hex();
+}
+
+// For messages: a lock may have thousands.
+std::string Shortened(const policy::LibrarySet& set) {
+  constexpr size_t kMost = 1000;
+  const std::string text = set.Canonical();
+  return text.size() <= kMost
+             ? text
+             : absl::StrCat(text.substr(0, text.rfind('\n', kMost)), "\nand ",
+                            "more, ", set.libraries().size(), " in all");
+}
+
 }  // namespace
 
 Libraries::Libraries(LibrariesParts parts)
@@ -30,6 +52,7 @@ LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
   toolchain.Add(installer.recipe.script);
   return {.ecosystem = set.ecosystem(),
           .libraries = set.Canonical(),
+          .lock = LockDigest(set),
           .toolchain = toolchain.Hex(),
           .registry = installer.registry};
 }
@@ -80,7 +103,7 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
   if (wanted.offline) {
     return LibrariesUnavailable(absl::StrCat(
         "the profile takes only libraries that are installed already, and ",
-        set.Canonical(), " isn't; ask the operator to install it"));
+        Shortened(set), " isn't; ask the operator to install it"));
   }
   absl::StatusOr<LayerStore::Pin> built = builds_.GetOrBuild(
       key,
@@ -120,7 +143,7 @@ absl::Status Libraries::Install(const LibraryInstaller& installer,
   Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
       "libraries_installed",
       {{"lang", Name(set.ecosystem())},
-       {"libraries", set.Canonical()},
+       {"libraries", Shortened(set)},
        {"ok", installed.ok()},
        {"error", std::string(installed.message())}});
   EvictOld();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "policy/library_lock.h"
 #include "policy/library_policy.h"
 #include "server/errors.h"
 #include "server/text.h"
@@ -17,13 +18,15 @@ absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
       policy::EcosystemOfLanguage(language->id);
   if (!ecosystem || !language->libraries) {
     violations.push_back(
-        {"libraries", absl::StrCat(language->name, " has none to ask for")});
+        {wish.libraries.empty() ? "library_lock" : "libraries",
+         absl::StrCat(language->name, " has none to ask for")});
     return std::nullopt;
   }
   const absl::StatusOr<policy::LibrarySet> set =
-      policy::LibrarySet::Parse(*ecosystem, wish.libraries);
+      policy::ParseLibraryRequest(*ecosystem, wish.libraries, wish.lock);
   if (!set.ok()) {
-    violations.push_back({"libraries", std::string(set.status().message())});
+    violations.push_back({std::string(policy::LibraryErrorField(set.status())),
+                          std::string(set.status().message())});
     return std::nullopt;
   }
   if (profile == nullptr) return std::nullopt;
@@ -38,7 +41,8 @@ absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
   if (!decision.allowed) {
     return LibrariesDenied(profile->name, decision.reason);
   }
-  return WantedLibraries{*std::move(decision.libraries), decision.offline};
+  return WantedLibraries{*std::move(decision.libraries), decision.offline,
+                         wish};
 }
 
 }  // namespace sandglass::server

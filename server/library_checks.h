@@ -2,30 +2,14 @@
 #define SANDGLASS_SERVER_LIBRARY_CHECKS_H_
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "google/protobuf/repeated_field.h"
 #include "policy/language.h"
 #include "policy/profile.h"
 #include "server/request_checks.h"
 #include "server/wanted_libraries.h"
 
 namespace sandglass::server {
-
-// What a request asks for.
-struct LibraryWish {
-  std::vector<std::string> libraries;
-  std::string lock;  // text of a lock file; empty: none
-
-  template <typename Request>
-  static LibraryWish Of(const Request& request) {
-    return {{request.libraries().begin(), request.libraries().end()},
-            request.library_lock()};
-  }
-  bool empty() const { return libraries.empty() && lock.empty(); }
-};
 
 // Libraries as they are to be installed: parsed, and let through by the
 // profile; absent where nothing is asked for, or with a violation of

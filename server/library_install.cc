@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "policy/library_lock.h"
 #include "sandbox/jail_event.h"
 #include "sandbox/jailed/tar.h"
 #include "sandbox/jailed/unpack.h"
@@ -118,6 +119,9 @@ Job MakeInstallJob(const LibraryInstaller& installer,
   job.limits = installer.profile.limits;
   job.source_file = kScript;
   job.code = installer.recipe.script;
+  for (policy::LockFile& file : policy::LockFiles(set)) {
+    job.files.push_back({std::move(file.path), std::move(file.text), false});
+  }
   job.argv = {"/bin/sh", "-c", kCommand, "install"};
   const std::vector<std::string> libraries = set.ToArguments();
   job.argv.insert(job.argv.end(), libraries.begin(), libraries.end());

@@ -14,10 +14,24 @@
 
 namespace sandglass::server {
 
+// What a request asks for.
+struct LibraryWish {
+  std::vector<std::string> libraries;
+  std::string lock;  // text of a lock file; empty: none
+
+  template <typename Request>
+  static LibraryWish Of(const Request& request) {
+    return {{request.libraries().begin(), request.libraries().end()},
+            request.library_lock()};
+  }
+  bool empty() const { return libraries.empty() && lock.empty(); }
+};
+
 // Libraries that a program or a session is to have; its profile allows them.
 struct WantedLibraries {
   policy::LibrarySet set;
   bool offline = false;  // they must be there already
+  LibraryWish wish;      // as they were asked for
 };
 
 // What there is of them.

@@ -49,6 +49,38 @@ TEST(RunRequestTest, CarriesAllThatTheOptionsSay) {
   EXPECT_EQ(request->language(), "");
 }
 
+TEST(RunRequestTest, CarriesALockFile) {
+  const TempDir dir;
+  WriteFile(dir.Path("lock"), "six==1.16.0\n");
+  RunOptions options;
+  options.code = "x";
+  options.libraries = {"six"};
+  options.library_lock = dir.Path("lock");
+  const auto request = BuildRunRequest(options);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->library_lock(), "six==1.16.0\n");
+}
+
+TEST(RunRequestTest, SaysWhyALockFileCannotBeTaken) {
+  const TempDir dir;
+  WriteFile(dir.Path("empty"), "");
+  WriteFile(dir.Path("large"), std::string((1 << 20) + 1, '#'));
+  WriteFile(dir.Path("binary"), "\xff");
+  RunOptions options;
+  options.code = "x";
+  const auto words = [&options](const std::string& path) {
+    options.library_lock = path;
+    return std::string(BuildRunRequest(options).status().message());
+  };
+  EXPECT_THAT(words(dir.Path("none")),
+              HasSubstr("--library-lock: cannot open '" + dir.Path("none")));
+  EXPECT_THAT(words(dir.Path("empty")),
+              HasSubstr("--library-lock: the file is empty"));
+  EXPECT_THAT(words(dir.Path("large")),
+              HasSubstr("has more than 1048576 bytes"));
+  EXPECT_THAT(words(dir.Path("binary")), HasSubstr("--library-lock"));
+}
+
 TEST(RunRequestTest, AsksForNoLimitsUnlessTold) {
   RunOptions options;
   options.code = "x";

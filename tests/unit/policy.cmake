@@ -9,6 +9,9 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_language_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_hosts_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_libraries_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_lock_node_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_lock_others_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_lock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_policy_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_library_words_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy_missing_import_test.cc

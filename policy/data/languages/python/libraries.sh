@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Installs Python libraries into layer/; the arguments are requirements as pip
-# takes them. REGISTRY is the index.
+# takes them. REGISTRY is the index. With a lock its files are in lock/.
 set -e
 umask 022
 # Without TLS pip wants to hear that this is meant.
@@ -10,10 +10,26 @@ case "$REGISTRY" in
     export PIP_TRUSTED_HOST="${host%%/*}"
     ;;
 esac
+if [ -d lock ]; then
+  # All that the lock has is fetched and its hashes are looked at; what is asked
+  # for is then installed of that alone. What a source archive wants for its
+  # build isn't in a lock: it gets what the image has.
+  /usr/bin/python3 -m pip download --no-input --no-cache-dir \
+    --disable-pip-version-check --progress-bar off --prefer-binary \
+    --no-build-isolation --no-deps --require-hashes --index-url "$REGISTRY" \
+    --dest archives -r lock/hashes.txt
+  mkdir -p archives
+  # What the profile says of versions holds too.
+  printf '%s\n' "$@" | sed 's/\[.*\]//' > asked.txt
+  if [ -f lock/all.txt ]; then set -- -r lock/all.txt; else set -- -- "$@"; fi
+  set -- --no-build-isolation --no-index --find-links archives \
+    -c lock/versions.txt -c asked.txt "$@"
+else
+  set -- --prefer-binary --index-url "$REGISTRY" -- "$@"
+fi
 /usr/bin/python3 -m pip install --no-input --no-cache-dir \
   --disable-pip-version-check --no-warn-script-location --progress-bar off \
-  --root-user-action ignore --no-compile --prefer-binary \
-  --index-url "$REGISTRY" --target layer -- "$@"
+  --root-user-action ignore --no-compile --target layer "$@"
 # Made now, since programs can't keep what they compile; by content, since times
 # don't outlast the copy.
 /usr/bin/python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash \
