@@ -4,7 +4,7 @@
 set -e
 umask 022
 mkdir -p /tmp/ivy
-registry=$(printf '%s' "$REGISTRY" | sed 's/&/\&amp;/g; s/</\&lt;/g')
+root=$(printf '%s' "$REGISTRY" | sed 's/&/\&amp;/g; s/</\&lt;/g')
 # A version is one, or a range where a library asks for such; never "the newest".
 cat > /tmp/ivy/settings.xml <<END
 <ivysettings>
@@ -12,7 +12,7 @@ cat > /tmp/ivy/settings.xml <<END
   <caches defaultCacheDir="/tmp/ivy/cache"/>
   <version-matchers usedefaults="false"><exact-vm/><range-vm/></version-matchers>
   <resolvers>
-    <ibiblio name="registry" m2compatible="true" root="${registry%/}/"/>
+    <ibiblio name="registry" m2compatible="true" root="${root%/}/"/>
   </resolvers>
 </ivysettings>
 END
