@@ -54,7 +54,7 @@ TEST_F(LibraryFaults, AFileThatEndsInItsMiddleIsNoInstall) {
 TEST_F(LibraryFaults, ARegistryThatHangsIsGivenUpAndKeepsNobodyElse) {
   TestRegistry registry(kPort);
   registry.SetFault(TestRegistry::Fault::kHang, "files/slow");
-  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "6s", )"));
+  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "10s", )"));
   std::string message;
   std::thread slow([&] {
     message = Error(Importing({"slow"}), grpc::StatusCode::FAILED_PRECONDITION);
@@ -153,7 +153,7 @@ TEST_F(LibraryFaults, ADaemonThatIsKilledLeavesNothingHalfInstalled) {
 
 TEST_F(LibraryFaults, SetUpThatForksForEverEndsWithItsTime) {
   TestRegistry registry(kPort);
-  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "6s", )"));
+  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "10s", )"));
   EXPECT_THAT(
       Error(Importing({"forks"}), grpc::StatusCode::FAILED_PRECONDITION),
       HasSubstr("could not be installed"));
