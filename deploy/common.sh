@@ -57,6 +57,13 @@ language_packages() {
   sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' "${files[@]}" | sort -u
 }
 
+# library_packages: the Debian packages with what installs the languages'
+# libraries. Sorted.
+library_packages() {
+  sed -n '/^  "libraries": {/,/^  }/s/^    "package": "\(.*\)",\{0,1\}$/\1/p' \
+    "$SANDGLASS_ROOT"/policy/data/languages/*.json | tr ' ' '\n' | sort -u
+}
+
 # All languages, separated by blanks.
 language_ids() {
   local file ids=()

@@ -22,6 +22,7 @@ RUN_PACKAGES=(
   libprotobuf-lite32
   libseccomp2
   libspdlog1.10
+  libzip4
 )
 
 BUILD_PACKAGES=(
@@ -39,6 +40,7 @@ BUILD_PACKAGES=(
   libseccomp-dev
   libspdlog-dev
   libssl-dev
+  libzip-dev
   ninja-build
   nlohmann-json3-dev
   pkg-config
@@ -50,6 +52,8 @@ BUILD_PACKAGES=(
 # The packages that the language files name.
 # shellcheck disable=SC2119 # of all languages
 mapfile -t LANGUAGE_PACKAGES < <(language_packages)
+# Those that install libraries for programs.
+mapfile -t LIBRARY_PACKAGES < <(library_packages)
 
 TEST_PACKAGES=(
   bubblewrap
@@ -128,7 +132,7 @@ main() {
     --run) ;;
     --languages) packages+=("${LANGUAGE_PACKAGES[@]}") ;;
     --build) packages+=("${BUILD_PACKAGES[@]}") ;;
-    --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
+    --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
     --list-run) printf '%s\n' "${RUN_PACKAGES[@]}"; exit 0 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;

@@ -54,11 +54,13 @@ bool IsMavenWord(absl::string_view text) {
          text.back() != '.' && !absl::StrContains(text, "..");
 }
 
-// One version and no word for "the newest", which would be another each day.
+// One version and no word for "the newest", which would be another each day; a
+// "+" at the end is one to Ivy.
 bool IsMavenVersion(absl::string_view text) {
   return text.size() <= kMostVersion && IsWordOf(text, "._+-") &&
          IsAlnum(text[0]) && !absl::StrContains(text, "..") &&
-         text.back() != '.';
+         text.back() != '.' && text.back() != '+' &&
+         !absl::StartsWithIgnoreCase(text, "latest.");
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ std::vector<RegistryPlace> ReadPlaces(JsonObject& recipe,
   for (JsonObject& object : recipe.Objects(key)) {
     RegistryPlace place = {.variable = object.String("variable", ""),
                            .file = object.String("file", ""),
+                           .entry = object.String("entry", ""),
+                           .element = object.String("element", ""),
                            .pattern = object.String("pattern", ""),
                            .append = object.String("append", "")};
     const bool in_file = !place.file.empty();
@@ -30,6 +32,8 @@ std::vector<RegistryPlace> ReadPlaces(JsonObject& recipe,
     } else if (in_file && place.file.front() != '/' &&
                place.file.rfind("~/", 0) != 0) {
       object.AddError("file", "expected an absolute path, or \"~/\" before it");
+    } else if (!in_file && !(place.entry + place.element).empty()) {
+      object.AddError("", "\"entry\" and \"element\" are parts of a \"file\"");
     } else if ((in_file || !place.pattern.empty()) &&
                !IsExpression(place.pattern)) {
       object.AddError("pattern",

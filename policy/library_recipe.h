@@ -15,6 +15,10 @@ struct RegistryPlace {
   std::string variable;  // of the daemon's environment; or
   // An absolute path, or one that begins with "~/", of root's home.
   std::string file;
+  std::string entry;  // of the file, a zip archive such as a jar; may be empty
+  // Of a file that is XML: each such element stands for a line, with what is
+  // in it and without comments. May be empty.
+  std::string element;
   // An ECMAScript expression for a line of the file, whose first group is what
   // is wanted. May be empty for a variable: then it is all of it.
   std::string pattern;

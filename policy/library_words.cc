@@ -56,12 +56,10 @@ const ToolWords& WordsOf(Ecosystem ecosystem) {
                    "Successfully installed ", "Building native extensions"},
       .why = {"ERROR:", "Unable to download data "}};
   static const auto* const kJava = new ToolWords{
-      .noise = {"[WARNING]", "[ERROR] To see the full stack trace",
-                "[ERROR] Re-run Maven", "[ERROR] For more information",
-                "[ERROR] [Help "},
-      .progress = {"[INFO] Downloading ", "[INFO] Downloaded ",
-                   "[INFO] Copying ", "Downloading from ", "Downloaded from "},
-      .why = {"[ERROR] ", "[FATAL] "}};
+      .noise = {"::", "====", "-- artifact", "----", "..", "|",
+                "confs: ", "Picked up "},
+      .progress = {"found ", "downloading ", "[SUCCESSFUL ]"},
+      .why = {"module not found:", "Server access error ", "[FAILED "}};
   switch (ecosystem) {
     case Ecosystem::kPython:
       return *kPython;
@@ -93,14 +91,8 @@ LineKind KindOf(Ecosystem ecosystem, absl::string_view line) {
   if (BeginsLikeOne(text, words.noise)) return LineKind::kNoise;
   if (BeginsLikeOne(text, words.progress)) return LineKind::kProgress;
   if (BeginsLikeOne(text, words.why)) return LineKind::kWhy;
-  // npm's and Maven's empty lines have their beginning still.
-  if (text == "npm error" || text == "npm ERR!" || text == "[ERROR]") {
-    return LineKind::kNoise;
-  }
-  // What else Maven tells is how it goes on, not why.
-  if (ecosystem == Ecosystem::kJava && absl::StartsWith(text, "[INFO]")) {
-    return LineKind::kNoise;
-  }
+  // npm's empty lines have their beginning still.
+  if (text == "npm error" || text == "npm ERR!") return LineKind::kNoise;
   return LineKind::kOther;
 }
 
@@ -124,22 +116,6 @@ void RemoveCredentials(std::string& text) {
       text.erase(at, user + 1 - at);
     }
   }
-}
-
-// Maven says in one line what it was about to do, why it could not, and where
-// to read about it.
-void ShortenMaven(std::string& line) {
-  constexpr absl::string_view kAbout =
-      "Could not resolve dependencies for project ";
-  const size_t about = line.find(kAbout.data(), 0, kAbout.size());
-  if (about != std::string::npos) {
-    const size_t reason = line.find(": ", about);
-    if (reason != std::string::npos) {
-      line = absl::StrCat("[ERROR] ", line.substr(reason + 2));
-    }
-  }
-  const size_t help = line.rfind(" -> [Help ");
-  if (help != std::string::npos) line.resize(help);
 }
 
 // Lines that all fit, with what they take.
@@ -198,10 +174,7 @@ std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
   std::vector<std::string> others;
   for (const absl::string_view raw :
        absl::StrSplit(absl::string_view(output.data(), output.size()), '\n')) {
-    // Cut too late for what Maven says last, so that goes first.
-    std::string text(raw);
-    if (ecosystem == Ecosystem::kJava) ShortenMaven(text);
-    std::string line = CleanInstallerLine(text);
+    std::string line = CleanInstallerLine({raw.data(), raw.size()});
     const LineKind kind = KindOf(ecosystem, line);
     if (kind == LineKind::kWhy) {
       why.Add(std::move(line), kMostFailureWords);

@@ -287,7 +287,10 @@ absl::Status LibrariesUnavailable(const std::string& why) {
 }
 
 absl::Status LibrariesNotInstalled(const absl::Status& cause) {
-  return Make(cause.code(),
+  // What a layer can't have is no fault of the request's form.
+  return Make(absl::IsInvalidArgument(cause)
+                  ? absl::StatusCode::kFailedPrecondition
+                  : cause.code(),
               absl::IsResourceExhausted(cause) ? "LIBRARIES_TOO_LARGE"
                                                : "LIBRARIES_NOT_INSTALLED",
               std::string(cause.message()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <deque>
 #include <optional>
 #include <string_view>
@@ -12,8 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "policy/library_lock.h"
+#include "policy/library_words.h"
 #include "sandbox/jail_event.h"
 #include "sandbox/jailed/tar.h"
 #include "sandbox/jailed/unpack.h"
@@ -32,32 +34,16 @@ constexpr char kArchive[] = "layer.tar";
 constexpr char kCommand[] =
     "mkdir layer && /bin/sh ./install.sh \"$@\" && "
     "exec tar --hard-dereference --format=pax -cf layer.tar -C layer .";
-constexpr size_t kLongestLine = 1000;
-constexpr size_t kMostWords = 2000;
-constexpr size_t kMostLastLines = 40;
-
-// Printable, and without what may be a password in an address.
-std::string CleanLine(std::string_view line) {
-  std::string clean;
-  for (const char c : line.substr(0, kLongestLine)) {
-    clean += c >= ' ' && c <= '~' ? c : '?';
-  }
-  for (size_t at = clean.find("://"); at != std::string::npos;
-       at = clean.find("://", at + 3)) {
-    const size_t end = clean.find_first_of("/ \"'", at + 3);
-    const size_t user = clean.substr(0, end).rfind('@');
-    if (user != std::string::npos && user > at) {
-      clean.replace(at + 3, user - at - 3, "...");
-    }
-  }
-  return clean;
-}
+constexpr size_t kLongestLine = 4096;
+// Of its output, to tell why it failed.
+constexpr size_t kMostLastLines = 400;
 
 // Takes an install's output and what it made.
 class InstallObserver : public JobObserver {
  public:
-  explicit InstallObserver(const LayerBuilds::Progress& progress)
-      : progress_(progress) {}
+  InstallObserver(policy::Ecosystem ecosystem,
+                  const LayerBuilds::Progress& progress)
+      : ecosystem_(ecosystem), progress_(progress) {}
 
   void OnStarted() override {}
   void OnOutput(Stream stream, std::string_view data, uint64_t,
@@ -68,8 +54,7 @@ class InstallObserver : public JobObserver {
         if (line.size() < kLongestLine) line += c;
         continue;
       }
-      TakeLine(stream, line);
-      line.clear();
+      TakeLine(line);
     }
   }
   bool OnFile(const sandbox::FileEvent& file) override {
@@ -79,34 +64,27 @@ class InstallObserver : public JobObserver {
   }
 
   const os::Fd& archive() const { return archive_; }
-  // The last of its words, those on standard error if there are any.
-  std::string Words() {
-    TakeLine(Stream::kStdout, out_);
-    TakeLine(Stream::kStderr, err_);
-    const std::deque<std::string>& lines =
-        last_err_.empty() ? last_out_ : last_err_;
-    std::string words;
-    for (auto it = lines.rbegin(); it != lines.rend(); ++it) {
-      if (words.size() + it->size() > kMostWords) break;
-      words = words.empty() ? *it : absl::StrCat(*it, "\n", words);
-    }
-    return words;
+  // Why it failed, in the installer's own words.
+  std::string Words(int exit_code) {
+    TakeLine(out_);
+    TakeLine(err_);
+    return policy::LibraryFailureWords(ecosystem_, exit_code,
+                                       absl::StrJoin(last_, "\n"));
   }
 
  private:
-  void TakeLine(Stream stream, std::string_view raw) {
-    const std::string line = CleanLine(raw);
-    if (line.find_first_not_of(' ') == std::string::npos) return;
-    std::deque<std::string>& last =
-        stream == Stream::kStdout ? last_out_ : last_err_;
-    last.push_back(line);
-    if (last.size() > kMostLastLines) last.pop_front();
-    if (progress_) progress_(line);
+  void TakeLine(std::string& line) {
+    if (progress_ && policy::IsLibraryProgress(ecosystem_, line)) {
+      progress_(policy::CleanInstallerLine(line));
+    }
+    last_.push_back(std::exchange(line, std::string()));
+    if (last_.size() > kMostLastLines) last_.pop_front();
   }
 
+  const policy::Ecosystem ecosystem_;
   const LayerBuilds::Progress& progress_;
   std::string out_, err_;
-  std::deque<std::string> last_out_, last_err_;
+  std::deque<std::string> last_;
   os::Fd archive_;
 };
 
@@ -134,14 +112,16 @@ Job MakeInstallJob(const LibraryInstaller& installer,
   return job;
 }
 
+absl::Status TooLarge(const LayerBounds& bounds) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the libraries are larger than a layer may be (",
+                   bounds.max_bytes, " bytes, ", bounds.max_files, " files)"));
+}
+
 absl::Status UnpackError(const sandbox::FileResult& result,
                          const LayerBounds& bounds) {
   using sandbox::FileCode;
-  if (result.code == FileCode::kTooLarge) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the libraries are larger than a layer may be (", bounds.max_bytes,
-        " bytes, ", bounds.max_files, " files)"));
-  }
+  if (result.code == FileCode::kTooLarge) return TooLarge(bounds);
   if (result.error == ENOSPC || result.error == EDQUOT) {
     return absl::ResourceExhaustedError("the disk with the libraries is full");
   }
@@ -171,7 +151,7 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const RunFunction& run, const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel) {
-  InstallObserver observer(progress);
+  InstallObserver observer(set.ecosystem(), progress);
   const absl::StatusOr<JobResult> result =
       run(MakeInstallJob(installer, set), cancel, &observer);
   if (!result.ok()) return result.status();
@@ -180,15 +160,20 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
       verdict.outcome == policy::Outcome::kShutdown) {
     return absl::CancelledError("the install was cancelled");
   }
+  // Of the disk it has room for the largest layer and for its archive.
+  if (verdict.outcome == policy::Outcome::kDiskLimit) {
+    return TooLarge(installer.bounds);
+  }
   if (verdict.outcome != policy::Outcome::kOk) {
     std::string message = absl::StrCat(
         "the libraries could not be installed: ",
         verdict.outcome == policy::Outcome::kNonzeroExit ? "the installer said"
                                                          : verdict.explanation,
-        ":\n", observer.Words());
+        ":\n", observer.Words(verdict.exit_code.value_or(128 + SIGKILL)));
     if (result->network) {
       for (const sandbox::NetworkRefusal& refusal : result->network->refusals) {
-        absl::StrAppend(&message, "\nnetwork: ", CleanLine(refusal.words));
+        absl::StrAppend(
+            &message, "\nnetwork: ", policy::CleanInstallerLine(refusal.words));
       }
     }
     return absl::FailedPreconditionError(message);

@@ -1,5 +1,6 @@
 #include "server/library_registry.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <regex>
@@ -12,6 +13,7 @@
 #include "sandbox/os/files.h"
 #include "server/registry_url.h"
 #include "server/text.h"
+#include "server/zip_entry.h"
 
 namespace sandglass::server {
 namespace {
@@ -29,6 +31,38 @@ std::string HomePath(const std::string& file) {
   if (file.rfind("~/", 0) != 0) return file;
   const char* home = std::getenv("HOME");
   return absl::StrCat(home == nullptr ? "/root" : home, file.substr(1));
+}
+
+absl::StatusOr<std::string> ReadPlace(const policy::RegistryPlace& place,
+                                      const std::string& path) {
+  return place.entry.empty() ? os::ReadWholeFile(path)
+                             : ReadZipEntry(path, place.entry);
+}
+
+void RemoveComments(std::string& xml) {
+  for (size_t at = xml.find("<!--"); at != std::string::npos;
+       at = xml.find("<!--", at)) {
+    const size_t end = xml.find("-->", at + 4);
+    xml.erase(at, end == std::string::npos ? end : end + 3 - at);
+  }
+}
+
+// A line for each element of this name; those have no attributes.
+std::string LinesOfElements(std::string xml, const std::string& element) {
+  RemoveComments(xml);
+  std::replace(xml.begin(), xml.end(), '\n', ' ');
+  std::replace(xml.begin(), xml.end(), '\r', ' ');
+  const std::string begin = absl::StrCat("<", element, ">");
+  const std::string end = absl::StrCat("</", element, ">");
+  std::string lines;
+  for (size_t at = xml.find(begin); at != std::string::npos;) {
+    at += begin.size();
+    const size_t close = xml.find(end, at);
+    if (close == std::string::npos) break;
+    absl::StrAppend(&lines, xml.substr(at, close - at), "\n");
+    at = xml.find(begin, close);
+  }
+  return lines;
 }
 
 std::optional<Found> FirstMatch(std::string_view text,
@@ -50,8 +84,12 @@ std::optional<Found> FirstMatch(std::string_view text,
 std::optional<Found> LookInto(const policy::RegistryPlace& place) {
   if (place.variable.empty()) {
     const std::string path = HomePath(place.file);
-    const absl::StatusOr<std::string> text = os::ReadWholeFile(path);
-    return text.ok() ? FirstMatch(*text, place, path) : std::nullopt;
+    absl::StatusOr<std::string> text = ReadPlace(place, path);
+    if (!text.ok()) return std::nullopt;
+    if (!place.element.empty()) {
+      *text = LinesOfElements(*std::move(text), place.element);
+    }
+    return FirstMatch(*text, place, path);
   }
   const char* value = std::getenv(place.variable.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;

@@ -190,6 +190,31 @@ sandglass_add_suites(sandglass_network_test e2e.
   LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
+# Libraries that are installed from registries in a network namespace of the
+# tests' own.
+add_executable(sandglass_library_test
+  client/subprocess.cc
+  e2e/library_bad_test.cc
+  e2e/library_faults_test.cc
+  e2e/library_fixture.cc
+  e2e/library_machine_test.cc
+  e2e/library_test.cc
+  egress/world.cc)
+target_link_libraries(sandglass_library_test PRIVATE
+  sandglass_client sandglass_test_support sandglass_egress_wire sandglass_os
+  GTest::gmock)
+target_compile_definitions(sandglass_library_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+foreach(target sandglassd sandglass)
+  if(TARGET ${target})
+    add_dependencies(sandglass_library_test ${target})
+  endif()
+endforeach()
+sandglass_add_suites(sandglass_library_test e2e.
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
+
 # Languages are prepared before any test looks at the time.
 add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
   --gtest_filter=Compile.WhatIsPreparedCanOnlyBeRead)

@@ -137,6 +137,40 @@ TEST_F(FindRegistryTest, TakesTheFirstPlaceThatSays) {
   EXPECT_EQ(found->network.hosts[1].host.ToString(), "*.cdn.test.org");
 }
 
+TEST_F(FindRegistryTest, ReadsElementsWithoutComments) {
+  recipe_.registry = {{.file = dir_.Path("settings.xml"),
+                       .element = "mirror",
+                       .pattern = "^(?!.*<off/>).*<url>\\s*([^<\\s]+)"}};
+  sandglass::testing::WriteFile(dir_.Path("settings.xml"),
+                                "<s><!-- such as\n"
+                                "<mirror><url>https://a.test.org/</url>\n"
+                                "</mirror> -->\n"
+                                "<url>https://b.test.org/</url>\n"
+                                "<mirror>\n<url>https://c.test.org/</url>\n"
+                                "<off/></mirror>\n"
+                                "<mirror>\n<id>d</id><!-- -->\n<url>\n"
+                                "  https://d.test.org/\n</url></mirror>\n"
+                                "<mirror><url>https://e.test.org/</url>\n");
+  const auto found = FindRegistry(recipe_, {}, "toy");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->url, "https://d.test.org/");
+}
+
+// What has no end, or no beginning.
+TEST_F(FindRegistryTest, ReadsNothingOfWhatIsCut) {
+  recipe_.registry = {{.file = dir_.Path("settings.xml"),
+                       .element = "mirror",
+                       .pattern = "<url>([^<]+)"}};
+  for (const char* text :
+       {"", "<!--", "<mirror>", "</mirror>", "<mirror><url>https://a.test/",
+        "<!-- <mirror><url>https://a.test/</url></mirror>",
+        "</mirror><url>https://a.test/</url><mirror>"}) {
+    sandglass::testing::WriteFile(dir_.Path("settings.xml"), text);
+    EXPECT_TRUE(absl::IsNotFound(FindRegistry(recipe_, {}, "toy").status()))
+        << text;
+  }
+}
+
 TEST_F(FindRegistryTest, SaysWhereAnUnusableOneIs) {
   sandglass::testing::WriteFile(dir_.Path("tool.conf"),
                                 "index = https://joe:hunter2@own.test.org/\n");

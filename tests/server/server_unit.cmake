@@ -29,6 +29,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/layer_damage_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/layer_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/library_registry_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/zip_entry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/output_redaction_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/policy_reload_test.cc
@@ -47,7 +48,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)
 target_link_libraries(server_unit_test PRIVATE
-  sandglass_server GTest::gmock_main)
+  sandglass_server GTest::gmock_main PkgConfig::LIBZIP)
 target_compile_definitions(server_unit_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   SANDGLASSD="$<TARGET_FILE:sandglassd>")

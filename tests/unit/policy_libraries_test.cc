@@ -311,6 +311,8 @@ TEST(ParseLibrary, RefusesWhatAreNoCoordinates) {
                     {"a:b:[1,2)", "has \")\""},
                     {"a:b:[1,2]", "has no version"},
                     {"a:b:LATEST", "has no version"},
+                    {"a:b:1.+", "has no version"},
+                    {"a:b:latest.release", "has no version"},
                     {"a:b:release", "has no version"},
                     {"a:b:1/2", "has no version"},
                     {"a:b:..", "has no version"},

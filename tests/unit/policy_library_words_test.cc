@@ -60,9 +60,9 @@ TEST(IsLibraryProgress, OfEachTool) {
   EXPECT_FALSE(IsLibraryProgress(Ecosystem::kGo, "go: x@v9: invalid version"));
   EXPECT_TRUE(IsLibraryProgress(Ecosystem::kRuby,
                                 "Successfully installed xq-sample-1.2.0"));
-  EXPECT_TRUE(IsLibraryProgress(
-      Ecosystem::kJava, "[INFO] Copying gson-2.8.9.jar to /layer/gson.jar"));
-  EXPECT_FALSE(IsLibraryProgress(Ecosystem::kJava, "[INFO] BUILD FAILURE"));
+  EXPECT_TRUE(IsLibraryProgress(Ecosystem::kJava,
+                                "\tfound junit#junit;4.13.2 in registry"));
+  EXPECT_FALSE(IsLibraryProgress(Ecosystem::kJava, ":: problems summary ::"));
 }
 
 TEST(LibraryFailureWords, OfPipWithoutSuchAVersion) {
@@ -184,28 +184,33 @@ TEST(LibraryFailureWords, OfGem) {
       "SocketError: Failed to open TCP connection");
 }
 
-TEST(LibraryFailureWords, OfMaven) {
-  EXPECT_EQ(
-      Why(Ecosystem::kJava,
-          "\x1b[0m[INFO] Scanning for projects...\n"
-          "[WARNING] The POM for com.google.code.gson:gson:jar:99.9 is "
-          "missing, no dependency information available\n"
-          "[INFO] BUILD FAILURE\n"
-          "[ERROR] Failed to execute goal on project libraries: Could not "
-          "resolve dependencies for project sandglass:libraries:pom:1: Could "
-          "not find artifact com.google.code.gson:gson:jar:99.9 in central "
-          "(https://u:p@example.test/maven2) -> [Help 1]\n"
-          "[ERROR] \n"
-          "[ERROR] To see the full stack trace of the errors, re-run Maven "
-          "with the -e switch.\n"
-          "[ERROR] Re-run Maven using the -X switch to enable full debug "
-          "logging.\n"
-          "[ERROR] For more information about the errors and possible "
-          "solutions, please read the following articles:\n"
-          "[ERROR] [Help 1] http://example.test/\n"),
-      "[ERROR] Could not find artifact "
-      "com.google.code.gson:gson:jar:99.9 in central "
-      "(https://example.test/maven2)");
+TEST(LibraryFailureWords, OfIvy) {
+  EXPECT_EQ(Why(Ecosystem::kJava,
+                ":: loading settings :: file = /tmp/ivy/settings.xml\n"
+                ":: resolving dependencies :: sandglass#libraries;1\n"
+                "\tconfs: [default]\n"
+                "\tfound org.hamcrest#hamcrest-core;1.3 in registry\n"
+                ":: problems summary ::\n"
+                ":::: WARNINGS\n"
+                "\t\tmodule not found: junit#junit;99.9\n"
+                "\n"
+                "\t==== registry: tried\n"
+                "\n"
+                "\t  https://u:p@example.test/junit/junit/99.9/junit-99.9.pom\n"
+                "\n"
+                "\t  -- artifact junit#junit;99.9!junit.jar:\n"
+                "\n"
+                "\t\t::::::::::::::::::::::::::::::::::::::::::::::\n"
+                "\t\t::          UNRESOLVED DEPENDENCIES         ::\n"
+                "\t\t:: junit#junit;99.9: not found\n"
+                "\t\t::::::::::::::::::::::::::::::::::::::::::::::\n"
+                ":::: ERRORS\n"
+                "\tServer access error at url https://example.test/junit.pom "
+                "(java.net.ConnectException: Connection refused)\n"),
+            "  module not found: junit#junit;99.9\n"
+            " Server access error at url https://example.test/junit.pom "
+            "(java.net.ConnectException: Connection refused)\n"
+            "   https://example.test/junit/junit/99.9/junit-99.9.pom");
 }
 
 TEST(LibraryFailureWords, HaveTheLastOfWhatElseWasSaid) {

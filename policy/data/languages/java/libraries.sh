@@ -1,42 +1,42 @@
 # shellcheck shell=sh
 # Installs jars into layer/, with all that they need at run time; the arguments
-# are Maven coordinates, group:artifact:version. REGISTRY is the repository.
+# are Maven coordinates, group:artifact:version. REGISTRY is a Maven repository.
 set -e
 umask 022
-mkdir -p /tmp/maven
+mkdir -p /tmp/ivy
+root=$(printf '%s' "$REGISTRY" | sed 's/&/\&amp;/g; s/</\&lt;/g')
+# A version is one, or a range where a library asks for such; never "the newest".
+cat > /tmp/ivy/settings.xml <<END
+<ivysettings>
+  <settings defaultResolver="registry"/>
+  <caches defaultCacheDir="/tmp/ivy/cache"/>
+  <version-matchers usedefaults="false"><exact-vm/><range-vm/></version-matchers>
+  <resolvers>
+    <ibiblio name="registry" m2compatible="true" root="${root%/}/"/>
+  </resolvers>
+</ivysettings>
+END
 {
-  printf '<settings><mirrors><mirror><id>registry</id><mirrorOf>*</mirrorOf>'
-  printf '<url>%s</url></mirror></mirrors></settings>\n' \
-    "$(printf '%s' "$REGISTRY" | sed 's/&/\&amp;/g; s/</\&lt;/g')"
-} > /tmp/maven/settings.xml
-{
-  echo '<project xmlns="http://maven.apache.org/POM/4.0.0">'
-  echo '<modelVersion>4.0.0</modelVersion><groupId>sandglass</groupId>'
-  echo '<artifactId>libraries</artifactId><version>1</version>'
-  echo '<packaging>pom</packaging><dependencies>'
+  echo '<ivy-module version="2.0">'
+  echo '<info organisation="sandglass" module="libraries"/>'
+  echo '<configurations><conf name="default"/></configurations><dependencies>'
   for library; do
     group=${library%%:*}
     rest=${library#*:}
-    printf '<dependency><groupId>%s</groupId><artifactId>%s</artifactId>' \
-      "$group" "${rest%%:*}"
-    printf '<version>%s</version></dependency>\n' "${rest#*:}"
+    printf '<dependency org="%s" name="%s" rev="%s" conf="default->default"/>\n' \
+      "$group" "${rest%%:*}" "${rest#*:}"
   done
-  echo '</dependencies></project>'
-} > /tmp/maven/pom.xml
-# Java reads no http_proxy.
+  echo '</dependencies></ivy-module>'
+} > /tmp/ivy/ivy.xml
+# Java reads no http_proxy, and would pass it by for 127.0.0.1.
 proxy=${https_proxy:-}
 proxy=${proxy#http://}
 proxy=${proxy%/}
-if [ -n "$proxy" ]; then
-  for scheme in http https; do
-    MAVEN_OPTS="$MAVEN_OPTS -D$scheme.proxyHost=${proxy%:*}"
-    MAVEN_OPTS="$MAVEN_OPTS -D$scheme.proxyPort=${proxy##*:}"
-  done
-fi
-export MAVEN_OPTS="$MAVEN_OPTS -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-export MAVEN_SKIP_RC=1
-# One named version, since the newest is another tomorrow.
-mvn --batch-mode --no-transfer-progress --settings /tmp/maven/settings.xml \
-  --file /tmp/maven/pom.xml -Dmaven.repo.local=/tmp/maven/repository \
-  org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
-  -DincludeScope=runtime -DoutputDirectory="$PWD/layer" 2>&1
+unset JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS
+exec /usr/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+  -Dhttp.proxyHost="${proxy%:*}" -Dhttp.proxyPort="${proxy##*:}" \
+  -Dhttps.proxyHost="${proxy%:*}" -Dhttps.proxyPort="${proxy##*:}" \
+  -Dhttp.nonProxyHosts= \
+  -jar /usr/share/java/ivy.jar -settings /tmp/ivy/settings.xml \
+  -ivy /tmp/ivy/ivy.xml -types jar bundle -retrieve \
+  "$PWD/layer/[organisation].[artifact]-[revision](-[classifier]).[ext]" 2>&1
