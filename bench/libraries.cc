@@ -32,7 +32,7 @@ constexpr absl::Duration kInstallTime = absl::Minutes(5);
 struct Turns {
   std::vector<absl::Duration> base;
   std::vector<absl::Duration> ours;
-  // Of ours, those that were as they had to be: warm.
+  size_t base_warm = 0;
   size_t warm = 0;
 
   LibrariesRow Row(const std::string& name, std::optional<double> ratio) const {
@@ -40,6 +40,7 @@ struct Turns {
             .base = Summarise(base),
             .ours = Summarise(ours),
             .ratio = ratio,
+            .base_warm = base_warm,
             .warm = warm};
   }
 };
@@ -162,7 +163,7 @@ class Measurement {
         if (!run.ok()) return run.status();
         if (i <= kLearningUses) continue;
         (is_ours ? turns.ours : turns.base).push_back(run->time);
-        if (is_ours && run->warm) ++turns.warm;
+        if (run->warm) ++(is_ours ? turns.warm : turns.base_warm);
       }
       Progress(what, i, options_.uses + kLearningUses);
     }

@@ -19,7 +19,9 @@ void AddTimes(const char* what, const std::vector<LibrariesRow>& rows,
   for (const LibrariesRow& row : rows) {
     lines.push_back({absl::StrCat(what, row.name), absl::StrCat(row.ours.n),
                      Ms(row.base.p50), Ms(row.ours.p50), Ratio(row),
-                     row.warm > 0 ? absl::StrCat(row.warm) : "-"});
+                     row.warm + row.base_warm > 0
+                         ? absl::StrCat(row.base_warm, ", ", row.warm)
+                         : "-"});
   }
 }
 
@@ -35,6 +37,7 @@ nlohmann::ordered_json RowsJson(const std::vector<LibrariesRow>& rows) {
                     {"without", SummaryJson(row.base)},
                     {"sandglass", SummaryJson(row.ours)},
                     {"ratio", NumberOrNull(row.ratio)},
+                    {"without_warm", row.base_warm},
                     {"warm", row.warm}});
   }
   return json;

@@ -164,7 +164,9 @@ struct LibrariesRow {
   Summary base;  // without Sandglass, or without libraries
   Summary ours;
   std::optional<double> ratio;
-  size_t warm = 0;  // of ours: jails that were made ahead
+  // Runs of each whose jail was made ahead.
+  size_t base_warm = 0;
+  size_t warm = 0;
 };
 
 struct LibrariesReport {
