@@ -208,6 +208,42 @@ void JudgeSessions(const SessionsReport& sessions,
   FillRatio(first->time.p50, warm->time.p50, absl::ZeroDuration(), line);
 }
 
+// A bar that nothing was found for is one that can't be judged.
+void JudgeLibrariesRow(const std::vector<LibrariesRow>& rows, const char* name,
+                       BarLine line, std::vector<BarLine>& lines) {
+  absl::StrAppend(&line.name, ": ", name);
+  for (const LibrariesRow& row : rows) {
+    if (row.name != name || row.ours.n == 0) continue;
+    line.value = row.ratio;
+    line.numbers =
+        absl::StrCat(Ms(row.ours.p50), " against ", Ms(row.base.p50), " ms");
+  }
+  lines.push_back(std::move(line));
+}
+
+void JudgeLibraries(const LibrariesReport& libraries,
+                    std::vector<BarLine>& lines) {
+  for (const char* set : {kSmallSet, kLargeSet, kNpmSet}) {
+    JudgeLibrariesRow(libraries.installs, set,
+                      {.name = "first install by the tool's own time",
+                       .limit = kFirstInstall},
+                      lines);
+  }
+  for (const char* set : {kSmallSet, kLargeSet}) {
+    JudgeLibrariesRow(
+        libraries.uses, set,
+        {.name = "second use by no libraries, p50", .limit = kSecondUse},
+        lines);
+  }
+  for (const char* way : {kByTunnel, kByHttp}) {
+    JudgeLibrariesRow(libraries.transfers, way,
+                      {.name = "proxy's bytes/s by those without",
+                       .kind = BarLine::Kind::kAtLeast,
+                       .limit = kProxyRate},
+                      lines);
+  }
+}
+
 }  // namespace
 
 Verdict IsMet(const BarLine& line) {
@@ -240,6 +276,7 @@ std::vector<BarLine> Judge(const Report& report) {
   if (report.wall.has_value()) JudgeWall(*report.wall, lines);
   if (report.layers.has_value()) JudgeLayers(*report.layers, lines);
   if (report.sessions.has_value()) JudgeSessions(*report.sessions, lines);
+  if (report.libraries.has_value()) JudgeLibraries(*report.libraries, lines);
   return lines;
 }
 

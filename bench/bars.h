@@ -22,6 +22,12 @@ inline constexpr double kLayersCost = 1.05;
 inline constexpr double kSessionStart = 3;
 // What rules, redaction and audit add to the p50 of a trivial program.
 inline constexpr absl::Duration kRulesCost = absl::Microseconds(300);
+// Libraries: the first use of a set by the tool's own time, a later use by
+// none, and bytes a second through the proxy by those of the same client
+// without.
+inline constexpr double kFirstInstall = 1.3;
+inline constexpr double kSecondUse = 1.05;
+inline constexpr double kProxyRate = 0.5;
 inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
 
 // One promise and what was found of it: it is kept when `value` is at most

@@ -228,6 +228,37 @@ TEST(BenchBars, ASessionStartsWithinThreeStatelessRuns) {
   EXPECT_EQ(Only(report), Verdict());
 }
 
+TEST(BenchBars, LibrariesAreJudgedBySetAndWay) {
+  const auto row = [](const char* name, double ratio) {
+    return LibrariesRow{.name = name,
+                        .base = Summarise({absl::Seconds(1)}),
+                        .ours = Summarise({absl::Seconds(2)}),
+                        .ratio = ratio};
+  };
+  Report report;
+  report.libraries = {
+      .installs = {row(kSmallSet, 1.3), row(kLargeSet, 1.31), row(kNpmSet, 1)},
+      .uses = {row(kSmallSet, 1.05), row(kLargeSet, 1.06)},
+      .parts = {row("other", 9)},
+      .transfers = {row(kByTunnel, 0.5), row(kByHttp, 0.49)}};
+  const std::vector<BarLine> lines = Judge(report);
+  std::vector<Verdict> verdicts;
+  for (const BarLine& line : lines) verdicts.push_back(IsMet(line));
+  EXPECT_THAT(verdicts, ::testing::ElementsAre(true, false, true, true, false,
+                                               true, false));
+  EXPECT_THAT(lines[1].name, HasSubstr(kLargeSet));
+  EXPECT_THAT(lines[1].numbers, HasSubstr("2000.00 against 1000.00 ms"));
+}
+
+TEST(BenchBars, LibrariesWithoutFiguresAreNotJudged) {
+  Report report;
+  report.libraries = {.installs = {{.name = kSmallSet}}, .problem = "died"};
+  for (const BarLine& line : Judge(report)) {
+    EXPECT_EQ(IsMet(line), Verdict()) << line.name;
+  }
+  EXPECT_EQ(Judge(report).size(), 7);
+}
+
 TEST(BenchBars, AMissDecidesEvenBesideAFigureThatIsMissing) {
   Report report = Program({.median = 0.1}, 10, 5);
   report.bars.emplace_back("b", Bar{.median = 1});

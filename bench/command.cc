@@ -25,6 +25,7 @@
 namespace sandglass::bench {
 namespace {
 
+// Of a child that was left behind, after its parent's end.
 constexpr absl::Duration kTimeLimit = absl::Seconds(30);
 constexpr off_t kErrorBytes = 300;
 constexpr int kInfoFd = 3;
@@ -185,7 +186,7 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
   }
   writer.reset();
   info_writer.reset();
-  const absl::Time deadline = absl::Now() + kTimeLimit;
+  const absl::Time deadline = absl::Now() + command.time_limit;
   const bool in_time = ReadToEnd(reader.get(), deadline, result.output);
   const std::optional<int> status = Reap(pid, in_time, deadline, result.cpu);
   result.time = absl::Nanoseconds(os::MonotonicNanos() - start);
@@ -194,7 +195,7 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
   if (!status.has_value()) {
     return absl::DeadlineExceededError(absl::StrCat(
         command.argv[0], " did not end within ",
-        absl::FormatDuration(kTimeLimit), "; ", LastWords(*error)));
+        absl::FormatDuration(command.time_limit), "; ", LastWords(*error)));
   }
   if (*status != 0) {
     return absl::UnknownError(absl::StrCat(command.argv[0], ": ", Fate(*status),

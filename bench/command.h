@@ -17,6 +17,7 @@ struct Command {
   // bubblewrap ends before what it started does, which tells its processor
   // time: with this set it is asked for that process, which is waited for.
   bool leaves_child = false;
+  absl::Duration time_limit = absl::Seconds(30);
 };
 
 struct CommandResult {
@@ -32,8 +33,8 @@ struct CommandResult {
 void AdoptChildren();
 
 // Runs the command. Anything but exit 0 is an error that
-// carries the end of its stderr; so is taking longer than 30 s, and then it is
-// killed. Thread-safe.
+// carries the end of its stderr; so is taking longer than its time limit,
+// and then it is killed. Thread-safe.
 absl::StatusOr<CommandResult> RunCommand(const Command& command);
 
 }  // namespace sandglass::bench

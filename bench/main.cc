@@ -20,6 +20,7 @@
 #include "bench/daemon_client.h"
 #include "bench/daemon_groups.h"
 #include "bench/layers.h"
+#include "bench/libraries.h"
 #include "bench/machine.h"
 #include "bench/memory.h"
 #include "bench/programs.h"
@@ -58,6 +59,7 @@ struct Options {
   std::string programs_directory;
   std::string launcher;  // sandglass-bench-confine
   std::string json;
+  LibrariesOptions libraries_of;
 
   // What to measure; nothing of it chosen: everything but workloads.
   std::vector<std::string> programs;
@@ -65,6 +67,7 @@ struct Options {
   bool memory = false;
   bool filter_cost = false;
   bool sessions = false;
+  bool libraries = false;
   std::string workloads;
 
   std::vector<std::string> contenders;  // empty: all
@@ -83,7 +86,7 @@ struct Options {
 bool ChoseRows(const Options& options) {
   return !options.programs.empty() || !options.in_flight.empty() ||
          options.memory || options.filter_cost || options.sessions ||
-         !options.workloads.empty();
+         options.libraries || !options.workloads.empty();
 }
 
 // A daemon as a contender.
@@ -287,6 +290,12 @@ absl::StatusOr<Report> Measure(const Options& options) {
                          .rounds = options.session_rounds,
                          .gap = absl::Milliseconds(options.gap_ms)});
   }
+  if (all || options.libraries) {
+    LibrariesOptions libraries = options.libraries_of;
+    libraries.directory = options.visible;
+    libraries.gap = absl::Milliseconds(options.gap_ms);
+    report.libraries = MeasureLibraries(libraries);
+  }
   if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
   report.machine.emplace_back("stolen by the host during the run",
                               StolenBetween(start, ReadCpuTicks()));
@@ -340,6 +349,8 @@ void AddChoices(CLI::App& app, Options& options) {
                "Programs under seccomp and Landlock, and without");
   app.add_flag("--sessions", options.sessions,
                "Sessions, beside containers that are kept");
+  app.add_flag("--libraries", options.libraries,
+               "Sets of libraries, and programs with a network");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,
@@ -359,6 +370,12 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_option("--layers-rounds", options.layers_rounds, "Of filter cost")
       ->check(positive);
   app.add_option("--session-rounds", options.session_rounds, "Of sessions")
+      ->check(positive);
+  app.add_option("--library-rounds", options.libraries_of.rounds,
+                 "Of installs, and of bytes through the proxy")
+      ->check(positive);
+  app.add_option("--library-uses", options.libraries_of.uses,
+                 "Of each set that is there")
       ->check(positive);
   app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
       ->check(CLI::Range(0, 10'000));
@@ -380,6 +397,11 @@ void AddPlaces(CLI::App& app, Options& options) {
   app.add_option("--crowd-state-dir", options.crowd_state_dir);
   app.add_option("--crowd-pid", options.crowd.daemon);
   app.add_option("--crowd-jails", options.crowd.wanted);
+  app.add_option("--libraries-address", options.libraries_of.address);
+  app.add_option("--registry-port", options.libraries_of.registry_port);
+  app.add_option("--bytes-port", options.libraries_of.bytes_port);
+  app.add_option("--registry-versions", options.libraries_of.versions);
+  app.add_option("--registry-scripts", options.libraries_of.scripts);
   app.add_option("--directory", options.directory,
                  "An empty directory to mount things in")
       ->required()

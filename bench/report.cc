@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/bars.h"
 #include "bench/layers_report.h"
+#include "bench/libraries_report.h"
 #include "bench/sessions_report.h"
 #include "nlohmann/json.hpp"
 
@@ -240,6 +241,9 @@ std::string ToMarkdown(const Report& report) {
   if (report.sessions.has_value()) {
     absl::StrAppend(&text, SessionsText(*report.sessions));
   }
+  if (report.libraries.has_value()) {
+    absl::StrAppend(&text, LibrariesText(*report.libraries));
+  }
   return absl::StrCat(text, PhasesText(report, kSandglassWarm),
                       PhasesText(report, kSandglassRules), BarsText(report));
 }
@@ -256,6 +260,9 @@ nlohmann::ordered_json ToJson(const Report& report) {
   if (report.layers.has_value()) json["layers"] = LayersJson(*report.layers);
   if (report.sessions.has_value()) {
     json["sessions"] = SessionsJson(*report.sessions);
+  }
+  if (report.libraries.has_value()) {
+    json["libraries"] = LibrariesJson(*report.libraries);
   }
   const std::vector<BarLine> lines = Judge(report);
   json["bars"] = nlohmann::ordered_json::array();

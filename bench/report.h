@@ -150,6 +150,40 @@ struct SessionsReport {
   std::string problem;
 };
 
+inline constexpr char kSmallSet[] = "Python, 10 files";
+inline constexpr char kLargeSet[] = "Python, 2000 files, 20 MB";
+inline constexpr char kNpmSet[] = "npm, 300 files";
+inline constexpr char kImports[] =
+    "import from a layer by import of a request's file";
+inline constexpr char kByTunnel[] = "through a tunnel";
+inline constexpr char kByHttp[] = "by plain HTTP";
+
+// The same in two ways, in turns.
+struct LibrariesRow {
+  std::string name;
+  Summary base;  // without Sandglass, or without libraries
+  Summary ours;
+  std::optional<double> ratio;
+  // Runs of each whose jail was made ahead.
+  size_t base_warm = 0;
+  size_t warm = 0;
+};
+
+struct LibrariesReport {
+  // First use of a set by the tool's own time bare; the ratio is the median of
+  // all turns'.
+  std::vector<LibrariesRow> installs;
+  // A program that names libraries which are there by one that names none;
+  // the ratio is that of the p50.
+  std::vector<LibrariesRow> uses;
+  // What no promise is about.
+  std::vector<LibrariesRow> parts;
+  // A GiB fetched by a program, straight and by the proxy; the ratio is that of
+  // the bytes a second, the median of all turns'.
+  std::vector<LibrariesRow> transfers;
+  std::string problem;  // why there is no more
+};
+
 // All that one run of the benchmark found; what wasn't asked for is absent.
 struct Report {
   NamedFacts machine;
@@ -159,6 +193,7 @@ struct Report {
   std::optional<WallReport> wall;
   std::optional<LayersReport> layers;
   std::optional<SessionsReport> sessions;
+  std::optional<LibrariesReport> libraries;
 };
 
 // For people, in Markdown.

@@ -113,5 +113,25 @@ TEST(BenchReport, MemoryIsInMiBForPeopleAndBytesForPrograms) {
   EXPECT_EQ(json["crowd"]["problem"], "it died");
 }
 
+TEST(BenchReport, LibrariesAreTimesAndTransfersRates) {
+  Report report;
+  report.libraries = {.installs = {{.name = kSmallSet,
+                                    .base = Summarise({absl::Seconds(1)}),
+                                    .ours = Summarise({absl::Seconds(1.5)}),
+                                    .ratio = 1.5}},
+                      .transfers = {{.name = kByTunnel,
+                                     .base = Summarise({absl::Seconds(0.5)}),
+                                     .ours = Summarise({absl::Seconds(1)}),
+                                     .ratio = 0.5}},
+                      .problem = "the registry died"};
+  const std::string text = ToMarkdown(report);
+  EXPECT_THAT(text, HasSubstr("1000.00 |          1500.00 | 1.500"));
+  EXPECT_THAT(text, HasSubstr("2048 |         1024 | 0.500"));
+  EXPECT_THAT(text, HasSubstr("no more figures: the registry died"));
+  const nlohmann::ordered_json json = ToJson(report)["libraries"];
+  EXPECT_EQ(json["installs"][0]["ratio"], 1.5);
+  EXPECT_EQ(json["transfers"][0]["sandglass"]["p50_ms"], 1000.0);
+}
+
 }  // namespace
 }  // namespace sandglass::bench

@@ -5,12 +5,13 @@
 #
 #   sudo ./bench/run.sh [options]
 #
-# Everything in about five minutes, or what these choose, together:
+# Everything in about seven minutes, or what these choose, together:
 #   --programs LIST   these programs, one run at a time ("all": every one)
 #   --in-flight LIST  so many runs at once, of these programs, else of the first
 #   --memory          what idle jails hold
 #   --filter-cost     what seccomp and Landlock take from programs
 #   --sessions        sessions with a Python kernel beside stateless runs
+#   --libraries       sets of libraries beside pip and npm, and the proxy
 #   --workloads DIR   a folder of programs that others wrote (in no case part of
 #                     everything)
 #
@@ -18,6 +19,8 @@
 #   --workload-programs N   of each file of the folder (20; 0: all)
 #   -n N                    runs of each program one at a time (200, or what
 #                           six seconds have room for)
+#   --library-rounds N      installs of each set, three times as many of small
+#                           ones, and fetches through the proxy (5)
 #   --quick                 few runs: only shows that everything works
 #   --gap MS                rest before each of these in milliseconds (10)
 #   --in-turn N             of the first program so many runs of one contender
@@ -39,20 +42,22 @@ base=/tmp
 [[ -d /run && -w /run ]] && base=/run
 # Always the same: only one such daemon can run, and when this script is killed
 # the next one's daemon sweeps what was left behind.
-DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -rules, -crowd
+DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -rules, -crowd, -libraries
 CROWD=200                        # its idle jails of each kind
+LIBRARY_ROUNDS=5
 
 state=''  # this run's private folder
 cache=''  # what the daemons prepare for languages
 visible='' # what Docker's engine sees too
 daemons=() # the pids of the daemons that this run started
 started=() # the directories of those that listen
+registry='' # the pid of the registry of packages
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--workloads DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--libraries] [--workloads DIR]"
   say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
-  say "       [--json FILE] [--bin DIR]"
+  say "       [--library-rounds N] [--json FILE] [--bin DIR]"
 }
 
 runs() {
@@ -125,6 +130,7 @@ clean_up() {
   [[ -n $visible ]] && remove_containers
   local daemon
   for daemon in "${daemons[@]}"; do stop "$daemon" TERM TERM KILL; done
+  [[ -n $registry ]] && stop "$registry" TERM KILL
   sweep
   [[ -n $state ]] && rm -rf --one-file-system "$state"
   [[ -n $cache ]] && rm -rf --one-file-system "$cache"
@@ -171,6 +177,41 @@ await_languages() {
   done
 }
 
+# start_registry VERSIONS: it listens when $cache/registry/ports is there.
+start_registry() {
+  local directory=$cache/registry deadline=$((SECONDS + START_SECONDS))
+  mkdir "$directory"
+  setsid /usr/bin/python3 "$SANDGLASS_ROOT/bench/registry/registry.py" "$directory" "$1" \
+    >"$state/registry.log" 2>&1 </dev/null &
+  registry=$!
+  until [[ -s $directory/ports ]]; do
+    if ! runs "$registry" || ((SECONDS >= deadline)); then
+      tail -n 20 "$state/registry.log" >&2
+      fail "the registry of packages did not start; its last words are above"
+    fi
+    sleep 0.1
+  done
+}
+
+# start_libraries BIN ROUNDS: the registry, and a daemon that installs from it;
+# sets library_options.
+start_libraries() {
+  # One more than rounds of the sets that are installed the most often.
+  local bin=$1 versions=$((3 * $2 + 1)) registry_port bytes_port
+  start_registry "$versions"
+  read -r registry_port bytes_port <"$cache/registry/ports"
+  cp -r "$SANDGLASS_ROOT/policy/data" "$state/library-policy"
+  cp "$SANDGLASS_ROOT"/bench/registry/{default,web}.json "$state/library-policy/profiles"
+  start_daemon "$bin" libraries "{\"policy_dir\": \"$state/library-policy\",
+    \"libraries\": {\"dir\": \"$cache/layers\", \"registries\": {
+      \"python\": {\"url\": \"http://127.0.0.2:$registry_port/simple/\"},
+      \"javascript\": {\"url\": \"http://127.0.0.2:$registry_port/\"}}}}"
+  library_options=(--libraries-address "unix:$state/libraries.sock"
+    --registry-port "$registry_port" --bytes-port "$bytes_port"
+    --registry-versions "$versions" --library-rounds "$2"
+    --registry-scripts "$SANDGLASS_ROOT/bench/registry")
+}
+
 fail() {
   printf '%s: %s\n' "${0##*/}" "$*" >&2
   exit 2
@@ -182,7 +223,7 @@ build() {
     cmake -S "$SANDGLASS_ROOT" --preset release || return
   NINJA_STATUS='[%f/%t] ' run_step 'Building (release)' "$dir/logs/build.log" \
     cmake --build "$dir" --parallel "$(parallel_jobs)" \
-    --target sandglassd sandglass-spawner sandglass_bench
+    --target sandglassd sandglass-spawner sandglass-egress sandglass_bench
 }
 
 # number OPTION TEXT LEAST
@@ -193,17 +234,19 @@ number() {
 }
 
 main() {
-  local bin='' quick='' chosen='' crowd='' options=()
+  local bin='' quick='' chosen='' crowd='' libraries='' rounds=$LIBRARY_ROUNDS
+  local options=() library_options=()
   while (($# > 0)); do
     case $1 in
       -n | --gap | --in-turn | --json | --bin | --programs | --in-flight | --workloads | \
-        --contenders | --workload-programs)
+        --contenders | --workload-programs | --library-rounds)
         (($# >= 2)) || { usage >&2; exit 2; }
         case $1 in
           # Asked for, so no budget cuts it.
           -n) number "$1" "$2" 1; options+=(--runs "$2" --budget 100000) ;;
           --in-turn) number "$1" "$2" 1; options+=("$1" "$2") ;;
           --gap | --workload-programs) number "$1" "$2" 0; options+=("$1" "$2") ;;
+          --library-rounds) number "$1" "$2" 1; rounds=$((10#$2)) ;;
           --json)
             { : >>"$2"; } 2>/dev/null || fail "cannot write $2"
             options+=(--json "$2")
@@ -216,6 +259,7 @@ main() {
         ;;
       --memory) chosen=yes; crowd=yes; options+=("$1") ;;
       --filter-cost | --sessions) chosen=yes; options+=("$1") ;;
+      --libraries) chosen=yes; libraries=yes; options+=("$1") ;;
       --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
@@ -224,8 +268,9 @@ main() {
   done
   if [[ -n $quick ]]; then
     options+=(--runs 10 --budget 0 --loop-rounds 1 --window 0.3 --wall-runs 5
-      --layers-rounds 2 --session-rounds 10
+      --layers-rounds 2 --session-rounds 10 --library-uses 20
       --workload-programs 2)
+    rounds=1
   fi
   ((EUID == 0)) || fail "this needs root (namespaces, cgroups); run: sudo $0"
 
@@ -240,7 +285,7 @@ main() {
   # Commands are started from the root directory.
   bin="$(realpath -- "$bin")"
   local program
-  for program in sandglassd sandglass-spawner sandglass-bench sandglass-bench-confine; do
+  for program in sandglassd sandglass-spawner sandglass-egress sandglass-bench sandglass-bench-confine; do
     [[ -x $bin/$program ]] || fail "$bin/$program is not there"
   done
 
@@ -265,6 +310,10 @@ main() {
     options+=(--crowd-address "unix:$state/crowd.sock" --crowd-jails "$CROWD"
       --crowd-state-dir "$DAEMON_DIR-crowd" --crowd-pid "${daemons[-1]}")
   fi
+  if [[ -n $libraries || -z $chosen ]]; then
+    start_libraries "$bin" "$rounds"
+    options+=("${library_options[@]}")
+  fi
   # In the background and waited for, so that signals reach the traps above; in
   # a process group of its own with the commands that it starts.
   set -m
@@ -280,8 +329,8 @@ main() {
   wait "$bench" || code=$?
   bench=''
   local name
-  for name in warm cold rules; do
-    grep -q . "$state/$name.log" && ((code == 2)) && tail -n 20 "$state/$name.log" >&2
+  for name in warm cold rules libraries; do
+    grep -qs . "$state/$name.log" && ((code == 2)) && tail -n 20 "$state/$name.log" >&2
   done
   # A signal ended it: nothing was measured.
   ((code <= 2)) || code=2

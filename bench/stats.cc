@@ -33,6 +33,20 @@ Summary Summarise(std::vector<absl::Duration> samples) {
   return summary;
 }
 
+std::optional<double> MedianRatio(const std::vector<absl::Duration>& of,
+                                  const std::vector<absl::Duration>& by) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < of.size(); ++i) {
+    if (by[i] <= absl::ZeroDuration()) return std::nullopt;
+    ratios.push_back(absl::FDivDuration(of[i], by[i]));
+  }
+  if (ratios.empty()) return std::nullopt;
+  std::sort(ratios.begin(), ratios.end());
+  const size_t middle = ratios.size() / 2;
+  return ratios.size() % 2 == 1 ? ratios[middle]
+                                : (ratios[middle - 1] + ratios[middle]) / 2;
+}
+
 bool HasTail(const Summary& summary) { return summary.n >= kTailSamples; }
 
 void NamedSamples::Add(const NamedTimes& times) {

@@ -2,6 +2,7 @@
 #define SANDGLASS_BENCH_STATS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,11 @@ struct Summary {
 
 // All zero for no samples.
 Summary Summarise(std::vector<absl::Duration> samples);
+
+// The median of `of[i]` by `by[i]`, of lists of the same length; nullopt when
+// they are empty or something took no time.
+std::optional<double> MedianRatio(const std::vector<absl::Duration>& of,
+                                  const std::vector<absl::Duration>& by);
 
 // With fewer than 100 samples p99 is just the largest and judges nothing.
 bool HasTail(const Summary& summary);

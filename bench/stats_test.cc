@@ -45,5 +45,18 @@ TEST(BenchStats, SamplesKeepTheirNamesAndOrder) {
   EXPECT_EQ(summaries[1].second.mean, absl::Seconds(3));
 }
 
+TEST(BenchStats, ARatioIsTheMedianOfThoseOfAllTurns) {
+  const auto seconds = [](std::vector<double> list) {
+    std::vector<absl::Duration> times;
+    for (const double each : list) times.push_back(absl::Seconds(each));
+    return times;
+  };
+  EXPECT_EQ(MedianRatio({}, {}), std::nullopt);
+  EXPECT_EQ(MedianRatio(seconds({1}), seconds({0})), std::nullopt);
+  // Not the ratio of the medians, which is 2.
+  EXPECT_EQ(MedianRatio(seconds({1, 2, 30}), seconds({1, 2, 1})), 1);
+  EXPECT_EQ(MedianRatio(seconds({1, 3}), seconds({1, 1})), 2);
+}
+
 }  // namespace
 }  // namespace sandglass::bench

@@ -12,6 +12,7 @@ namespace sandglass::server {
 // Files of the store of layers, beside the layers' own trees.
 
 inline constexpr char kLayerManifest[] = "manifest";
+inline constexpr char kLayerRecord[] = "record.json";
 
 // Removes a directory with all that is in it; logs what it can't.
 void RemoveTree(const std::string& path);

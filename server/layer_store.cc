@@ -29,7 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSetting[] = "libraries.dir";
-constexpr char kRecord[] = "record.json";
 constexpr char kTree[] = "tree";
 constexpr char kNew[] = ".new-";
 constexpr char kGone[] = ".gone-";
@@ -121,7 +120,7 @@ void LayerStore::Load() {
 absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
     const std::string& id) const {
   const std::string own = absl::StrCat(path_, "/", id);
-  const std::string path = absl::StrCat(own, "/", kRecord);
+  const std::string path = absl::StrCat(own, "/", kLayerRecord);
   absl::StatusOr<policy::JsonDocument> document =
       policy::JsonDocument::ReadFile(path);
   if (!document.ok()) return document.status();
@@ -157,7 +156,7 @@ absl::Status LayerStore::WriteRecord(const Layer& layer,
   record["files"] = layer.files;
   record["created_ns"] = absl::ToUnixNanos(layer.created);
   record["keys"] = layer.keys;
-  return WriteWhole(own, kRecord, record.dump(2) + "\n");
+  return WriteWhole(own, kLayerRecord, record.dump(2) + "\n");
 }
 
 bool LayerStore::LooksGood(const Held& held) const {
@@ -165,6 +164,19 @@ bool LayerStore::LooksGood(const Held& held) const {
       ReadLayerManifest(Own(held.path), held.id);
   const os::Fd top(::open(held.path.c_str(), kTopFlags));
   return manifest.ok() && top.valid() && LooksUntouched(top, *manifest);
+}
+
+LayerWatch::Ticket LayerStore::Watch(const Held& held) {
+  const std::string own = Own(held.path);
+  const absl::StatusOr<LayerManifest> manifest =
+      ReadLayerManifest(own, held.id);
+  if (!manifest.ok()) return 0;
+  std::vector<std::string> directories = {own};
+  for (const LayerEntry& entry : manifest->entries) {
+    if (entry.type != 'd') continue;
+    directories.push_back(absl::StrCat(held.path, "/", entry.path));
+  }
+  return watch_.Begin(held.id, directories);
 }
 
 absl::Status LayerStore::ReadAll(const Held& held) const {
@@ -207,7 +219,12 @@ std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
     read = layer.read_since_start;
   }
   absl::Status state;
-  if (!read || !LooksGood(*pin->held_)) state = ReadAll(*pin->held_);
+  if (!read || !watch_.IsUntouched(pin->id())) {
+    // ORDER: what is touched during the look is heard.
+    const LayerWatch::Ticket ticket = Watch(*pin->held_);
+    if (!read || !LooksGood(*pin->held_)) state = ReadAll(*pin->held_);
+    if (state.ok()) watch_.Confirm(pin->id(), ticket);
+  }
   if (absl::IsDataLoss(state)) {
     Drop(*std::exchange(pin, std::nullopt), state);
     return std::nullopt;
@@ -333,7 +350,7 @@ void LayerStore::NoteUse(Layer& layer) {
   layer.last_used = absl::Now();
   order_.Use(layer.held->id);
   const std::string record =
-      absl::StrCat(path_, "/", layer.held->id, "/", kRecord);
+      absl::StrCat(path_, "/", layer.held->id, "/", kLayerRecord);
   ::utimensat(AT_FDCWD, record.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -353,6 +370,7 @@ void LayerStore::TakeKey(const std::string& key, const std::string& id) {
 void LayerStore::Forget(const std::string& id) {
   const auto layer = layers_.find(id);
   if (layer == layers_.end()) return;
+  watch_.End(id);
   const std::string from = absl::StrCat(path_, "/", id);
   const std::string to = absl::StrCat(path_, "/", kGone, ++next_name_);
   const bool renamed = ::rename(from.c_str(), to.c_str()) == 0;

@@ -19,6 +19,7 @@
 #include "policy/libraries.h"
 #include "sandbox/os/fd.h"
 #include "server/layer_tree.h"
+#include "server/layer_watch.h"
 #include "server/lru_index.h"
 
 namespace sandglass::server {
@@ -103,10 +104,11 @@ class LayerStore {
   LayerStore(const LayerStore&) = delete;
   LayerStore& operator=(const LayerStore&) = delete;
 
-  // The layer of a key, as it was committed; notes that it is in use. Each time
-  // it is looked over for files that were touched; after a start, and when any
-  // was, all are read. A layer that isn't as it was is dropped and logged:
-  // absent, as one that was never there.
+  // The layer of a key, as it was committed; notes that it is in use. Unless
+  // the kernel says that nothing was touched since the last time (LayerWatch),
+  // it is looked over for files that were; after a start, and when any was, all
+  // are read. A layer that isn't as it was is dropped and logged: absent, as
+  // one that was never there.
   std::optional<Pin> Find(const LayerKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // RESOURCE_EXHAUSTED: the disk is full.
@@ -161,6 +163,8 @@ class LayerStore {
   // Reads the layer's files; notes their state where that changed alone.
   absl::Status ReadAll(const Held& held) const;
   bool LooksGood(const Held& held) const;
+  // Before a look.
+  LayerWatch::Ticket Watch(const Held& held);
   // Only by who holds the layer's `Held` once.
   static bool InUse(const Layer& layer) { return layer.held.use_count() > 1; }
 
@@ -180,6 +184,7 @@ class LayerStore {
   const std::string path_;
   const os::Fd directory_;  // locked
   const LayerStoreOptions options_;
+  LayerWatch watch_;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, Layer> layers_ ABSL_GUARDED_BY(mutex_);     // by id
