@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/flag_values.h"
+#include "client/library_lock.h"
 
 namespace sandglass::client {
 
@@ -43,28 +44,28 @@ void LayerCommandLine::AddBuild() {
   CLI::Option* libraries = AddWords(
       *build, "LIBRARY",
       "As the language's tool names it: six==1.16.0, lodash@^4", "NAME");
-  CLI::Option* lock = AddValue(
-      *build, "--lock", "A lock file with versions and checksums", "FILE");
+  CLI::Option* lock = AddLibraryLock(*build);
   CLI::Option* profile =
       AddValue(*build, "--profile",
                "Whose list of libraries holds (default: default)", "NAME");
   build->add_flag("-q,--quiet", flags->quiet,
                   "Nothing of what the installer says");
-  commands_.push_back(
-      {build,
-       [this, flags, language, libraries, lock,
-        profile]() -> absl::StatusOr<LayersOptions> {
-         BuildLayerOptions options = *flags;
-         options.json = list_.json;
-         options.language = ValueOf(language).value_or("");
-         options.libraries = libraries->results();
-         options.lock_file = ValueOf(lock).value_or("");
-         options.profile = ValueOf(profile).value_or("");
-         if (options.libraries.empty() && options.lock_file.empty()) {
-           return absl::InvalidArgumentError("give a LIBRARY or --lock FILE");
-         }
-         return LayersOptions(std::move(options));
-       }});
+  commands_.push_back({build,
+                       [this, flags, language, libraries, lock,
+                        profile]() -> absl::StatusOr<LayersOptions> {
+                         BuildLayerOptions options = *flags;
+                         options.json = list_.json;
+                         options.language = ValueOf(language).value_or("");
+                         options.libraries = libraries->results();
+                         options.lock_file = ValueOf(lock).value_or("");
+                         options.profile = ValueOf(profile).value_or("");
+                         if (options.libraries.empty() &&
+                             options.lock_file.empty()) {
+                           return absl::InvalidArgumentError(
+                               "give a LIBRARY or --library-lock FILE");
+                         }
+                         return LayersOptions(std::move(options));
+                       }});
 }
 
 void LayerCommandLine::AddRemove() {

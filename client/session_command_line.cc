@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"
+#include "client/library_lock.h"
 #include "client/session_flags.h"
 #include "client/terminal_filter.h"
 
@@ -129,9 +130,7 @@ class CreateFlags {
                              "A library for its programs, as the language's "
                              "tool names it: six==1.16.0, lodash@^4",
                              "NAME")),
-        lock_(AddValue(app, "--library-lock",
-                       "A lock file with versions and checksums of libraries",
-                       "FILE")),
+        lock_(AddLibraryLock(app)),
         idle_timeout_(AddIdleTimeout(app)),
         max_age_(AddMaxAge(app)) {
     app.add_flag("--get", options_.get,

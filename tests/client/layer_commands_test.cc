@@ -58,11 +58,12 @@ TEST(LayerCommandLineTest, TakesWhatToBuild) {
 
 TEST(LayerCommandLineTest, ALockWillDoWithoutNames) {
   const BuildLayerOptions options = Parse<BuildLayerOptions>(
-      {"build", "js", "--lock", "package-lock.json", "-q"});
+      {"build", "js", "--library-lock", "package-lock.json", "-q"});
   EXPECT_THAT(options.libraries, IsEmpty());
   EXPECT_EQ(options.lock_file, "package-lock.json");
   EXPECT_TRUE(options.quiet);
-  EXPECT_THAT(Refused({"build", "js"}), HasSubstr("give a LIBRARY or --lock"));
+  EXPECT_THAT(Refused({"build", "js"}),
+              HasSubstr("give a LIBRARY or --library-lock"));
 }
 
 TEST(LayerCommandLineTest, RemovesOneOrMore) {
