@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,10 @@ v1::Layer ToProto(const LayerInfo& info) {
   v1::Layer layer;
   layer.set_layer_id(info.id);
   layer.set_language(std::string(policy::EcosystemName(info.ecosystem)));
-  for (const std::string& set : info.libraries) {
+  // The same set may be there by several keys, such as those of two registries.
+  const std::set<std::string> sets(info.libraries.begin(),
+                                   info.libraries.end());
+  for (const std::string& set : sets) {
     layer.add_sets(absl::StrReplaceAll(set, {{"\n", " "}}));
   }
   layer.set_bytes(info.bytes);

@@ -92,7 +92,12 @@ absl::StatusOr<LayerStore::Pin> LayerBuilds::Wait(const std::string& key,
 }
 
 void LayerBuilds::Leave(const std::string& key, Running& running) {
-  if (--running.waiting > 0 || running.result) return;
+  if (--running.waiting > 0) return;
+  if (running.result) {
+    // Its thread is joined later; the layer isn't in use until then.
+    running.result = absl::CancelledError("nobody waits for it");
+    return;
+  }
   running.cancel.Cancel(policy::KillReason::kCancelled);
   // Who comes now has a build of its own, not the end of this one.
   const auto place = running_.find(key);
@@ -118,6 +123,9 @@ void LayerBuilds::Run(const LayerKey& key, const Build& build,
   const auto place = running_.find(hex);
   if (place != running_.end() && place->second == running) {
     running_.erase(place);
+  }
+  if (running->waiting == 0) {
+    result = absl::CancelledError("nobody waits for it");
   }
   running->result = std::move(result);
 }

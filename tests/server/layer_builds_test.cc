@@ -113,6 +113,17 @@ TEST_F(LayerBuildsTest, ManyCallersShareOneBuild) {
   EXPECT_EQ(begun_, 1);
 }
 
+TEST_F(LayerBuildsTest, KeepsNoLayerThatNobodyHas) {
+  go_ = true;
+  auto caller = Call(Slow());
+  caller->thread.join();
+  ASSERT_TRUE(caller->result && caller->result->ok());
+  const std::string id = (**caller->result).id();
+  EXPECT_TRUE(absl::IsFailedPrecondition(store_->Remove(id)));
+  caller->result.reset();
+  EXPECT_TRUE(store_->Remove(id).ok());
+}
+
 TEST_F(LayerBuildsTest, GoesOnForTheOthersWhenItsFirstCallerLeaves) {
   const auto first = Call(Slow());
   ASSERT_TRUE(Eventually([&] { return first->seen == 1; }));
