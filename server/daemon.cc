@@ -316,8 +316,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       PrepareLibraries(config.libraries, settings->policy, settings->identity,
                        image_state, templates);
   if (libraries) {
-    for (PlannedZygote& zygote :
-         PlanLayerZygotes(config, settings->policy, *libraries)) {
+    for (PlannedZygote& zygote : PlanLayerZygotes(
+             config, settings->policy, settings->identity, *libraries)) {
       settings->zygotes.push_back(std::move(zygote));
     }
   }

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sandbox/os/rights.h"
+#include "sandbox/os/status.h"
 #include "server/library_registry.h"
 #include "server/log.h"
 
@@ -82,6 +84,7 @@ constexpr size_t kKindDigits = 12;
 absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
                                               const LibraryZygoteConfig& wanted,
                                               const PolicySet& policy,
+                                              const Identity& identity,
                                               LibrariesParts& parts) {
   const policy::Language* language = policy.languages().Find(wanted.language);
   const auto ecosystem = policy::EcosystemOfLanguage(wanted.language);
@@ -97,8 +100,13 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
   absl::StatusOr<policy::LibrarySet> set =
       policy::LibrarySet::Parse(*ecosystem, wanted.libraries);
   if (!set.ok()) return set.status();
-  std::optional<LayerStore::Pin> pin =
-      parts.store->Find(KeyOf(installer->second, *set, parts.image_state));
+  std::optional<LayerStore::Pin> pin;
+  {
+    // What the server wrote is read with its rights.
+    const os::ActingAs server(identity.uid, identity.gid);
+    if (!server.ok()) return os::ErrnoStatus("seteuid ", identity.uid);
+    pin = parts.store->Find(KeyOf(installer->second, *set, parts.image_state));
+  }
   if (!pin) {
     return absl::NotFoundError(
         absl::StrCat("they aren't installed; run: sandglass layers build ",
@@ -179,12 +187,13 @@ std::optional<LibrariesParts> PrepareLibraries(
 
 std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
                                             const PolicySet& policy,
+                                            const Identity& identity,
                                             LibrariesParts& parts) {
   std::vector<PlannedZygote> planned;
   if (config.pool.floor == 0 || config.trace_syscalls) return planned;
   for (const LibraryZygoteConfig& wanted : config.libraries.zygotes) {
     absl::StatusOr<PlannedZygote> zygote =
-        PlanLayerZygote(config, wanted, policy, parts);
+        PlanLayerZygote(config, wanted, policy, identity, parts);
     if (zygote.ok()) {
       planned.push_back(*std::move(zygote));
       continue;

@@ -29,6 +29,7 @@ std::optional<LibrariesParts> PrepareLibraries(
 // installed; else the log says what to do. Adds them to parts.zygotes, too.
 std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
                                             const PolicySet& policy,
+                                            const Identity& identity,
                                             LibrariesParts& parts);
 
 }  // namespace sandglass::server

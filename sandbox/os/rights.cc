@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace sandglass::os {
 
@@ -46,6 +47,21 @@ bool LockSecureBits() {
       SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
       SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
   return ::prctl(PR_SET_SECUREBITS, kBits, 0, 0, 0) == 0;
+}
+
+ActingAs::ActingAs(uid_t uid, gid_t gid) {
+  // ORDER: the group first, for which the other ids have no rights.
+  if (::setegid(gid) != 0) return;
+  if (::seteuid(uid) != 0) {
+    if (::setegid(::getgid()) != 0) std::abort();
+    return;
+  }
+  ok_ = true;
+}
+
+ActingAs::~ActingAs() {
+  if (!ok_) return;
+  if (::seteuid(::getuid()) != 0 || ::setegid(::getgid()) != 0) std::abort();
 }
 
 bool SetNoNewPrivs() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }

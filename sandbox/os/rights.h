@@ -2,6 +2,7 @@
 #define SANDGLASS_SANDBOX_OS_RIGHTS_H_
 
 #include <linux/filter.h>
+#include <sys/types.h>
 
 #include <cstdint>
 
@@ -28,6 +29,22 @@ bool DropBoundingSet();
 // For good: neither uid 0 nor a set-user-id file gives capabilities, changing
 // ids from 0 takes them, none becomes ambient. Needs CAP_SETPCAP.
 bool LockSecureBits();
+
+// Lets a root process touch files with the rights of another, as long as it
+// lives (seteuid(2), setegid(2)).
+// Preconditions: one thread, whose effective ids are its real ones.
+class ActingAs {
+ public:
+  ActingAs(uid_t uid, gid_t gid);
+  ~ActingAs();
+  ActingAs(const ActingAs&) = delete;
+  ActingAs& operator=(const ActingAs&) = delete;
+  // False: it could not, and acts as before.
+  bool ok() const { return ok_; }
+
+ private:
+  bool ok_ = false;
+};
 
 // For good: no exec gives rights.
 bool SetNoNewPrivs();
