@@ -197,6 +197,7 @@ add_executable(sandglass_library_test
   e2e/library_bad_test.cc
   e2e/library_faults_test.cc
   e2e/library_fixture.cc
+  e2e/library_layers_test.cc
   e2e/library_machine_test.cc
   e2e/library_test.cc
   egress/world.cc)

@@ -49,6 +49,10 @@ constexpr char kLib[] = R"({
   "description": "all libraries",
   "libraries": {"python": {}, "javascript": {}, "go": {}, "ruby": {}, "java": {}}
 })";
+constexpr char kBare[] = R"({
+  "description": "no libraries",
+  "libraries": "none"
+})";
 constexpr char kPicked[] = R"({
   "description": "a few libraries",
   "libraries": {"python": {"allow": ["sample==1.0", "part", "helper"],
@@ -89,6 +93,14 @@ bool EnterLibraryWorld() {
 int HostNetwork() { return TheWorld().host_network; }
 int OwnNetwork() { return TheWorld().own_network; }
 TestRegistry& MainRegistry() { return *TheWorld().registry; }
+
+std::string DigestInIndex(const std::string& package, const std::string& file) {
+  const std::string index = ReadFile(absl::StrCat(
+      TheWorld().files, "/python/simple/", package, "/index.html"));
+  const std::string mark = absl::StrCat(file, "#sha256=");
+  const size_t at = index.find(mark);
+  return at == std::string::npos ? "" : index.substr(at + mark.size(), 64);
+}
 
 TestRegistry::TestRegistry(uint16_t port)
     : server_(port, [this](int socket) { Serve(socket); }) {}
@@ -240,8 +252,10 @@ DaemonOptions LibraryOptions(const std::string& place, uint16_t port,
 void MakeLibraryPolicy(const std::string& place) {
   fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", place + "/policy",
            fs::copy_options::recursive);
-  for (const auto& [name, text] :
-       {std::pair("lib", kLib), {"picked", kPicked}, {"offline", kOffline}}) {
+  for (const auto& [name, text] : {std::pair("lib", kLib),
+                                   {"bare", kBare},
+                                   {"picked", kPicked},
+                                   {"offline", kOffline}}) {
     std::ofstream(absl::StrCat(place, "/policy/profiles/", name, ".json"))
         << text;
   }

@@ -57,6 +57,9 @@ class TestRegistry {
   TestServer server_;
 };
 
+// What the index of Python's registry says of a file: its SHA-256.
+std::string DigestInIndex(const std::string& package, const std::string& file);
+
 // The one on port 80, which is always well.
 TestRegistry& MainRegistry();
 

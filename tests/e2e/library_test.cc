@@ -70,9 +70,9 @@ TEST_P(LibrariesEach, ThatAreNotThereAreToldInTheToolsWords) {
 TEST_P(LibrariesEach, AreForNoProfileWithoutThem) {
   const int requests = MainRegistry().Count();
   EXPECT_THAT(RunError(WithLibraries(Program(GetParam(), language().code),
-                                     language().libraries, "default"),
+                                     language().libraries, "bare"),
                        grpc::StatusCode::PERMISSION_DENIED, "LIBRARIES_DENIED"),
-              HasSubstr("default"));
+              HasSubstr("bare"));
   EXPECT_EQ(MainRegistry().Count(), requests);
 }
 

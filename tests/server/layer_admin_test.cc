@@ -165,8 +165,8 @@ TEST_F(LayerAdminTest, BuildsTellTheInstallersWords) {
   EXPECT_EQ(ReasonOf(built.status()), "LIBRARIES_NOT_INSTALLED");
   EXPECT_THAT(std::string(built.status().message()),
               HasSubstr("No matching distribution"));
-  EXPECT_THAT(lines_,
-              ElementsAre("Collecting six", "ERROR: No matching distribution"));
+  // What went wrong is the error's.
+  EXPECT_THAT(lines_, ElementsAre("Collecting six"));
 }
 
 TEST_F(LayerAdminTest, BuildsNothingThatAProfileForbids) {

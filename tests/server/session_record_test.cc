@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/library_checks.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::server {
@@ -60,6 +61,27 @@ class SessionRecordTest : public ::testing::Test {
   const testing::TempDir directory_;
   const absl::Time now_ = absl::Now();
 };
+
+TEST_F(SessionRecordTest, LibrariesComeBackAsFarAsTheyAreAllowed) {
+  const PolicySet policy = Policy();
+  SessionSpec spec = Spec(policy);
+  Violations violations;
+  const auto wanted = CheckLibraries({{"Six==1.16.0"}, ""}, spec.language,
+                                     spec.profile.get(), violations);
+  ASSERT_TRUE(wanted.ok() && wanted->has_value());
+  spec.libraries = *wanted;
+  const internal::StoredSession record = Record(spec, absl::Minutes(10), now_);
+  FormerSession back = FromRecord(record, policy, {}, now_, now_);
+  EXPECT_EQ(back.past.unusable, "");
+  ASSERT_TRUE(back.spec.libraries.has_value());
+  EXPECT_EQ(back.spec.libraries->set, (*wanted)->set);
+  EXPECT_EQ(back.spec.libraries->wish.libraries, (*wanted)->wish.libraries);
+
+  Write({{"\"session_files\": \"memory\"", "\"session_files\": \"durable\""},
+         {"\"libraries\": { \"python\": {},", "\"libraries\": {"}});
+  back = FromRecord(record, Policy(), {}, now_, now_);
+  EXPECT_THAT(back.past.unusable, HasSubstr("no libraries for python"));
+}
 
 TEST_F(SessionRecordTest, AllOfASessionComesBack) {
   const PolicySet policy = Policy();
