@@ -173,10 +173,15 @@ def rehearse(fully=True):
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
+        _would_import_otherwise(_LIBRARIES)
         analyse([("main.py", _FIRST_PROGRAM)])
         _rehearse_end()
         gc.collect()
         _make_mark()
+
+
+# Where a jail has those that its run asked for.
+_LIBRARIES = "/opt/libraries"
 
 
 def _rehearse_programs():
@@ -251,13 +256,19 @@ def _set_environment(env):
         # Modules/posixmodule.c).
         if sign and name not in wanted:
             wanted[name] = value
-    if wanted == known and list(wanted) == list(known):
-        return
-    for name in known:
-        os.unsetenv(name)
-    known.clear()
-    known.update(wanted)
-    for name, value in wanted.items():
+    entries = list(wanted.items())
+    if entries[: len(known)] == list(known.items()):
+        # As with libraries, whose variables come behind all others.
+        added = entries[len(known) :]
+        if not added:
+            return
+    else:
+        added = entries
+        for name in known:
+            os.unsetenv(name)
+        known.clear()
+    known.update(added)
+    for name, value in added:
         if name:
             os.putenv(name, value)
     if b"TZ" in known:
