@@ -19,7 +19,8 @@ def load_zygote():
     # In no module's namespace, as the zygote's own main file.
     module = types.ModuleType("zygote")
     for name in (
-        "zygote_end.py", "zygote_rehearsal.py", "kernel_display.py", "kernel_cells.py",
+        "zygote_end.py", "zygote_environment.py", "zygote_rehearsal.py",
+        "kernel_display.py", "kernel_cells.py",
         "kernel_ipython.py", "kernel.py", "zygote_kernel.py", "analyse_names.py",
         "analyse_tell.py", "analyse_files.py", "zygote.py",
     ):  # fmt: skip

@@ -3,6 +3,10 @@
 # takes them. REGISTRY is the index. With a lock its files are in lock/.
 set -e
 umask 022
+# pip installs there and moves it into layer/: beside it that is a rename, from
+# /tmp a copy of all files, and they would have to fit into both.
+mkdir -p temporary
+export TMPDIR="$PWD/temporary"
 # Without TLS pip wants to hear that this is meant.
 case "$REGISTRY" in
   http://*)

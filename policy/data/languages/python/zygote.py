@@ -4,7 +4,8 @@
 
 imports the modules and then waits, in a native library, to be forked. Each
 child runs one program, as `python3 PROGRAM` would have run it, and is gone.
-Descriptor 202 has the text of zygote_end.py, zygote_rehearsal.py, those of the
+Descriptor 202 has the text of zygote_end.py, zygote_environment.py,
+zygote_rehearsal.py, those of the
 kernel of sessions, and this file, one after the other. Descriptor 201 is the
 library, which has all that concerns the system. In a child it calls, with no
 Python frame beneath,
@@ -178,6 +179,7 @@ def rehearse(fully=True):
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
+        _would_import_otherwise("/opt/libraries")
         analyse([("main.py", _FIRST_PROGRAM)])
         _rehearse_end()
         gc.collect()
@@ -245,35 +247,6 @@ def _begin(argv, path, source):
     _main = _modules["__main__"] = _new_main(path)
     namespace = vars(_main)
     return _compile(path, namespace, source), namespace
-
-
-def _set_environment(env):
-    known = os.environ._data
-    wanted = {}
-    for entry in env:
-        name, sign, value = entry.partition(b"=")
-        # Of two equal names the first counts (convertenviron() in
-        # Modules/posixmodule.c).
-        if sign and name not in wanted:
-            wanted[name] = value
-    if wanted == known and list(wanted) == list(known):
-        return
-    for name in known:
-        os.unsetenv(name)
-    known.clear()
-    known.update(wanted)
-    for name, value in wanted.items():
-        if name:
-            os.putenv(name, value)
-    if b"TZ" in known:
-        time.tzset()
-    site = _modules.get("site")
-    if site and site.ENABLE_USER_SITE:
-        # As site.getusersitepackages() has it.
-        home = os.fsdecode(known.get(b"HOME", b"")) or os.path.expanduser("~")
-        base = site.USER_BASE = home.rstrip("/") + "/.local"
-        version = f"python3.{sys.version_info[1]}"
-        site.USER_SITE = f"{base}/lib/{version}/site-packages"
 
 
 def _set_path_and_names(argv, may_be_link=True):
