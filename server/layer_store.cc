@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr char kSetting[] = "libraries.dir";
 constexpr char kTree[] = "tree";
+constexpr absl::Duration kNoteUseEvery = absl::Seconds(10);
 constexpr char kNew[] = ".new-";
 constexpr char kGone[] = ".gone-";
 constexpr size_t kIdDigits = 64;
@@ -349,6 +350,9 @@ absl::Status LayerStore::MakeRoom(uint64_t bytes) {
 void LayerStore::NoteUse(Layer& layer) {
   layer.last_used = absl::Now();
   order_.Use(layer.held->id);
+  // After a restart it needn't be known to the second.
+  if (layer.last_used - layer.noted_use < kNoteUseEvery) return;
+  layer.noted_use = layer.last_used;
   const std::string record =
       absl::StrCat(path_, "/", layer.held->id, "/", kLayerRecord);
   ::utimensat(AT_FDCWD, record.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);

@@ -144,6 +144,7 @@ class LayerStore {
     uint64_t files = 0;
     absl::Time created;
     absl::Time last_used;
+    absl::Time noted_use = absl::InfinitePast();  // on the disk, too
     bool read_since_start = false;
   };
   struct Gone {

@@ -45,15 +45,12 @@ std::string Shortened(const policy::LibrarySet& set) {
 Libraries::Libraries(LibrariesParts parts)
     : parts_(std::move(parts)), builds_(*parts_.store, {}) {}
 
-LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
-               const std::string& image_state) {
-  Digest toolchain;
-  toolchain.Add(image_state);
-  toolchain.Add(installer.recipe.script);
+LayerKey KeyOf(const LibraryInstaller& installer,
+               const policy::LibrarySet& set) {
   return {.ecosystem = set.ecosystem(),
           .libraries = set.Canonical(),
           .lock = LockDigest(set),
-          .toolchain = toolchain.Hex(),
+          .toolchain = installer.toolchain,
           .registry = installer.registry};
 }
 
@@ -90,7 +87,7 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
             : why->second));
   }
   const LibraryInstaller& installer = found->second;
-  const LayerKey key = KeyOf(installer, set, parts_.image_state);
+  const LayerKey key = KeyOf(installer, set);
   const auto layer = [](LayerStore::Pin pin) {
     JailLayer named;
     named.id = pin.id();

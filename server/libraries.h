@@ -36,16 +36,15 @@ struct LayerZygote {
 struct LibrariesParts {
   std::unique_ptr<LayerStore> store;
   LibraryInstallers installers;
-  uint64_t max_bytes = 0;   // of all layers; for people
-  uint32_t at_once = 2;     // installs
-  std::string image_state;  // of the host's image, whose tools install
+  uint64_t max_bytes = 0;                      // of all layers; for people
+  uint32_t at_once = 2;                        // installs
   std::map<std::string, LayerZygote> zygotes;  // by their layer's id
   RunFunction run;
 };
 
 // What a set's layer depends on.
-LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
-               const std::string& image_state);
+LayerKey KeyOf(const LibraryInstaller& installer,
+               const policy::LibrarySet& set);
 
 // Finds sets of libraries as layers, and installs what isn't there.
 // Thread-safe.

@@ -21,6 +21,8 @@ namespace sandglass::server {
 struct LibraryInstaller {
   policy::LibraryRecipe recipe;
   std::string registry;  // its address
+  // Says which tools install, and how: a digest.
+  std::string toolchain;
   // What jails of installs are: their template, limits and network.
   policy::Profile profile;
   LayerBounds bounds;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/status.h"
+#include "server/digest.h"
 #include "server/library_registry.h"
 #include "server/log.h"
 
@@ -105,7 +106,7 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
     // What the server wrote is read with its rights.
     const os::ActingAs server(identity.uid, identity.gid);
     if (!server.ok()) return os::ErrnoStatus("seteuid ", identity.uid);
-    pin = parts.store->Find(KeyOf(installer->second, *set, parts.image_state));
+    pin = parts.store->Find(KeyOf(installer->second, *set));
   }
   if (!pin) {
     return absl::NotFoundError(
@@ -154,7 +155,6 @@ std::optional<LibrariesParts> PrepareLibraries(
   parts.store = *std::move(store);
   parts.max_bytes = config.max_bytes;
   parts.at_once = config.install_at_once;
-  parts.image_state = image_state;
   // Its filter is that of the default profile.
   const std::string model = policy.FindProfile("")->jail_template;
   const auto base =
@@ -174,6 +174,10 @@ std::optional<LibrariesParts> PrepareLibraries(
       continue;
     }
     LibraryInstaller installer = MakeInstaller(language, config, *registry);
+    Digest toolchain;
+    toolchain.Add(image_state);
+    toolchain.Add(installer.recipe.script);
+    installer.toolchain = toolchain.Hex();
     jail.name = installer.profile.jail_template;
     jail.maximum = installer.profile.limits;
     jail.network = installer.profile.network;

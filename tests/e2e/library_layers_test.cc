@@ -213,7 +213,8 @@ TEST_F(LibraryFaults, SetsCanHaveInterpretersThatImportedThem) {
              "print(there, sample.version, sample.__file__)\n"),
       {"sample==1.0"});
   ASSERT_NO_FATAL_FAILURE(Start(zygotes));
-  EXPECT_THAT(daemon().LogTail(), HasSubstr("sandglass layers build python"));
+  EXPECT_THAT(daemon().LogTail(200),
+              HasSubstr("sandglass layers build python"));
   EXPECT_EQ(client().Run(request).response.stdout().data(),
             "False 1.0 /opt/libraries/sample/__init__.py\n");
   StopDaemon();
@@ -245,7 +246,8 @@ TEST_F(LibraryFaults, InstallsGoOnAfterTheProfilesWereReadAgain) {
   daemon().Signal(SIGHUP);
   EXPECT_TRUE(WaitUntil(
       [&] {
-        return daemon().LogTail().find("policy_reloaded") != std::string::npos;
+        return daemon().LogTail(50).find("policy_reloaded") !=
+               std::string::npos;
       },
       absl::Seconds(20)));
   RunUntilOk(Importing({"part"}));
