@@ -312,9 +312,13 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
     return Fail(known, kExitBadConfig);
   }
   std::vector<sandbox::JailTemplate> templates = settings->policy.templates();
-  std::optional<LibrariesParts> libraries =
+  absl::StatusOr<std::optional<LibrariesParts>> prepared_libraries =
       PrepareLibraries(config.libraries, settings->policy, settings->identity,
                        image_state, templates);
+  if (!prepared_libraries.ok()) {
+    return Fail(prepared_libraries.status(), kExitBadConfig);
+  }
+  std::optional<LibrariesParts> libraries = *std::move(prepared_libraries);
   if (libraries) {
     for (PlannedZygote& zygote : PlanLayerZygotes(
              config, settings->policy, settings->identity, *libraries)) {

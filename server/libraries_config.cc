@@ -117,6 +117,11 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
       libraries.install_memory_bytes);
   libraries.install_at_once = static_cast<uint32_t>(object->Unsigned(
       "install_at_once", {.min = 1, .max = 64}, libraries.install_at_once));
+  libraries.ca_file = object->String("ca_file", libraries.ca_file);
+  if (!libraries.ca_file.empty() && libraries.ca_file.front() != '/') {
+    object->AddError("ca_file", absl::StrCat(Quote(libraries.ca_file),
+                                             " is not an absolute path"));
+  }
   ReadZygotes(*object, libraries);
   std::optional<JsonObject> registries = object->OptionalObject("registries");
   if (!registries.has_value()) return;
@@ -149,6 +154,7 @@ nlohmann::ordered_json LibrariesToJson(const LibrariesConfig& libraries) {
           {"install_memory", libraries.install_memory_bytes},
           {"install_at_once", libraries.install_at_once},
           {"registries", std::move(registries)},
+          {"ca_file", libraries.ca_file},
           {"zygotes", std::move(zygotes)}};
 }
 

@@ -37,6 +37,8 @@ struct LibrariesConfig {
   uint64_t install_memory_bytes = uint64_t{4} << 30;
   uint32_t install_at_once = 2;
   std::map<policy::Ecosystem, RegistryConfig> registries;
+  // Certificates that installs trust beside the host's, in PEM; empty: none.
+  std::string ca_file;
   std::vector<LibraryZygoteConfig> zygotes;
 };
 

@@ -29,9 +29,18 @@ namespace sandglass::server {
 namespace {
 
 constexpr char kScript[] = "install.sh";
+constexpr char kCertificates[] = "registry-ca.pem";
 constexpr char kArchive[] = "layer.tar";
 // Links to one file become files: a layer has none with two names.
+// What each tool calls the file with the certificates that it trusts; Java's
+// script makes a store of its own.
 constexpr char kCommand[] =
+    "if [ -f registry-ca.pem ]; then"
+    "  cat /etc/ssl/certs/ca-certificates.crt registry-ca.pem"
+    "    > /tmp/trusted.pem || exit;"
+    "  export SSL_CERT_FILE=/tmp/trusted.pem CURL_CA_BUNDLE=/tmp/trusted.pem"
+    "    PIP_CERT=/tmp/trusted.pem NPM_CONFIG_CAFILE=/tmp/trusted.pem;"
+    "fi;"
     "mkdir layer && /bin/sh ./install.sh \"$@\" && "
     "exec tar --hard-dereference --format=pax -cf layer.tar -C layer .";
 constexpr size_t kLongestLine = 4096;
@@ -99,6 +108,9 @@ Job MakeInstallJob(const LibraryInstaller& installer,
   job.code = installer.recipe.script;
   for (policy::LockFile& file : policy::LockFiles(set)) {
     job.files.push_back({std::move(file.path), std::move(file.text), false});
+  }
+  if (!installer.certificates.empty()) {
+    job.files.push_back({kCertificates, installer.certificates, false});
   }
   job.argv = {"/bin/sh", "-c", kCommand, "install"};
   const std::vector<std::string> libraries = set.ToArguments();

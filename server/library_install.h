@@ -21,6 +21,8 @@ namespace sandglass::server {
 struct LibraryInstaller {
   policy::LibraryRecipe recipe;
   std::string registry;  // its address
+  // That it trusts beside the host's, in PEM; empty: none.
+  std::string certificates;
   // Says which tools install, and how: a digest.
   std::string toolchain;
   // What jails of installs are: their template, limits and network.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/status.h"
 #include "server/digest.h"
@@ -136,7 +137,7 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
 
 }  // namespace
 
-std::optional<LibrariesParts> PrepareLibraries(
+absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const std::string& image_state,
     std::vector<sandbox::JailTemplate>& templates) {
@@ -150,6 +151,15 @@ std::optional<LibrariesParts> PrepareLibraries(
     Log(LogLevel::kWarning, "no_place_for_libraries",
         {{"error", std::string(store.status().message())}});
     return std::nullopt;
+  }
+  std::string certificates;
+  if (!config.ca_file.empty()) {
+    absl::StatusOr<std::string> read = os::ReadWholeFile(config.ca_file);
+    if (!read.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("libraries.ca_file: ", read.status().message()));
+    }
+    certificates = *std::move(read);
   }
   LibrariesParts parts;
   parts.store = *std::move(store);
@@ -178,6 +188,7 @@ std::optional<LibrariesParts> PrepareLibraries(
     toolchain.Add(image_state);
     toolchain.Add(installer.recipe.script);
     installer.toolchain = toolchain.Hex();
+    installer.certificates = certificates;
     jail.name = installer.profile.jail_template;
     jail.maximum = installer.profile.limits;
     jail.network = installer.profile.network;

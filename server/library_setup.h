@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "sandbox/sandbox.h"
 #include "server/config.h"
 #include "server/identity.h"
@@ -17,10 +18,11 @@ namespace sandglass::server {
 
 // Opens the store, finds the registries and adds to `templates` one for each
 // language that can install: of no profile's, with the registry's hosts alone.
-// What it gives lacks `run`.
+// What it gives lacks `run`. INVALID_ARGUMENT: the certificates that are
+// configured can't be read.
 // Absent: no directory is configured, or it can't be had, which is logged. As
 // root, single-threaded.
-std::optional<LibrariesParts> PrepareLibraries(
+absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const std::string& image_state,
     std::vector<sandbox::JailTemplate>& templates);

@@ -200,10 +200,11 @@ add_executable(sandglass_library_test
   e2e/library_layers_test.cc
   e2e/library_machine_test.cc
   e2e/library_test.cc
+  egress/tls_world.cc
   egress/world.cc)
 target_link_libraries(sandglass_library_test PRIVATE
   sandglass_client sandglass_test_support sandglass_egress_wire sandglass_os
-  GTest::gmock)
+  OpenSSL::SSL GTest::gmock)
 target_compile_definitions(sandglass_library_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

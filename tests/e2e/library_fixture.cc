@@ -126,15 +126,21 @@ void TestRegistry::Serve(int socket) {
   }
 }
 
-bool TestRegistry::Answer(int socket, const std::string& head) {
+std::string TestRegistry::PathIn(const std::string& head) {
   const size_t begin = head.find(' ') + 1;
   const std::string path = absl::StrReplaceAll(
       head.substr(begin, head.find_first_of(" ?", begin) - begin),
       {{"%2f", "/"}, {"%2F", "/"}});
+  const std::lock_guard<std::mutex> lock(mutex_);
+  paths_.push_back(path);
+  return path;
+}
+
+bool TestRegistry::Answer(int socket, const std::string& head) {
+  const std::string path = PathIn(head);
   Fault fault = Fault::kNone;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    paths_.push_back(path);
     if (!faulty_.empty() && path.find(faulty_) != std::string::npos) {
       fault = fault_;
     }
@@ -145,6 +151,20 @@ bool TestRegistry::Answer(int socket, const std::string& head) {
     --hanging_;
     return false;
   }
+  const std::string answer = AnswerOf(path, head);
+  const bool cut = fault == Fault::kCut;
+  const size_t body = answer.find("\r\n\r\n") + 4;
+  return Send(socket,
+              cut ? answer.substr(0, (body + answer.size()) / 2) : answer) &&
+         !cut;
+}
+
+std::string TestRegistry::AnswerTo(const std::string& head) {
+  return AnswerOf(PathIn(head), head);
+}
+
+std::string TestRegistry::AnswerOf(const std::string& path,
+                                   const std::string& head) {
   fs::path file = TheWorld().files + path;
   std::error_code error;
   if (fs::is_directory(file, error)) file /= "index.html";
@@ -152,16 +172,11 @@ bool TestRegistry::Answer(int socket, const std::string& head) {
       path.find("..") == std::string::npos && fs::is_regular_file(file, error);
   const std::string body = found ? ReadFile(file) : "not here\n";
   const bool html = path.find("/simple/") != std::string::npos;
-  const bool cut = fault == Fault::kCut;
   const bool bodiless = head.rfind("HEAD ", 0) == 0;
-  return Send(socket,
-              absl::StrCat("HTTP/1.1 ", found ? "200 OK" : "404 Not Found",
-                           "\r\nContent-Type: ",
-                           html ? "text/html" : "application/octet-stream",
-                           "\r\nContent-Length: ", body.size(), "\r\n\r\n")) &&
-         (bodiless ||
-          Send(socket, cut ? body.substr(0, body.size() / 2) : body)) &&
-         !cut;
+  return absl::StrCat(
+      "HTTP/1.1 ", found ? "200 OK" : "404 Not Found",
+      "\r\nContent-Type: ", html ? "text/html" : "application/octet-stream",
+      "\r\nContent-Length: ", body.size(), "\r\n\r\n", bodiless ? "" : body);
 }
 
 const std::vector<LibraryLanguage>& LibraryLanguages() {

@@ -41,11 +41,16 @@ class TestRegistry {
   void SetFault(Fault fault, const std::string& text);
   // How many requests there were whose path has this text.
   int Count(const std::string& text = "");
+  // What it answers to a request.
+  std::string AnswerTo(const std::string& head);
   // Connections that hang now.
   int hanging() const { return hanging_; }
 
  private:
   void Serve(int socket);
+  // Notes that it was asked for.
+  std::string PathIn(const std::string& head);
+  static std::string AnswerOf(const std::string& path, const std::string& head);
   // False: the connection has to end.
   bool Answer(int socket, const std::string& head);
 

@@ -2,6 +2,8 @@
 // libraries, and what operators do with what is installed.
 
 #include <csignal>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/e2e/library_fixture.h"
+#include "tests/egress/tls_world.h"
 #include "tests/support/sessions.h"
 #include "tests/support/wait.h"
 
@@ -238,6 +241,77 @@ TEST_F(LibraryFaults, SetsCanHaveInterpretersThatImportedThem) {
   EXPECT_EQ(other.response.stdout().data(), "False\n");
   EXPECT_EQ(other.response.timings().kind(), "python-lean");
   StopDaemon();
+}
+
+// A registry whose certificate nobody but the configuration vouches for, in
+// front of the ordinary one.
+class TlsRegistry {
+ public:
+  static constexpr uint16_t kTlsPort = 8443;
+
+  TlsRegistry()
+      : issuer_("Issuer of a registry"),
+        tls_(issuer_.Server({.names = "DNS:registry.test.org"})),
+        server_(kTlsPort, [this](int socket) { Serve(socket); }) {}
+
+  const std::string& pem() const { return issuer_.pem(); }
+
+ private:
+  void Serve(int socket) {
+    TlsEnd end(socket, tls_);
+    if (!end.Accept()) return;
+    for (;;) {
+      const std::string head = end.ReceiveUntil("\r\n\r\n");
+      if (head.empty() || !end.Send(MainRegistry().AnswerTo(head))) return;
+    }
+  }
+
+  TestIssuer issuer_;
+  TlsContext tls_;
+  TestServer server_;
+};
+
+TEST_F(LibraryFaults, ARegistryIsTrustedByTheConfigurationsCertificates) {
+  const TlsRegistry registry;
+  std::ofstream(place_ + "/ca.pem") << registry.pem();
+  DaemonOptions options = LibraryOptions(place_, TlsRegistry::kTlsPort);
+  absl::StrReplaceAll({{"http://", "https://"}}, &*options.config);
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  const v1::RunCodeRequest request = Importing({"part"});
+  EXPECT_THAT(Error(request, grpc::StatusCode::FAILED_PRECONDITION),
+              HasSubstr("CERTIFICATE_VERIFY_FAILED"));
+  StopDaemon();
+
+  absl::StrReplaceAll(
+      {{"\"registries\"",
+        absl::StrCat("\"ca_file\": \"", place_, "/ca.pem\", \"registries\"")}},
+      &*options.config);
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  EXPECT_EQ(client().Run(request).response.stdout().data(), "ok\n");
+  for (const char* id : {"go", "ruby", "java"}) {
+    const LibraryLanguage& language = LanguageOf(id);
+    const RunResult result = client().Run(
+        WithLibraries(Program(id, language.code), language.libraries));
+    EXPECT_EQ(result.response.stdout().data(), "ok\n")
+        << id << ": " << result.status.error_message();
+  }
+  // Its files are elsewhere, by the plain registry's word.
+  const int asked = MainRegistry().Count("/npm/sample");
+  const LibraryLanguage& node = LanguageOf("javascript");
+  EXPECT_THAT(
+      Error(WithLibraries(Program("javascript", node.code), node.libraries),
+            grpc::StatusCode::FAILED_PRECONDITION),
+      Not(HasSubstr("certificate")));
+  EXPECT_GT(MainRegistry().Count("/npm/sample"), asked);
+  StopDaemon();
+}
+
+TEST_F(LibraryFaults, CertificatesThatAreNotThereAreSaidAtTheStart) {
+  const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(
+      LibraryOptions(place_, kPort, R"("ca_file": "/nonexistent/ca.pem", )"));
+  EXPECT_THAT(
+      std::string(daemon.status().message()),
+      AllOf(HasSubstr("libraries.ca_file"), HasSubstr("/nonexistent/ca.pem")));
 }
 
 TEST_F(LibraryFaults, InstallsGoOnAfterTheProfilesWereReadAgain) {

@@ -1,5 +1,6 @@
 // Programs find the libraries that they name, which are installed once.
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -224,6 +225,8 @@ TEST_F(Libraries, AreACompiledProgramsOwn) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  // Of clients that go early.
+  std::signal(SIGPIPE, SIG_IGN);
   // The names of the tests are asked for where there are no rights.
   if (!::testing::GTEST_FLAG(list_tests) &&
       !sandglass::testing::EnterLibraryWorld()) {
