@@ -1,10 +1,12 @@
 #!/bin/bash
 # Installs the Debian 12 packages that Sandglass needs.
 #
-#   sudo deploy/install-deps.sh [--run|--languages|--build|--test|--list-run]
+#   sudo deploy/install-deps.sh
+#       [--run|--languages|--libraries|--build|--test|--list-run]
 #
 #   --run    what the programs need to run
 #   --languages  that, and the runtimes of all languages
+#   --libraries  that, and what installs their libraries
 #   --build  also what building them needs (the default)
 #   --test   also what tests, style checks and the benchmark need
 #   --list-run   only print the names that --run stands for
@@ -89,7 +91,7 @@ TEST_PACKAGES=(
 declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
 
 usage() {
-  say "usage: sudo $0 [--run|--languages|--build|--test|--list-run]"
+  say "usage: sudo $0 [--run|--languages|--libraries|--build|--test|--list-run]"
 }
 
 # Prints the packages among the arguments that are not installed.
@@ -131,6 +133,7 @@ main() {
   case ${1:---build} in
     --run) ;;
     --languages) packages+=("${LANGUAGE_PACKAGES[@]}") ;;
+    --libraries) packages+=("${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}") ;;
     --build) packages+=("${BUILD_PACKAGES[@]}") ;;
     --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
     --list-run) printf '%s\n' "${RUN_PACKAGES[@]}"; exit 0 ;;
