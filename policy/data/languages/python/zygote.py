@@ -179,7 +179,7 @@ def rehearse(fully=True):
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
-        _would_import_otherwise("/opt/libraries")
+        _layer_would_import_otherwise(_LAYER)
         analyse([("main.py", _FIRST_PROGRAM)])
         _rehearse_end()
         gc.collect()
@@ -237,7 +237,12 @@ def prepare(argv, env, source=None):
 def _begin(argv, path, source):
     global _main
     places = _python_path() + ([sys.path[0]] if source is None else [])
-    if any(map(_would_import_otherwise, places)):
+    if any(
+        _layer_would_import_otherwise(place)
+        if place == _LAYER
+        else _would_import_otherwise(place)
+        for place in places
+    ):
         os.execve(sys.executable, [sys.executable, *argv], os.environb)
     if "logging" in _modules:
         _modules["logging"]._startTime = time.time()
@@ -360,35 +365,6 @@ def _remember_preloaded():
         for name in _preloaded
         if name not in LOADED_BY_START
     }
-
-
-def _would_import_otherwise(directory):
-    """Whether the program's directory has something that acts on imports that
-    are done already: `import queue` is to find the program's queue.py."""
-    try:
-        entries = os.listdir(directory)
-    except OSError:
-        return False
-    for entry in entries:
-        name, _, suffix = entry.partition(".")
-        if (
-            name in _preloaded_names
-            and not _was_found_in(directory, name)
-            and (
-                "." + suffix in machinery.all_suffixes()
-                or os.path.exists(os.path.join(directory, entry, "__init__.py"))
-            )
-        ):
-            return True
-        if entry == "matplotlibrc" and "matplotlib" in _preloaded_names:
-            return True
-    return False
-
-
-def _was_found_in(directory, name):
-    """Whether what was preloaded by that name is the directory's own."""
-    origin = getattr(getattr(_preloaded.get(name), "__spec__", None), "origin", None)
-    return bool(origin) and origin.startswith(directory + "/")
 
 
 _blas = []

@@ -1,4 +1,5 @@
-"""How a program gets its environment; a part of zygote.py."""
+"""How a program gets its environment, and what in it would change imports that
+are done; a part of zygote.py."""
 
 
 def _set_environment(env):
@@ -33,3 +34,50 @@ def _set_environment(env):
         base = site.USER_BASE = home.rstrip("/") + "/.local"
         version = f"python3.{sys.version_info[1]}"
         site.USER_SITE = f"{base}/lib/{version}/site-packages"
+
+
+def _would_import_otherwise(directory):
+    """Whether the program's directory has something that acts on imports that
+    are done already: `import queue` is to find the program's queue.py."""
+    try:
+        entries = os.listdir(directory)
+    except OSError:
+        return False
+    for entry in entries:
+        name, _, suffix = entry.partition(".")
+        if (
+            name in _preloaded_names
+            and not _was_found_in(directory, name)
+            and (
+                "." + suffix in machinery.all_suffixes()
+                or os.path.exists(os.path.join(directory, entry, "__init__.py"))
+            )
+        ):
+            return True
+        if entry == "matplotlibrc" and "matplotlib" in _preloaded_names:
+            return True
+    return False
+
+
+# Where the libraries of a request are.
+_LAYER = "/opt/libraries"
+_layers_looked_at = {}
+
+
+def _layer_would_import_otherwise(directory):
+    """The same of a directory that nobody changes: looked at once, mostly before
+    there is a program."""
+    try:
+        place = os.stat(directory)
+    except OSError:
+        return False
+    key = place.st_dev, place.st_ino
+    if key not in _layers_looked_at:
+        _layers_looked_at[key] = _would_import_otherwise(directory)
+    return _layers_looked_at[key]
+
+
+def _was_found_in(directory, name):
+    """Whether what was preloaded by that name is the directory's own."""
+    origin = getattr(getattr(_preloaded.get(name), "__spec__", None), "origin", None)
+    return bool(origin) and origin.startswith(directory + "/")
