@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "policy/library_lock.h"
@@ -177,11 +178,18 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
     return TooLarge(installer.bounds);
   }
   if (verdict.outcome != policy::Outcome::kOk) {
+    const std::string words =
+        observer.Words(verdict.exit_code.value_or(128 + SIGKILL));
+    // A tool that cleans up leaves no full disk behind.
+    if (absl::StrContains(words, "No space left on device") ||
+        absl::StrContains(words, "ENOSPC")) {
+      return TooLarge(installer.bounds);
+    }
     std::string message = absl::StrCat(
         "the libraries could not be installed: ",
         verdict.outcome == policy::Outcome::kNonzeroExit ? "the installer said"
                                                          : verdict.explanation,
-        ":\n", observer.Words(verdict.exit_code.value_or(128 + SIGKILL)));
+        ":\n", words);
     if (result->network) {
       for (const sandbox::NetworkRefusal& refusal : result->network->refusals) {
         absl::StrAppend(
