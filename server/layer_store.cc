@@ -286,10 +286,9 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Commit(const LayerKey& key,
   absl::Status written =
       WriteWhole(staging.own_, kLayerManifest, manifest->ToText());
   if (written.ok()) written = WriteRecord(layer, staging.own_);
-  // ORDER: what has a layer's name after a crash of the machine must be whole.
-  if (written.ok() && ::syncfs(directory_.get()) != 0) {
-    written = DiskError("write a layer to the disk");
-  }
+  // Not synced, which would wait for all that others wrote: after a crash of
+  // the machine a layer is read before its first use, and dropped if it isn't
+  // whole.
   if (!written.ok()) return written;
   absl::StatusOr<Pin> pin = [&] {
     absl::MutexLock lock(&mutex_);
@@ -319,8 +318,7 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
     return pin;
   }
   if (absl::Status room = MakeRoom(layer.bytes); !room.ok()) return room;
-  if (::rename(own.c_str(), absl::StrCat(path_, "/", id).c_str()) != 0 ||
-      ::fsync(directory_.get()) != 0) {
+  if (::rename(own.c_str(), absl::StrCat(path_, "/", id).c_str()) != 0) {
     return DiskError("put a layer in place");
   }
   Pin pin(layer.held);

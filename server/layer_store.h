@@ -114,8 +114,8 @@ class LayerStore {
   // RESOURCE_EXHAUSTED: the disk is full.
   absl::StatusOr<Staging> Begin() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a layer of what was installed; whole, on the disk, or not at all. It
-  // makes room by evicting what has been unused the longest.
+  // Makes a layer of what was installed, whole or not at all. It makes room by
+  // evicting what has been unused the longest.
   // INVALID_ARGUMENT: there is nothing in it, or what a layer can't have (see
   // ScanLayer). RESOURCE_EXHAUSTED: too much for a layer, for the store beside
   // the layers in use, or for the disk.

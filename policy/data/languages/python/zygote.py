@@ -179,7 +179,7 @@ def rehearse(fully=True):
     if fully:
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
-        _layer_would_import_otherwise(_LAYER)
+        _rehearse_libraries()
         analyse([("main.py", _FIRST_PROGRAM)])
         _rehearse_end()
         gc.collect()

@@ -12,7 +12,8 @@ def _set_environment(env):
         if sign and name not in wanted:
             wanted[name] = value
     added = list(wanted.items())
-    if added[: len(known)] == list(known.items()):
+    replaced = added[: len(known)] != list(known.items())
+    if not replaced:
         # As with libraries, whose variables come behind all others.
         added = added[len(known) :]
         if not added:
@@ -25,15 +26,31 @@ def _set_environment(env):
     for name, value in added:
         if name:
             os.putenv(name, value)
-    if b"TZ" in known:
+    names = {name for name, _ in added}
+    if b"TZ" in names:
         time.tzset()
     site = _modules.get("site")
-    if site and site.ENABLE_USER_SITE:
+    if (replaced or b"HOME" in names) and site and site.ENABLE_USER_SITE:
         # As site.getusersitepackages() has it.
         home = os.fsdecode(known.get(b"HOME", b"")) or os.path.expanduser("~")
         base = site.USER_BASE = home.rstrip("/") + "/.local"
         version = f"python3.{sys.version_info[1]}"
         site.USER_SITE = f"{base}/lib/{version}/site-packages"
+
+
+def _rehearse_libraries():
+    """What a program with libraries has of its environment, and no trace of it."""
+    _layer_would_import_otherwise(_LAYER)
+    known = os.environ._data
+    if b"PYTHONPATH" in known:
+        return
+    _set_environment(
+        [name + b"=" + value for name, value in known.items()]
+        + [b"PYTHONPATH=" + _LAYER.encode()]
+    )
+    _python_path()
+    del known[b"PYTHONPATH"]
+    os.unsetenv(b"PYTHONPATH")
 
 
 def _would_import_otherwise(directory):
