@@ -13,10 +13,17 @@ std::string Finish(EVP_MD_CTX* context) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
+// Looked up once: EVP_sha256() is looked up at each use (crypto(7), "Implicit
+// fetching").
+const EVP_MD* TheDigest() {
+  static const EVP_MD* const kDigest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kDigest;
+}
+
 }  // namespace
 
 Digest::Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-  EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  EVP_DigestInit_ex(context_.get(), TheDigest(), nullptr);
 }
 
 void Digest::Add(std::string_view text) {
@@ -48,7 +55,7 @@ std::string Digest::Hex() {
 std::string Sha256(std::string_view bytes) {
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(
       EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  EVP_DigestInit_ex(context.get(), TheDigest(), nullptr);
   EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
   return Finish(context.get());
 }

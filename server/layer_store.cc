@@ -211,9 +211,10 @@ absl::Status LayerStore::ReadAll(const Held& held) const {
 std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
   std::optional<Pin> pin;
   bool read = false;
+  const std::string hex = key.Hex();
   {
     absl::MutexLock lock(&mutex_);
-    const auto id = ids_.find(key.Hex());
+    const auto id = ids_.find(hex);
     if (id == ids_.end()) return std::nullopt;
     const Layer& layer = layers_.at(id->second);
     pin = Pin(layer.held);

@@ -29,10 +29,12 @@
 namespace sandglass::server {
 namespace {
 
+constexpr size_t kReadAhead = size_t{1} << 20;
 constexpr char kScript[] = "install.sh";
 constexpr char kCertificates[] = "registry-ca.pem";
 constexpr char kArchive[] = "layer.tar";
-// Links to one file become files: a layer has none with two names.
+// Links to one file become files: a layer has none with two names. Times don't
+// matter, and those with a fraction would take a header more each.
 // What each tool calls the file with the certificates that it trusts; Java's
 // script makes a store of its own.
 constexpr char kCommand[] =
@@ -43,7 +45,8 @@ constexpr char kCommand[] =
     "    PIP_CERT=/tmp/trusted.pem NPM_CONFIG_CAFILE=/tmp/trusted.pem;"
     "fi;"
     "mkdir layer && /bin/sh ./install.sh \"$@\" && "
-    "exec tar --hard-dereference --format=pax -cf layer.tar -C layer .";
+    "exec tar --hard-dereference --format=pax --mtime=@1000000000 -cf "
+    "layer.tar -C layer .";
 constexpr size_t kLongestLine = 4096;
 // Of its output, to tell why it failed.
 constexpr size_t kMostLastLines = 400;
@@ -147,10 +150,20 @@ absl::Status Unpack(const os::Fd& archive, const std::string& tree,
   const os::Fd top(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!top.valid()) return os::ErrnoStatus("open ", tree);
   off_t at = 0;
-  sandbox::TarReader reader([&](char* data, size_t size) {
-    const ssize_t got = ::pread(archive.get(), data, size, at);
-    if (got > 0) at += got;
-    return got;
+  // Most files are smaller than a header and its padding.
+  std::string buffer(kReadAhead, '\0');
+  std::string_view ahead;
+  sandbox::TarReader reader([&](char* data, size_t size) -> ssize_t {
+    if (ahead.empty()) {
+      const ssize_t got =
+          ::pread(archive.get(), buffer.data(), buffer.size(), at);
+      if (got <= 0) return got;
+      at += got;
+      ahead = {buffer.data(), static_cast<size_t>(got)};
+    }
+    const size_t taken = ahead.copy(data, size);
+    ahead.remove_prefix(taken);
+    return static_cast<ssize_t>(taken);
   });
   sandbox::Unpacker unpacker(top, bounds.max_bytes, bounds.max_files);
   const sandbox::FileResult result = unpacker.Run(reader);
