@@ -48,6 +48,7 @@ std::string Own(const std::string& tree) {
 }  // namespace
 
 std::string LayerKey::Hex() const {
+  if (!hex.empty()) return hex;
   Digest digest;
   digest.Add("sandglass layer key 1");
   digest.Add(policy::EcosystemName(ecosystem));

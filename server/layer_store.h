@@ -32,6 +32,9 @@ struct LayerKey {
   std::string toolchain;  // state of interpreter and installer
   std::string registry;   // where it came from
 
+  // Hex(), once it was made; nothing is changed afterwards.
+  std::string hex = std::string();
+
   // 64 hexadecimal digits.
   std::string Hex() const;
 };

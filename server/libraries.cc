@@ -12,6 +12,7 @@
 namespace sandglass::server {
 namespace {
 
+constexpr size_t kMostKeys = 1024;
 // How often an install that waits for others looks whether it is cancelled.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
@@ -73,6 +74,22 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   return found;
 }
 
+std::shared_ptr<const LayerKey> Libraries::KeyFor(
+    const LibraryInstaller& installer, const policy::LibrarySet& set) {
+  const auto make = [&] {
+    LayerKey key = KeyOf(installer, set);
+    key.hex = key.Hex();
+    return std::make_shared<const LayerKey>(std::move(key));
+  };
+  if (set.lock() != nullptr) return make();
+  const absl::MutexLock lock(&mutex_);
+  if (keys_.size() >= kMostKeys) keys_.clear();
+  std::shared_ptr<const LayerKey>& known =
+      keys_[{set.ecosystem(), set.Canonical()}];
+  if (known == nullptr) known = make();
+  return known;
+}
+
 absl::StatusOr<FoundLibraries> Libraries::Find(
     const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
@@ -87,7 +104,8 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
             : why->second));
   }
   const LibraryInstaller& installer = found->second;
-  const LayerKey key = KeyOf(installer, set);
+  const std::shared_ptr<const LayerKey> shared_key = KeyFor(installer, set);
+  const LayerKey& key = *shared_key;
   const auto layer = [](LayerStore::Pin pin) {
     JailLayer named;
     named.id = pin.id();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -65,6 +66,10 @@ class Libraries {
   void EvictOld() { parts_.store->EvictOld(); }
 
  private:
+  // That of a set without a lock is made once.
+  std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
+                                         const policy::LibrarySet& set)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<FoundLibraries> Find(const WantedLibraries& wanted,
                                       const LayerBuilds::Progress& progress,
                                       CancelToken& cancel);
@@ -77,6 +82,10 @@ class Libraries {
   LibrariesParts parts_;
   absl::Mutex mutex_;
   uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By what sets are called.
+  std::map<std::pair<policy::Ecosystem, std::string>,
+           std::shared_ptr<const LayerKey>>
+      keys_ ABSL_GUARDED_BY(mutex_);
   LayerBuilds builds_;  // last: its end waits for installs
 };
 
