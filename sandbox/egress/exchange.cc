@@ -19,7 +19,7 @@
 namespace sandglass::egress {
 namespace {
 
-constexpr size_t kReadBytes = size_t{64} << 10;
+constexpr size_t kReadBytes = size_t{256} << 10;
 // Before a response. Servers send one or two; progress (102) may be some more.
 constexpr int kMostInterims = 100;
 
