@@ -17,7 +17,8 @@ inline constexpr char kLayerRecord[] = "record.json";
 // Removes a directory with all that is in it; logs what it can't.
 void RemoveTree(const std::string& path);
 
-// Makes or replaces a file, whole or not at all. RESOURCE_EXHAUSTED: the disk is full.
+// Makes or replaces a file, whole or not at all. RESOURCE_EXHAUSTED: the disk
+// is full.
 absl::Status WriteWhole(const std::string& directory, const std::string& name,
                         const std::string& text);
 
