@@ -57,10 +57,9 @@ void LayerCommandLine::AddBuild() {
                          options.json = list_.json;
                          options.language = ValueOf(language).value_or("");
                          options.libraries = libraries->results();
-                         options.lock_file = ValueOf(lock).value_or("");
+                         options.lock_file = ValueOf(lock);
                          options.profile = ValueOf(profile).value_or("");
-                         if (options.libraries.empty() &&
-                             options.lock_file.empty()) {
+                         if (options.libraries.empty() && !options.lock_file) {
                            return absl::InvalidArgumentError(
                                "give a LIBRARY or --library-lock FILE");
                          }

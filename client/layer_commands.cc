@@ -57,19 +57,13 @@ absl::StatusOr<v1::BuildLayerRequest> BuildRequest(
   v1::BuildLayerRequest request;
   request.set_language(options.language);
   request.set_profile(options.profile);
-  request.mutable_libraries()->Assign(options.libraries.begin(),
-                                      options.libraries.end());
-  if (!options.lock_file.empty()) {
-    absl::StatusOr<std::string> lock = ReadLibraryLock(options.lock_file);
-    if (!lock.ok()) return lock.status();
-    request.set_library_lock(*std::move(lock));
+  if (absl::Status set = SetLibraries(options.libraries, options.lock_file,
+                                      "LIBRARY", request);
+      !set.ok()) {
+    return set;
   }
   absl::Status text = CheckUtf8("LANGUAGE", request.language());
   text.Update(CheckUtf8("--profile", request.profile()));
-  text.Update(CheckUtf8("--lock", request.library_lock()));
-  for (const std::string& library : request.libraries()) {
-    text.Update(CheckUtf8("LIBRARY", library));
-  }
   if (!text.ok()) return text;
   return request;
 }

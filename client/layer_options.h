@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_CLIENT_LAYER_OPTIONS_H_
 #define SANDGLASS_CLIENT_LAYER_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,7 +16,7 @@ struct ListLayersOptions {
 struct BuildLayerOptions {
   std::string language;
   std::vector<std::string> libraries;
-  std::string lock_file;  // empty: none; "-" is standard input
+  std::optional<std::string> lock_file;  // "-" is standard input
   std::string profile;
   bool json = false;
   bool quiet = false;  // nothing of the installer's words

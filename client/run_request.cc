@@ -33,9 +33,6 @@ absl::Status CheckStrings(const v1::RunCodeRequest& request) {
   status.Update(CheckUtf8("--profile", request.profile()));
   status.Update(CheckUtf8("--request-id", request.request_id()));
   status.Update(CheckUtf8("--approval", request.approval_id()));
-  for (const std::string& library : request.libraries()) {
-    status.Update(CheckUtf8("--library", library));
-  }
   for (const std::string& arg : request.args()) {
     status.Update(CheckUtf8("an argument of the program", arg));
   }
@@ -73,12 +70,10 @@ absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   request.set_profile(options.profile);
   request.set_request_id(options.request_id);
   request.set_approval_id(options.approval_id);
-  request.mutable_libraries()->Assign(options.libraries.begin(),
-                                      options.libraries.end());
-  if (options.library_lock) {
-    absl::StatusOr<std::string> lock = ReadLibraryLock(*options.library_lock);
-    if (!lock.ok()) return lock.status();
-    request.set_library_lock(*std::move(lock));
+  if (absl::Status set = SetLibraries(options.libraries, options.library_lock,
+                                      "--library", request);
+      !set.ok()) {
+    return set;
   }
   request.set_session_id(options.session_id);
   request.set_context(options.context);

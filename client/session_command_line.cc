@@ -154,7 +154,7 @@ class CreateFlags {
     if (!labels.ok()) return labels.status();
     options.labels = *std::move(labels);
     options.libraries = libraries_->results();
-    options.lock_file = ValueOf(lock_).value_or("");
+    options.lock_file = ValueOf(lock_);
     absl::Status status = limits_.Take(options.limits);
     status.Update(TakeTimeSpan(idle_timeout_, options.idle_timeout));
     status.Update(TakeTimeSpan(max_age_, options.max_age));

@@ -48,21 +48,15 @@ absl::StatusOr<v1::CreateSessionRequest> BuildRequest(
     *request.mutable_idle_timeout() = ToProto(*options.idle_timeout);
   }
   if (options.max_age) *request.mutable_max_age() = ToProto(*options.max_age);
-  request.mutable_libraries()->Assign(options.libraries.begin(),
-                                      options.libraries.end());
-  if (!options.lock_file.empty()) {
-    absl::StatusOr<std::string> lock = ReadLibraryLock(options.lock_file);
-    if (!lock.ok()) return lock.status();
-    request.set_library_lock(*std::move(lock));
+  if (absl::Status set = SetLibraries(options.libraries, options.lock_file,
+                                      "--library", request);
+      !set.ok()) {
+    return set;
   }
   absl::Status status = CheckUtf8("LANGUAGE", request.language());
   status.Update(CheckUtf8("--profile", request.profile()));
   status.Update(CheckUtf8("--env", request.env()));
   status.Update(CheckUtf8("--label", request.labels()));
-  status.Update(CheckUtf8("--library-lock", request.library_lock()));
-  for (const std::string& library : request.libraries()) {
-    status.Update(CheckUtf8("--library", library));
-  }
   if (!status.ok()) return status;
   return request;
 }

@@ -19,7 +19,7 @@ struct SessionCreateOptions {
   Pairs env;
   Pairs labels;
   std::vector<std::string> libraries;
-  std::string lock_file;  // as in BuildLayerOptions
+  std::optional<std::string> lock_file;  // as in BuildLayerOptions
   std::optional<absl::Duration> idle_timeout;
   std::optional<absl::Duration> max_age;
   bool get = false;

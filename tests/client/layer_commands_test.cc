@@ -50,7 +50,7 @@ TEST(LayerCommandLineTest, TakesWhatToBuild) {
   EXPECT_EQ(options.language, "python");
   EXPECT_THAT(options.libraries, ElementsAre("six==1.16.0", "requests[socks]"));
   EXPECT_EQ(options.profile, "p");
-  EXPECT_EQ(options.lock_file, "");
+  EXPECT_EQ(options.lock_file, std::nullopt);
   EXPECT_FALSE(options.quiet);
   EXPECT_THAT(Parse<BuildLayerOptions>({"build", "js", "lodash@^4"}).libraries,
               ElementsAre("lodash@^4"));
