@@ -47,21 +47,30 @@ SCIENCE_PACKAGES=(
 # language_packages [ID…]: the Debian packages that the languages' files name;
 # without arguments those of all languages. Sorted.
 language_packages() {
-  local files=() id
+  local files
+  files="$(_language_files "$@")"
+  xargs -d '\n' sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' <<<"$files" |
+    sort -u
+}
+
+# library_packages [ID…]: likewise those with what installs the languages'
+# libraries.
+library_packages() {
+  local files
+  files="$(_language_files "$@")"
+  xargs -d '\n' sed -n \
+    '/^  "libraries": {/,/^  }/s/^    "package": "\(.*\)",\{0,1\}$/\1/p' \
+    <<<"$files" | tr ' ' '\n' | sort -u
+}
+
+_language_files() {
+  local id
   for id in "$@"; do
     [[ -f $SANDGLASS_ROOT/policy/data/languages/$id.json ]] ||
       die "there is no language '$id'; there are: $(language_ids)"
-    files+=("$SANDGLASS_ROOT/policy/data/languages/$id.json")
+    say "$SANDGLASS_ROOT/policy/data/languages/$id.json"
   done
-  (($#)) || files=("$SANDGLASS_ROOT"/policy/data/languages/*.json)
-  sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' "${files[@]}" | sort -u
-}
-
-# library_packages: the Debian packages with what installs the languages'
-# libraries. Sorted.
-library_packages() {
-  sed -n '/^  "libraries": {/,/^  }/s/^    "package": "\(.*\)",\{0,1\}$/\1/p' \
-    "$SANDGLASS_ROOT"/policy/data/languages/*.json | tr ' ' '\n' | sort -u
+  (($#)) || printf '%s\n' "$SANDGLASS_ROOT"/policy/data/languages/*.json
 }
 
 # All languages, separated by blanks.

@@ -321,24 +321,37 @@ void LanguageTable::AddImage(const Image& image) {
   }
 }
 
-void LanguageTable::SetPreparedDir(std::string_view id,
-                                   const std::string& directory) {
-  for (Language& language : languages_) {
-    if (language.id == id) language.prepared_dir = directory;
+std::vector<const Language*> LanguageTable::InAllImages() const {
+  std::vector<const Language*> all;
+  for (const Language& language : languages_) all.push_back(&language);
+  for (const auto& [name, languages] : images_) {
+    for (const Language& language : languages) all.push_back(&language);
   }
+  return all;
+}
+
+void LanguageTable::ForEach(const std::function<void(Language&)>& change) {
+  std::for_each(languages_.begin(), languages_.end(), change);
+  for (auto& [name, languages] : images_) {
+    std::for_each(languages.begin(), languages.end(), change);
+  }
+}
+
+void LanguageTable::SetPreparedDirs(
+    const std::function<std::string(const Language&)>& directory_of) {
+  ForEach([&](Language& language) {
+    language.prepared_dir = directory_of(language);
+  });
 }
 
 void LanguageTable::KeepZygoteKinds(
     const std::function<bool(const Language&, const ZygoteKind&)>& keep) {
-  for (Language& language : languages_) {
-    if (!language.zygote) continue;
-    std::vector<ZygoteKind>& kinds = language.zygote->kinds;
-    std::vector<ZygoteKind> kept;
-    for (ZygoteKind& kind : kinds) {
-      if (keep(language, kind)) kept.push_back(std::move(kind));
-    }
-    kinds = std::move(kept);
-  }
+  ForEach([&](Language& language) {
+    if (!language.zygote) return;
+    std::erase_if(language.zygote->kinds, [&](const ZygoteKind& kind) {
+      return !keep(language, kind);
+    });
+  });
 }
 
 }  // namespace sandglass::policy

@@ -197,7 +197,6 @@ struct Language {
   // root. Empty: the host's own.
   std::string image;
   std::string image_root;
-  std::string unusable;  // why it can't be used, whatever is installed
 };
 
 // All languages, ids and aliases unique.
@@ -219,10 +218,14 @@ class LanguageTable {
   const Language& In(std::string_view image, const Language& language) const;
   // Sorted, kHostImage among them.
   std::vector<std::string> images() const;
+  // The languages of every image, those of the host's first.
+  std::vector<const Language*> InAllImages() const;
 
   // Before the table is shared.
   void AddImage(const Image& image);
-  void SetPreparedDir(std::string_view id, const std::string& directory);
+  // Of every language, in every image.
+  void SetPreparedDirs(
+      const std::function<std::string(const Language&)>& directory_of);
   // Takes every kind of zygote away for which `keep` is false; likewise.
   void KeepZygoteKinds(
       const std::function<bool(const Language&, const ZygoteKind&)>& keep);
@@ -231,6 +234,8 @@ class LanguageTable {
   std::vector<Language> languages_;
   // Of images other than the host's, in the order of languages_.
   std::map<std::string, std::vector<Language>, std::less<>> images_;
+
+  void ForEach(const std::function<void(Language&)>& change);
 };
 
 }  // namespace sandglass::policy

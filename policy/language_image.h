@@ -6,11 +6,8 @@
 
 namespace sandglass::policy {
 
-// A language as an image other than the host's has it: started anew for each
-// run by the image's own executables. What is prepared, preloaded or waits
-// belongs to the host's image, and with it kernels and analysers; nothing that
-// its compiler made is kept. A language that can't do without what is prepared
-// is `unusable`.
+// A language as an image other than the host's has it: by the image's own
+// executables, with what is prepared for that image.
 Language InImage(Language language, const Image& image);
 
 }  // namespace sandglass::policy

@@ -44,7 +44,8 @@ std::set<std::string_view> ImportedWords(
 }  // namespace
 
 std::string ZygoteName(const Language& language, const ZygoteKind& kind) {
-  return absl::StrCat(language.id, "-", kind.name);
+  return absl::StrCat(language.id, "-", kind.name,
+                      language.image.empty() ? "" : "-", language.image);
 }
 
 const ZygoteKind* ChooseZygoteKind(const Language& language,

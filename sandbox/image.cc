@@ -469,9 +469,9 @@ absl::Status BuildYardRoot(const std::string& directory,
   }
   for (const policy::Image& image : images) {
     const std::string place =
-        absl::StrCat(directory, kYardImages, "/", image.name);
+        directory + YardImage(image.name);
     absl::Status status = MakeDirs(place, {""});
-    if (status.ok()) status = FillImage(place, image.root, "", authority);
+    if (status.ok()) status = FillImage(place, image.root, prepared, authority);
     if (!status.ok()) return status;
   }
   return FillImage(directory + kYardImage, "", prepared, authority);

@@ -26,8 +26,8 @@ absl::Status CheckImage(const policy::Image& image);
 // harmless devices.
 // Beside it, in `/images`, is the same of each of `images`, by name, with their
 // own /usr and /etc and nothing of the host's.
-// `prepared`, unless empty, is a directory of the host that shows in the image
-// (the host's) as kPreparedInJail, read-only and without execution; what is put
+// `prepared`, unless empty, is a directory of the host that shows in every
+// image as kPreparedInJail, read-only and without execution; what is put
 // there later shows as well. `layers`, unless empty, is a directory of the host
 // with one for each layer: the yard sees it as kYardLayers, no image does; what
 // comes later shows as well. `authority`, unless empty, is a certificate in

@@ -343,6 +343,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     config.mutable_env()->Assign(zygote.env.begin(), zygote.env.end());
     config.set_renew_after(zygote.renew_after);
     config.set_layer(zygote.layer);
+    if (zygote.image != policy::kHostImage) config.set_image(zygote.image);
     config.set_start_delay_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(zygote.start_delay)));
     status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));

@@ -59,6 +59,7 @@ struct ZygoteOptions {
   // Its first start comes so long after the yard's, or with the first wish for
   // one of its jails.
   absl::Duration start_delay;
+  std::string image = std::string(policy::kHostImage);  // and of its jails
   // The id of one in layers_dir that it has as kLibrariesInJail, read-only; its
   // jails are to have the same. Empty: none.
   std::string layer;

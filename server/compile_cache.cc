@@ -25,9 +25,16 @@ CompileCache::CompileCache(CompileStore store, std::string image_state,
                            CompileCacheOptions options,
                            PackageDatabase packages)
     : store_(std::move(store)),
-      toolchain_(std::move(image_state), std::move(packages)),
       options_(options),
-      max_entry_bytes_(std::min(kMaxEntryBytes, options.max_bytes)) {}
+      max_entry_bytes_(std::min(kMaxEntryBytes, options.max_bytes)) {
+  toolchains_.try_emplace("", std::move(image_state), std::move(packages));
+}
+
+void CompileCache::AddImage(const std::string& name, std::string state,
+                            std::string root) {
+  toolchains_.try_emplace(name, std::move(state), PackageDatabase(),
+                          std::move(root));
+}
 
 CompileCache::~CompileCache() {
   {
@@ -52,8 +59,10 @@ void CompileCache::Start() {
 std::optional<std::string> CompileCache::KeyOf(const Job& job) const {
   if (!MayKeepCompile(job)) return std::nullopt;
   const CompileCaching& caching = *job.compile->caching;
+  const auto image = toolchains_.find(caching.image);
+  if (image == toolchains_.end()) return std::nullopt;
   const std::optional<std::string> toolchain =
-      toolchain_.Identity(caching.executables, caching.rules.reads);
+      image->second.Identity(caching.executables, caching.rules.reads);
   if (!toolchain) return std::nullopt;
   return CompileKey(job, *toolchain);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,6 +63,10 @@ class CompileCache {
   CompileCache(const CompileCache&) = delete;
   CompileCache& operator=(const CompileCache&) = delete;
 
+  // An image beside the host's, by its name, with its state and where the host
+  // has it. Before Start.
+  void AddImage(const std::string& name, std::string state, std::string root);
+
   // Counts what is there and makes it keep to the bound. Call once.
   void Start();
 
@@ -116,7 +121,7 @@ class CompileCache {
   }
 
   const CompileStore store_;
-  const Toolchain toolchain_;
+  std::map<std::string, Toolchain> toolchains_;  // by image; "": the host's
   const CompileCacheOptions options_;
   const uint64_t max_entry_bytes_;
 

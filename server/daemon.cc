@@ -28,6 +28,7 @@
 #include "server/denied_calls.h"
 #include "server/egress_seed.h"
 #include "server/identity.h"
+#include "server/image_files.h"
 #include "server/later_policy.h"
 #include "server/library_setup.h"
 #include "server/log.h"
@@ -207,25 +208,13 @@ std::optional<CompileStore> OpenCompileStore(const Settings& settings) {
   return std::nullopt;
 }
 
-// What the image is made of beside /usr. Before it is made: a change that comes
-// in between is then taken for a new image, not overlooked.
-std::string ImageState() {
-  std::vector<std::string> sources;
-  for (const std::string& path : sandbox::ImageSources()) {
-    sources.push_back(absl::StrCat(path, "/**"));
-  }
-  constexpr size_t kMostFiles = 100'000;
-  return StateOf(sources, kMostFiles).value_or("");
-}
-
 void NamePreparedDirs(PolicySet& policy) {
-  policy::LanguageTable& table = policy.mutable_languages();
-  for (const policy::Language& language : table.languages()) {
-    if (!language.prepare) continue;
-    table.SetPreparedDir(
-        language.id,
-        absl::StrCat(sandbox::kPreparedInJail, "/", PreparedName(language)));
-  }
+  policy.mutable_languages().SetPreparedDirs(
+      [](const policy::Language& language) {
+        return language.prepare ? absl::StrCat(sandbox::kPreparedInJail, "/",
+                                               PreparedName(language))
+                                : "";
+      });
 }
 
 absl::Status CheckTracing(const Settings& settings) {
@@ -285,8 +274,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   NamePreparedDirs(settings->policy);
   std::optional<CompileStore> compiled = OpenCompileStore(*settings);
   const bool installs = !config.libraries.dir.empty();
-  std::string image_state = compiled || installs ? ImageState() : "";
-  if (compiled && image_state.empty()) {
+  ImageStates image_states;
+  if (compiled || installs) image_states = AllImageStates(config.images);
+  if (compiled && image_states[""].empty()) {
     Log(LogLevel::kWarning, "no_compile_cache",
         {{"error", "the state of the image can't be told"}});
     compiled.reset();
@@ -314,7 +304,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   std::vector<sandbox::JailTemplate> templates = settings->policy.templates();
   absl::StatusOr<std::optional<LibrariesParts>> prepared_libraries =
       PrepareLibraries(config.libraries, settings->policy, settings->identity,
-                       image_state, templates);
+                       image_states, templates);
   if (!prepared_libraries.ok()) {
     return Fail(prepared_libraries.status(), kExitBadConfig);
   }
@@ -412,7 +402,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .zygotes = std::move(settings->zygotes),
                 .prepared = std::move(prepared),
                 .compiled = std::move(compiled),
-                .image_state = std::move(image_state),
+                .image_states = std::move(image_states),
                 .libraries = std::move(libraries),
                 .sessions = std::move(sessions),
                 .unix_listener = std::move(listener),

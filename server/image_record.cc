@@ -12,7 +12,6 @@
 namespace sandglass::server {
 namespace {
 
-constexpr char kRecord[] = "/sandglass-image.json";
 constexpr uint64_t kFormat = 1;
 constexpr size_t kDigestDigits = 64;
 
@@ -61,7 +60,7 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<ImageRecord> ReadImageRecord(const policy::Image& image) {
-  const std::string path = image.root + kRecord;
+  const std::string path = image.root + kImageRecord;
   std::error_code error;
   const auto kind = std::filesystem::symlink_status(path, error).type();
   if (kind == std::filesystem::file_type::not_found) {

@@ -11,6 +11,9 @@
 
 namespace sandglass::server {
 
+// Its file, below an image's root.
+inline constexpr char kImageRecord[] = "/sandglass-image.json";
+
 // What deploy/images/build.sh wrote down of an image.
 struct ImageRecord {
   // SHA-256 over all of its files but the record, 64 hexadecimal digits. That

@@ -43,6 +43,7 @@ inline constexpr char kWorkspacePrefix[] = "/workspace/";
 // How the result of a compile may be kept for later runs.
 struct CompileCaching {
   std::string language;  // id
+  std::string image;     // as in policy::Language
   // Only jobs of the same scope get it.
   std::string scope;
   std::vector<std::string> executables;  // that the compiler consists of

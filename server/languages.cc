@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "sandbox/jail.h"
-#include "sandbox/os/open_beneath.h"
 #include "server/canary.h"
 #include "server/clock.h"
 #include "server/errors.h"
+#include "server/image_files.h"
 #include "server/log.h"
 #include "server/make_job.h"
 #include "server/text.h"
@@ -58,29 +56,14 @@ std::string PlaceOf(const policy::Language& language) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// As the image has it; links never lead out of that.
-std::optional<std::string> RealPath(const policy::Language& language,
-                                    const std::string& path) {
-  if (!language.image_root.empty()) {
-    // Jails have these links themselves.
-    const bool merged =
-        absl::StartsWith(path, "/bin/") || absl::StartsWith(path, "/sbin/");
-    return os::RealPathInRoot(language.image_root,
-                              absl::StrCat(merged ? "/usr" : "", path));
-  }
-  const std::unique_ptr<char, void (*)(void*)> real(
-      ::realpath(path.c_str(), nullptr), std::free);
-  if (real == nullptr) return std::nullopt;
-  return std::string(real.get());
-}
-
 absl::Status CheckExecutable(const policy::Language& language,
                              const std::string& path) {
   const std::string package =
       language.package.empty()
           ? ""
           : absl::StrCat(" (Debian package ", language.package, ")");
-  const std::optional<std::string> real = RealPath(language, path);
+  const std::optional<std::string> real =
+      RealPathInImage(language.image_root, path);
   if (!real || ::access((language.image_root + *real).c_str(), X_OK) != 0) {
     return LanguageUnavailable(absl::StrCat(
         language.name, " is not installed ",
@@ -103,27 +86,6 @@ std::string KeyOf(const policy::Language& language) {
   return language.image.empty()
              ? language.id
              : absl::StrCat(language.id, "@", language.image);
-}
-
-std::vector<const policy::Language*> InAllImages(
-    const policy::LanguageTable& table) {
-  std::vector<const policy::Language*> all;
-  for (const std::string& image : table.images()) {
-    for (const policy::Language& each : *table.LanguagesIn(image)) {
-      all.push_back(&each);
-    }
-  }
-  return all;
-}
-
-// Whose jails have the language's image; nullptr: nobody's.
-policy::SharedProfile ProfileWithImage(const PolicySet& policy,
-                                       const policy::Language& language) {
-  if (language.image.empty()) return policy.FindProfile("");
-  for (const policy::SharedProfile& profile : policy.profiles()) {
-    if (profile->image == language.image) return profile;
-  }
-  return nullptr;
 }
 
 // Puts what a preparing jail hands out into the store.
@@ -153,9 +115,6 @@ class DraftFiller : public JobObserver {
 }  // namespace
 
 absl::Status CheckInstalled(const policy::Language& language) {
-  if (!language.unusable.empty()) {
-    return LanguageUnavailable(language.unusable);
-  }
   for (const std::string& path : Executables(language)) {
     if (absl::Status found = CheckExecutable(language, path); !found.ok()) {
       return found;
@@ -233,7 +192,7 @@ absl::Status LanguageProbe::Usable(const policy::Language& language) const {
   }
   if (!language.prepare || language.prepare->optional) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
-  const auto it = prepared_.find(language.id);
+  const auto it = prepared_.find(KeyOf(language));
   if (it != prepared_.end()) return it->second;
   // Installed after the start.
   if (usable_) {
@@ -248,7 +207,7 @@ absl::Status LanguageProbe::Usable(const policy::Language& language) const {
 absl::Status LanguageProbe::Prepared(const policy::Language& language) const {
   if (!language.prepare) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
-  const auto it = prepared_.find(language.id);
+  const auto it = prepared_.find(KeyOf(language));
   if (it != prepared_.end()) return it->second;
   return LanguagePreparing(language.name, kPreparingRetry);
 }
@@ -284,20 +243,20 @@ void LanguageProbe::Probe() {
   }
   if (!store_) return;
   std::set<std::string> in_use;
-  for (const policy::Language& language : languages_.languages()) {
-    if (language.prepare) in_use.insert(PlaceOf(language));
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (language->prepare) in_use.insert(PlaceOf(*language));
   }
   store_->RemoveOld(in_use);
 }
 
 void LanguageProbe::AskVersions(bool of_host) {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
-  for (const policy::Language* language : InAllImages(languages_)) {
+  for (const policy::Language* language : languages_.InAllImages()) {
     if (cancel_.reason().has_value()) return;
     if (language->image.empty() != of_host) continue;
-    const policy::SharedProfile profile = ProfileWithImage(*policy, *language);
-    if (profile == nullptr || !CheckInstalled(*language).ok()) continue;
-    absl::StatusOr<std::string> version = AskVersion(*language, *profile);
+    if (!CheckInstalled(*language).ok()) continue;
+    absl::StatusOr<std::string> version =
+        AskVersion(*language, *policy->ToolProfile(*language));
     if (!version.ok()) {
       Log(LogLevel::kWarning, "language_probe_failed",
           {{"lang", KeyOf(*language)},
@@ -317,7 +276,7 @@ void LanguageProbe::CheckCanaries() {
   const MonotonicTime began = Monotonic::now();
   std::map<std::string, std::map<std::string, absl::Status>> canaries;
   bool all_work = true;
-  for (const policy::Language* language : InAllImages(languages_)) {
+  for (const policy::Language* language : languages_.InAllImages()) {
     if (!language->canary || !Usable(*language).ok()) continue;
     for (auto& [filter, works] : CheckOne(*policy, *language)) {
       if (!works.ok()) {
@@ -369,13 +328,13 @@ LanguageProbe::Turn LanguageProbe::TurnOf(
 }
 
 void LanguageProbe::PrepareAll(Turn turn) {
-  for (const policy::Language& language : languages_.languages()) {
+  for (const policy::Language* language : languages_.InAllImages()) {
     if (cancel_.reason().has_value()) return;
-    if (!CheckInstalled(language).ok()) continue;
-    if (language.prepare && TurnOf(*language.prepare) == turn) {
-      Prepare(language);
-    } else if (!language.prepare && turn == Turn::kNeeded && ready_) {
-      ready_(language);
+    if (!CheckInstalled(*language).ok()) continue;
+    if (language->prepare && TurnOf(*language->prepare) == turn) {
+      Prepare(*language);
+    } else if (!language->prepare && turn == Turn::kNeeded && ready_) {
+      ready_(*language);
     }
   }
 }
@@ -384,14 +343,14 @@ void LanguageProbe::Prepare(const policy::Language& language) {
   absl::Status status = MakePrepared(language);
   if (!status.ok()) {
     Log(LogLevel::kWarning, "language_not_prepared",
-        {{"lang", language.id}, {"error", std::string(status.message())}});
+        {{"lang", KeyOf(language)}, {"error", std::string(status.message())}});
     status = LanguageUnavailable(absl::StrCat(
         language.name, " could not be prepared: ", status.message()));
   }
   const bool usable = status.ok();
   {
     absl::MutexLock lock(&mutex_);
-    prepared_[language.id] = std::move(status);
+    prepared_[KeyOf(language)] = std::move(status);
   }
   if (usable && ready_) ready_(language);
 }
@@ -404,7 +363,7 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
   const std::string name = PlaceOf(language);
   if (store_->Has(name)) return absl::OkStatus();
   const MonotonicTime began = Monotonic::now();
-  Log(LogLevel::kInfo, "preparing", {{"lang", language.id}, {"as", name}});
+  Log(LogLevel::kInfo, "preparing", {{"lang", KeyOf(language)}, {"as", name}});
   absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
   if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();
   if (!draft.ok()) return draft.status();
@@ -413,7 +372,8 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
     return filled;
   }
   Log(LogLevel::kInfo, "prepared",
-      {{"lang", language.id}, {"ms", absl::ToInt64Milliseconds(Since(began))}});
+      {{"lang", KeyOf(language)},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
   return absl::OkStatus();
 }
 
@@ -424,7 +384,7 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
   std::set<std::string> missing(prepare.artifacts.begin(),
                                 prepare.artifacts.end());
   for (const policy::Command& command : prepare.commands) {
-    Job job = MakeToolJob(language, *policy_.Get()->FindProfile(""),
+    Job job = MakeToolJob(language, *policy_.Get()->ToolProfile(language),
                           prepare.limits, command, prepare.env);
     for (const auto& [file, content] : prepare.files) {
       job.files.push_back({file, content, false});

@@ -86,7 +86,7 @@ class LanguageProbe {
 
   // First line that the runtime printed, printable ASCII, at most 128 bytes;
   // empty as long as it is not known. Runtimes of an image other than the
-  // host's are asked later, and where a profile in force has that image.
+  // host's are asked later.
   std::string Version(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -125,7 +125,8 @@ class LanguageProbe {
   mutable absl::Mutex mutex_;
   // By id and image.
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
-  // How the preparation ended; none for those that have none or go on.
+  // How the preparation ended, likewise; none for those that have none or go
+  // on.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
   // How the canaries of languages did, by id and image, then by filter.
   std::map<std::string, std::map<std::string, absl::Status>> canaries_

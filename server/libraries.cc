@@ -69,7 +69,10 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
   if (!found.ok()) return found;
   found->wait = Between(began, Now());
-  const auto zygote = parts_.zygotes.find(found->layer.id);
+  // The same files may be another image's layer, too.
+  const auto zygote = wanted.image.empty()
+                          ? parts_.zygotes.find(found->layer.id)
+                          : parts_.zygotes.end();
   if (zygote != parts_.zygotes.end()) found->zygote = zygote->second.kind;
   return found;
 }
@@ -85,7 +88,7 @@ std::shared_ptr<const LayerKey> Libraries::KeyFor(
   const absl::MutexLock lock(&mutex_);
   if (keys_.size() >= kMostKeys) keys_.clear();
   std::shared_ptr<const LayerKey>& known =
-      keys_[{set.ecosystem(), set.Canonical()}];
+      keys_[{&installer, set.Canonical()}];
   if (known == nullptr) known = make();
   return known;
 }
@@ -94,11 +97,15 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
     const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
   const policy::LibrarySet& set = wanted.set;
-  const auto found = parts_.installers.usable.find(set.ecosystem());
+  const InstallerKey installers = {wanted.image, set.ecosystem()};
+  const auto found = parts_.installers.usable.find(installers);
   if (found == parts_.installers.usable.end()) {
-    const auto why = parts_.installers.unusable.find(set.ecosystem());
+    const auto why = parts_.installers.unusable.find(installers);
     return LibrariesUnavailable(absl::StrCat(
-        "no libraries of ", Name(set.ecosystem()), " can be had here: ",
+        "no libraries of ", Name(set.ecosystem()), " can be had ",
+        wanted.image.empty() ? "here"
+                             : absl::StrCat("in the image ", wanted.image),
+        ": ",
         why == parts_.installers.unusable.end()
             ? "the language has no recipe for them"
             : why->second));

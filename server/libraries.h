@@ -22,10 +22,13 @@
 
 namespace sandglass::server {
 
+// An image's name, "" for the host's, and the ecosystem.
+using InstallerKey = std::pair<std::string, policy::Ecosystem>;
+
 // What can be installed, and why the rest can't; made as root at the start.
 struct LibraryInstallers {
-  std::map<policy::Ecosystem, LibraryInstaller> usable;
-  std::map<policy::Ecosystem, std::string> unusable;  // and why: one sentence
+  std::map<InstallerKey, LibraryInstaller> usable;
+  std::map<InstallerKey, std::string> unusable;  // and why: one sentence
 };
 
 // A zygote that has imported from a layer.
@@ -83,7 +86,7 @@ class Libraries {
   absl::Mutex mutex_;
   uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
   // By what sets are called.
-  std::map<std::pair<policy::Ecosystem, std::string>,
+  std::map<std::pair<const LibraryInstaller*, std::string>,
            std::shared_ptr<const LayerKey>>
       keys_ ABSL_GUARDED_BY(mutex_);
   LayerBuilds builds_;  // last: its end waits for installs

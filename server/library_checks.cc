@@ -30,19 +30,15 @@ absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
     return std::nullopt;
   }
   if (profile == nullptr) return std::nullopt;
-  if (profile->image != policy::kHostImage) {
-    return LibrariesUnavailable(
-        absl::StrCat("profile ", Quote(profile->name),
-                     " has an image of its own, for which none are installed"));
-  }
   static const policy::LibraryPolicy kNone;
   policy::LibraryDecision decision = policy::Decide(
       profile->libraries == nullptr ? kNone : *profile->libraries, *set);
   if (!decision.allowed) {
     return LibrariesDenied(profile->name, decision.reason);
   }
-  return WantedLibraries{*std::move(decision.libraries), decision.offline,
-                         wish};
+  return WantedLibraries{
+      *std::move(decision.libraries), decision.offline, wish,
+      profile->image == policy::kHostImage ? "" : profile->image};
 }
 
 }  // namespace sandglass::server

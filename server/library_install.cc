@@ -20,6 +20,7 @@
 #include "sandbox/jail_event.h"
 #include "sandbox/jailed/tar.h"
 #include "sandbox/jailed/unpack.h"
+#include "sandbox/java_key_store.h"
 #include "sandbox/os/status.h"
 #include "server/jail_network.h"
 #include "server/make_job.h"
@@ -32,17 +33,17 @@ namespace {
 constexpr size_t kReadAhead = size_t{1} << 20;
 constexpr char kScript[] = "install.sh";
 constexpr char kCertificates[] = "registry-ca.pem";
+constexpr char kJavaStore[] = "registry-ca.jks";
 constexpr char kArchive[] = "layer.tar";
 // Links to one file become files: a layer has none with two names. Times don't
 // matter, and those with a fraction would take a header more each.
 // What each tool calls the file with the certificates that it trusts; Java's
-// script makes a store of its own.
+// script takes the store beside it.
 constexpr char kCommand[] =
     "if [ -f registry-ca.pem ]; then"
-    "  cat /etc/ssl/certs/ca-certificates.crt registry-ca.pem"
-    "    > /tmp/trusted.pem || exit;"
-    "  export SSL_CERT_FILE=/tmp/trusted.pem CURL_CA_BUNDLE=/tmp/trusted.pem"
-    "    PIP_CERT=/tmp/trusted.pem NPM_CONFIG_CAFILE=/tmp/trusted.pem;"
+    "  trusted=$PWD/registry-ca.pem;"
+    "  export SSL_CERT_FILE=$trusted CURL_CA_BUNDLE=$trusted"
+    "    PIP_CERT=$trusted NPM_CONFIG_CAFILE=$trusted;"
     "fi;"
     "mkdir layer && /bin/sh ./install.sh \"$@\" && "
     "exec tar --hard-dereference --format=pax --mtime=@1000000000 -cf "
@@ -115,6 +116,11 @@ Job MakeInstallJob(const LibraryInstaller& installer,
   }
   if (!installer.certificates.empty()) {
     job.files.push_back({kCertificates, installer.certificates, false});
+    if (set.ecosystem() == policy::Ecosystem::kJava) {
+      job.files.push_back(
+          {kJavaStore, sandbox::MakeJavaKeyStore(installer.certificates),
+           false});
+    }
   }
   job.argv = {"/bin/sh", "-c", kCommand, "install"};
   const std::vector<std::string> libraries = set.ToArguments();

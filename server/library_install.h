@@ -21,7 +21,7 @@ namespace sandglass::server {
 struct LibraryInstaller {
   policy::LibraryRecipe recipe;
   std::string registry;  // its address
-  // That it trusts beside the host's, in PEM; empty: none.
+  // Those it trusts, in PEM; empty: those that the image does.
   std::string certificates;
   // Says which tools install, and how: a digest.
   std::string toolchain;

@@ -1,7 +1,5 @@
 #include "server/library_setup.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "sandbox/os/rights.h"
 #include "sandbox/os/status.h"
 #include "server/digest.h"
+#include "server/image_files.h"
 #include "server/library_registry.h"
 #include "server/log.h"
 
@@ -25,6 +24,8 @@ constexpr uint32_t kCpuMillis = 2000;
 constexpr uint32_t kFiles = 500'000;
 constexpr uint64_t kOutputBytes = 64 << 10;
 constexpr uint64_t kAllOutputBytes = 16 << 20;
+
+constexpr char kHostTrusts[] = "/etc/ssl/certs/ca-certificates.crt";
 
 policy::Limits InstallLimits(const LibrariesConfig& config) {
   policy::Limits limits;
@@ -51,7 +52,12 @@ absl::StatusOr<LibraryRegistry> UsableRegistry(const policy::Language& language,
                                                policy::Ecosystem ecosystem) {
   const policy::LibraryRecipe& recipe = *language.libraries;
   for (const std::string& path : recipe.needs) {
-    if (::access(path.c_str(), F_OK) == 0) continue;
+    if (RealPathInImage(language.image_root, path)) continue;
+    if (!language.image.empty()) {
+      return absl::NotFoundError(absl::StrCat(
+          path,
+          " is not in it; build it with deploy/images/build.sh --libraries"));
+    }
     return absl::NotFoundError(absl::StrCat(
         path, " is not there", recipe.package.empty() ? "" : "; install ",
         recipe.package));
@@ -73,10 +79,13 @@ LibraryInstaller MakeInstaller(const policy::Language& language,
       .bounds = {.max_bytes = config.max_layer_bytes}};
   policy::Profile& profile = installer.profile;
   profile.name = absl::StrCat("libraries of ", language.id);
+  if (!language.image.empty()) profile.image = language.image;
   profile.limits = profile.maximum = InstallLimits(config);
   profile.network =
       std::make_shared<const policy::NetworkPolicy>(registry.network);
-  profile.jail_template = absl::StrCat("libraries@", language.id);
+  profile.jail_template = absl::StrCat(
+      "libraries@", language.id, language.image.empty() ? "" : "@",
+      language.image);
   return installer;
 }
 
@@ -95,9 +104,10 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
     return absl::FailedPreconditionError(
         "the language's interpreters import no libraries ahead");
   }
-  const auto installer = parts.installers.usable.find(*ecosystem);
+  const InstallerKey on_host = {"", *ecosystem};
+  const auto installer = parts.installers.usable.find(on_host);
   if (installer == parts.installers.usable.end()) {
-    return absl::FailedPreconditionError(parts.installers.unusable[*ecosystem]);
+    return absl::FailedPreconditionError(parts.installers.unusable[on_host]);
   }
   absl::StatusOr<policy::LibrarySet> set =
       policy::LibrarySet::Parse(*ecosystem, wanted.libraries);
@@ -139,7 +149,7 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
 
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, const std::string& image_state,
+    const Identity& identity, const ImageStates& image_states,
     std::vector<sandbox::JailTemplate>& templates) {
   if (config.dir.empty()) return std::nullopt;
   absl::StatusOr<std::unique_ptr<LayerStore>> store =
@@ -152,6 +162,8 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
         {{"error", std::string(store.status().message())}});
     return std::nullopt;
   }
+  // An image may trust nobody, and registries are those of the host.
+  const std::string hosts = os::ReadWholeFile(kHostTrusts).value_or("");
   std::string certificates;
   if (!config.ca_file.empty()) {
     absl::StatusOr<std::string> read = os::ReadWholeFile(config.ca_file);
@@ -159,7 +171,7 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
       return absl::InvalidArgumentError(
           absl::StrCat("libraries.ca_file: ", read.status().message()));
     }
-    certificates = *std::move(read);
+    certificates = absl::StrCat(hosts, "\n", *read);
   }
   LibrariesParts parts;
   parts.store = *std::move(store);
@@ -172,30 +184,40 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
                    [&](const auto& each) { return each.name == model; });
   if (base == templates.end()) return std::nullopt;
   sandbox::JailTemplate jail = *base;
-  jail.image = std::string(policy::kHostImage);
-  for (const policy::Language& language : policy.languages().languages()) {
-    const auto ecosystem = policy::EcosystemOfLanguage(language.id);
-    if (!ecosystem || !language.libraries) continue;
+  for (const policy::Language* language : policy.languages().InAllImages()) {
+    const auto ecosystem = policy::EcosystemOfLanguage(language->id);
+    if (!ecosystem || !language->libraries) continue;
+    const InstallerKey place = {language->image, *ecosystem};
     const absl::StatusOr<LibraryRegistry> registry =
-        UsableRegistry(language, config, *ecosystem);
+        UsableRegistry(*language, config, *ecosystem);
     if (!registry.ok()) {
-      parts.installers.unusable[*ecosystem] =
+      parts.installers.unusable[place] =
           std::string(registry.status().message());
       continue;
     }
-    LibraryInstaller installer = MakeInstaller(language, config, *registry);
+    LibraryInstaller installer = MakeInstaller(*language, config, *registry);
     Digest toolchain;
-    toolchain.Add(image_state);
+    toolchain.Add(image_states.at(language->image));
     toolchain.Add(installer.recipe.script);
+    // Another version may want other files; Debian's names tell it.
+    const std::string& tool = language->compile
+                                  ? language->compile->command.front()
+                                  : language->run.front();
+    toolchain.Add(RealPathInImage(language->image_root, tool).value_or(""));
     installer.toolchain = toolchain.Hex();
-    installer.certificates = certificates;
+    installer.certificates = certificates.empty() && !language->image.empty()
+                                 ? hosts
+                                 : certificates;
     jail.name = installer.profile.jail_template;
     jail.maximum = installer.profile.limits;
+    jail.image = installer.profile.image;
     jail.network = installer.profile.network;
     templates.push_back(jail);
     Log(LogLevel::kInfo, "libraries",
-        {{"lang", language.id}, {"source", registry->source}});
-    parts.installers.usable.emplace(*ecosystem, std::move(installer));
+        {{"lang", language->id},
+         {"image", language->image},
+         {"source", registry->source}});
+    parts.installers.usable.emplace(place, std::move(installer));
   }
   return parts;
 }

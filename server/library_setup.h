@@ -9,6 +9,7 @@
 #include "sandbox/sandbox.h"
 #include "server/config.h"
 #include "server/identity.h"
+#include "server/image_files.h"
 #include "server/libraries.h"
 #include "server/libraries_config.h"
 #include "server/policy_set.h"
@@ -17,14 +18,14 @@
 namespace sandglass::server {
 
 // Opens the store, finds the registries and adds to `templates` one for each
-// language that can install: of no profile's, with the registry's hosts alone.
+// language that can install, in each image: of no profile's, with the registry's hosts alone.
 // What it gives lacks `run`. INVALID_ARGUMENT: the certificates that are
 // configured can't be read.
 // Absent: no directory is configured, or it can't be had, which is logged. As
 // root, single-threaded.
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, const std::string& image_state,
+    const Identity& identity, const ImageStates& image_states,
     std::vector<sandbox::JailTemplate>& templates);
 
 // Zygotes for the sets that the configuration names, as far as these are

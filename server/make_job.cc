@@ -96,6 +96,7 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
   }
   CompileCaching caching;
   caching.language = language.id;
+  caching.image = language.image;
   caching.scope = profile.compile_cache == policy::CompileSharing::kShared
                       ? "shared"
                       : absl::StrCat("profile ", profile.name);
@@ -457,7 +458,8 @@ Job MakeLookJob(const Job& job) {
         source == language.source_file ? source : absl::StrCat("./", source));
   }
   look.argv = policy::ExpandCommand(analyser.command, values);
-  if (!language.zygote.has_value() || analyser.runner_arguments.empty()) {
+  if (!language.zygote || language.zygote->kinds.empty() ||
+      analyser.runner_arguments.empty()) {
     look.zygote.clear();
   } else {
     look.zygote = policy::ZygoteName(language, language.zygote->kinds.front());

@@ -186,7 +186,37 @@ absl::StatusOr<PolicySet> PolicySet::Make(
         "there is no profile \"default\", which requests without a profile "
         "run under");
   }
+  set.AddToolProfiles();
   return set;
+}
+
+void PolicySet::AddToolProfiles() {
+  const policy::SharedProfile model = FindProfile("");
+  for (const std::string& image : languages_->images()) {
+    if (image == policy::kHostImage) continue;
+    policy::Profile tools = *model;
+    tools.image = image;
+    tools.network.reset();
+    tools.network_template.clear();
+    tools.jail_template = absl::StrCat(model->jail_template, "+image-", image);
+    const auto jail = std::find_if(
+        templates_.begin(), templates_.end(),
+        [&](const auto& each) { return each.name == model->jail_template; });
+    if (jail != templates_.end()) {
+      sandbox::JailTemplate own = *jail;
+      own.name = tools.jail_template;
+      own.image = image;
+      templates_.push_back(std::move(own));
+    }
+    tool_profiles_[image] =
+        std::make_shared<const policy::Profile>(std::move(tools));
+  }
+}
+
+policy::SharedProfile PolicySet::ToolProfile(
+    const policy::Language& language) const {
+  const auto tools = tool_profiles_.find(language.image);
+  return tools == tool_profiles_.end() ? FindProfile("") : tools->second;
 }
 
 absl::StatusOr<PolicySet> PolicySet::Load(
@@ -288,7 +318,11 @@ policy::SharedProfile PolicySet::FindByTemplate(const std::string& name) const {
       profiles_.begin(), profiles_.end(), [&](const policy::SharedProfile& p) {
         return p->jail_template == name || p->network_template == name;
       });
-  return it == profiles_.end() ? nullptr : *it;
+  if (it != profiles_.end()) return *it;
+  for (const auto& [image, tools] : tool_profiles_) {
+    if (tools->jail_template == name) return tools;
+  }
+  return nullptr;
 }
 
 }  // namespace sandglass::server

@@ -54,6 +54,10 @@ class PolicySet {
   // after Create.
   const std::string& digest() const { return digest_; }
 
+  // The default one in the language's image: for the language's own tools,
+  // which no profile decides about.
+  policy::SharedProfile ToolProfile(const policy::Language& language) const;
+
   // Whether a rule of any profile may want a person to approve a run.
   bool asks_for_approval() const;
 
@@ -63,7 +67,8 @@ class PolicySet {
   static std::string FilterName(const policy::Profile& profile);
 
   // One template per profile, and another one for its programs where it has a
-  // network; its system call filter compiled; its maximum is
+  // network, and one for the tools of each image; its system call filter
+  // compiled; its maximum is
   // that of the language that needs most. Named after the profile, "@" and a
   // digest of all that jails of the profile are made by, so that equal names
   // mean equal jails.
@@ -77,6 +82,7 @@ class PolicySet {
   static absl::StatusOr<PolicySet> Make(
       SharedLanguages languages, std::vector<policy::Profile> profiles,
       std::vector<sandbox::JailTemplate> templates);
+  void AddToolProfiles();
   static absl::StatusOr<PolicySet> LoadWith(const std::string& directory,
                                             SharedLanguages languages);
 
@@ -86,6 +92,8 @@ class PolicySet {
 
   SharedLanguages languages_;
   std::vector<policy::SharedProfile> profiles_;
+  // By image, without the host's.
+  std::map<std::string, policy::SharedProfile> tool_profiles_;
   std::vector<sandbox::JailTemplate> templates_;  // empty after Create
   std::string digest_;
 };

@@ -9,11 +9,10 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
+#include <optional>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +20,7 @@
 #include "policy/paths.h"
 #include "sandbox/os/open_beneath.h"
 #include "server/digest.h"
+#include "server/image_files.h"
 #include "server/state_dir.h"
 #include "server/text.h"
 
@@ -41,17 +41,16 @@ absl::Status Failure(absl::string_view what, absl::string_view path) {
       absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
 }
 
-// Which file a name stands for now, and its state.
-std::string Identity(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> real(
-      ::realpath(path.c_str(), nullptr), std::free);
+// Which file a name stands for now in an image, and its state.
+std::string Identity(const std::string& root, const std::string& path) {
+  const std::optional<std::string> real = RealPathInImage(root, path);
   struct stat info = {};
-  if (real == nullptr || ::stat(real.get(), &info) != 0) return "absent";
-  return absl::StrCat(real.get(), " ", info.st_size, " ", info.st_mtim.tv_sec,
-                      ".", info.st_mtim.tv_nsec);
+  if (!real || ::stat((root + *real).c_str(), &info) != 0) return "absent";
+  return absl::StrCat(*real, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
+                      info.st_mtim.tv_nsec);
 }
 
-std::string ReadWhole(const char* path) {
+std::string ReadWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file),
           std::istreambuf_iterator<char>()};
@@ -177,6 +176,7 @@ void PreparedStore::RemoveOld(const std::set<std::string>& names) const {
 std::string PreparedName(const policy::Language& language) {
   Digest digest;
   const policy::Preparation& prepare = *language.prepare;
+  const std::string& root = language.image_root;
   digest.AddPairs(prepare.files);
   digest.AddAll(prepare.artifacts);
   digest.AddPairs(prepare.env);
@@ -185,10 +185,10 @@ std::string PreparedName(const policy::Language& language) {
   if (language.compile) commands.push_back(language.compile->command);
   for (const policy::Command& command : commands) {
     digest.AddAll(command);
-    digest.Add(Identity(command.front()));
+    digest.Add(Identity(root, command.front()));
   }
-  for (const std::string& path : language.needs) digest.Add(Identity(path));
-  digest.Add(ReadWhole(kInstalledPackages));
+  for (const std::string& path : language.needs) digest.Add(Identity(root, path));
+  digest.Add(ReadWhole(root + kInstalledPackages));
   return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));
 }
 

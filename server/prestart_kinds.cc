@@ -34,7 +34,9 @@ absl::StatusOr<sandbox::ProgramSpec> PrestartKinds::InterpreterOf(
     return absl::NotFoundError(
         absl::StrCat(key.profile, " is no longer a profile in force"));
   }
-  return MakePrestart(*kind.language, kind.phase, *profile, key.limits);
+  const policy::Language& language =
+      policy_.Get()->languages().In(profile->image, *kind.language);
+  return MakePrestart(language, kind.phase, *profile, key.limits);
 }
 
 std::optional<KindOptions> PrestartKinds::OptionsOf(

@@ -205,8 +205,12 @@ absl::Status Serving::Start() {
   if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
   if (parts_.compiled) {
-    compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_state,
+    compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);
+    for (const policy::Image& image : config.images) {
+      compile_cache_->AddImage(image.name, parts_.image_states[image.name],
+                               image.root);
+    }
     compile_cache_->Start();
   }
   if (parts_.libraries) {

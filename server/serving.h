@@ -10,6 +10,7 @@
 #include "sandbox/sandbox.h"
 #include "server/compile_store.h"
 #include "server/config.h"
+#include "server/image_files.h"
 #include "server/image_record.h"
 #include "server/library_setup.h"
 #include "server/policy_reader.h"
@@ -30,7 +31,7 @@ struct ServingParts {
   std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
   std::optional<CompileStore> compiled;     // absent: nothing is kept
-  std::string image_state;                  // for Toolchain
+  ImageStates image_states;
   std::optional<LibrariesParts> libraries;  // absent: there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
   os::Fd unix_listener;                     // empty for TCP

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "sandbox/os/files.h"
 #include "server/digest.h"
+#include "server/image_files.h"
 
 namespace sandglass::server {
 namespace {
@@ -97,8 +97,11 @@ std::optional<std::string> StateOf(const std::vector<std::string>& paths,
   return walk.Hex();
 }
 
-Toolchain::Toolchain(std::string image, PackageDatabase packages)
-    : image_(std::move(image)), packages_(std::move(packages)) {}
+Toolchain::Toolchain(std::string image, PackageDatabase packages,
+                     std::string root)
+    : image_(std::move(image)),
+      root_(std::move(root)),
+      packages_{root_ + packages.status, root_ + packages.journal} {}
 
 std::optional<std::string> Toolchain::Packages() const {
   const std::string state = StampOf(packages_.status);
@@ -128,14 +131,15 @@ std::optional<std::string> Toolchain::Identity(
   digest.Add(StampOf(packages_.journal));
   digest.AddNumber(executables.size());
   for (const std::string& path : executables) {
-    const std::unique_ptr<char, void (*)(void*)> real(
-        ::realpath(path.c_str(), nullptr), std::free);
-    if (real == nullptr) return std::nullopt;
+    const std::optional<std::string> real = RealPathInImage(root_, path);
+    if (!real) return std::nullopt;
     digest.Add(path);
-    digest.Add(real.get());
-    digest.Add(StampOf(real.get()));
+    digest.Add(*real);
+    digest.Add(StampOf(root_ + *real));
   }
-  const std::optional<std::string> state = StateOf(reads, kMostFiles);
+  std::vector<std::string> below;
+  for (const std::string& path : reads) below.push_back(root_ + path);
+  const std::optional<std::string> state = StateOf(below, kMostFiles);
   if (!state) return std::nullopt;
   digest.Add(*state);
   return digest.Hex();

@@ -26,9 +26,10 @@ std::optional<std::string> StateOf(const std::vector<std::string>& paths,
 // Tells by what compilers would be run now. Thread-safe.
 class Toolchain {
  public:
-  // `image`: the state of what the image holds besides the host's /usr, as it
-  // was when it was made.
-  explicit Toolchain(std::string image, PackageDatabase packages = {});
+  // `image`: the state of what the image holds besides its /usr, as it was when
+  // it was made; `root`: where the host has the image, "" for its own.
+  explicit Toolchain(std::string image, PackageDatabase packages = {},
+                     std::string root = "");
 
   // A text that changes with every change of an installed package, of the
   // `executables` (by name, links followed) and of `reads` (as in StateOf), and
@@ -44,7 +45,8 @@ class Toolchain {
   std::optional<std::string> Packages() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string image_;
-  const PackageDatabase packages_;
+  const std::string root_;
+  const PackageDatabase packages_;  // below that
   mutable absl::Mutex mutex_;
   // What the database's file was when it was read, and its digest.
   mutable std::string read_state_ ABSL_GUARDED_BY(mutex_);

@@ -32,6 +32,7 @@ struct WantedLibraries {
   policy::LibrarySet set;
   bool offline = false;  // they must be there already
   LibraryWish wish;      // as they were asked for
+  std::string image;     // as in policy::Language
 };
 
 // What there is of them.

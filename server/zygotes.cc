@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/zygote_kind.h"
+#include "server/image_files.h"
 #include "server/languages.h"
 #include "server/log.h"
 #include "server/make_job.h"
@@ -16,10 +17,10 @@ namespace {
 
 bool HasWhatItNeeds(const policy::Language& language,
                     const policy::ZygoteKind& kind) {
-  const auto missing = std::find_if(kind.needs.begin(), kind.needs.end(),
-                                    [](const std::string& path) {
-                                      return ::access(path.c_str(), F_OK) != 0;
-                                    });
+  const auto missing = std::find_if(
+      kind.needs.begin(), kind.needs.end(), [&](const std::string& path) {
+        return !RealPathInImage(language.image_root, path);
+      });
   if (missing == kind.needs.end()) return true;
   Log(LogLevel::kInfo, "zygote_left_out",
       {{"kind", policy::ZygoteName(language, kind)}, {"missing", *missing}});
@@ -32,6 +33,23 @@ std::string LibraryOf(const std::string& spawner,
   return (std::filesystem::path(spawner).parent_path() /
           language.zygote->library)
       .string();
+}
+
+// The native half of zygotes is made for the host's interpreters; of another
+// version there are none. Debian has the version in the executable's name.
+bool FitsTheHost(const policy::Language& language) {
+  if (language.image.empty()) return true;
+  const std::string& interpreter = language.zygote->inject
+                                       ? language.run.front()
+                                       : language.zygote->command.front();
+  const auto own = RealPathInImage(language.image_root, interpreter);
+  if (own && own == RealPathInImage("", interpreter)) return true;
+  Log(LogLevel::kInfo, "no_zygotes",
+      {{"language", language.id},
+       {"image", language.image},
+       {"so", "its interpreter is another than the host's, and every run "
+              "starts it"}});
+  return false;
 }
 
 bool HasLibrary(const std::string& spawner, const policy::Language& language) {
@@ -52,6 +70,10 @@ PlannedZygote PlanZygote(const Config& config, const policy::Language& language,
                           .idle_bytes = kind.idle_memory_bytes,
                           .always = kind.serves.empty()};
   zygote.options.library_path = LibraryOf(config.spawner, language);
+  if (!language.image.empty()) {
+    zygote.options.image = language.image;
+    zygote.always = false;
+  }
   zygote.options.spare_jails = 1;
   zygote.options.renew_after = config.zygote_runs;
   return zygote;
@@ -64,15 +86,16 @@ std::vector<PlannedZygote> PlanZygotes(const Config& config,
   if (config.pool.floor == 0 || config.trace_syscalls) return zygotes;
   policy.mutable_languages().KeepZygoteKinds(
       [](const policy::Language& language, const policy::ZygoteKind& kind) {
-        return CheckInstalled(language).ok() && HasWhatItNeeds(language, kind);
+        return CheckInstalled(language).ok() && FitsTheHost(language) &&
+               HasWhatItNeeds(language, kind);
       });
-  for (const policy::Language& language : policy.languages().languages()) {
-    if (!language.zygote || language.zygote->kinds.empty() ||
-        !HasLibrary(config.spawner, language)) {
+  for (const policy::Language* language : policy.languages().InAllImages()) {
+    if (!language->zygote || language->zygote->kinds.empty() ||
+        !HasLibrary(config.spawner, *language)) {
       continue;
     }
-    for (const policy::ZygoteKind& kind : language.zygote->kinds) {
-      PlannedZygote zygote = PlanZygote(config, language, kind);
+    for (const policy::ZygoteKind& kind : language->zygote->kinds) {
+      PlannedZygote zygote = PlanZygote(config, *language, kind);
       if (!zygote.always) zygote.options.start_delay = kSpecialStartDelay;
       zygotes.push_back(std::move(zygote));
     }

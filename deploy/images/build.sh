@@ -6,6 +6,7 @@
 #   deploy/images/build.sh --verify DIRECTORY
 #
 #   --languages ID,…   of these languages only; all by default
+#   --libraries        also what installs the languages' libraries for programs
 #   --science          also Python's libraries for tables, charts and models
 #   --with PACKAGE,…   also these Debian packages
 #   --suite NAME       Debian's release; bookworm by default
@@ -39,6 +40,7 @@ sources=()
 packages=()
 verify=''
 science=''
+libraries=''
 directory=''
 work=''
 
@@ -57,6 +59,7 @@ read_arguments() {
         shift
         ;;
       --science) science=yes ;;
+      --libraries) libraries=yes ;;
       --verify) verify=yes ;;
       --help | -h) usage; exit 0 ;;
       -*) wrong_usage "there is no flag $1" ;;
@@ -162,6 +165,10 @@ build() {
   fi
   wanted="$(language_packages "${languages[@]}")"
   mapfile -t -O "${#packages[@]}" packages <<<"$wanted"
+  if [[ -n $libraries ]]; then
+    wanted="$(library_packages "${languages[@]}")"
+    mapfile -t -O "${#packages[@]}" packages <<<"$wanted"
+  fi
   packages+=("${BASE_PACKAGES[@]}")
   [[ -z $science ]] || packages+=(python3 "${SCIENCE_PACKAGES[@]}")
   mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)

@@ -19,11 +19,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Spares have the host's image.
-bool IsSpareable(const internal::JailSlots& slots) {
-  return slots.image().empty();
-}
-
 // Keeps errno.
 void EndJail(const os::Fd& pidfd) {
   const int error = errno;
@@ -32,6 +27,10 @@ void EndJail(const os::Fd& pidfd) {
 }
 
 }  // namespace
+
+bool Spawner::IsSpareable(const internal::JailSlots& slots) const {
+  return slots.image() == config_.zygote().image();
+}
 
 void Spawner::NoteLikely(const internal::JailSlots& slots) {
   // Once one has asked for a place in the controller of disk I/O, spares have

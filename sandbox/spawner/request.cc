@@ -29,7 +29,7 @@ bool IsLayerId(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
-                                                 bool has_zygote,
+                                                 const internal::Zygote* zygote,
                                                  const os::Packet& packet) {
   internal::SpawnerRequest request;
   if (!packet.fds.empty() || !request.ParseFromString(packet.data) ||
@@ -53,9 +53,11 @@ absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
   slots.clear_disk();
   if (decided.has_disk()) *slots.mutable_disk() = decided.disk();
   slots.set_image(decided.image());
-  if (create.with_runner() && (!has_zygote || !decided.image().empty())) {
+  if (create.with_runner() &&
+      (zygote == nullptr || decided.image() != zygote->image())) {
     return absl::InvalidArgumentError(
-        "a runner was asked for where there is no zygote; the channel is over");
+        "a runner was asked for where there is no zygote with its image; the "
+        "channel is over");
   }
   return std::move(create);
 }

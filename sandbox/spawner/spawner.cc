@@ -72,7 +72,7 @@ absl::Status Spawner::Prepare() {
   }
   if (config_.templates_size() > 0) {
     likely_slots_ = config_.templates(0).maximum();
-    likely_slots_.clear_image();
+    likely_slots_.set_image(config_.zygote().image());
     likely_slots_.clear_disk();
   }
   if (config_.has_zygote()) zygote_.emplace(config_);
@@ -123,7 +123,7 @@ absl::Status Spawner::TakeRequest() {
   if (absl::IsNotFound(packet.status())) return absl::OkStatus();
   if (!packet.ok()) return packet.status();
   const absl::StatusOr<internal::CreateJail> request =
-      ReadRequest(templates_, config_.has_zygote(), *packet);
+      ReadRequest(templates_, ZygoteOf(config_), *packet);
   if (!request.ok()) return request.status();
   return CreateJail(*request);
 }
@@ -205,9 +205,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   JailPlan plan;
   plan.scratch = {slots.tmp_bytes(), slots.workspace_bytes(),
                   slots.max_files()};
-  plan.image = slots.image().empty()
-                   ? std::string(kYardImage)
-                   : absl::StrCat(kYardImages, "/", slots.image());
+  plan.image = YardImage(slots.image());
   plan.landlock_abi = config_.landlock_abi();
   plan.trace_calls = config_.trace_calls();
   plan.masked_files = masked_files_;

@@ -99,6 +99,8 @@ class Spawner {
   pid_t TakeSpare(const internal::JailSlots& slots);
   // The one in the making, if it can, or -1.
   pid_t TakeRaising(const internal::JailSlots& slots);
+  // Spares have the host's image, or the zygote's.
+  bool IsSpareable(const internal::JailSlots& slots) const;
   void NoteLikely(const internal::JailSlots& slots);
   bool BeginSpare();
   // Takes what the init of the spare in the making has to say.

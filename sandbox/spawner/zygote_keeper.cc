@@ -46,8 +46,8 @@ constexpr int kSafeFd = kZygoteOwnScriptFd + 1;
 // since an interpreter may want one.
 // Libraries keep things at home or in /tmp as they are imported, which no
 // runner will see.
-bool EnterImage(const std::string& layer) {
-  const os::Fd tree = os::CloneTree(kYardImage);
+bool EnterImage(const std::string& image, const std::string& layer) {
+  const os::Fd tree = os::CloneTree(YardImage(image).c_str());
   os::Fd libraries;
   if (!layer.empty()) {
     libraries = OpenLayer(layer);
@@ -94,7 +94,7 @@ void ZygoteKeeper::Want() {
 
 void ZygoteKeeper::Become(int channel, int input, int output) const {
   os::SignalOnParentDeath(SIGKILL);
-  if (!EnterImage(config_.layer())) return;
+  if (!EnterImage(config_.image(), config_.layer())) return;
   const std::pair<int, int> places[] = {{input, 0},
                                         {output, 1},
                                         {output, 2},

@@ -3,6 +3,7 @@
 add_library(sandglass_test_support STATIC
   support/client.cc
   support/daemon.cc
+  support/host_image.cc
   support/daemon_fixture.cc
   support/execs.cc
   support/expectation.cc

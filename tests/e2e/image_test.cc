@@ -3,14 +3,17 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/host_image.h"
 #include "tests/support/sessions.h"
 #include "tests/support/shell.h"
 
@@ -118,8 +121,6 @@ TEST_F(Image, IsAllThatAJailHas) {
              "; ls /etc/debian_version 2>/dev/null; ls /etc/ssl 2>/dev/null"
              "; echo no more"),
       "NAME=Tiny\nno more\n");
-  // What the host prepared is the host's.
-  EXPECT_EQ(Prints("ls -A /var/cache/sandglass"), "");
   EXPECT_EQ(Prints("(echo x > /usr/MARK) 2>/dev/null || echo read-only"),
             "read-only\n");
   // Again and again, also once such jails are made ahead.
@@ -137,11 +138,10 @@ TEST_F(Image, HasTheLanguagesThatAreInstalledThere) {
   fs::create_symlink("../../../../../../../../usr/bin/perl",
                      place_ + "/tiny/usr/bin/perl");
   ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
-  for (const char* language : {"python", "perl", "ruby"}) {
+  for (const char* language : {"python", "perl", "ruby", "go", "java"}) {
     EXPECT_THAT(Refusal(language),
                 HasSubstr("is not installed in the image \"tiny\""));
   }
-  EXPECT_THAT(Refusal("go"), HasSubstr("needs what is prepared for it"));
   EXPECT_EQ(client().Run(Python("print(6 * 7)")).response.stdout().data(),
             "42\n");
 
@@ -211,6 +211,109 @@ TEST_F(Image, HasItsOwnCanaries) {
               AllOf(HasSubstr("canary failed under profile tiny"),
                     HasSubstr("in the image tiny")));
   EXPECT_EQ(Prints("echo fine", "default"), "fine\n");
+}
+
+TEST_F(Image, HasWhatIsPreparedInIt) {
+  MakeImage("node", "/usr/bin/node /bin/bash /bin/sh /bin/cp");
+  WriteProfile("tiny", R"({"description": "d", "image": "node"})");
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options("node")));
+  const auto start_of = [&](const std::string& profile) {
+    const RunResult result = client().Run(
+        In(profile, "javascript", "console.log(process.argv0, 6 * 7)"));
+    EXPECT_EQ(result.response.outcome(), v1::OUTCOME_OK)
+        << result.status.error_message()
+        << result.response.ShortDebugString();
+    return result.response.stdout().data();
+  };
+  EXPECT_EQ(start_of("tiny"), start_of("default"));
+  // Its own beside the host's, since the packages are others.
+  EXPECT_THAT(Prints("cd /var/cache/sandglass && echo javascript-*/start.cjs"),
+              HasSubstr(".cjs javascript-"));
+}
+
+// As large as the host's, whose directories it is made of.
+class WholeImage : public Image {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(whole_.problem(), "");
+    WriteProfile("whole", R"({"description": "d", "image": "whole", "rules": [
+        {"id": "files", "severity": "warn", "message": "m",
+         "modules": ["os", "fs", "java.io", "fileutils"]}]})");
+    fs::remove(policy_ + "/profiles/tiny.json");
+    DaemonOptions options = Options("whole");
+    options.canaries = true;
+    ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  }
+
+ private:
+  const HostImage whole_{place_ + "/whole"};
+};
+
+TEST_F(WholeImage, RunsAllLanguagesWarmWithTheirRules) {
+  struct Sample {
+    const char* language;
+    const char* code;
+    const char* waits_as;  // the kind of jails in the pool; null: none
+    bool has_finding;
+  };
+  const Sample samples[] = {
+      {"python", "import os; print(6 * 7)", "python-lean-whole", true},
+      {"ruby", "require 'fileutils'; puts 6 * 7", "ruby-lean-whole", true},
+      {"javascript", "require('fs'); console.log(6 * 7)", "javascript-run",
+       true},
+      {"java",
+       "import java.io.File; public class Main { public static void "
+       "main(String[] a) { new File(\"x\"); System.out.println(6 * 7); } }",
+       "java-run", true},
+      {"go",
+       "package main\nimport (\"fmt\"; \"os\")\n"
+       "func main() { fmt.Fprintln(os.Stdout, 6 * 7) }",
+       nullptr, true},
+      {"cpp", "#include <iostream>\nint main() { std::cout << 42 << '\\n'; }",
+       nullptr, false},
+      {"perl", "print 6 * 7, qq(\\n);", nullptr, false},
+  };
+  for (const Sample& sample : samples) {
+    for (int i = 0; i < 2; ++i) {
+      const RunResult result =
+          client().Run(In("whole", sample.language, sample.code));
+      EXPECT_THAT(result.status, IsOk());
+      EXPECT_EQ(result.response.stdout().data(), "42\n")
+          << result.response.ShortDebugString();
+      EXPECT_EQ(result.response.findings_size() > 0, sample.has_finding)
+          << sample.language;
+    }
+  }
+  v1::GetServerInfoResponse info;
+  ASSERT_THAT(client().Info(&info), IsOk());
+  // That of C++ and Go compiled once.
+  EXPECT_GE(info.compile_cache().hits(), 2u);
+  for (const Sample& sample : samples) {
+    if (sample.waits_as == nullptr) continue;
+    const bool waits = std::any_of(
+        info.pool().begin(), info.pool().end(), [&](const v1::PoolKind& kind) {
+          return kind.kind() == sample.waits_as && kind.profile() == "whole";
+        });
+    EXPECT_TRUE(waits) << sample.waits_as;
+  }
+}
+
+TEST_F(WholeImage, KeepsStateInSessions) {
+  for (const auto& [language, first, second] :
+       {std::tuple("python", "x = 42", "print(x)"),
+        std::tuple("javascript", "var x = 42", "console.log(x)"),
+        std::tuple("ruby", "x = 42", "puts x"),
+        std::tuple("java", "int x = 42;", "System.out.println(x);"),
+        std::tuple("bash", "x=42", "echo $x")}) {
+    v1::CreateSessionRequest request;
+    request.set_language(language);
+    request.set_profile("whole");
+    TestSession session(client(), request);
+    ASSERT_THAT(session.status(), IsOk());
+    EXPECT_EQ(session.Run(first).response.outcome(), v1::OUTCOME_OK);
+    EXPECT_EQ(session.Run(second).response.stdout().data(), "42\n")
+        << language;
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/e2e/library_fixture.h"
 #include "tests/egress/tls_world.h"
+#include "tests/support/host_image.h"
 #include "tests/support/sessions.h"
 #include "tests/support/wait.h"
 
@@ -303,6 +304,38 @@ TEST_F(LibraryFaults, ARegistryIsTrustedByTheConfigurationsCertificates) {
             grpc::StatusCode::FAILED_PRECONDITION),
       Not(HasSubstr("certificate")));
   EXPECT_GT(MainRegistry().Count("/npm/sample"), asked);
+  StopDaemon();
+}
+
+TEST_F(LibraryFaults, AnImageHasInstallsOfItsOwn) {
+  const HostImage image(place_ + "/whole");
+  ASSERT_EQ(image.problem(), "");
+  std::ofstream(place_ + "/policy/profiles/whole.json")
+      << R"({"description": "d", "image": "whole",
+             "libraries": {"python": {}, "javascript": {}, "ruby": {},
+                           "go": {}, "java": {}}})";
+  DaemonOptions options = LibraryOptions(place_);
+  options.config->insert(
+      options.config->find('{') + 1,
+      absl::StrCat(R"("images": {"whole": ")", place_, R"(/whole"}, )"));
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  for (const LibraryLanguage& language : LibraryLanguages()) {
+    v1::RunCodeRequest request = WithLibraries(
+        Program(language.id, language.code), language.libraries, "whole");
+    RunResult result = client().Run(request);
+    EXPECT_EQ(result.response.stdout().data(), "ok\n")
+        << language.id << ": " << result.status.error_message();
+    EXPECT_TRUE(result.response.libraries().installed());
+    result = client().Run(request);
+    EXPECT_EQ(result.response.stdout().data(), "ok\n");
+    EXPECT_FALSE(result.response.libraries().installed());
+    // Not the host's.
+    if (language.id != std::string("python")) continue;
+    request.set_profile("lib");
+    result = client().Run(request);
+    EXPECT_EQ(result.response.stdout().data(), "ok\n");
+    EXPECT_TRUE(result.response.libraries().installed());
+  }
   StopDaemon();
 }
 

@@ -45,7 +45,7 @@ void Run(fuzz::Input input) {
   packet.data = input.Rest();
   TemplateBook templates(config, os::Fd());
   const absl::StatusOr<internal::CreateJail> request =
-      ReadRequest(templates, config.has_zygote(), packet);
+      ReadRequest(templates, ZygoteOf(config), packet);
   if (!request.ok()) {
     FUZZ_CHECK(absl::IsInvalidArgument(request.status()));
     return;

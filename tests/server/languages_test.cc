@@ -111,7 +111,7 @@ class Probe : public ::testing::Test {
   void Use(const policy::Language& language) {
     auto table = policy::LanguageTable::Create({language});
     ASSERT_TRUE(table.ok()) << table.status();
-    table->SetPreparedDir("toy", language.prepared_dir);
+    table->SetPreparedDirs([&](const auto&) { return language.prepared_dir; });
     auto policy = PolicySet::Create(*std::move(table),
                                     {{.name = "default", .description = "x"}});
     ASSERT_TRUE(policy.ok()) << policy.status();

@@ -70,7 +70,8 @@ class LayerAdminTest : public LayerStoreTest {
     installer.registry = "http://127.0.0.1:1/simple";
     LibrariesParts parts;
     parts.store = std::move(store_);
-    parts.installers.usable.emplace(policy::Ecosystem::kPython, installer);
+    parts.installers.usable.emplace(
+        InstallerKey{"", policy::Ecosystem::kPython}, installer);
     parts.max_bytes = 1000;
     // What an installer's jail would say; it leaves no archive.
     parts.run = [this](const Job& job, CancelToken&,

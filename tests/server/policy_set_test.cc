@@ -120,12 +120,39 @@ TEST_F(PolicySetImagesTest, TheDefaultProfileHasTheHosts) {
               HasSubstr("profile default: /image: "));
 }
 
-TEST_F(PolicySetImagesTest, RulesNeedTheHostsAnalysers) {
+TEST_F(PolicySetImagesTest, EachHasAnalysers) {
   const std::string rules =
       R"("rules": [{"id": "a", "severity": "deny", "languages": ["python"],
                     "modules": ["os"]}])";
   EXPECT_EQ(Error(rules), "");
-  EXPECT_THAT(Error(rules + R"(, "image": "tiny")"), HasSubstr("/rules/0"));
+  EXPECT_EQ(Error(rules + R"(, "image": "tiny")"), "");
+}
+
+TEST_F(PolicySetImagesTest, EachHasJailsForItsLanguagesTools) {
+  const auto set =
+      PolicySet::Load(directory_.Path("policy"), {{"tiny", "/srv/tiny"}});
+  ASSERT_TRUE(set.ok()) << set.status();
+  const policy::Language& python = *set->languages().Find("python");
+  EXPECT_EQ(set->ToolProfile(python), set->FindProfile(""));
+  const policy::SharedProfile tools =
+      set->ToolProfile(set->languages().In("tiny", python));
+  EXPECT_EQ(tools->image, "tiny");
+  EXPECT_EQ(tools->network, nullptr);
+  EXPECT_EQ(set->FindByTemplate(tools->jail_template), tools);
+  const auto named = [&](const std::string& name) {
+    return std::find_if(set->templates().begin(), set->templates().end(),
+                        [&](const auto& jail) { return jail.name == name; });
+  };
+  const auto jail = named(tools->jail_template);
+  const auto model = named(set->FindProfile("")->jail_template);
+  ASSERT_NE(jail, set->templates().end());
+  EXPECT_EQ(jail->image, "tiny");
+  EXPECT_EQ(jail->maximum, model->maximum);
+  EXPECT_EQ(jail->seccomp.size(), model->seccomp.size());
+  // Nobody can ask for them.
+  for (const policy::SharedProfile& profile : set->profiles()) {
+    EXPECT_NE(profile, tools);
+  }
 }
 
 class PolicySetNetworkTest : public PolicySetFiltersTest {

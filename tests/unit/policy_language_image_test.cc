@@ -1,14 +1,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "policy/language.h"
+#include "policy/zygote_kind.h"
 
 namespace sandglass::policy {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-TEST(LanguagesInAnImage, AreStartedAnewAndNeedNothingPrepared) {
+TEST(LanguagesInAnImage, AreTheSameByTheImagesFiles) {
   auto table =
       LanguageTable::Load(SANDGLASS_SOURCE_DIR "/policy/data/languages");
   ASSERT_TRUE(table.ok()) << table.status();
@@ -18,6 +18,7 @@ TEST(LanguagesInAnImage, AreStartedAnewAndNeedNothingPrepared) {
   EXPECT_THAT(table->images(), ElementsAre("host", "tiny"));
   ASSERT_NE(table->LanguagesIn("tiny"), nullptr);
   EXPECT_EQ(table->LanguagesIn("tiny")->size(), table->languages().size());
+  EXPECT_EQ(table->InAllImages().size(), 2 * table->languages().size());
 
   const Language& python = *table->Find("python");
   EXPECT_EQ(&table->In("host", python), &python);
@@ -26,16 +27,30 @@ TEST(LanguagesInAnImage, AreStartedAnewAndNeedNothingPrepared) {
   EXPECT_EQ(inside.image, "tiny");
   EXPECT_EQ(inside.image_root, "/srv/tiny");
   EXPECT_EQ(inside.run, python.run);
-  EXPECT_EQ(inside.unusable, "");
-  EXPECT_FALSE(inside.zygote || inside.kernel || inside.analyser ||
-               inside.prepare || inside.prestart);
-  EXPECT_TRUE(python.zygote && python.kernel && python.analyser);
+  EXPECT_TRUE(inside.zygote && inside.kernel && inside.analyser &&
+              inside.prepare && inside.libraries);
+  const ZygoteKind& lean = python.zygote->kinds.front();
+  EXPECT_EQ(ZygoteName(python, lean), "python-lean");
+  EXPECT_EQ(ZygoteName(inside, lean), "python-lean-tiny");
+}
 
-  const Language& cpp = table->In("tiny", *table->Find("cpp"));
-  EXPECT_EQ(cpp.unusable, "");
-  EXPECT_FALSE(cpp.compile->cache.has_value());
-  EXPECT_THAT(table->In("tiny", *table->Find("go")).unusable,
-              HasSubstr("needs what is prepared"));
+TEST(LanguagesInAnImage, HaveDirectoriesAndZygotesOfTheirOwn) {
+  auto table =
+      LanguageTable::Load(SANDGLASS_SOURCE_DIR "/policy/data/languages");
+  ASSERT_TRUE(table.ok()) << table.status();
+  table->AddImage({"tiny", "/srv/tiny"});
+  table->SetPreparedDirs([](const Language& language) {
+    return "/" + language.id + language.image;
+  });
+  table->KeepZygoteKinds([](const Language& language, const ZygoteKind&) {
+    return language.image.empty();
+  });
+  const Language& python = *table->Find("python");
+  const Language& inside = table->In("tiny", python);
+  EXPECT_EQ(python.prepared_dir, "/python");
+  EXPECT_EQ(inside.prepared_dir, "/pythontiny");
+  EXPECT_FALSE(python.zygote->kinds.empty());
+  EXPECT_TRUE(inside.zygote->kinds.empty());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class SpawnerRequest : public ::testing::Test {
     // A host that can cap.
     config_.add_disks("8:0");
     TemplateBook templates(config_, os::Fd());
-    return ReadRequest(templates, config_.has_zygote(),
+    return ReadRequest(templates, ZygoteOf(config_),
                        {.data = message.SerializeAsString()});
   }
 
@@ -61,9 +61,15 @@ TEST_F(SpawnerRequest, GetsTheTemplatesImageAndCapWhateverItSays) {
   EXPECT_FALSE(plain->slots().has_disk());
 }
 
-TEST_F(SpawnerRequest, AsksForARunnerInTheHostsImageOnly) {
+TEST_F(SpawnerRequest, AsksForARunnerInTheZygotesImageOnly) {
   request_.set_with_runner(true);
   EXPECT_TRUE(Read("plain").ok());
+  EXPECT_FALSE(Read("other").ok());
+  config_.mutable_zygote()->set_image("tiny");
+  EXPECT_FALSE(Read("plain").ok());
+  EXPECT_TRUE(Read("other").ok());
+  config_.clear_zygote();
+  EXPECT_FALSE(Read("plain").ok());
   EXPECT_FALSE(Read("other").ok());
 }
 

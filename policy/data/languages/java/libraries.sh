@@ -34,19 +34,8 @@ proxy=${proxy#http://}
 proxy=${proxy%/}
 unset JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS
 trust=
-if [ -f registry-ca.pem ]; then
-  # A store has one certificate an entry.
-  home=$(dirname "$(dirname "$(readlink -f /usr/bin/java)")")
-  cp "$home/lib/security/cacerts" /tmp/trusted.jks
-  chmod u+w /tmp/trusted.jks
-  mkdir /tmp/certificates
-  awk '/BEGIN CERTIFICATE/ { n++ } n { print > "/tmp/certificates/" n }' \
-    registry-ca.pem
-  for file in /tmp/certificates/*; do
-    "$home/bin/keytool" -importcert -noprompt -alias "registry-${file##*/}" \
-      -file "$file" -keystore /tmp/trusted.jks -storepass changeit
-  done
-  trust=-Djavax.net.ssl.trustStore=/tmp/trusted.jks
+if [ -f registry-ca.jks ]; then
+  trust=-Djavax.net.ssl.trustStore=$PWD/registry-ca.jks
 fi
 # shellcheck disable=SC2086 # one word, or none
 exec /usr/bin/java $trust -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
