@@ -16,7 +16,7 @@ struct LibrariesOptions {
   std::string directory;  // on the disk that the daemon keeps layers on
   std::string scripts;    // bench/registry
   int rounds = 5;         // of installs and transfers
-  int uses = 300;
+  int uses = 1000;
   absl::Duration gap;  // rest before each use
 };
 

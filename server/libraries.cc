@@ -57,7 +57,7 @@ LayerKey KeyOf(const LibraryInstaller& installer,
 
 UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found) {
   return {.layer_id = found.layer.id,
-          .names = wanted.set.ToArguments(),
+          .names = wanted.decided->names,
           .installed = found.installed,
           .wait = found.wait};
 }
@@ -78,17 +78,17 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
 }
 
 std::shared_ptr<const LayerKey> Libraries::KeyFor(
-    const LibraryInstaller& installer, const policy::LibrarySet& set) {
+    const LibraryInstaller& installer, const WantedLibraries& wanted) {
   const auto make = [&] {
-    LayerKey key = KeyOf(installer, set);
+    LayerKey key = KeyOf(installer, wanted.set());
     key.hex = key.Hex();
     return std::make_shared<const LayerKey>(std::move(key));
   };
-  if (set.lock() != nullptr) return make();
+  if (wanted.set().lock() != nullptr) return make();
   const absl::MutexLock lock(&mutex_);
   if (keys_.size() >= kMostKeys) keys_.clear();
   std::shared_ptr<const LayerKey>& known =
-      keys_[{&installer, set.Canonical()}];
+      keys_[{&installer, wanted.decided}];
   if (known == nullptr) known = make();
   return known;
 }
@@ -96,7 +96,7 @@ std::shared_ptr<const LayerKey> Libraries::KeyFor(
 absl::StatusOr<FoundLibraries> Libraries::Find(
     const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
-  const policy::LibrarySet& set = wanted.set;
+  const policy::LibrarySet& set = wanted.set();
   const InstallerKey installers = {wanted.image, set.ecosystem()};
   const auto found = parts_.installers.usable.find(installers);
   if (found == parts_.installers.usable.end()) {
@@ -111,7 +111,7 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
             : why->second));
   }
   const LibraryInstaller& installer = found->second;
-  const std::shared_ptr<const LayerKey> shared_key = KeyFor(installer, set);
+  const std::shared_ptr<const LayerKey> shared_key = KeyFor(installer, wanted);
   const LayerKey& key = *shared_key;
   const auto layer = [](LayerStore::Pin pin) {
     JailLayer named;

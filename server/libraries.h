@@ -71,7 +71,7 @@ class Libraries {
  private:
   // That of a set without a lock is made once.
   std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
-                                         const policy::LibrarySet& set)
+                                         const WantedLibraries& wanted)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<FoundLibraries> Find(const WantedLibraries& wanted,
                                       const LayerBuilds::Progress& progress,
@@ -85,8 +85,8 @@ class Libraries {
   LibrariesParts parts_;
   absl::Mutex mutex_;
   uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By what sets are called.
-  std::map<std::pair<const LibraryInstaller*, std::string>,
+  std::map<std::pair<const LibraryInstaller*,
+                     std::shared_ptr<const DecidedLibraries>>,
            std::shared_ptr<const LayerKey>>
       keys_ ABSL_GUARDED_BY(mutex_);
   LayerBuilds builds_;  // last: its end waits for installs

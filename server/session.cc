@@ -99,7 +99,7 @@ v1::Session Session::Describe() const {
   proto.set_memory_bytes(host_->MemoryBytes());
   proto.set_forked_from(spec_.forked_from);
   if (spec_.libraries) {
-    for (const std::string& name : spec_.libraries->set.ToArguments()) {
+    for (const std::string& name : spec_.libraries->decided->names) {
       proto.add_libraries(name);
     }
     proto.set_layer_id(host_->LayerId());

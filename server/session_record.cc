@@ -69,7 +69,7 @@ internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
   record.set_written_ns(absl::ToUnixNanos(now));
   for (const std::string& context : contexts) record.add_contexts(context);
   if (spec.libraries) {
-    const LibraryWish& wish = spec.libraries->wish;
+    const LibraryWish& wish = spec.libraries->wish();
     record.mutable_libraries()->Assign(wish.libraries.begin(),
                                        wish.libraries.end());
     record.set_library_lock(wish.lock);

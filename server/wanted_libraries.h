@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_WANTED_LIBRARIES_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,23 @@ struct LibraryWish {
   bool empty() const { return libraries.empty() && lock.empty(); }
 };
 
-// Libraries that a program or a session is to have; its profile allows them.
-struct WantedLibraries {
+// Libraries that were parsed, and that a profile allows; shared by all who ask
+// for the same.
+struct DecidedLibraries {
   policy::LibrarySet set;
-  bool offline = false;  // they must be there already
-  LibraryWish wish;      // as they were asked for
-  std::string image;     // as in policy::Language
+  std::vector<std::string> names;  // of the set, as they are installed
+  LibraryWish wish;                // as they were asked for
+  bool offline = false;            // they must be there already
+};
+
+// Libraries that a program or a session is to have.
+struct WantedLibraries {
+  std::shared_ptr<const DecidedLibraries> decided;  // never null
+  bool offline = false;                             // likewise
+  std::string image;                                // as in policy::Language
+
+  const policy::LibrarySet& set() const { return decided->set; }
+  const LibraryWish& wish() const { return decided->wish; }
 };
 
 // What there is of them.

@@ -74,8 +74,8 @@ TEST_F(SessionRecordTest, LibrariesComeBackAsFarAsTheyAreAllowed) {
   FormerSession back = FromRecord(record, policy, {}, now_, now_);
   EXPECT_EQ(back.past.unusable, "");
   ASSERT_TRUE(back.spec.libraries.has_value());
-  EXPECT_EQ(back.spec.libraries->set, (*wanted)->set);
-  EXPECT_EQ(back.spec.libraries->wish.libraries, (*wanted)->wish.libraries);
+  EXPECT_EQ(back.spec.libraries->set(), (*wanted)->set());
+  EXPECT_EQ(back.spec.libraries->wish().libraries, (*wanted)->wish().libraries);
 
   Write({{"\"session_files\": \"memory\"", "\"session_files\": \"durable\""},
          {"\"libraries\": { \"python\": {},", "\"libraries\": {"}});

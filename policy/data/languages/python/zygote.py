@@ -272,7 +272,12 @@ def _set_path_and_names(argv, may_be_link=True):
 
 
 def _python_path():
-    value = os.fsdecode(os.environ._data.get(b"PYTHONPATH", b""))
+    value = os.environ._data.get(b"PYTHONPATH")
+    if not value:
+        return []
+    if value == _LAYER_BYTES:
+        return [_LAYER]
+    value = os.fsdecode(value)
     return [os.path.abspath(part) for part in value.split(":") if part]
 
 

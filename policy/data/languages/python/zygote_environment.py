@@ -78,6 +78,7 @@ def _would_import_otherwise(directory):
 
 # Where the libraries of a request are.
 _LAYER = "/opt/libraries"
+_LAYER_BYTES = _LAYER.encode()
 _layers_looked_at = {}
 
 
