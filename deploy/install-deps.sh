@@ -55,6 +55,7 @@ BUILD_PACKAGES=(
 # shellcheck disable=SC2119 # of all languages
 mapfile -t LANGUAGE_PACKAGES < <(language_packages)
 # Those that install libraries for programs.
+# shellcheck disable=SC2119 # of all languages
 mapfile -t LIBRARY_PACKAGES < <(library_packages)
 
 TEST_PACKAGES=(

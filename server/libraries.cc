@@ -87,8 +87,7 @@ std::shared_ptr<const LayerKey> Libraries::KeyFor(
   if (wanted.set().lock() != nullptr) return make();
   const absl::MutexLock lock(&mutex_);
   if (keys_.size() >= kMostKeys) keys_.clear();
-  std::shared_ptr<const LayerKey>& known =
-      keys_[{&installer, wanted.decided}];
+  std::shared_ptr<const LayerKey>& known = keys_[{&installer, wanted.decided}];
   if (known == nullptr) known = make();
   return known;
 }

@@ -117,9 +117,9 @@ Job MakeInstallJob(const LibraryInstaller& installer,
   if (!installer.certificates.empty()) {
     job.files.push_back({kCertificates, installer.certificates, false});
     if (set.ecosystem() == policy::Ecosystem::kJava) {
-      job.files.push_back(
-          {kJavaStore, sandbox::MakeJavaKeyStore(installer.certificates),
-           false});
+      job.files.push_back({kJavaStore,
+                           sandbox::MakeJavaKeyStore(installer.certificates),
+                           false});
     }
   }
   job.argv = {"/bin/sh", "-c", kCommand, "install"};

@@ -83,9 +83,9 @@ LibraryInstaller MakeInstaller(const policy::Language& language,
   profile.limits = profile.maximum = InstallLimits(config);
   profile.network =
       std::make_shared<const policy::NetworkPolicy>(registry.network);
-  profile.jail_template = absl::StrCat(
-      "libraries@", language.id, language.image.empty() ? "" : "@",
-      language.image);
+  profile.jail_template =
+      absl::StrCat("libraries@", language.id, language.image.empty() ? "" : "@",
+                   language.image);
   return installer;
 }
 
@@ -205,9 +205,8 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
                                   : language->run.front();
     toolchain.Add(RealPathInImage(language->image_root, tool).value_or(""));
     installer.toolchain = toolchain.Hex();
-    installer.certificates = certificates.empty() && !language->image.empty()
-                                 ? hosts
-                                 : certificates;
+    installer.certificates =
+        certificates.empty() && !language->image.empty() ? hosts : certificates;
     jail.name = installer.profile.jail_template;
     jail.maximum = installer.profile.limits;
     jail.image = installer.profile.image;

@@ -18,11 +18,10 @@
 namespace sandglass::server {
 
 // Opens the store, finds the registries and adds to `templates` one for each
-// language that can install, in each image: of no profile's, with the registry's hosts alone.
-// What it gives lacks `run`. INVALID_ARGUMENT: the certificates that are
-// configured can't be read.
-// Absent: no directory is configured, or it can't be had, which is logged. As
-// root, single-threaded.
+// language that can install, in each image: of no profile's, with the
+// registry's hosts alone. What it gives lacks `run`. INVALID_ARGUMENT: the
+// certificates that are configured can't be read. Absent: no directory is
+// configured, or it can't be had, which is logged. As root, single-threaded.
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const ImageStates& image_states,

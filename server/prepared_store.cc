@@ -187,7 +187,8 @@ std::string PreparedName(const policy::Language& language) {
     digest.AddAll(command);
     digest.Add(Identity(root, command.front()));
   }
-  for (const std::string& path : language.needs) digest.Add(Identity(root, path));
+  for (const std::string& path : language.needs)
+    digest.Add(Identity(root, path));
   digest.Add(ReadWhole(root + kInstalledPackages));
   return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));
 }

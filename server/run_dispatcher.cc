@@ -116,7 +116,8 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   if (look.has_value()) {
     valid->job.look_only = true;
     if (look->profile != nullptr) {
-      UseJailsOf(policy->ToolProfile(*valid->language), *valid->language, valid->job);
+      UseJailsOf(policy->ToolProfile(*valid->language), *valid->language,
+                 valid->job);
     }
   } else if (valid->job.inspection != nullptr) {
     if (absl::Status good =

@@ -30,7 +30,7 @@ struct ServingParts {
   std::unique_ptr<sandbox::Sandbox> sandbox;
   std::vector<PlannedZygote> zygotes;  // that it was started with
   std::optional<PreparedStore> prepared;
-  std::optional<CompileStore> compiled;     // absent: nothing is kept
+  std::optional<CompileStore> compiled;  // absent: nothing is kept
   ImageStates image_states;
   std::optional<LibrariesParts> libraries;  // absent: there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable

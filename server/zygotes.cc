@@ -47,8 +47,9 @@ bool FitsTheHost(const policy::Language& language) {
   Log(LogLevel::kInfo, "no_zygotes",
       {{"language", language.id},
        {"image", language.image},
-       {"so", "its interpreter is another than the host's, and every run "
-              "starts it"}});
+       {"so",
+        "its interpreter is another than the host's, and every run "
+        "starts it"}});
   return false;
 }
 

@@ -18,7 +18,8 @@ enum class LlmProvider { kOpenAiChat, kAnthropic, kOpenAiResponses };
 struct LlmOptions {
   LlmProvider provider = LlmProvider::kOpenAiChat;
   // With its version, without a slash at the end: "https://api.openai.com/v1",
-  // "http://127.0.0.1:11434/v1". Anthropic's has none: "https://…anthropic.com".
+  // "http://127.0.0.1:11434/v1". Anthropic's has none:
+  // "https://…anthropic.com".
   std::string base_url;
   std::string api_key;  // empty: none is sent. Never in a message or a log.
   // Beside the host's; proxy variables hold as curl has them.

@@ -18,9 +18,9 @@ namespace sandglass::client {
 // How much of a tool's text a model gets. Of more, head and tail stay, and a
 // line says how much was cut and where the whole is.
 struct ToolBounds {
-  size_t text_bytes = 24'000;           // of an answer, all in all
-  size_t images = 4;                    // of an answer
-  size_t image_bytes = 4 << 20;         // of each; others are named in the text
+  size_t text_bytes = 24'000;    // of an answer, all in all
+  size_t images = 4;             // of an answer
+  size_t image_bytes = 4 << 20;  // of each; others are named in the text
 };
 
 struct SandboxOptions {
@@ -45,9 +45,9 @@ struct CodeCall {
 
 struct CommandCall {
   std::string sandbox_id;
-  std::string command;           // for /bin/sh -c
-  std::string directory;         // empty: /workspace
-  absl::Duration timeout;        // zero: none but the profile's
+  std::string command;     // for /bin/sh -c
+  std::string directory;   // empty: /workspace
+  absl::Duration timeout;  // zero: none but the profile's
 };
 
 // The tools that models call, each one call or a few to the daemon. What goes

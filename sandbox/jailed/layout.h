@@ -23,7 +23,7 @@ inline constexpr char kYardImage[] = "/images/default";  // the host's
 inline std::string YardImage(const std::string& name) {  // "": the host's
   return name.empty() ? kYardImage : std::string(kYardImages) + "/" + name;
 }
-inline constexpr char kYardLayers[] = "/layers";         // by id
+inline constexpr char kYardLayers[] = "/layers";    // by id
 inline constexpr char kYardMount[] = "/mnt";        // a jail's root grows here
 inline constexpr char kYardScratch[] = "/scratch";  // a jail's tmpfs, unseen
 

@@ -221,8 +221,7 @@ TEST_F(Image, HasWhatIsPreparedInIt) {
     const RunResult result = client().Run(
         In(profile, "javascript", "console.log(process.argv0, 6 * 7)"));
     EXPECT_EQ(result.response.outcome(), v1::OUTCOME_OK)
-        << result.status.error_message()
-        << result.response.ShortDebugString();
+        << result.status.error_message() << result.response.ShortDebugString();
     return result.response.stdout().data();
   };
   EXPECT_EQ(start_of("tiny"), start_of("default"));
@@ -311,8 +310,7 @@ TEST_F(WholeImage, KeepsStateInSessions) {
     TestSession session(client(), request);
     ASSERT_THAT(session.status(), IsOk());
     EXPECT_EQ(session.Run(first).response.outcome(), v1::OUTCOME_OK);
-    EXPECT_EQ(session.Run(second).response.stdout().data(), "42\n")
-        << language;
+    EXPECT_EQ(session.Run(second).response.stdout().data(), "42\n") << language;
   }
 }
 
