@@ -78,7 +78,7 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
 
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
                                             JobObserver* observer) {
-  if (!spec_.language->kernel) return RunProgram(job, cancel, observer);
+  if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, observer);
   const Instant began = Now();
   std::string state_lost;
   absl::StatusOr<Kernel*> ready = Ready(job, cancel, observer, state_lost);
@@ -119,8 +119,8 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
 absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
                                         JobObserver* observer,
                                         std::string& state_lost) {
-  if (absl::Status attached = Attach({job.context, job.code, observer}, cancel);
-      !attached.ok()) {
+  const FirstUse use = {job.context, job.code, observer, job.guest.get()};
+  if (absl::Status attached = Attach(use, cancel); !attached.ok()) {
     return attached;
   }
   Kernel* kernel = nullptr;
@@ -171,14 +171,14 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
 
 absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
                                    Kernel& kernel) {
-  if (absl::Status prepared = parts_.prepared(*spec_.language);
-      !prepared.ok()) {
+  const SessionSpec& spec = SpecOf(job);
+  if (absl::Status prepared = parts_.prepared(*spec.language); !prepared.ok()) {
     return prepared;
   }
   const Instant deadline = After(Now(), kSetupTimeout);
   kernel.timings.kind = sandbox::kExecKind;
-  kernel.commands = spec_.language->kernel->commands;
-  const Job start = MakeKernelJob(spec_, job.code);
+  kernel.commands = spec.language->kernel->commands;
+  const Job start = MakeKernelJob(spec, job.code);
   if (absl::Status spawned =
           Spawn(KernelProcess(start), cancel, deadline, kernel);
       !spawned.ok()) {

@@ -109,8 +109,13 @@ class JailHost final : public SessionHost,
   struct FirstUse {
     std::string context;
     std::string code;
-    JobObserver* observer = nullptr;  // of an install; may be null
+    JobObserver* observer = nullptr;     // of an install; may be null
+    const SessionSpec* guest = nullptr;  // as in Job
   };
+  // What a run is to be like: the session's, or a guest's.
+  const SessionSpec& SpecOf(const Job& job) const {
+    return job.guest == nullptr ? spec_ : *job.guest;
+  }
   absl::Status Attach(const FirstUse& use, CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)

@@ -56,7 +56,7 @@ absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
       cancel);
   if (!found.ok()) return found.status();
   start.layer = found->layer;
-  if (!start.zygote.empty() && !found->zygote.empty()) {
+  if (use.guest == nullptr && !start.zygote.empty() && !found->zygote.empty()) {
     start.zygote = found->zygote;
   }
   absl::MutexLock lock(&mutex_);
@@ -69,8 +69,9 @@ absl::Status JailHost::AttachNew(const FirstUse& use, CancelToken& cancel) {
     return absl::CancelledError("cancelled before the program started");
   }
   Job start;
-  if (spec_.language != nullptr && spec_.language->kernel) {
-    start = MakeKernelJob(spec_, use.code);
+  const SessionSpec& spec = use.guest == nullptr ? spec_ : *use.guest;
+  if (spec.language != nullptr && spec.language->kernel) {
+    start = MakeKernelJob(spec, use.code);
   } else {
     start.template_name = spec_.profile->run_template();
     start.limits = spec_.limits;

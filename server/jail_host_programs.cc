@@ -1,4 +1,4 @@
-// Runs of a session whose language has no kernel.
+// Runs of a session in a language that has no kernel.
 #include <memory>
 #include <utility>
 
@@ -119,7 +119,7 @@ absl::StatusOr<JobResult> JailHost::RunStaged(
   }
   sandbox::ProcessSpec process;
   process.argv =
-      Relocated(job.argv, spec_.language->run.size(), staged, directory);
+      Relocated(job.argv, SpecOf(job).language->run.size(), staged, directory);
   for (const auto& [name, value] : job.env) {
     process.env.push_back(absl::StrCat(name, "=", value));
   }

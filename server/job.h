@@ -109,6 +109,8 @@ struct Job {
   // Its code is a cell of this session's kernel in that context.
   std::shared_ptr<Session> session;
   std::string context;
+  // The session as it is for a language that isn't its own; null: it is.
+  std::shared_ptr<const SessionSpec> guest;
   // Its code is the only cell of a kernel of its own.
   std::shared_ptr<const SessionSpec> kernel;
   // A value is displayed, an error told by its parts.

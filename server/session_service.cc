@@ -71,7 +71,12 @@ class ForkCall final : public grpc::ServerUnaryReactor {
 
 absl::Status BadContext(const std::string& context) {
   Violations violations;
-  CheckContext(context, violations);
+  // Of another language than the session's it has that behind an "@".
+  const size_t at = context.find('@');
+  CheckContext(context.substr(0, at), violations);
+  if (at != std::string::npos) {
+    CheckContext(context.substr(at + 1), violations);
+  }
   return violations.empty() ? absl::OkStatus() : InvalidRequest(violations);
 }
 

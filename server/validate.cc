@@ -256,26 +256,56 @@ policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
                      violations);
 }
 
+// The session as it is for a run in another language than its own: with the
+// same files and limits, but without libraries, which are of its own. Null: the
+// run is in its own, or names none.
+std::shared_ptr<const SessionSpec> GuestIn(const PolicySet& policy,
+                                           const SessionSpec& session,
+                                           const std::string& name,
+                                           Violations& violations) {
+  if (name.empty()) return nullptr;
+  const policy::Language* language = CheckLanguage(policy, name, violations);
+  if (language == nullptr ||
+      (session.language != nullptr && language->id == session.language->id)) {
+    return nullptr;
+  }
+  if (!policy::AllowsLanguage(*session.profile, language->id)) {
+    violations.push_back(
+        {"language",
+         absl::StrCat("the session's profile ", session.profile->name,
+                      " does not allow ", language->id)});
+    return nullptr;
+  }
+  auto guest = std::make_shared<SessionSpec>(session);
+  guest->language = InImageOf(policy, session.profile, language);
+  guest->libraries.reset();
+  return guest;
+}
+
+// No context that a request names has an "@".
+std::string GuestContext(const std::string& context,
+                         const policy::Language& language) {
+  return absl::StrCat(context, "@", language.id);
+}
+
 absl::StatusOr<ValidRequest> ValidateCell(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix, const std::shared_ptr<Session>& session) {
-  const SessionSpec& spec = session->spec();
-  if (spec.language == nullptr) return SessionWithoutKernel(session->id());
   Violations violations;
-  if (!request.language().empty()) {
-    const policy::Language* language =
-        CheckLanguage(policy, request.language(), violations);
-    if (language != nullptr && language->id != spec.language->id) {
-      violations.push_back(
-          {"language", absl::StrCat("the session runs ", spec.language->id,
-                                    ", not ", language->id)});
-    }
+  const std::shared_ptr<const SessionSpec> guest =
+      GuestIn(policy, session->spec(), request.language(), violations);
+  const SessionSpec& spec = guest == nullptr ? session->spec() : *guest;
+  if (spec.language == nullptr && violations.empty()) {
+    return SessionWithoutKernel(session->id());
   }
   CheckCode(request.code(), violations);
   CheckStdin(request, violations);
-  CheckLeftOut(request, *spec.language, violations);
   CheckArgs(request, violations);
   CheckContext(request.context(), violations);
+  if (spec.language == nullptr) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  CheckLeftOut(request, *spec.language, violations);
   PhaseLimits limits;
   limits.run = CellLimits(policy, spec, request, violations);
   limits.compile =
@@ -284,12 +314,17 @@ absl::StatusOr<ValidRequest> ValidateCell(
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
-  return ValidRequest{
+  if (guest != nullptr) {
+    request.set_context(GuestContext(request.context(), *spec.language));
+  }
+  ValidRequest valid = {
       .job = spec.language->kernel
                  ? MakeCellJob(spec, limits.run, session, std::move(request))
                  : MakeProgramJob(spec, limits, session, std::move(request)),
       .language = spec.language,
       .profile = spec.profile};
+  valid.job.guest = guest;
+  return valid;
 }
 
 }  // namespace

@@ -255,5 +255,101 @@ TEST_F(SessionPrograms, LanguagesSayWhichTheyAre) {
   }
 }
 
+// Runs of a session in other languages than its own.
+class SessionGuests : public DaemonTest {
+ protected:
+  static v1::RunCodeResponse RunIn(TestSession& session,
+                                   const std::string& language,
+                                   const std::string& code,
+                                   const std::string& context = "") {
+    v1::RunCodeRequest request = session.Cell(code, context);
+    request.set_language(language);
+    const RunResult result = client().Run(request);
+    EXPECT_THAT(result.status, IsOk());
+    return result.response;
+  }
+  static std::string Prints(TestSession& session, const std::string& language,
+                            const std::string& code,
+                            const std::string& context = "") {
+    return RunIn(session, language, code, context).stdout().data();
+  }
+};
+
+TEST_F(SessionGuests, HaveItsFilesAndStateOfTheirOwn) {
+  TestSession session(client());
+  ASSERT_THAT(session.status(), IsOk());
+  EXPECT_EQ(Prints(session, "python", "x = 1\nopen('f', 'w').write('42')"), "");
+  EXPECT_EQ(Prints(session, "bash", "x=2; cat f"), "42");
+  EXPECT_EQ(Prints(session, "javascript",
+                   "var x = 3; console.log(require('fs').readFileSync('f', "
+                   "'utf8'))"),
+            "42\n");
+  EXPECT_EQ(Prints(session, "bash", "echo $x"), "2\n");
+  EXPECT_EQ(Prints(session, "javascript", "console.log(x)"), "3\n");
+  EXPECT_EQ(Prints(session, "", "print(x)"), "1\n");
+  EXPECT_EQ(Prints(session, "cpp",
+                   "#include <fstream>\n#include <iostream>\nint main() { "
+                   "int n; std::ifstream(\"f\") >> n; std::cout << n + 1; }"),
+            "43");
+  EXPECT_EQ(Prints(session, "perl", "print 6 * 7"), "42");
+  // A program leaves the kernels alone.
+  EXPECT_EQ(Prints(session, "", "print(x)"), "1\n");
+}
+
+TEST_F(SessionGuests, HaveContexts) {
+  TestSession session(client());
+  ASSERT_THAT(session.status(), IsOk());
+  EXPECT_EQ(Prints(session, "", "x = 'python'", "bash"), "");
+  EXPECT_EQ(Prints(session, "bash", "x=first"), "");
+  EXPECT_EQ(Prints(session, "bash", "x=second", "b"), "");
+  EXPECT_EQ(RunIn(session, "bash", "true").session().context(), "@bash");
+  EXPECT_EQ(RunIn(session, "bash", "true", "b").session().context(), "b@bash");
+  EXPECT_EQ(Prints(session, "bash", "echo $x"), "first\n");
+  EXPECT_EQ(Prints(session, "bash", "echo $x", "b"), "second\n");
+  EXPECT_EQ(Prints(session, "", "print(x)", "bash"), "python\n");
+
+  v1::RestartKernelRequest restart;
+  restart.set_session_id(session.id());
+  restart.set_context("@bash");
+  v1::RestartKernelResponse restarted;
+  EXPECT_THAT(CallSessions(client(), &v1::SessionService::Stub::RestartKernel,
+                           restart, &restarted),
+              IsOk());
+  EXPECT_EQ(Prints(session, "bash", "echo \"<$x>\""), "<>\n");
+  EXPECT_EQ(Prints(session, "bash", "echo $x", "b"), "second\n");
+}
+
+TEST_F(SessionGuests, AreFirstInASessionWithoutALanguage) {
+  TestSession session(client(), v1::CreateSessionRequest());
+  ASSERT_THAT(session.status(), IsOk());
+  EXPECT_EQ(Prints(session, "ruby", "x = 5; File.write('f', 'r')"), "");
+  EXPECT_EQ(Prints(session, "ruby", "puts x"), "5\n");
+  EXPECT_EQ(Prints(session, "python", "print(open('f').read())"), "r\n");
+  const RunResult without = session.Run("1");
+  EXPECT_EQ(without.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(SessionGuests, GiveRichResultsWhereTheirKernelDoes) {
+  TestSession session(client(), v1::CreateSessionRequest());
+  ASSERT_THAT(session.status(), IsOk());
+  v1::RunCodeRequest request = session.Cell("6 * 7");
+  request.set_language("python");
+  request.set_rich_results(true);
+  EXPECT_EQ(ValueOf(client().Run(request).response), "42");
+}
+
+TEST_F(SessionGuests, AreWithinTheProfile) {
+  v1::CreateSessionRequest create = PythonSession();
+  create.set_profile("strict");
+  TestSession session(client(), create);
+  ASSERT_THAT(session.status(), IsOk());
+  v1::RunCodeRequest request = session.Cell("true");
+  request.set_language("bash");
+  const RunResult result = client().Run(request);
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(result.status.error_message(),
+              HasSubstr("profile strict does not allow bash"));
+}
+
 }  // namespace
 }  // namespace sandglass::testing

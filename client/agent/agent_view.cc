@@ -1,0 +1,160 @@
+#include "client/agent/agent_view.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "client/file_io.h"
+#include "nlohmann/json.hpp"
+
+namespace sandglass::client {
+namespace {
+
+constexpr size_t kMostSummary = 100;
+
+std::string FirstLine(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string Shortened(const std::string& text) {
+  if (text.size() <= kMostSummary) return text;
+  size_t end = kMostSummary;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
+std::string TextOf(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>()
+                                                   : "";
+}
+
+nlohmann::json ArgumentsOf(const LlmToolCall& call) {
+  nlohmann::json json = nlohmann::json::parse(call.arguments, nullptr, false);
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+}  // namespace
+
+std::string CallSummary(const LlmToolCall& call) {
+  const nlohmann::json json = ArgumentsOf(call);
+  std::string text = VisibleText(call.name);
+  if (const std::string code = TextOf(json, "code"); !code.empty()) {
+    const auto lines = 1 + std::count(code.begin(), code.end(), '\n') -
+                       (code.back() == '\n' ? 1 : 0);
+    absl::StrAppend(&text, " ", VisibleText(TextOf(json, "language")), ", ",
+                    lines, lines == 1 ? " line" : " lines");
+  }
+  for (const char* key : {"command", "path", "name"}) {
+    const std::string value = TextOf(json, key);
+    if (!value.empty()) {
+      absl::StrAppend(&text, " ", VisibleText(Shortened(value)));
+    }
+  }
+  if (const std::string sandbox = TextOf(json, "sandbox"); !sandbox.empty()) {
+    absl::StrAppend(&text, " in ", VisibleText(Shortened(sandbox)));
+  }
+  return text;
+}
+
+AgentView::AgentView(bool verbose)
+    : verbose_(verbose), out_is_terminal_(::isatty(STDOUT_FILENO) != 0) {}
+
+int AgentView::output_error() const {
+  const absl::MutexLock lock(&mutex_);
+  return output_error_;
+}
+
+void AgentView::Out(std::string_view bytes) {
+  if (bytes.empty() || output_error_ != 0) return;
+  output_error_ = WriteAll(STDOUT_FILENO, {bytes.data(), bytes.size()});
+  in_out_line_ = bytes.back() != '\n';
+}
+
+void AgentView::Err(std::string_view text) {
+  if (text.empty()) return;
+  WriteAll(STDERR_FILENO, {text.data(), text.size()});
+  in_err_line_ = text.back() != '\n';
+}
+
+void AgentView::EndLines() {
+  Out(out_filter_.Finish());
+  Err(err_filter_.Finish());
+  if (in_out_line_) Out("\n");
+  if (in_err_line_) Err("\n");
+}
+
+void AgentView::ModelText(std::string_view text) {
+  const absl::MutexLock lock(&mutex_);
+  if (in_err_line_) Err("\n");
+  // Who pipes it elsewhere gets what the model wrote.
+  Out(out_is_terminal_ ? out_filter_.Feed({text.data(), text.size()})
+                       : std::string(text));
+}
+
+void AgentView::Thinking(std::string_view text) {
+  if (!verbose_) return;
+  const absl::MutexLock lock(&mutex_);
+  Err(err_filter_.Feed({text.data(), text.size()}));
+}
+
+void AgentView::EndOfText() {
+  const absl::MutexLock lock(&mutex_);
+  EndLines();
+}
+
+void AgentView::ToolStarts(const LlmToolCall& call) {
+  const absl::MutexLock lock(&mutex_);
+  EndLines();
+  Err(absl::StrCat("> ", CallSummary(call), "\n"));
+  if (!verbose_) return;
+  const nlohmann::json json = ArgumentsOf(call);
+  for (const char* key : {"code", "content", "file_text", "old_text", "old_str",
+                          "new_text", "new_str"}) {
+    const std::string text = TextOf(json, key);
+    if (text.empty()) continue;
+    TerminalFilter filter;
+    Err(absl::StrCat(filter.Feed(text), filter.Finish()));
+    EndLines();
+  }
+}
+
+void AgentView::ToolOutput(std::string_view bytes) {
+  if (!verbose_) return;
+  const absl::MutexLock lock(&mutex_);
+  Err(err_filter_.Feed({bytes.data(), bytes.size()}));
+}
+
+void AgentView::ToolEnds(const LlmToolCall& call, const ToolAnswer& answer) {
+  const absl::MutexLock lock(&mutex_);
+  EndLines();
+  TerminalFilter filter;
+  Err(absl::StrCat("< ", verbose_ ? absl::StrCat(CallSummary(call), "\n") : "",
+                   filter.Feed(verbose_ ? answer.text : FirstLine(answer.text)),
+                   filter.Finish()));
+  EndLines();
+}
+
+void AgentView::Note(std::string_view text) {
+  const absl::MutexLock lock(&mutex_);
+  EndLines();
+  TerminalFilter filter;
+  Err(absl::StrCat("sandglass: ", filter.Feed({text.data(), text.size()}),
+                   filter.Finish()));
+  EndLines();
+}
+
+void AgentView::Usage(const LlmUsage& usage, int requests) {
+  if (usage.input_tokens + usage.output_tokens == 0) return;
+  Note(absl::StrCat(usage.input_tokens, " tokens in",
+                    usage.cached_tokens == 0
+                        ? ""
+                        : absl::StrCat(" (", usage.cached_tokens, " cached)"),
+                    ", ", usage.output_tokens, " out, ", requests,
+                    requests == 1 ? " request" : " requests"));
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,62 @@
+#ifndef SANDGLASS_CLIENT_AGENT_AGENT_VIEW_H_
+#define SANDGLASS_CLIENT_AGENT_AGENT_VIEW_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "client/llm/llm_event.h"
+#include "client/terminal_filter.h"
+#include "client/toolbox/tool_answer.h"
+
+namespace sandglass::client {
+
+// Shows a conversation: what the model says on standard output, all else on
+// standard error. What comes from models and programs is made harmless where it
+// goes to a terminal. Thread-safe.
+class AgentView {
+ public:
+  // `verbose`: also programs, what they print, and results as the model sees
+  // them.
+  explicit AgentView(bool verbose);
+
+  void ModelText(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Thinking(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The end of what the model says before tools or the turn's end.
+  void EndOfText() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ToolStarts(const LlmToolCall& call) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ToolOutput(std::string_view bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ToolEnds(const LlmToolCall& call, const ToolAnswer& answer)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // A line of our own.
+  void Note(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Usage(const LlmUsage& usage, int requests) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The errno with which standard output failed; 0: it didn't.
+  int output_error() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool verbose() const { return verbose_; }
+
+ private:
+  void Out(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Err(std::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndLines() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const bool verbose_;
+  const bool out_is_terminal_;
+  mutable absl::Mutex mutex_;
+  TerminalFilter out_filter_ ABSL_GUARDED_BY(mutex_);
+  TerminalFilter err_filter_ ABSL_GUARDED_BY(mutex_);
+  // Something stands on the last line.
+  bool in_out_line_ ABSL_GUARDED_BY(mutex_) = false;
+  bool in_err_line_ ABSL_GUARDED_BY(mutex_) = false;
+  int output_error_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// One line that says what a call does: "run_code python, 12 lines".
+std::string CallSummary(const LlmToolCall& call);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_AGENT_AGENT_VIEW_H_

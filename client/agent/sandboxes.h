@@ -1,0 +1,59 @@
+#ifndef SANDGLASS_CLIENT_AGENT_SANDBOXES_H_
+#define SANDGLASS_CLIENT_AGENT_SANDBOXES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/agent/local_tree.h"
+#include "client/daemon.h"
+#include "client/toolbox/toolbox.h"
+
+namespace sandglass::client {
+
+// What each sandbox of a conversation is made with.
+struct SandboxPlan {
+  std::string profile;
+  std::string thread;  // its sandboxes outlive the conversation; empty: none
+  std::vector<LocalFile> files;
+};
+
+// The sandboxes of one conversation, made when they are first used, by the
+// names that the model gives them. Thread-safe.
+class Sandboxes {
+ public:
+  // Both outlive it.
+  Sandboxes(const Daemon& daemon, const Toolbox& toolbox, SandboxPlan plan)
+      : daemon_(daemon), toolbox_(toolbox), plan_(std::move(plan)) {}
+
+  // The session of a sandbox, made now where there is none, with the plan's
+  // files in it.
+  absl::StatusOr<std::string> Get(const std::string& name, ToolCancel& cancel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // It has ended: the next Get makes another.
+  void Lost(const std::string& name, const std::string& session_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts files into one.
+  absl::Status Upload(const std::string& session_id,
+                      const std::vector<LocalFile>& files,
+                      ToolCancel& cancel) const;
+  // Names and sessions of those there are.
+  std::map<std::string, std::string> All() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends them, unless they belong to a thread.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const Daemon& daemon_;
+  const Toolbox& toolbox_;
+  const SandboxPlan plan_;
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::string> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_AGENT_SANDBOXES_H_

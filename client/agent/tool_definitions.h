@@ -1,0 +1,29 @@
+#ifndef SANDGLASS_CLIENT_AGENT_TOOL_DEFINITIONS_H_
+#define SANDGLASS_CLIENT_AGENT_TOOL_DEFINITIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "client/llm/llm_client.h"
+#include "client/llm/llm_event.h"
+
+namespace sandglass::client {
+
+// The sandbox of calls that name none.
+inline constexpr char kMainSandbox[] = "main";
+// Of a command that asks for no other time.
+inline constexpr uint64_t kCommandSeconds = 120;
+
+struct ToolChoice {
+  LlmProvider provider = LlmProvider::kOpenAiChat;
+  bool native = false;
+  bool several_sandboxes = false;  // each tool can name one
+  bool skills = false;             // there is load_skill
+};
+
+// What a model is told of its tools.
+std::vector<LlmTool> ToolDefinitions(const ToolChoice& choice);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_AGENT_TOOL_DEFINITIONS_H_
