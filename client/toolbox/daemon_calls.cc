@@ -3,7 +3,7 @@
 #include <array>
 #include <memory>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/error_text.h"
@@ -92,6 +92,7 @@ ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
   answer.is_error = true;
   answer.text =
       CleanHead(CallErrorWords(status, daemon, cancel), bounds.text_bytes).text;
+  answer.daemon_gone = !cancel.cancelled() && IsConnectionLoss(status);
   answer.sandbox_gone =
       !cancel.cancelled() && SandboxIsGone(ErrorReason(status));
   return answer;

@@ -1,4 +1,4 @@
-// The tools that models call, startedst the real daemon.
+// The tools that models call, against the real daemon.
 
 #include "client/toolbox/toolbox.h"
 
@@ -157,6 +157,10 @@ TEST_F(ToolboxTest, OtherLanguagesRunOverTheSandboxsFilesOrBesideIt) {
   EXPECT_THAT(compiled.text,
               AllOf(StartsWith("exit 0"), HasSubstr("\nthere\n"),
                     HasSubstr("beside the sandbox, without its files")));
+  CodeCall greedy = Code("cpp", "int main() { for (;;) {} }");
+  greedy.timeout = absl::Hours(10);
+  EXPECT_THAT(toolbox_->RunCode(greedy, cancel_).text,
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("wall_time")));
 }
 
 TEST_F(ToolboxTest, LongOutputIsCutAndWholeInTheSandbox) {
@@ -306,7 +310,7 @@ TEST_F(ToolboxTest, ACancelEndsWhatRunsAndLaterCalls) {
   EXPECT_TRUE(answer.is_error);
   EXPECT_THAT(answer.text, StartsWith("cancelled"));
   EXPECT_THAT(toolbox_->ListLanguages(cancel).text, StartsWith("cancelled"));
-  // The kernel is free started, with its state.
+  // The kernel is free again, with its state.
   EXPECT_THAT(RunCode("python", "print('free')").text, HasSubstr("free\n"));
   ToolCancel other;
   EXPECT_THAT(toolbox_
