@@ -24,7 +24,7 @@ struct ToolBounds {
 };
 
 struct SandboxOptions {
-  std::string language;  // of its kernel; empty: none, each run names one
+  std::string language;  // of its kernel; empty: it has none
   std::string profile;   // empty: the default one
   std::vector<std::string> libraries;
   absl::Duration idle_timeout;  // zero: the daemon's
@@ -35,7 +35,7 @@ struct SandboxOptions {
 
 struct CodeCall {
   std::string sandbox_id;  // empty: a jail of its own, gone afterwards
-  std::string language;
+  std::string language;    // empty: the sandbox's
   std::string code;
   std::vector<std::string> libraries;  // only without a sandbox
   std::string profile;                 // likewise
@@ -64,7 +64,10 @@ class Toolbox {
   ToolAnswer DeleteSandbox(const std::string& sandbox_id,
                            ToolCancel& cancel) const;
 
-  // In a sandbox the language's kernel keeps state from call to call.
+  // In a sandbox the language's kernel keeps state from call to call. Code of
+  // another language than the sandbox's runs as a program: over its files where
+  // an interpreter there takes it, else in a jail of its own, which the text
+  // says.
   ToolAnswer RunCode(const CodeCall& call, ToolCancel& cancel,
                      const ToolProgress& progress = {}) const;
 
