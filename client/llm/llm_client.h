@@ -18,12 +18,15 @@ enum class LlmProvider { kOpenAiChat, kAnthropic, kOpenAiResponses };
 struct LlmOptions {
   LlmProvider provider = LlmProvider::kOpenAiChat;
   // With its version, without a slash at the end: "https://api.openai.com/v1",
-  // "http://127.0.0.1:11434/v1". Anthropic's has none: "https://…anthropic.com".
+  // "http://127.0.0.1:11434/v1". Anthropic's has none:
+  // "https://…anthropic.com".
   std::string base_url;
   std::string api_key;  // empty: none is sent. Never in a message or a log.
   // Beside the host's; proxy variables hold as curl has them.
   std::string ca_file;
   int attempts = 5;  // of a request whose answer didn't begin
+  // Before the second attempt; then it doubles, up to 30 s.
+  absl::Duration first_wait = absl::Milliseconds(500);
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);  // between two bytes
   size_t most_bytes = size_t{16} << 20;               // of an answer

@@ -60,7 +60,7 @@ struct LlmMessage {
 };
 
 struct LlmUsage {
-  uint64_t input_tokens = 0;   // cached ones among them
+  uint64_t input_tokens = 0;  // cached ones among them
   uint64_t output_tokens = 0;
   uint64_t cached_tokens = 0;
 };
