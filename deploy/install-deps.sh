@@ -19,6 +19,7 @@ RUN_PACKAGES=(
   bash
   python3
   libabsl20220623
+  libcurl4
   libgrpc++1.51
   libprotobuf32
   libprotobuf-lite32
@@ -34,6 +35,7 @@ BUILD_PACKAGES=(
   libabsl-dev
   libc-ares-dev
   libcli11-dev
+  libcurl4-openssl-dev
   libgmock-dev
   libgrpc++-dev
   libgtest-dev

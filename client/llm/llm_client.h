@@ -25,6 +25,8 @@ struct LlmOptions {
   // Beside the host's; proxy variables hold as curl has them.
   std::string ca_file;
   int attempts = 5;  // of a request whose answer didn't begin
+  // Before the second attempt; then it doubles, up to 30 s.
+  absl::Duration first_wait = absl::Milliseconds(500);
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);  // between two bytes
   size_t most_bytes = size_t{16} << 20;               // of an answer

@@ -1,0 +1,320 @@
+#include "client/llm/http_transport.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/llm/provider_error.h"
+#include "curl/curl.h"
+
+namespace sandglass::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr absl::Duration kLongestRetryAfter = absl::Seconds(60);
+constexpr size_t kMostErrorBytes = size_t{64} << 10;
+// How often the flag of cancellation is looked at.
+constexpr int kPollMs = 50;
+// For the end of an answer of which enough has come: a connection that was
+// read to the end can be used again.
+constexpr std::chrono::milliseconds kTail{100};
+
+struct EasyDeleter {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct MultiDeleter {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+HeaderList MakeHeaders(const std::vector<std::string>& headers) {
+  HeaderList list;
+  const auto append = [&](const std::string& header) {
+    curl_slist* longer = curl_slist_append(list.get(), header.c_str());
+    if (longer == nullptr) return;
+    (void)list.release();
+    list.reset(longer);
+  };
+  append("Content-Type: application/json");
+  // Some servers never send the "100 Continue" that large requests would wait
+  // for.
+  append("Expect:");
+  for (const std::string& header : headers) append(header);
+  return list;
+}
+
+// A failure of connecting, or of a connection, rather than of set-up.
+bool IsPassing(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// One request under way.
+struct Exchange {
+  CURL* easy = nullptr;
+  const HttpTransport::OnBytes* on_bytes = nullptr;
+  size_t most_bytes = 0;
+  HttpAnswer answer;
+  size_t body_bytes = 0;
+  bool enough = false;
+  bool cut = false;  // of an error's body, on purpose
+  curl_off_t sent_bytes = 0;
+  Clock::time_point last_byte = Clock::now();
+
+  // False: the transfer is to end.
+  bool OnBody(std::string_view bytes);
+};
+
+bool Exchange::OnBody(std::string_view bytes) {
+  last_byte = Clock::now();
+  if (enough) return true;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer.status);
+  if (answer.status < 200 || answer.status >= 300) {
+    const size_t room = kMostErrorBytes - answer.error_body.size();
+    answer.error_body.append(bytes.substr(0, room));
+    cut = bytes.size() > room;
+    return !cut;
+  }
+  body_bytes += bytes.size();
+  if (body_bytes > most_bytes) {
+    answer.result = absl::ResourceExhaustedError(absl::StrCat(
+        "the provider's answer has more than ", most_bytes, " bytes"));
+    return false;
+  }
+  const absl::StatusOr<HttpNext> next = (*on_bytes)(bytes);
+  if (!next.ok()) {
+    answer.result = next.status();
+    return false;
+  }
+  enough = *next == HttpNext::kEnough;
+  return true;
+}
+
+size_t OnWrite(char* bytes, size_t size, size_t count, void* exchange) {
+  const std::string_view body(bytes, size * count);
+  return static_cast<Exchange*>(exchange)->OnBody(body) ? body.size() : 0;
+}
+
+size_t OnHeader(char*, size_t size, size_t count, void* exchange) {
+  static_cast<Exchange*>(exchange)->last_byte = Clock::now();
+  return size * count;
+}
+
+// A large request may take longer to send than silence may last.
+int OnProgress(void* exchange, curl_off_t, curl_off_t, curl_off_t,
+               curl_off_t sent) {
+  auto* const state = static_cast<Exchange*>(exchange);
+  if (sent != state->sent_bytes) state->last_byte = Clock::now();
+  state->sent_bytes = sent;
+  return 0;
+}
+
+std::string HeaderOf(CURL* easy, const char* name) {
+  curl_header* header = nullptr;
+  if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
+    return {};
+  }
+  return header->value;
+}
+
+void ReadHead(Exchange& exchange) {
+  HttpAnswer& answer = exchange.answer;
+  curl_easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE, &answer.status);
+  answer.content_type = HeaderOf(exchange.easy, "content-type");
+  answer.location = HeaderOf(exchange.easy, "location");
+  answer.retry_after =
+      ParseRetryAfter(HeaderOf(exchange.easy, "retry-after"), absl::Now());
+  const std::string wish = HeaderOf(exchange.easy, "x-should-retry");
+  if (wish == "true") answer.should_retry = true;
+  if (wish == "false") answer.should_retry = false;
+}
+
+class CurlTransport : public HttpTransport {
+ public:
+  CurlTransport(HttpBounds bounds, CURLM* multi, CURL* easy)
+      : bounds_(std::move(bounds)), multi_(multi), easy_(easy) {}
+
+  HttpAnswer Post(const HttpPost& post, const OnBytes& on_bytes,
+                  const std::atomic<bool>& cancel) override;
+
+ private:
+  void SetUp(const HttpPost& post, const HeaderList& headers,
+             Exchange& exchange);
+  // Until curl is done with it, cancellation, silence, or enough.
+  void Drive(Exchange& exchange, const std::atomic<bool>& cancel);
+  // True when the exchange has ended otherwise than by curl.
+  bool IsOver(Exchange& exchange, const std::atomic<bool>& cancel);
+  void Judge(CURLcode code, Exchange& exchange);
+
+  const HttpBounds bounds_;
+  // ORDER: connections are the multi handle's, so it goes last.
+  std::unique_ptr<CURLM, MultiDeleter> multi_;
+  std::unique_ptr<CURL, EasyDeleter> easy_;
+  char words_[CURL_ERROR_SIZE] = {};
+};
+
+void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
+                          Exchange& exchange) {
+  CURL* const easy = easy_.get();
+  curl_easy_reset(easy);
+  words_[0] = '\0';
+  const auto set = [easy](CURLoption option, auto value) {
+    curl_easy_setopt(easy, option, value);
+  };
+  set(CURLOPT_URL, post.url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_POST, 1L);
+  set(CURLOPT_POSTFIELDS, post.body.data());
+  set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  set(CURLOPT_HTTPHEADER, headers.get());
+  // The key is for the provider, not for a proxy that a tunnel is asked of.
+  set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
+  set(CURLOPT_USERAGENT, "sandglass/" SANDGLASS_VERSION);
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  // A name that resolves for minutes doesn't hold a cancellation up.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS,
+      static_cast<long>(absl::ToInt64Milliseconds(bounds_.connect_timeout)));
+  // The directory of certificates that curl was built with stays.
+  if (!bounds_.ca_file.empty()) set(CURLOPT_CAINFO, bounds_.ca_file.c_str());
+  set(CURLOPT_ERRORBUFFER, words_);
+  set(CURLOPT_WRITEFUNCTION, &OnWrite);
+  set(CURLOPT_WRITEDATA, &exchange);
+  set(CURLOPT_HEADERFUNCTION, &OnHeader);
+  set(CURLOPT_HEADERDATA, &exchange);
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, &OnProgress);
+  set(CURLOPT_XFERINFODATA, &exchange);
+}
+
+HttpAnswer CurlTransport::Post(const HttpPost& post, const OnBytes& on_bytes,
+                               const std::atomic<bool>& cancel) {
+  Exchange exchange;
+  exchange.easy = easy_.get();
+  exchange.on_bytes = &on_bytes;
+  exchange.most_bytes = bounds_.most_bytes;
+  const HeaderList headers = MakeHeaders(post.headers);
+  SetUp(post, headers, exchange);
+  if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
+    exchange.answer.result =
+        absl::InternalError("the HTTP library takes no request");
+    return std::move(exchange.answer);
+  }
+  Drive(exchange, cancel);
+  ReadHead(exchange);
+  curl_multi_remove_handle(multi_.get(), easy_.get());
+  return std::move(exchange.answer);
+}
+
+void CurlTransport::Drive(Exchange& exchange, const std::atomic<bool>& cancel) {
+  std::optional<Clock::time_point> tail_end;
+  int running = 1;
+  while (true) {
+    const CURLMcode code = curl_multi_perform(multi_.get(), &running);
+    if (code != CURLM_OK) {
+      exchange.answer.result = absl::InternalError(
+          absl::StrCat("the HTTP library: ", curl_multi_strerror(code)));
+      return;
+    }
+    if (running == 0) break;
+    if (IsOver(exchange, cancel)) return;
+    if (exchange.enough && !tail_end.has_value()) {
+      tail_end = Clock::now() + kTail;
+    }
+    if (tail_end.has_value() && Clock::now() >= *tail_end) return;
+    curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
+  }
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg == CURLMSG_DONE) Judge(message->data.result, exchange);
+  }
+}
+
+bool CurlTransport::IsOver(Exchange& exchange,
+                           const std::atomic<bool>& cancel) {
+  if (cancel.load()) {
+    exchange.answer.result = absl::CancelledError("cancelled");
+    return true;
+  }
+  const auto silence = absl::FromChrono(Clock::now() - exchange.last_byte);
+  // Connecting has a bound of its own.
+  curl_off_t connected = 0;
+  curl_easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+  if (connected == 0 || silence < bounds_.silence_timeout) return false;
+  exchange.answer.result = absl::DeadlineExceededError(
+      absl::StrCat("the provider has been silent for ",
+                   absl::FormatDuration(bounds_.silence_timeout)));
+  return true;
+}
+
+void CurlTransport::Judge(CURLcode code, Exchange& exchange) {
+  HttpAnswer& answer = exchange.answer;
+  if (code == CURLE_OK || exchange.enough || exchange.cut) return;
+  if (!answer.result.ok()) return;  // on_bytes' own, or the ceiling
+  answer.retry = IsPassing(code);
+  const std::string words =
+      ShortWords(words_[0] != '\0' ? words_ : curl_easy_strerror(code));
+  answer.result = exchange.body_bytes > 0
+                      ? absl::DataLossError(absl::StrCat(
+                            "the provider's answer broke off: ", words))
+                      : absl::UnavailableError(absl::StrCat(
+                            "the provider can't be reached: ", words));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpTransport>> HttpTransport::Create(
+    HttpBounds bounds) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  CURLM* const multi = ready == CURLE_OK ? curl_multi_init() : nullptr;
+  CURL* const easy = multi != nullptr ? curl_easy_init() : nullptr;
+  auto transport =
+      std::make_unique<CurlTransport>(std::move(bounds), multi, easy);
+  if (easy == nullptr) {
+    return absl::InternalError("the HTTP library doesn't start");
+  }
+  return transport;
+}
+
+std::optional<absl::Duration> ParseRetryAfter(std::string_view value,
+                                              absl::Time now) {
+  const absl::string_view text =
+      absl::StripAsciiWhitespace(absl::string_view(value.data(), value.size()));
+  double seconds = 0;
+  absl::Duration wait;
+  absl::Time date;
+  if (absl::SimpleAtod(text, &seconds)) {
+    // Compared so that "nan" is none.
+    if (!(seconds >= 0)) return std::nullopt;
+    wait = absl::Seconds(std::min(seconds, 3600.0));
+  } else if (absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", text, &date,
+                             nullptr)) {
+    wait = date - now;
+  } else {
+    return std::nullopt;
+  }
+  return std::clamp(wait, absl::ZeroDuration(), kLongestRetryAfter);
+}
+
+}  // namespace sandglass::client

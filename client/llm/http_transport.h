@@ -1,0 +1,75 @@
+#ifndef SANDGLASS_CLIENT_LLM_HTTP_TRANSPORT_H_
+#define SANDGLASS_CLIENT_LLM_HTTP_TRANSPORT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace sandglass::client {
+
+struct HttpBounds {
+  absl::Duration connect_timeout = absl::Seconds(15);
+  absl::Duration silence_timeout = absl::Minutes(5);
+  size_t most_bytes = size_t{16} << 20;  // of an answer's body
+  std::string ca_file;                   // beside the host's; empty: none
+};
+
+struct HttpPost {
+  std::string url;
+  std::vector<std::string> headers;  // "Name: value"
+  std::string body;                  // JSON
+};
+
+struct HttpAnswer {
+  // OK: an answer came to its end, or to as much of it as was wanted; of
+  // whatever status. CANCELLED. UNAVAILABLE: no answer. DATA_LOSS: it broke
+  // off. DEADLINE_EXCEEDED: silence. RESOURCE_EXHAUSTED: it is too large. Or
+  // what on_bytes returned.
+  absl::Status result;
+  // result is UNAVAILABLE or DATA_LOSS, and another attempt may do better.
+  bool retry = false;
+  long status = 0;  // of HTTP; 0: none came
+  std::string content_type;
+  std::string location;
+  std::string error_body;  // where the status isn't 2xx; its first 64 KiB
+  // The server's wishes about another attempt.
+  std::optional<absl::Duration> retry_after;  // 0 to 60 s
+  std::optional<bool> should_retry;
+};
+
+enum class HttpNext { kMore, kEnough };
+
+// Sends POST requests one after another and keeps connections for the next.
+// Follows no redirections: what is sent has a key in it. Proxies come from the
+// environment, as for curl. Not thread-safe.
+class HttpTransport {
+ public:
+  static absl::StatusOr<std::unique_ptr<HttpTransport>> Create(
+      HttpBounds bounds);
+  virtual ~HttpTransport() = default;
+
+  // `on_bytes` hears the body of a 2xx answer as it comes. After kEnough the
+  // rest is of no interest. `cancel` is looked at every 50 ms.
+  using OnBytes =
+      std::function<absl::StatusOr<HttpNext>(std::string_view bytes)>;
+  virtual HttpAnswer Post(const HttpPost& post, const OnBytes& on_bytes,
+                          const std::atomic<bool>& cancel) = 0;
+};
+
+// What "Retry-After" says at this time: seconds, or a date. Bounded to 60 s;
+// nullopt when it is neither.
+std::optional<absl::Duration> ParseRetryAfter(std::string_view value,
+                                              absl::Time now);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_LLM_HTTP_TRANSPORT_H_

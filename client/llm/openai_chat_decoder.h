@@ -1,0 +1,53 @@
+#ifndef SANDGLASS_CLIENT_LLM_OPENAI_CHAT_DECODER_H_
+#define SANDGLASS_CLIENT_LLM_OPENAI_CHAT_DECODER_H_
+
+#include <string>
+#include <string_view>
+
+#include "client/llm/call_parts.h"
+#include "client/llm/codec.h"
+#include "client/llm/llm_event.h"
+
+namespace sandglass::client {
+
+// The name in LlmMessage::raw. What is kept there is the model's reasoning,
+// under the provider's name for it.
+inline constexpr std::string_view kOpenAiChatRaw = "openai-chat";
+
+// Answers of Chat Completions, by OpenAI and the many that do likewise. Only
+// the first choice counts.
+class OpenAiChatDecoder : public TurnDecoder {
+ public:
+  OpenAiChatDecoder(const LlmRequest& request, const LlmListener& listener)
+      : request_(request), listener_(listener) {}
+
+  absl::Status OnEvent(std::string_view name,
+                       const nlohmann::json& event) override;
+  absl::Status OnBody(const nlohmann::json& body) override;
+  void OnDone() override { done_ = true; }
+  bool begun() const override { return begun_; }
+  bool done() const override { return done_; }
+  absl::StatusOr<LlmTurn> Finish() override;
+
+ private:
+  absl::Status OnChoice(const nlohmann::json& choice);
+  // A delta, or a whole message.
+  absl::Status OnMessage(const nlohmann::json& message);
+  void OnContent(const nlohmann::json& content);
+  void OnText(std::string_view text);
+  void OnThinking(std::string_view name, std::string_view text);
+  void OnUsage(const nlohmann::json& usage);
+
+  const LlmRequest& request_;
+  const LlmListener& listener_;
+  LlmTurn turn_;
+  CallParts calls_;
+  nlohmann::json reasoning_;
+  bool refused_ = false;
+  bool begun_ = false;
+  bool done_ = false;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_LLM_OPENAI_CHAT_DECODER_H_
