@@ -72,7 +72,7 @@ absl::string_view AdviceFor(absl::string_view reason) {
 
 // Leaves out what `message`, printed above, says already.
 void AppendDetail(const google::protobuf::Any& any, const std::string& message,
-                  std::string& out) {
+                  Advice advice, std::string& out) {
   if (any.Is<google::rpc::BadRequest>()) {
     google::rpc::BadRequest bad;
     if (!any.UnpackTo(&bad)) return;
@@ -94,8 +94,9 @@ void AppendDetail(const google::protobuf::Any& any, const std::string& message,
     google::rpc::ErrorInfo info;
     if (!any.UnpackTo(&info)) return;
     absl::StrAppend(&out, "  reason: ", VisibleText(info.reason()), "\n");
-    const absl::string_view advice = AdviceFor(info.reason());
-    if (!advice.empty()) absl::StrAppend(&out, "  ", advice, "\n");
+    const absl::string_view words =
+        advice == Advice::kCommands ? AdviceFor(info.reason()) : "";
+    if (!words.empty()) absl::StrAppend(&out, "  ", words, "\n");
   }
 }
 
@@ -106,8 +107,8 @@ bool IsConnectionLoss(const grpc::Status& status) {
          status.error_details().empty();
 }
 
-std::string RpcErrorText(const grpc::Status& status,
-                         absl::string_view address) {
+std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
+                         Advice advice) {
   if (IsConnectionLoss(status)) {
     return absl::StrCat("sandglass: the connection to the daemon at ",
                         VisibleText(address), " broke (",
@@ -123,7 +124,7 @@ std::string RpcErrorText(const grpc::Status& status,
   google::rpc::Status rich;
   if (rich.ParseFromString(status.error_details())) {
     for (const google::protobuf::Any& any : rich.details()) {
-      AppendDetail(any, status.error_message(), out);
+      AppendDetail(any, status.error_message(), advice, out);
     }
   }
   return out;

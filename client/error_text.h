@@ -8,12 +8,16 @@
 
 namespace sandglass::client {
 
+// Whether an error's text says what to do about it with commands of ours.
+enum class Advice { kCommands, kNone };
+
 // A failed call for people: the first line says what was wrong; then, where
 // the daemon sent them (google.rpc.Status in the call's details), one indented
 // line a field violation, when to try again, the stable reason, and what to do
 // about it. Made harmless for a terminal; ends with a newline. `address` is the
 // daemon's.
-std::string RpcErrorText(const grpc::Status& status, absl::string_view address);
+std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
+                         Advice advice = Advice::kCommands);
 
 // True when the call ended because the connection broke, not because the
 // daemon said so (the daemon's own errors carry details).

@@ -21,8 +21,7 @@ class ToolCancel {
   // Makes Cancel end this call as long as the scope lives. Not nested.
   class Scope {
    public:
-    Scope(ToolCancel& cancel, grpc::ClientContext& context)
-        : cancel_(cancel) {
+    Scope(ToolCancel& cancel, grpc::ClientContext& context) : cancel_(cancel) {
       cancel_.Watch(&context);
     }
     ~Scope() { cancel_.Watch(nullptr); }

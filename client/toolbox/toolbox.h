@@ -18,13 +18,13 @@ namespace sandglass::client {
 // How much of a tool's text a model gets. Of more, head and tail stay, and a
 // line says how much was cut and where the whole is.
 struct ToolBounds {
-  size_t text_bytes = 24'000;           // of an answer, all in all
-  size_t images = 4;                    // of an answer
-  size_t image_bytes = 4 << 20;         // of each; others are named in the text
+  size_t text_bytes = 24'000;    // of an answer, all in all
+  size_t images = 4;             // of an answer
+  size_t image_bytes = 4 << 20;  // of each; others are named in the text
 };
 
 struct SandboxOptions {
-  std::string language;  // of its kernel; empty: none, each run names one
+  std::string language;  // of its kernel; empty: it has none
   std::string profile;   // empty: the default one
   std::vector<std::string> libraries;
   absl::Duration idle_timeout;  // zero: the daemon's
@@ -35,7 +35,7 @@ struct SandboxOptions {
 
 struct CodeCall {
   std::string sandbox_id;  // empty: a jail of its own, gone afterwards
-  std::string language;
+  std::string language;    // empty: the sandbox's
   std::string code;
   std::vector<std::string> libraries;  // only without a sandbox
   std::string profile;                 // likewise
@@ -45,9 +45,9 @@ struct CodeCall {
 
 struct CommandCall {
   std::string sandbox_id;
-  std::string command;           // for /bin/sh -c
-  std::string directory;         // empty: /workspace
-  absl::Duration timeout;        // zero: none but the profile's
+  std::string command;     // for /bin/sh -c
+  std::string directory;   // empty: /workspace
+  absl::Duration timeout;  // zero: none but the profile's
 };
 
 // The tools that models call, each one call or a few to the daemon. What goes
@@ -64,7 +64,10 @@ class Toolbox {
   ToolAnswer DeleteSandbox(const std::string& sandbox_id,
                            ToolCancel& cancel) const;
 
-  // In a sandbox the language's kernel keeps state from call to call.
+  // In a sandbox the language's kernel keeps state from call to call. Code of
+  // another language than the sandbox's runs as a program: over its files where
+  // an interpreter there takes it, else in a jail of its own, which the text
+  // says.
   ToolAnswer RunCode(const CodeCall& call, ToolCancel& cancel,
                      const ToolProgress& progress = {}) const;
 

@@ -1,0 +1,69 @@
+#ifndef SANDGLASS_CLIENT_TOOLBOX_ANSWER_TEXT_H_
+#define SANDGLASS_CLIENT_TOOLBOX_ANSWER_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace sandglass::client {
+
+// A program's output as it comes. Of very much only the beginning is kept, and
+// the end.
+class OutputCapture {
+ public:
+  void Add(absl::string_view bytes);
+
+  // The first 16 MiB.
+  const std::string& head() const { return head_; }
+  // The last bytes; empty when head has all.
+  absl::string_view tail() const;
+  uint64_t total() const { return total_; }
+  bool whole() const { return total_ == head_.size(); }
+
+ private:
+  std::string head_;
+  std::string tail_;
+  uint64_t total_ = 0;
+};
+
+// The text of an answer: a verdict, what was printed, and notes. Bytes of any
+// kind go in.
+class AnswerText {
+ public:
+  explicit AnswerText(std::string verdict) : verdict_(std::move(verdict)) {}
+
+  // What may be cut in its middle, under a label unless that is empty. Nothing
+  // is added when there is no text.
+  void Add(absl::string_view label, std::string text);
+  void Add(absl::string_view label, OutputCapture output);
+  // A line at the end, which stays.
+  void Note(std::string line) { notes_.push_back(std::move(line)); }
+
+  bool empty() const { return parts_.empty(); }
+  // Whether `room` bytes hold all of it.
+  bool Fits(size_t room) const;
+  // All that was printed, as bytes; of very long parts the beginning.
+  std::string Printed() const;
+  // Valid UTF-8 of at most `room` bytes. `where` is what a cut says about the
+  // rest.
+  std::string Render(size_t room, absl::string_view where) const;
+
+ private:
+  struct Part {
+    std::string label;
+    OutputCapture output;
+  };
+  std::string Notes(size_t room) const;
+
+  std::string verdict_;
+  std::vector<Part> parts_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_TOOLBOX_ANSWER_TEXT_H_

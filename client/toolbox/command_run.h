@@ -1,0 +1,21 @@
+#ifndef SANDGLASS_CLIENT_TOOLBOX_COMMAND_RUN_H_
+#define SANDGLASS_CLIENT_TOOLBOX_COMMAND_RUN_H_
+
+#include "absl/time/time.h"
+#include "client/daemon.h"
+#include "client/toolbox/tool_answer.h"
+#include "client/toolbox/tool_call.h"
+#include "client/toolbox/toolbox.h"
+#include "sandglass/v1/exec.pb.h"
+
+namespace sandglass::client {
+
+// Runs a command of a sandbox to its end, its two streams in one. A timeout of
+// zero is none but the profile's.
+ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
+                           v1::ExecSpec spec, absl::Duration timeout,
+                           ToolCancel& cancel, const ToolProgress& progress);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_TOOLBOX_COMMAND_RUN_H_

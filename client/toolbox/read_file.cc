@@ -1,0 +1,183 @@
+// Toolbox::ReadFile: text by lines, images as such, all else by kind.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/terminal_filter.h"
+#include "client/toolbox/daemon_calls.h"
+#include "client/toolbox/line_window.h"
+#include "client/toolbox/run_words.h"
+#include "client/toolbox/toolbox.h"
+#include "client/units.h"
+#include "client/utf8_check.h"
+
+namespace sandglass::client {
+namespace {
+
+// What the line about the rest takes.
+constexpr size_t kFooterBytes = 400;
+// Lines behind those that are shown are counted as far as this.
+constexpr uint64_t kMostCountedBytes = uint64_t{64} << 20;
+// Where binary files show a NUL.
+constexpr size_t kLookedAtBytes = 8 << 10;
+
+struct Kind {
+  absl::string_view magic;
+  absl::string_view name;
+};
+
+// Empty for text.
+std::string BinaryKindOf(absl::string_view bytes) {
+  static constexpr std::array<Kind, 11> kKinds = {
+      {{"%PDF-", "PDF document"},
+       {"PK\x03\x04", "zip archive, or a document in one"},
+       {"\x1f\x8b", "gzip data"},
+       {"BZh", "bzip2 data"},
+       {"\xfd"
+        "7zXZ",
+        "xz data"},
+       {"\x28\xb5\x2f\xfd", "zstd data"},
+       {"\x7f"
+        "ELF",
+        "ELF program or library"},
+       {"SQLite format 3", "SQLite database"},
+       {"PAR1", "Parquet data"},
+       {"\x93NUMPY", "NumPy array"},
+       {"RIFF", "RIFF data (WebP, WAV or AVI)"}}};
+  const absl::string_view looked_at = bytes.substr(0, kLookedAtBytes);
+  // Texts may begin with some of these.
+  const bool has_nul = looked_at.find('\0') != absl::string_view::npos;
+  const bool odd = FindInvalidUtf8(looked_at) < looked_at.size() / 2;
+  for (const Kind& kind : kKinds) {
+    if ((has_nul || odd) && absl::StartsWith(bytes, kind.magic)) {
+      return std::string(kind.name);
+    }
+  }
+  return has_nul ? "binary data" : "";
+}
+
+// What a file turns out to be while it is read.
+class Reader {
+ public:
+  Reader(const ToolBounds& bounds, uint64_t first, uint64_t lines)
+      : bounds_(bounds),
+        window_(first, lines,
+                bounds.text_bytes - std::min(bounds.text_bytes, kFooterBytes)) {
+  }
+
+  void Size(uint64_t size) { size_ = size; }
+  // False when no more is wanted.
+  bool Take(absl::string_view bytes) {
+    if (read_ == 0) {
+      image_ = ImageTypeOf(bytes);
+      if (image_.empty()) binary_ = BinaryKindOf(bytes);
+    }
+    read_ += bytes.size();
+    if (!binary_.empty()) return false;
+    if (!image_.empty()) {
+      if (size_ > bounds_.image_bytes) return false;
+      image_bytes_.append(bytes.data(), bytes.size());
+      return true;
+    }
+    window_.Feed(bytes);
+    stopped_ = window_.full() && read_ >= kMostCountedBytes;
+    return !stopped_;
+  }
+
+  ToolAnswer Answer(const std::string& path) {
+    ToolAnswer answer;
+    if (!binary_.empty()) {
+      answer.text = absl::StrCat(
+          VisibleText(path), ": ", binary_, ", ", FormatByteSize(size_),
+          "; not shown as text. Read it with a program in the sandbox.");
+    } else if (!image_.empty()) {
+      answer.text = absl::StrCat(VisibleText(path), ": ", image_, ", ",
+                                 FormatByteSize(size_));
+      if (size_ > bounds_.image_bytes) {
+        answer.text += ", too large to be shown: make a smaller one";
+      } else {
+        answer.images.push_back({image_, std::move(image_bytes_)});
+      }
+    } else {
+      TextAnswer(path, answer);
+    }
+    return answer;
+  }
+
+ private:
+  void TextAnswer(const std::string& path, ToolAnswer& answer) {
+    if (!stopped_) window_.Finish();
+    const uint64_t total = window_.total();
+    if (total == 0) {
+      answer.text = absl::StrCat("(", VisibleText(path), " is empty)");
+      return;
+    }
+    if (window_.end() == window_.begin()) {
+      answer.is_error = true;
+      answer.text = absl::StrCat(VisibleText(path), " has ", total, " line",
+                                 total == 1 ? "" : "s");
+      return;
+    }
+    answer.text = window_.text();
+    const uint64_t last = window_.end() - 1;
+    const bool more = last < total || stopped_;
+    if (!more && window_.begin() == 1 && window_.cut_bytes() == 0) return;
+    if (answer.text.back() != '\n') answer.text += '\n';
+    if (window_.cut_bytes() > 0) {
+      absl::StrAppend(&answer.text, "[… ", window_.cut_bytes(),
+                      " more bytes of line ", last, " are cut …]\n");
+    }
+    absl::StrAppend(&answer.text, "[lines ", window_.begin(), "-", last, " of ",
+                    stopped_ ? "more than " : "", total);
+    if (more)
+      absl::StrAppend(&answer.text, "; go on with first_line=", last + 1);
+    answer.text += "]";
+  }
+
+  const ToolBounds& bounds_;
+  LineWindow window_;
+  uint64_t size_ = 0;
+  uint64_t read_ = 0;
+  bool stopped_ = false;
+  std::string binary_;
+  std::string image_;
+  std::string image_bytes_;
+};
+
+}  // namespace
+
+ToolAnswer Toolbox::ReadFile(const std::string& sandbox_id,
+                             const std::string& path, uint64_t first_line,
+                             uint64_t lines, ToolCancel& cancel) const {
+  absl::Status valid = CheckUtf8("the sandbox's id", sandbox_id);
+  valid.Update(CheckUtf8("the path", path));
+  if (!valid.ok()) return BadArgument(valid);
+  v1::ReadFileRequest request;
+  request.set_session_id(sandbox_id);
+  request.set_path(path);
+  grpc::ClientContext context;
+  SetDeadline(context, kToolPatience);
+  const ToolCancel::Scope scope(cancel, context);
+  const auto stream = daemon_.files->ReadFile(&context, request);
+  Reader reader(bounds_, first_line, lines);
+  v1::ReadFileResponse response;
+  bool wanted = true;
+  while (stream->Read(&response)) {
+    if (response.has_info()) reader.Size(response.info().size());
+    // The rest is only drained: Finish needs the stream's end.
+    if (!wanted || response.data().empty()) continue;
+    wanted = reader.Take(response.data());
+    if (!wanted) context.TryCancel();
+  }
+  const grpc::Status status = stream->Finish();
+  if (!status.ok() && (wanted || cancel.cancelled())) {
+    return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  }
+  return reader.Answer(path);
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,23 @@
+#include "client/toolbox/tool_call.h"
+
+namespace sandglass::client {
+
+void ToolCancel::Cancel() {
+  const absl::MutexLock lock(&mutex_);
+  cancelled_ = true;
+  if (context_ != nullptr) context_->TryCancel();
+}
+
+bool ToolCancel::cancelled() const {
+  const absl::MutexLock lock(&mutex_);
+  return cancelled_;
+}
+
+// A call that has not begun yet remembers that it is cancelled.
+void ToolCancel::Watch(grpc::ClientContext* context) {
+  const absl::MutexLock lock(&mutex_);
+  context_ = context;
+  if (cancelled_ && context_ != nullptr) context_->TryCancel();
+}
+
+}  // namespace sandglass::client

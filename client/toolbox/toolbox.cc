@@ -1,0 +1,150 @@
+#include "client/toolbox/toolbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/limits_text.h"
+#include "client/terminal_filter.h"
+#include "client/toolbox/daemon_calls.h"
+#include "client/units.h"
+#include "client/utf8_check.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr absl::Duration kQuick = absl::Minutes(1);
+
+absl::Status CheckOptions(const SandboxOptions& options) {
+  absl::Status status = CheckUtf8("the language", options.language);
+  status.Update(CheckUtf8("the profile", options.profile));
+  for (const std::string& library : options.libraries) {
+    status.Update(CheckUtf8("a library", library));
+  }
+  for (const auto& [name, value] : options.labels) {
+    status.Update(CheckUtf8("a label", name));
+    status.Update(CheckUtf8("a label", value));
+  }
+  return status;
+}
+
+v1::CreateSessionRequest RequestOf(const SandboxOptions& options) {
+  v1::CreateSessionRequest request;
+  request.set_language(options.language);
+  request.set_profile(options.profile);
+  for (const std::string& library : options.libraries) {
+    request.add_libraries(library);
+  }
+  if (options.idle_timeout > absl::ZeroDuration()) {
+    *request.mutable_idle_timeout() = ToProto(options.idle_timeout);
+  }
+  for (const auto& [name, value] : options.labels) {
+    (*request.mutable_labels())[name] = value;
+  }
+  return request;
+}
+
+// "python: Python 3.11.2, state is kept between runs of a sandbox".
+std::string LanguageLine(const v1::LanguageInfo& language) {
+  std::string line = absl::StrCat(
+      language.id(), ": ", language.name(), " ",
+      language.available()
+          ? language.version()
+          : absl::StrCat("is not available: ", language.unavailable_reason()));
+  if (language.preparing()) line += " (still being prepared)";
+  if (!language.available()) return VisibleText(line);
+  if (language.session() == v1::SESSION_SUPPORT_KERNEL) {
+    line += "; in a sandbox variables stay from run to run";
+  } else if (language.session() == v1::SESSION_SUPPORT_PROGRAM) {
+    line += "; in a sandbox files stay, each run is a program";
+  }
+  return VisibleText(line);
+}
+
+std::string NetworkWords(const v1::ProfileInfo& profile) {
+  constexpr int kShown = 20;
+  if (profile.network() == "none") return "none";
+  const auto& hosts = profile.network_hosts();
+  const int shown = std::min(hosts.size(), kShown);
+  std::string words = absl::StrCat(
+      "only ", absl::StrJoin(hosts.begin(), hosts.begin() + shown, "; "));
+  if (shown < hosts.size()) {
+    absl::StrAppend(&words, "; and ", hosts.size() - shown, " more");
+  }
+  return VisibleText(words);
+}
+
+}  // namespace
+
+Toolbox::Toolbox(const Daemon& daemon, ToolBounds bounds)
+    : daemon_(daemon), bounds_(bounds) {}
+
+absl::StatusOr<std::string> Toolbox::CreateSandbox(
+    const SandboxOptions& options, ToolCancel& cancel) const {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const v1::CreateSessionRequest request = RequestOf(options);
+  grpc::Status status;
+  std::string id;
+  if (options.get_or_create) {
+    v1::GetOrCreateSessionRequest wrapped;
+    *wrapped.mutable_create() = request;
+    v1::GetOrCreateSessionResponse response;
+    status = CallTool(*daemon_.sessions,
+                      &v1::SessionService::Stub::GetOrCreateSession, wrapped,
+                      response, cancel, kQuick);
+    id = response.session().session_id();
+  } else {
+    v1::CreateSessionResponse response;
+    status =
+        CallTool(*daemon_.sessions, &v1::SessionService::Stub::CreateSession,
+                 request, response, cancel, kQuick);
+    id = response.session().session_id();
+  }
+  if (status.ok()) return id;
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      CallErrorWords(status, daemon_, cancel));
+}
+
+ToolAnswer Toolbox::DeleteSandbox(const std::string& sandbox_id,
+                                  ToolCancel& cancel) const {
+  if (const absl::Status status = CheckUtf8("the sandbox's id", sandbox_id);
+      !status.ok()) {
+    return BadArgument(status);
+  }
+  v1::DeleteSessionRequest request;
+  request.set_session_id(sandbox_id);
+  v1::DeleteSessionResponse response;
+  const grpc::Status status =
+      CallTool(*daemon_.sessions, &v1::SessionService::Stub::DeleteSession,
+               request, response, cancel, kQuick);
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  ToolAnswer answer;
+  answer.text = absl::StrCat("sandbox ", VisibleText(sandbox_id),
+                             " is deleted, with its files");
+  return answer;
+}
+
+ToolAnswer Toolbox::ListLanguages(ToolCancel& cancel) const {
+  v1::GetServerInfoResponse info;
+  const grpc::Status status =
+      CallTool(*daemon_.stub, &v1::SandboxService::Stub::GetServerInfo,
+               v1::GetServerInfoRequest(), info, cancel, absl::Seconds(10));
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  AnswerText text(absl::StrCat(info.languages_size(), " languages"));
+  std::string lines;
+  for (const v1::LanguageInfo& language : info.languages()) {
+    absl::StrAppend(&lines, LanguageLine(language), "\n");
+  }
+  text.Add("", std::move(lines));
+  for (const v1::ProfileInfo& profile : info.profiles()) {
+    if (profile.name() != "default") continue;
+    text.Note(absl::StrCat("limits of a run: ", LimitsText(profile.limits())));
+    text.Note(absl::StrCat("network: ", NetworkWords(profile)));
+  }
+  ToolAnswer answer;
+  answer.text = text.Render(bounds_.text_bytes, "");
+  return answer;
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,125 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/terminal_filter.h"
+#include "client/toolbox/daemon_calls.h"
+#include "client/toolbox/toolbox.h"
+#include "client/units.h"
+#include "client/utf8_check.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr uint64_t kMostEntries = 500;
+// How many are counted that are not shown.
+constexpr uint64_t kMostCounted = 100'000;
+
+absl::Status CheckPath(const std::string& sandbox_id, const std::string& path) {
+  absl::Status status = CheckUtf8("the sandbox's id", sandbox_id);
+  status.Update(CheckUtf8("the path", path));
+  return status;
+}
+
+std::string Times(uint64_t count, absl::string_view what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+// "src/", "main.py  1.2 KiB", "latest -> run-3".
+std::string EntryLine(const v1::FileInfo& entry) {
+  const std::string name = VisibleText(entry.path());
+  switch (entry.type()) {
+    case v1::FILE_TYPE_DIRECTORY:
+      return absl::StrCat(name, "/");
+    case v1::FILE_TYPE_SYMLINK:
+      return absl::StrCat(name, " -> ", VisibleText(entry.link_target()));
+    case v1::FILE_TYPE_REGULAR:
+      return absl::StrCat(name, "  ", FormatByteSize(entry.size()));
+    default:
+      return absl::StrCat(name, "  (no regular file)");
+  }
+}
+
+}  // namespace
+
+ToolAnswer Toolbox::WriteFile(const std::string& sandbox_id,
+                              const std::string& path,
+                              const std::string& content,
+                              ToolCancel& cancel) const {
+  if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
+    return BadArgument(status);
+  }
+  const grpc::Status status =
+      WriteWhole(daemon_, sandbox_id, path, content, cancel);
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  ToolAnswer answer;
+  answer.text = absl::StrCat("wrote ", Times(content.size(), "byte"), " to ",
+                             VisibleText(path));
+  return answer;
+}
+
+ToolAnswer Toolbox::EditFile(const std::string& sandbox_id,
+                             const std::string& path, const std::string& from,
+                             const std::string& to, bool all,
+                             ToolCancel& cancel) const {
+  if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
+    return BadArgument(status);
+  }
+  v1::EditFileRequest request;
+  request.set_session_id(sandbox_id);
+  request.set_path(path);
+  request.set_old_text(from);
+  request.set_new_text(to);
+  request.set_replace_all(all);
+  v1::EditFileResponse response;
+  const grpc::Status status =
+      CallTool(*daemon_.files, &v1::FileService::Stub::EditFile, request,
+               response, cancel);
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  ToolAnswer answer;
+  answer.text =
+      absl::StrCat("replaced ", Times(response.replacements(), "place"), " in ",
+                   VisibleText(path));
+  return answer;
+}
+
+ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
+                              const std::string& path,
+                              ToolCancel& cancel) const {
+  if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
+    return BadArgument(status);
+  }
+  std::string lines;
+  uint64_t entries = 0;
+  v1::ListDirectoryResponse page;
+  do {
+    v1::ListDirectoryRequest request;
+    request.set_session_id(sandbox_id);
+    request.set_path(path);
+    request.set_page_token(page.next_page_token());
+    page.Clear();
+    const grpc::Status status =
+        CallTool(*daemon_.files, &v1::FileService::Stub::ListDirectory, request,
+                 page, cancel);
+    if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+    for (const v1::FileInfo& entry : page.entries()) {
+      if (entries++ < kMostEntries) {
+        absl::StrAppend(&lines, EntryLine(entry), "\n");
+      }
+    }
+  } while (!page.next_page_token().empty() && entries < kMostCounted);
+  const bool more = !page.next_page_token().empty();
+  AnswerText text(absl::StrCat(
+      VisibleText(path.empty() ? "/workspace" : path), ": ",
+      more ? "more than " : "",
+      entries == 1 ? "1 entry" : absl::StrCat(entries, " entries")));
+  text.Add("", std::move(lines));
+  if (entries > kMostEntries) {
+    text.Note(absl::StrCat("the first ", kMostEntries, " of ",
+                           more ? "more than " : "", entries, " entries"));
+  }
+  ToolAnswer answer;
+  answer.text = text.Render(bounds_.text_bytes, "list a directory below it");
+  return answer;
+}
+
+}  // namespace sandglass::client
