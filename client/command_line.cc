@@ -17,6 +17,7 @@
 #include "client/flag_values.h"
 #include "client/layer_command_line.h"
 #include "client/library_lock.h"
+#include "client/mcp_command_line.h"
 #include "client/policy_command_line.h"
 #include "client/session_command_line.h"
 #include "client/terminal_filter.h"
@@ -40,6 +41,7 @@ Examples:
   sandglass policy test strict main.py
   sandglass approvals
   sandglass doctor
+  sandglass mcp
   sandglass audit verify /var/log/sandglass/audit
 )";
 
@@ -359,6 +361,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   PolicyCommandLine policy(app);
   LayerCommandLine layers(app);
   AuditCommandLine audit(app);
+  McpCommandLine mcp(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -370,6 +373,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     if (policy.parsed()) return policy.Path();
     if (layers.parsed()) return layers.Path();
     if (audit.parsed()) return audit.Path();
+    if (mcp.parsed()) return "mcp ";
     return run->parsed() ? "run " : "";
   };
   try {
@@ -432,10 +436,14 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     absl::StatusOr<AuditOptions> options = audit.Take();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
+  } else if (mcp.parsed()) {
+    absl::StatusOr<McpOptions> options = mcp.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else {
     return UsageError(
         "give a command: run, session, info, languages, ps, kill, approvals, "
-        "policy, layers, doctor or audit");
+        "policy, layers, doctor, audit or mcp");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

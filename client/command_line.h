@@ -8,6 +8,7 @@
 
 #include "client/audit_options.h"
 #include "client/layer_options.h"
+#include "client/mcp_options.h"
 #include "client/options.h"
 #include "client/policy_options.h"
 #include "client/session_options.h"
@@ -19,7 +20,7 @@ struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
-               PolicyOptions, AuditOptions, LayersOptions>
+               PolicyOptions, AuditOptions, LayersOptions, McpOptions>
       command;
 };
 

@@ -1,5 +1,7 @@
 #include "client/daemon.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +23,7 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
   if (!parsed.ok()) return parsed.status();
   absl::StatusOr<UniqueFd> connection = Connect(*parsed);
   if (!connection.ok()) return connection.status();
+  UniqueFd duplicate(fcntl(connection->get(), F_DUPFD_CLOEXEC, 0));
   const std::shared_ptr<grpc::Channel> channel =
       MakeChannel(*std::move(connection));
   return Daemon{address,
@@ -29,7 +32,14 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
                 v1::FileService::NewStub(channel),
                 v1::ExecService::NewStub(channel),
                 v1::PolicyService::NewStub(channel),
-                v1::LayerService::NewStub(channel)};
+                v1::LayerService::NewStub(channel),
+                std::move(duplicate)};
+}
+
+bool IsConnected(const Daemon& daemon) {
+  // The channel doesn't tell: it knows no states but those of its calls.
+  pollfd poller = {daemon.connection.get(), POLLRDHUP, 0};
+  return poll(&poller, 1, 0) == 0;
 }
 
 void SetQuickDeadline(grpc::ClientContext& context) {

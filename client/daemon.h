@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/unique_fd.h"
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
@@ -25,10 +26,14 @@ struct Daemon {
   std::unique_ptr<v1::ExecService::Stub> execs;
   std::unique_ptr<v1::PolicyService::Stub> policy;
   std::unique_ptr<v1::LayerService::Stub> layers;
+  UniqueFd connection;  // a duplicate, for IsConnected
 };
 
 // Connects; see ParseAddress and Connect for the errors.
 absl::StatusOr<Daemon> OpenDaemon(const std::string& address);
+
+// False once the connection has ended: all further calls will fail.
+bool IsConnected(const Daemon& daemon);
 
 // Gives a call that the daemon answers from memory 10 s to come back.
 void SetQuickDeadline(grpc::ClientContext& context);

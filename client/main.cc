@@ -14,6 +14,7 @@
 #include "client/file_io.h"
 #include "client/info_commands.h"
 #include "client/layer_commands.h"
+#include "client/mcp_command.h"
 #include "client/policy_commands.h"
 #include "client/run_command.h"
 #include "client/runs_commands.h"
@@ -46,6 +47,7 @@ struct Dispatch {
   int operator()(const LayersOptions& o) const {
     return LayersCommand(address, o);
   }
+  int operator()(const McpOptions& o) const { return McpCommand(address, o); }
   int operator()(const AuditOptions& o) const { return AuditCommand(o); }
 };
 

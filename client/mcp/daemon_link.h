@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_CLIENT_MCP_DAEMON_LINK_H_
+#define SANDGLASS_CLIENT_MCP_DAEMON_LINK_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/daemon.h"
+#include "client/toolbox/toolbox.h"
+
+namespace sandglass::client {
+
+// A daemon that may come and go: whoever needs it gets the connection there is,
+// or a new one where that has ended. Thread-safe.
+class DaemonLink {
+ public:
+  struct Connection {
+    Daemon daemon;
+    Toolbox toolbox;
+
+    explicit Connection(Daemon opened)
+        : daemon(std::move(opened)), toolbox(daemon, ToolBounds()) {}
+  };
+
+  // Nothing is opened yet.
+  explicit DaemonLink(std::string address) : address_(std::move(address)) {}
+
+  // The errors are OpenDaemon's.
+  absl::StatusOr<std::shared_ptr<const Connection>> Get()
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const std::string address_;
+  absl::Mutex mutex_;
+  std::shared_ptr<const Connection> connection_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_DAEMON_LINK_H_

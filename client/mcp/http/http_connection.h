@@ -1,0 +1,60 @@
+#ifndef SANDGLASS_CLIENT_MCP_HTTP_HTTP_CONNECTION_H_
+#define SANDGLASS_CLIENT_MCP_HTTP_HTTP_CONNECTION_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/mcp/http/http_message.h"
+#include "client/mcp/stop_signal.h"
+#include "client/unique_fd.h"
+
+namespace sandglass::client {
+
+// What a client may send, and how long it may take.
+struct HttpBounds {
+  size_t head_bytes = 32 << 10;
+  size_t body_bytes = 8 << 20;
+  // For the whole request, and for a client that takes nothing of an answer.
+  absl::Duration patience = absl::Seconds(30);
+};
+
+// One request over one connection, whose client may go away at any time. Used
+// by one thread.
+class HttpConnection {
+ public:
+  HttpConnection(UniqueFd connection, const HttpBounds& bounds,
+                 const StopSignal& stop);
+
+  // Reads what comes before the body. 0, or the HTTP status that says what was
+  // wrong with it; -1 when there is nobody to be told.
+  int ReadHead(HttpRequest& request);
+  // Reads its body; the same.
+  int ReadBody(HttpRequest& request);
+
+  // False when the client is gone.
+  bool Write(absl::string_view bytes);
+
+  enum class Event { kWoken, kClosed, kNothing };
+  // Waits until `wake` can be read, the client has closed its side or the
+  // signal is set (both kClosed), or the time is over.
+  Event Wait(const UniqueFd& wake, absl::Duration most);
+
+  // Ends an answer in such a way that a client which still sends gets it.
+  void Finish();
+
+ private:
+  // Reads some bytes; 0, or what ReadHead says.
+  int ReadSome();
+
+  const UniqueFd connection_;
+  const HttpBounds bounds_;
+  const StopSignal& stop_;
+  const absl::Time deadline_;
+  std::string received_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_HTTP_HTTP_CONNECTION_H_

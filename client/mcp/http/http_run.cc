@@ -1,0 +1,106 @@
+#include "client/mcp/http/http_run.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "client/mcp/tool_run.h"
+#include "client/unique_fd.h"
+
+namespace sandglass::client {
+namespace {
+
+// What goes between keeps a silent connection; a comment says nothing.
+constexpr absl::Duration kSilence = absl::Seconds(15);
+constexpr char kComment[] = ": still running\n\n";
+
+// What the run's thread hands to the connection's.
+class Outbox {
+ public:
+  Outbox() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  void Add(const Json& message) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      absl::StrAppend(&events_, EventText(RpcText(message)));
+    }
+    Wake();
+  }
+  void SetReply(Json reply) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      reply_ = std::move(reply);
+    }
+    Wake();
+  }
+  // What was added since, and the reply, null as long as there is none.
+  std::pair<std::string, Json> Take() ABSL_LOCKS_EXCLUDED(mutex_) {
+    uint64_t count = 0;
+    if (read(wake_.get(), &count, sizeof(count)) < 0) count = 0;
+    const absl::MutexLock lock(&mutex_);
+    return {std::exchange(events_, {}), reply_};
+  }
+  const UniqueFd& wake() const { return wake_; }
+
+ private:
+  void Wake() {
+    const uint64_t one = 1;
+    if (write(wake_.get(), &one, sizeof(one)) < 0) return;
+  }
+
+  const UniqueFd wake_;
+  absl::Mutex mutex_;
+  std::string events_ ABSL_GUARDED_BY(mutex_);
+  Json reply_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Passes on what comes until the reply is there, and returns that; null when
+// the client went away.
+Json WaitForReply(Outbox& outbox, bool stream, HttpConnection& connection) {
+  for (;;) {
+    const HttpConnection::Event event =
+        connection.Wait(outbox.wake(), kSilence);
+    if (event == HttpConnection::Event::kClosed) return nullptr;
+    auto [events, reply] = outbox.Take();
+    if (event == HttpConnection::Event::kNothing && events.empty()) {
+      events = kComment;
+    }
+    if (stream && !connection.Write(events)) return nullptr;
+    if (!reply.is_null()) return reply;
+  }
+}
+
+}  // namespace
+
+void RunOverHttp(const McpProtocol& protocol, const ToolRun& run, bool stream,
+                 HttpConnection& connection) {
+  if (stream && !connection.Write(EventStreamHead())) return;
+  ToolCancel cancel;
+  Outbox outbox;
+  std::thread thread([&] {
+    outbox.SetReply(CarryOut(protocol, run, cancel, [&](const Json& message) {
+      if (stream) outbox.Add(message);
+    }));
+  });
+  const Json reply = WaitForReply(outbox, stream, connection);
+  if (reply.is_null()) cancel.Cancel();
+  thread.join();
+  if (reply.is_null()) return;
+  if (stream) {
+    connection.Write(EventText(RpcText(reply)));
+    return;
+  }
+  connection.Write(HttpText({.status = 200,
+                             .content_type = "application/json",
+                             .body = RpcText(reply),
+                             .headers = {}}));
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,261 @@
+#include "client/mcp/http/mcp_endpoint.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "client/mcp/http/http_run.h"
+#include "client/mcp/http/http_server.h"
+#include "client/mcp/json_rpc.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr char kVersionHeader[] = "mcp-protocol-version";
+
+HttpResponse Words(int status, absl::string_view words) {
+  return {.status = status,
+          .content_type = "text/plain; charset=utf-8",
+          .body = absl::StrCat(words, "\n"),
+          .headers = {}};
+}
+
+HttpResponse JsonResponse(int status, const Json& message) {
+  return {.status = status,
+          .content_type = "application/json",
+          .body = RpcText(message),
+          .headers = {}};
+}
+
+// Takes no longer for a token that begins rightly.
+bool SameSecret(absl::string_view given, absl::string_view secret) {
+  unsigned difference = given.size() == secret.size() ? 0 : 1;
+  for (size_t i = 0; i < given.size(); ++i) {
+    difference |= static_cast<unsigned char>(given[i]) ^
+                  static_cast<unsigned char>(secret[i % secret.size()]);
+  }
+  return difference == 0;
+}
+
+// "127.0.0.1" of "127.0.0.1:80", "[::1]" of "[::1]:80".
+absl::string_view WithoutPort(absl::string_view host) {
+  const size_t colon = host.rfind(':');
+  const size_t bracket = host.rfind(']');
+  if (colon == absl::string_view::npos ||
+      (bracket != absl::string_view::npos && colon < bracket)) {
+    return host;
+  }
+  return host.substr(0, colon);
+}
+
+// Of a page that this machine itself serves.
+bool IsLoopbackOrigin(absl::string_view origin) {
+  if (!absl::ConsumePrefix(&origin, "http://") &&
+      !absl::ConsumePrefix(&origin, "https://")) {
+    return false;
+  }
+  return IsLoopbackHost(WithoutPort(origin));
+}
+
+// The media type without its parameters, in small letters.
+std::string MediaType(absl::string_view text) {
+  const absl::string_view type = text.substr(0, text.find(';'));
+  return absl::AsciiStrToLower(absl::StripAsciiWhitespace(type));
+}
+
+struct Accepted {
+  bool json = false;
+  bool events = false;
+};
+
+Accepted AcceptedBy(const HttpRequest& request) {
+  if (request.Count("accept") == 0) return {.json = true, .events = false};
+  Accepted accepted;
+  for (const auto& [name, value] : request.headers) {
+    if (name != "accept") continue;
+    for (const absl::string_view part : absl::StrSplit(value, ',')) {
+      const std::string type = MediaType(part);
+      accepted.json |= type == "application/json" || type == "application/*" ||
+                       type == "*/*";
+      accepted.events |= type == "text/event-stream" || type == "text/*";
+    }
+  }
+  return accepted;
+}
+
+// Names that don't fit into a header come as base64 of their UTF-8.
+std::string DecodedHeader(const std::string& value) {
+  absl::string_view inner = value;
+  std::string decoded;
+  if (absl::ConsumePrefix(&inner, "=?base64?") &&
+      absl::ConsumeSuffix(&inner, "?=") &&
+      absl::Base64Unescape(inner, &decoded)) {
+    return decoded;
+  }
+  return value;
+}
+
+// "the header X does not say what the body does"; empty when it does.
+std::string Compare(const HttpRequest& request, const char* header,
+                    const Json& body) {
+  const std::optional<std::string> value = request.Header(header);
+  if (!value) {
+    return absl::StrCat("the header ", header, " must be there once");
+  }
+  if (!body.is_string() || DecodedHeader(*value) != body) {
+    return absl::StrCat("the header ", header,
+                        " does not say what the body does");
+  }
+  return "";
+}
+
+int StatusOf(const Json& reply, bool modern) {
+  const auto error = reply.find("error");
+  if (error == reply.end()) return 200;
+  // Earlier revisions take a status for something about the session.
+  if (!modern) return 200;
+  return error->value("code", 0) == kMethodNotFound ? 404 : 400;
+}
+
+// What a request that says nothing of its revision in its body is refused for;
+// code 0: nothing.
+RpcError LegacyProblem(const HttpRequest& request) {
+  if (request.Count(kVersionHeader) == 0) return {};
+  const std::string version = request.Header(kVersionHeader).value_or("");
+  if (McpProtocol::IsLegacyVersion(version)) return {};
+  if (version != kModernVersion) {
+    return McpProtocol::UnsupportedVersion(version);
+  }
+  return {kInvalidParams,
+          absl::StrCat("params._meta[\"", kVersionMeta, "\"] is missing"),
+          nullptr};
+}
+
+}  // namespace
+
+std::string HeaderMismatch(const HttpRequest& request,
+                           const RpcMessage& message) {
+  std::string problem =
+      Compare(request, kVersionHeader, message.params["_meta"][kVersionMeta]);
+  if (problem.empty()) problem = Compare(request, "mcp-method", message.method);
+  if (problem.empty() && message.method == "tools/call") {
+    problem =
+        Compare(request, "mcp-name", message.params.value("name", Json()));
+  }
+  return problem;
+}
+
+McpEndpoint::McpEndpoint(const McpProtocol& protocol, EndpointOptions options)
+    : protocol_(protocol), options_(std::move(options)) {}
+
+bool McpEndpoint::HasToken(const HttpRequest& request) const {
+  if (options_.token.empty()) return true;
+  const std::optional<std::string> header = request.Header("authorization");
+  if (!header) return false;
+  absl::string_view value = *header;
+  if (!absl::StartsWithIgnoreCase(value, "bearer ")) return false;
+  value.remove_prefix(sizeof("bearer ") - 1);
+  return SameSecret(absl::StripAsciiWhitespace(value), options_.token);
+}
+
+std::optional<HttpResponse> McpEndpoint::Refusal(
+    const HttpRequest& request) const {
+  const std::optional<std::string> host = request.Header("host");
+  if (request.Count("host") > 1) return Words(400, "there are several Hosts");
+  if (options_.loopback_hosts_only &&
+      (!host || !IsLoopbackHost(WithoutPort(*host)))) {
+    return Words(421, "the Host must be localhost, 127.0.0.1 or [::1]");
+  }
+  if (request.Count("origin") > 0 &&
+      !IsLoopbackOrigin(request.Header("origin").value_or(""))) {
+    return Words(403, "pages of this Origin may not call here");
+  }
+  if (!HasToken(request)) {
+    HttpResponse response = Words(401, "a bearer token is needed");
+    response.headers = {{"WWW-Authenticate", "Bearer realm=\"sandglass\""}};
+    return response;
+  }
+  if (request.Path() != "/mcp") return Words(404, "MCP is at /mcp");
+  if (request.method != "POST") {
+    HttpResponse response = Words(405, "only POST is served here");
+    response.headers = {{"Allow", "POST"}};
+    return response;
+  }
+  // Forms of web pages can't send it without being asked about first.
+  if (MediaType(request.Header("content-type").value_or("")) !=
+      "application/json") {
+    return Words(415, "the Content-Type must be application/json");
+  }
+  const Accepted accepted = AcceptedBy(request);
+  if (!accepted.json && !accepted.events) {
+    return Words(406, "accept application/json or text/event-stream");
+  }
+  return std::nullopt;
+}
+
+void McpEndpoint::Serve(HttpConnection& connection) const {
+  HttpRequest request;
+  int status = connection.ReadHead(request);
+  std::optional<HttpResponse> refusal;
+  if (status == 0) refusal = Refusal(request);
+  if (status == 0 && !refusal) status = connection.ReadBody(request);
+  if (status < 0) return;
+  if (status == 413) {
+    refusal = JsonResponse(
+        413, ErrorReply(nullptr, {kParseError,
+                                  absl::StrCat("a message may have at most ",
+                                               kMaxRpcBytes, " bytes"),
+                                  nullptr}));
+  } else if (status > 0) {
+    refusal = Words(status, "the request was not understood");
+  }
+  if (refusal) {
+    connection.Write(HttpText(*refusal));
+  } else {
+    Answer(connection, request);
+  }
+  connection.Finish();
+}
+
+void McpEndpoint::Answer(HttpConnection& connection,
+                         const HttpRequest& request) const {
+  const RpcMessage message = ParseRpcMessage(request.body);
+  const auto reply = [&](int status, const Json& body) {
+    connection.Write(HttpText(JsonResponse(status, body)));
+  };
+  if (message.kind == RpcMessage::Kind::kBad) {
+    return reply(400, ErrorReply(message.id, message.error));
+  }
+  if (message.kind != RpcMessage::Kind::kRequest) {
+    // A cancellation too: without sessions an id may be anybody's.
+    connection.Write(HttpText(
+        {.status = 202, .content_type = "", .body = "", .headers = {}}));
+    return;
+  }
+  const bool modern = McpProtocol::IsModern(message);
+  RpcError problem = modern ? RpcError{} : LegacyProblem(request);
+  if (modern) {
+    std::string words = HeaderMismatch(request, message);
+    if (!words.empty()) problem = {kHeaderMismatch, std::move(words), nullptr};
+  }
+  if (problem.code != 0) return reply(400, ErrorReply(message.id, problem));
+  Handled handled = protocol_.Handle(message);
+  const Accepted accepted = AcceptedBy(request);
+  if (handled.run) {
+    const bool progress = !handled.run->progress_token.is_null();
+    return RunOverHttp(protocol_, *handled.run,
+                       accepted.events && (progress || !accepted.json),
+                       connection);
+  }
+  if (accepted.json) {
+    return reply(StatusOf(handled.reply, modern), handled.reply);
+  }
+  connection.Write(
+      absl::StrCat(EventStreamHead(), EventText(RpcText(handled.reply))));
+}
+
+}  // namespace sandglass::client

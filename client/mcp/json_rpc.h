@@ -1,0 +1,57 @@
+#ifndef SANDGLASS_CLIENT_MCP_JSON_RPC_H_
+#define SANDGLASS_CLIENT_MCP_JSON_RPC_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+// JSON-RPC 2.0 as the Model Context Protocol uses it.
+namespace sandglass::client {
+
+using Json = nlohmann::json;
+
+constexpr int kParseError = -32700;
+constexpr int kInvalidRequest = -32600;
+constexpr int kMethodNotFound = -32601;
+constexpr int kInvalidParams = -32602;
+constexpr int kServerBusy = -32603;
+constexpr int kHeaderMismatch = -32020;
+constexpr int kUnsupportedVersion = -32022;
+
+// The most that a message may have.
+constexpr size_t kMaxRpcBytes = 8 << 20;
+constexpr int kMaxRpcDepth = 64;
+
+struct RpcError {
+  int code = 0;
+  std::string message;
+  Json data;  // null: none
+};
+
+// What came in.
+struct RpcMessage {
+  enum class Kind { kRequest, kNotification, kResponse, kBad };
+  Kind kind = Kind::kBad;
+  Json id;  // a string or an integer; null where there is none
+  std::string method;
+  Json params = Json::object();
+  // Of a bad one. It is answered, with `id`, unless it might be a notification.
+  RpcError error;
+  bool owed_reply = false;
+};
+
+// Reads one message. Text that is no JSON, no message, more than one message,
+// too long or too deep is kBad.
+RpcMessage ParseRpcMessage(absl::string_view text);
+
+Json ResultReply(const Json& id, Json result);
+Json ErrorReply(const Json& id, const RpcError& error);
+
+// On one line, without its end. What is not UTF-8 in it is replaced.
+std::string RpcText(const Json& message);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_JSON_RPC_H_

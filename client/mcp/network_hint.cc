@@ -1,0 +1,81 @@
+#include "client/mcp/network_hint.h"
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "client/daemon.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+
+namespace sandglass::client {
+namespace {
+
+// A list of tools has to be there within 50 ms of the start.
+constexpr absl::Duration kPatience = absl::Milliseconds(25);
+// A reload of the policy may change it.
+constexpr absl::Duration kFresh = absl::Seconds(30);
+
+// What the answer says of the profile; nothing where it doesn't name it.
+std::optional<bool> NetworkOf(const v1::GetServerInfoResponse& info,
+                              const std::string& profile) {
+  for (const v1::ProfileInfo& each : info.profiles()) {
+    if (each.name() == (profile.empty() ? "default" : profile)) {
+      return each.network() != "none";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NetworkHint::~NetworkHint() {
+  std::thread thread;
+  {
+    const absl::MutexLock lock(&mutex_);
+    ending_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+bool NetworkHint::MayReachOutside() {
+  const absl::MutexLock lock(&mutex_);
+  if (absl::Now() - known_at_ < kFresh) return known_.value_or(true);
+  if (!asking_) {
+    asking_ = true;
+    // It has said that it is through.
+    if (thread_.joinable()) thread_.join();
+    thread_ = std::thread([this] { Ask(); });
+  }
+  mutex_.AwaitWithTimeout(absl::Condition(
+                              +[](bool* asking) { return !*asking; }, &asking_),
+                          kPatience);
+  return known_.value_or(true);
+}
+
+void NetworkHint::Ask() {
+  const absl::StatusOr<std::shared_ptr<const DaemonLink::Connection>>
+      connection = link_.Get();
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  bool go = connection.ok();
+  {
+    const absl::MutexLock lock(&mutex_);
+    go = go && !ending_;
+    if (go) context_ = &context;
+  }
+  v1::GetServerInfoResponse info;
+  const bool answered =
+      go && (*connection)
+                ->daemon.stub
+                ->GetServerInfo(&context, v1::GetServerInfoRequest(), &info)
+                .ok();
+  const absl::MutexLock lock(&mutex_);
+  context_ = nullptr;
+  asking_ = false;
+  known_ = answered ? NetworkOf(info, profile_) : std::nullopt;
+  if (answered) known_at_ = absl::Now();
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,194 @@
+#include "client/mcp/sandbox_tools.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "client/mcp/tool_arguments.h"
+#include "client/units.h"
+#include "sandglass/v1/session_service.grpc.pb.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr char kSandboxHelp[] = "A sandbox that create_sandbox made";
+
+// When the sandbox will end, as the daemon has it; empty when it doesn't say.
+std::string Lifetime(const Daemon& daemon, const std::string& id,
+                     ToolCancel& cancel) {
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  const ToolCancel::Scope scope(cancel, context);
+  v1::GetSessionRequest request;
+  request.set_session_id(id);
+  v1::GetSessionResponse response;
+  if (!daemon.sessions->GetSession(&context, request, &response).ok()) {
+    return "";
+  }
+  return absl::StrCat(
+      "It ends when nobody uses it for ",
+      FormatLongTime(FromProto(response.session().idle_timeout())),
+      ", at the latest after ",
+      FormatLongTime(FromProto(response.session().max_age())),
+      ", or by delete_sandbox.");
+}
+
+ToolAnswer Create(DaemonLink& link, const SandboxOptions& options,
+                  ToolContext& context) {
+  const absl::StatusOr<std::shared_ptr<const DaemonLink::Connection>>
+      connection = link.Get();
+  if (!connection.ok()) {
+    return Refused(absl::StrCat("The daemon that runs code can't be reached: ",
+                                connection.status().message()));
+  }
+  const absl::StatusOr<std::string> id =
+      (*connection)->toolbox.CreateSandbox(options, context.cancel);
+  if (!id.ok()) return Refused(std::string(id.status().message()));
+  ToolAnswer answer;
+  answer.text =
+      absl::StrCat("sandbox_id: ", *id, "\nIts files are in /workspace. ",
+                   Lifetime((*connection)->daemon, *id, context.cancel));
+  return answer;
+}
+
+McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
+  McpTool tool;
+  tool.name = "create_sandbox";
+  tool.title = "Create a sandbox";
+  tool.description =
+      "Makes a sandbox that keeps files and variables between calls, and "
+      "returns its sandbox_id for the other tools. It lives until "
+      "delete_sandbox, or until it was not used for a while, an hour unless "
+      "the operator has set less; the answer says the time. After that a call "
+      "with its sandbox_id fails, and all that was in it is gone. Not needed "
+      "for a single run_code.";
+  tool.input_schema = ObjectSchema(
+      {{"language",
+        StringSchema("The language whose variables are kept from one run_code "
+                     "to the next, such as python; if not given, none is, and "
+                     "each run_code names its own")},
+       {"libraries",
+        StringsSchema("Libraries of that language to install first, as its "
+                      "tool names them: six==1.16.0, lodash@^4")}},
+      {});
+  tool.runs_programs = true;
+  tool.call = [&link, profile](const Json& arguments, ToolContext& context) {
+    SandboxOptions options;
+    options.language = Text(arguments, "language");
+    options.libraries = Texts(arguments, "libraries");
+    options.profile = profile;
+    // So that operators see whose it is.
+    options.labels = {{"made-by", "sandglass-mcp"}};
+    if (!options.libraries.empty() && options.language.empty()) {
+      return Refused(
+          "create_sandbox: libraries need a language; give that too");
+    }
+    return Create(link, options, context);
+  };
+  return tool;
+}
+
+McpTool DeleteSandbox(DaemonLink& link) {
+  McpTool tool;
+  tool.name = "delete_sandbox";
+  tool.title = "Delete a sandbox";
+  tool.description = "Ends a sandbox with all that runs in it, and its files.";
+  tool.input_schema = ObjectSchema({{"sandbox_id", StringSchema(kSandboxHelp)}},
+                                   {"sandbox_id"});
+  tool.destructive = true;
+  tool.call = [&link](const Json& arguments, ToolContext& context) {
+    return CallToolbox(link, [&](const Toolbox& toolbox) {
+      return toolbox.DeleteSandbox(Text(arguments, "sandbox_id"),
+                                   context.cancel);
+    });
+  };
+  return tool;
+}
+
+McpTool ReadFile(DaemonLink& link) {
+  McpTool tool;
+  tool.name = "read_file";
+  tool.title = "Read a file";
+  tool.description =
+      "Reads a file of a sandbox: text by lines, images as images; of other "
+      "files it tells kind and size.";
+  tool.input_schema = ObjectSchema(
+      {{"sandbox_id", StringSchema(kSandboxHelp)},
+       {"path", StringSchema("Absolute, or below /workspace")},
+       {"first_line",
+        {{"type", "integer"},
+         {"minimum", 1},
+         {"description", "Where to begin, 1 if not given"}}},
+       {"lines",
+        {{"type", "integer"},
+         {"minimum", 1},
+         {"description", "How many; if not given, as many as fit"}}}},
+      {"sandbox_id", "path"});
+  tool.read_only = true;
+  tool.call = [&link](const Json& arguments, ToolContext& context) {
+    return CallToolbox(link, [&](const Toolbox& toolbox) {
+      const uint64_t first = Count(arguments, "first_line");
+      return toolbox.ReadFile(Text(arguments, "sandbox_id"),
+                              Text(arguments, "path"), first == 0 ? 1 : first,
+                              Count(arguments, "lines"), context.cancel);
+    });
+  };
+  return tool;
+}
+
+McpTool WriteFile(DaemonLink& link) {
+  McpTool tool;
+  tool.name = "write_file";
+  tool.title = "Write a file";
+  tool.description =
+      "Writes a text file in a sandbox, over one that is there; makes the "
+      "directories on the way.";
+  Json content = StringSchema("All that the file is to have");
+  content.erase("minLength");
+  tool.input_schema =
+      ObjectSchema({{"sandbox_id", StringSchema(kSandboxHelp)},
+                    {"path", StringSchema("Absolute, or below /workspace")},
+                    {"content", std::move(content)}},
+                   {"sandbox_id", "path", "content"});
+  tool.destructive = true;
+  tool.call = [&link](const Json& arguments, ToolContext& context) {
+    return CallToolbox(link, [&](const Toolbox& toolbox) {
+      return toolbox.WriteFile(Text(arguments, "sandbox_id"),
+                               Text(arguments, "path"),
+                               Text(arguments, "content"), context.cancel);
+    });
+  };
+  return tool;
+}
+
+McpTool ListFiles(DaemonLink& link) {
+  McpTool tool;
+  tool.name = "list_files";
+  tool.title = "List files";
+  tool.description = "What is in a directory of a sandbox.";
+  tool.input_schema = ObjectSchema(
+      {{"sandbox_id", StringSchema(kSandboxHelp)},
+       {"path", StringSchema("The directory, /workspace if not given")}},
+      {"sandbox_id"});
+  tool.read_only = true;
+  tool.call = [&link](const Json& arguments, ToolContext& context) {
+    return CallToolbox(link, [&](const Toolbox& toolbox) {
+      const std::string path = Text(arguments, "path");
+      return toolbox.ListFiles(Text(arguments, "sandbox_id"),
+                               path.empty() ? "/workspace" : path,
+                               context.cancel);
+    });
+  };
+  return tool;
+}
+
+}  // namespace
+
+std::vector<McpTool> SandboxTools(DaemonLink& link,
+                                  const std::string& profile) {
+  return {CreateSandbox(link, profile), DeleteSandbox(link), ReadFile(link),
+          WriteFile(link), ListFiles(link)};
+}
+
+}  // namespace sandglass::client

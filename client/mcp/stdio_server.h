@@ -1,0 +1,17 @@
+#ifndef SANDGLASS_CLIENT_MCP_STDIO_SERVER_H_
+#define SANDGLASS_CLIENT_MCP_STDIO_SERVER_H_
+
+#include "client/mcp/mcp_protocol.h"
+#include "client/mcp/stop_signal.h"
+
+namespace sandglass::client {
+
+// Serves one client over two descriptors, a message a line, until its input
+// ends, its output breaks or the signal is set. What still runs then is
+// cancelled.
+void ServeLines(const McpProtocol& protocol, int in, int out,
+                const StopSignal& stop);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_STDIO_SERVER_H_

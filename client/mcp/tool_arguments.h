@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_CLIENT_MCP_TOOL_ARGUMENTS_H_
+#define SANDGLASS_CLIENT_MCP_TOOL_ARGUMENTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/mcp/daemon_link.h"
+#include "client/mcp/json_rpc.h"
+#include "client/toolbox/tool_answer.h"
+#include "client/toolbox/toolbox.h"
+
+// What the functions of tools are made of.
+namespace sandglass::client {
+
+Json ObjectSchema(Json properties, const std::vector<std::string>& required);
+Json StringSchema(const std::string& description);  // not empty
+Json StringsSchema(const std::string& description);
+
+// The argument, which fits its schema; what is empty or 0 when it isn't there.
+std::string Text(const Json& arguments, const char* name);
+std::vector<std::string> Texts(const Json& arguments, const char* name);
+uint64_t Count(const Json& arguments, const char* name);
+absl::Duration Seconds(const Json& arguments, const char* name,
+                       absl::Duration otherwise);
+
+ToolAnswer Refused(std::string text);
+
+// Connects where needed and calls; an answer that a sandbox is gone says how to
+// get another.
+using ToolboxCall = std::function<ToolAnswer(const Toolbox& toolbox)>;
+ToolAnswer CallToolbox(DaemonLink& link, const ToolboxCall& call);
+
+// The same for what may run as long as the argument "timeout" says, which is
+// put into `timeout` before `call` is made. Refuses what is too long for one
+// call, and says what to do instead, as it does where the time was not enough.
+ToolAnswer CallWithin(DaemonLink& link, const Json& arguments,
+                      absl::Duration& timeout, const ToolboxCall& call);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_TOOL_ARGUMENTS_H_

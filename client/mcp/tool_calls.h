@@ -1,0 +1,63 @@
+#ifndef SANDGLASS_CLIENT_MCP_TOOL_CALLS_H_
+#define SANDGLASS_CLIENT_MCP_TOOL_CALLS_H_
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/mcp/mcp_protocol.h"
+#include "client/mcp/tool_run.h"
+
+namespace sandglass::client {
+
+// The calls of one client that are under way, each answered when it ends. So
+// many run at once; others wait for their turn.
+class ToolCalls {
+ public:
+  static constexpr size_t kMostRunning = 8;
+  static constexpr size_t kMostWaiting = 64;
+
+  // `protocol` outlives it; `send` must be thread-safe.
+  ToolCalls(const McpProtocol& protocol, SendMessage send);
+  // Cancels all and waits for their ends.
+  ~ToolCalls();
+  ToolCalls(const ToolCalls&) = delete;
+  ToolCalls& operator=(const ToolCalls&) = delete;
+
+  // Refuses by a reply what is too much, or has the id of one that is under
+  // way.
+  void Start(ToolRun run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Stops the call with this id, which then gets no reply. One that isn't there
+  // has ended before: nothing happens.
+  void Cancel(const Json& id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Call {
+    ToolRun run;
+    ToolCancel cancel;
+  };
+
+  void Work() ABSL_LOCKS_EXCLUDED(mutex_);
+  void CarryOutOne(Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const McpProtocol& protocol_;
+  const SendMessage send_;
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By their ids as JSON, for 1 and "1" are two.
+  std::map<std::string, std::shared_ptr<Call>> calls_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Call>> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_TOOL_CALLS_H_

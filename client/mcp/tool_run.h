@@ -1,0 +1,22 @@
+#ifndef SANDGLASS_CLIENT_MCP_TOOL_RUN_H_
+#define SANDGLASS_CLIENT_MCP_TOOL_RUN_H_
+
+#include <functional>
+
+#include "client/mcp/json_rpc.h"
+#include "client/mcp/mcp_protocol.h"
+#include "client/toolbox/tool_call.h"
+
+namespace sandglass::client {
+
+// Takes a message to the client. Called from the thread that runs the tool.
+using SendMessage = std::function<void(const Json& message)>;
+
+// Checks the arguments, runs the tool, and returns the reply. Progress is sent
+// only where it was asked for, a few times a second at most.
+Json CarryOut(const McpProtocol& protocol, const ToolRun& run,
+              ToolCancel& cancel, const SendMessage& send);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_MCP_TOOL_RUN_H_
