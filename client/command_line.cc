@@ -1,3 +1,4 @@
+#include "client/agent/agent_command_line.h"
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -362,6 +363,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   LayerCommandLine layers(app);
   AuditCommandLine audit(app);
   McpCommandLine mcp(app);
+  AgentCommandLine agent(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -374,6 +376,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     if (layers.parsed()) return layers.Path();
     if (audit.parsed()) return audit.Path();
     if (mcp.parsed()) return "mcp ";
+    if (agent.parsed()) return "agent ";
     return run->parsed() ? "run " : "";
   };
   try {
@@ -440,10 +443,14 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     absl::StatusOr<McpOptions> options = mcp.Take();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
+  } else if (agent.parsed()) {
+    absl::StatusOr<AgentOptions> options = agent.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else {
     return UsageError(
-        "give a command: run, session, info, languages, ps, kill, approvals, "
-        "policy, layers, doctor, audit or mcp");
+        "give a command: agent, run, session, info, languages, ps, kill, "
+        "approvals, policy, layers, doctor, audit or mcp");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

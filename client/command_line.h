@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/agent/agent_options.h"
 #include "client/audit_options.h"
 #include "client/layer_options.h"
 #include "client/mcp_options.h"
@@ -20,7 +21,7 @@ struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
-               PolicyOptions, AuditOptions, LayersOptions, McpOptions>
+               PolicyOptions, AuditOptions, LayersOptions, McpOptions, AgentOptions>
       command;
 };
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/agent/agent_command.h"
 #include "client/audit_commands.h"
 #include "client/command_line.h"
 #include "client/doctor_command.h"
@@ -48,6 +49,9 @@ struct Dispatch {
     return LayersCommand(address, o);
   }
   int operator()(const McpOptions& o) const { return McpCommand(address, o); }
+  int operator()(const AgentOptions& o) const {
+    return AgentCommand(address, o);
+  }
   int operator()(const AuditOptions& o) const { return AuditCommand(o); }
 };
 

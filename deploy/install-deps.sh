@@ -20,6 +20,7 @@ RUN_PACKAGES=(
   python3
   libabsl20220623
   libcurl4
+  libedit2
   libgrpc++1.51
   libprotobuf32
   libprotobuf-lite32
@@ -36,6 +37,7 @@ BUILD_PACKAGES=(
   libc-ares-dev
   libcli11-dev
   libcurl4-openssl-dev
+  libedit-dev
   libgmock-dev
   libgrpc++-dev
   libgtest-dev

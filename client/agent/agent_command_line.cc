@@ -40,7 +40,7 @@ AgentCommandLine::AgentCommandLine(CLI::App& app) {
                      "with those that are there",
                      "ID");
   upload_ = AddValues(*agent_, "--upload",
-                      "Put a file or a directory into /workspace (repeatable)",
+                      "Put a file or a directory into /workspace",
                       "PATH");
   out_ =
       AddValue(*agent_, "--out",

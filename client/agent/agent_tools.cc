@@ -67,14 +67,14 @@ bool AgentTools::Has(const std::string& tool) const {
 }
 
 std::string AgentTools::SandboxOf(const LlmToolCall& call) const {
-  ToolArguments arguments(call.name, call.arguments, call.cut);
+  CallArguments arguments(call.name, call.arguments, call.cut);
   std::string name = arguments.OptionalText("sandbox", kMainSandbox);
   return options_.sandboxes > 1 && !name.empty() ? name : kMainSandbox;
 }
 
 ToolAnswer AgentTools::Call(const LlmToolCall& call, ToolCancel& cancel,
                             const ToolProgress& progress) {
-  ToolArguments arguments(call.name, call.arguments, call.cut);
+  CallArguments arguments(call.name, call.arguments, call.cut);
   if (!Has(call.name)) {
     std::vector<std::string> names;
     for (const LlmTool& tool : Definitions()) names.push_back(tool.name);
@@ -107,7 +107,7 @@ ToolAnswer AgentTools::Call(const LlmToolCall& call, ToolCancel& cancel,
 }
 
 ToolAnswer AgentTools::InSandbox(const LlmToolCall& call,
-                                 ToolArguments& arguments,
+                                 CallArguments& arguments,
                                  const std::string& session_id,
                                  ToolCancel& cancel,
                                  const ToolProgress& progress) {
@@ -193,7 +193,7 @@ ToolAnswer AgentTools::RunCode(CodeCall call, ToolCancel& cancel,
   return toolbox_.RunCode(call, cancel, progress);
 }
 
-ToolAnswer AgentTools::LoadSkill(ToolArguments& arguments,
+ToolAnswer AgentTools::LoadSkill(CallArguments& arguments,
                                  const std::string& session_id,
                                  ToolCancel& cancel) {
   const std::string name = arguments.Text("name");
@@ -216,7 +216,7 @@ ToolAnswer AgentTools::LoadSkill(ToolArguments& arguments,
   return answer;
 }
 
-ToolAnswer AgentTools::NativeBash(ToolArguments& arguments,
+ToolAnswer AgentTools::NativeBash(CallArguments& arguments,
                                   const std::string& session_id,
                                   ToolCancel& cancel,
                                   const ToolProgress& progress) {
@@ -232,7 +232,7 @@ ToolAnswer AgentTools::NativeBash(ToolArguments& arguments,
   return RunCode(code, cancel, progress);
 }
 
-ToolAnswer AgentTools::NativeShell(ToolArguments& arguments,
+ToolAnswer AgentTools::NativeShell(CallArguments& arguments,
                                    const std::string& session_id,
                                    ToolCancel& cancel,
                                    const ToolProgress& progress) {
@@ -250,7 +250,7 @@ ToolAnswer AgentTools::NativeShell(ToolArguments& arguments,
   return toolbox_.RunCommand(command, cancel, progress);
 }
 
-ToolAnswer AgentTools::NativeEditor(ToolArguments& arguments,
+ToolAnswer AgentTools::NativeEditor(CallArguments& arguments,
                                     const std::string& session_id,
                                     ToolCancel& cancel) {
   const std::string command = arguments.Text("command");

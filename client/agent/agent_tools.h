@@ -8,7 +8,7 @@
 
 #include "client/agent/sandboxes.h"
 #include "client/agent/skills.h"
-#include "client/agent/tool_arguments.h"
+#include "client/agent/call_arguments.h"
 #include "client/llm/llm_client.h"
 #include "client/llm/llm_event.h"
 #include "client/toolbox/toolbox.h"
@@ -46,19 +46,19 @@ class AgentTools {
                   const ToolProgress& progress);
 
  private:
-  ToolAnswer InSandbox(const LlmToolCall& call, ToolArguments& arguments,
+  ToolAnswer InSandbox(const LlmToolCall& call, CallArguments& arguments,
                        const std::string& session_id, ToolCancel& cancel,
                        const ToolProgress& progress);
   ToolAnswer RunCode(CodeCall call, ToolCancel& cancel,
                      const ToolProgress& progress) ABSL_LOCKS_EXCLUDED(asking_);
-  ToolAnswer NativeBash(ToolArguments& arguments, const std::string& session_id,
+  ToolAnswer NativeBash(CallArguments& arguments, const std::string& session_id,
                         ToolCancel& cancel, const ToolProgress& progress);
-  ToolAnswer NativeEditor(ToolArguments& arguments,
+  ToolAnswer NativeEditor(CallArguments& arguments,
                           const std::string& session_id, ToolCancel& cancel);
-  ToolAnswer NativeShell(ToolArguments& arguments,
+  ToolAnswer NativeShell(CallArguments& arguments,
                          const std::string& session_id, ToolCancel& cancel,
                          const ToolProgress& progress);
-  ToolAnswer LoadSkill(ToolArguments& arguments, const std::string& session_id,
+  ToolAnswer LoadSkill(CallArguments& arguments, const std::string& session_id,
                        ToolCancel& cancel);
   bool Has(const std::string& tool) const;
 

@@ -18,23 +18,23 @@ namespace {
 constexpr char kTerminal[] = "/dev/tty";
 constexpr size_t kMostLine = 4096;
 
-// nullopt: the end of input, or an interrupt.
-std::optional<std::string> ReadLine(int terminal,
-                                    const AgentInterrupts& interrupts) {
-  std::string line;
+// False: the end of input, or an interrupt.
+bool ReadLine(int terminal, const AgentInterrupts& interrupts,
+              std::string& line) {
+  line.clear();
   while (line.size() < kMostLine) {
     pollfd fds[] = {{terminal, POLLIN, 0}, {interrupts.prompt_fd(), POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0 && errno == EINTR) continue;
     if (fds[1].revents != 0) {
       interrupts.TakeAtPrompt();
-      return std::nullopt;
+      return false;
     }
     char byte = 0;
-    if (::read(terminal, &byte, 1) != 1) return std::nullopt;
-    if (byte == '\n') return line;
+    if (::read(terminal, &byte, 1) != 1) return false;
+    if (byte == '\n') return true;
     line += byte;
   }
-  return line;
+  return false;
 }
 
 bool Answer(const Daemon& daemon, const std::string& approval_id,
@@ -84,14 +84,13 @@ bool AskOnTerminal(const Daemon& daemon, const std::string& approval_id,
            absl::StrCat("\nThis program waits for your approval:\n",
                         ProgramText(asked.approval())));
   interrupts.TakeAtPrompt();
+  std::string line;
   while (true) {
     WriteAll(terminal.get(),
              "approve, reject, or session (approve all such "
              "in this session)? ");
-    const std::optional<std::string> line =
-        ReadLine(terminal.get(), interrupts);
-    if (!line) break;
-    const std::optional<Consent> consent = ConsentOf(*line, true);
+    if (!ReadLine(terminal.get(), interrupts, line)) break;
+    const std::optional<Consent> consent = ConsentOf(line, true);
     if (consent == Consent::kApprove || consent == Consent::kAlways) {
       return Answer(daemon, approval_id, consent == Consent::kAlways);
     }

@@ -64,12 +64,15 @@ class Toolbox {
   ToolAnswer DeleteSandbox(const std::string& sandbox_id,
                            ToolCancel& cancel) const;
 
-  // In a sandbox the language's kernel keeps state from call to call. Code of
-  // another language than the sandbox's runs as a program: over its files where
-  // an interpreter there takes it, else in a jail of its own, which the text
-  // says.
+  // In a sandbox each language's kernel keeps state from call to call; a
+  // language without one runs whole programs over the sandbox's files.
   ToolAnswer RunCode(const CodeCall& call, ToolCancel& cancel,
                      const ToolProgress& progress = {}) const;
+
+  // The language's kernel loses its state; "" for the sandbox's own language.
+  ToolAnswer RestartKernel(const std::string& sandbox_id,
+                           const std::string& language,
+                           ToolCancel& cancel) const;
 
   // Stays until the command has ended. One that meets its timeout is ended.
   ToolAnswer RunCommand(const CommandCall& call, ToolCancel& cancel,
@@ -98,6 +101,10 @@ class Toolbox {
   ToolAnswer EditFile(const std::string& sandbox_id, const std::string& path,
                       const std::string& from, const std::string& to, bool all,
                       ToolCancel& cancel) const;
+  // Puts text behind a line, 0: before the first.
+  ToolAnswer InsertLines(const std::string& sandbox_id, const std::string& path,
+                         uint64_t line, const std::string& text,
+                         ToolCancel& cancel) const;
   ToolAnswer ListFiles(const std::string& sandbox_id, const std::string& path,
                        ToolCancel& cancel) const;
 

@@ -82,6 +82,52 @@ ToolAnswer Toolbox::EditFile(const std::string& sandbox_id,
   return answer;
 }
 
+ToolAnswer Toolbox::InsertLines(const std::string& sandbox_id,
+                                const std::string& path, uint64_t line,
+                                const std::string& text,
+                                ToolCancel& cancel) const {
+  if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
+    return BadArgument(status);
+  }
+  v1::DownloadFilesRequest request;
+  request.set_session_id(sandbox_id);
+  request.add_paths(path);
+  v1::DownloadFilesResponse response;
+  grpc::Status status =
+      CallTool(*daemon_.files, &v1::FileService::Stub::DownloadFiles, request,
+               response, cancel);
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  if (response.files_size() != 1 ||
+      response.files(0).error() != v1::FILE_ERROR_CODE_UNSPECIFIED) {
+    return BadArgument(absl::InvalidArgumentError(absl::StrCat(
+        VisibleText(path), ": ",
+        response.files_size() == 1 ? VisibleText(response.files(0).message())
+                                   : "it can't be read")));
+  }
+  std::string content = response.files(0).content();
+  size_t place = 0;
+  for (uint64_t i = 0; i < line; ++i) {
+    const size_t end = content.find('\n', place);
+    if (place == content.size()) {
+      return BadArgument(absl::InvalidArgumentError(
+          absl::StrCat(VisibleText(path), " has only ", Times(i, "line"))));
+    }
+    place = end == std::string::npos ? content.size() : end + 1;
+  }
+  if (place > 0 && content[place - 1] != '\n') {
+    content += '\n';
+    ++place;
+  }
+  const bool whole = text.empty() || text.back() == '\n';
+  content.insert(place, absl::StrCat(text, whole ? "" : "\n"));
+  status = WriteWhole(daemon_, sandbox_id, path, content, cancel);
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
+  ToolAnswer answer;
+  answer.text = absl::StrCat("put ", Times(text.size(), "byte"),
+                             " behind line ", line, " of ", VisibleText(path));
+  return answer;
+}
+
 ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
                               const std::string& path,
                               ToolCancel& cancel) const {

@@ -1,4 +1,4 @@
-#include "client/agent/tool_arguments.h"
+#include "client/agent/call_arguments.h"
 
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ constexpr double kMostNumber = 1e15;
 
 }  // namespace
 
-ToolArguments::ToolArguments(std::string_view tool, const std::string& json,
+CallArguments::CallArguments(std::string_view tool, const std::string& json,
                              bool cut)
     : tool_(tool) {
   if (cut) {
@@ -29,19 +29,19 @@ ToolArguments::ToolArguments(std::string_view tool, const std::string& json,
   json_ = nlohmann::json::object();
 }
 
-void ToolArguments::Complain(std::string_view what) {
+void CallArguments::Complain(std::string_view what) {
   if (!problem_.empty()) return;
   problem_ = absl::StrCat("The arguments of ", tool_, " ",
                           absl::string_view(what.data(), what.size()),
                           "; nothing was run.");
 }
 
-const nlohmann::json* ToolArguments::Find(const char* name) const {
+const nlohmann::json* CallArguments::Find(const char* name) const {
   const auto found = json_.find(name);
   return found == json_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::string ToolArguments::Text(const char* name) {
+std::string CallArguments::Text(const char* name) {
   if (Find(name) == nullptr) {
     Complain(absl::StrCat("lack \"", name, "\""));
     return "";
@@ -49,7 +49,7 @@ std::string ToolArguments::Text(const char* name) {
   return OptionalText(name);
 }
 
-std::string ToolArguments::OptionalText(const char* name,
+std::string CallArguments::OptionalText(const char* name,
                                         const char* otherwise) {
   const nlohmann::json* value = Find(name);
   if (value == nullptr) return otherwise;
@@ -58,7 +58,7 @@ std::string ToolArguments::OptionalText(const char* name,
   return "";
 }
 
-uint64_t ToolArguments::OptionalNumber(const char* name, uint64_t otherwise) {
+uint64_t CallArguments::OptionalNumber(const char* name, uint64_t otherwise) {
   const nlohmann::json* value = Find(name);
   if (value == nullptr) return otherwise;
   if (value->is_number()) {
@@ -71,7 +71,7 @@ uint64_t ToolArguments::OptionalNumber(const char* name, uint64_t otherwise) {
   return otherwise;
 }
 
-bool ToolArguments::OptionalFlag(const char* name) {
+bool CallArguments::OptionalFlag(const char* name) {
   const nlohmann::json* value = Find(name);
   if (value == nullptr) return false;
   if (value->is_boolean()) return value->get<bool>();
@@ -80,7 +80,7 @@ bool ToolArguments::OptionalFlag(const char* name) {
   return false;
 }
 
-std::vector<std::string> ToolArguments::OptionalTexts(const char* name) {
+std::vector<std::string> CallArguments::OptionalTexts(const char* name) {
   std::vector<std::string> texts;
   const nlohmann::json* value = Find(name);
   if (value == nullptr) return texts;
@@ -94,7 +94,7 @@ std::vector<std::string> ToolArguments::OptionalTexts(const char* name) {
   return {};
 }
 
-std::pair<uint64_t, uint64_t> ToolArguments::OptionalRange(const char* name) {
+std::pair<uint64_t, uint64_t> CallArguments::OptionalRange(const char* name) {
   const nlohmann::json* value = Find(name);
   if (value == nullptr) return {0, 0};
   if (value->is_array() && value->size() == 2 &&

@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_CLIENT_AGENT_TOOL_ARGUMENTS_H_
-#define SANDGLASS_CLIENT_AGENT_TOOL_ARGUMENTS_H_
+#ifndef SANDGLASS_CLIENT_AGENT_CALL_ARGUMENTS_H_
+#define SANDGLASS_CLIENT_AGENT_CALL_ARGUMENTS_H_
 
 #include <cstdint>
 #include <string>
@@ -12,10 +12,10 @@ namespace sandglass::client {
 
 // The arguments of one tool call, as a model wrote them. What is wrong is
 // gathered in words that it can act on.
-class ToolArguments {
+class CallArguments {
  public:
   // Empty text means none. `cut`: they ended before their end.
-  ToolArguments(std::string_view tool, const std::string& json, bool cut);
+  CallArguments(std::string_view tool, const std::string& json, bool cut);
 
   // "" and 0 where they are missing or of another type, which Problem says.
   std::string Text(const char* name);
@@ -41,4 +41,4 @@ class ToolArguments {
 
 }  // namespace sandglass::client
 
-#endif  // SANDGLASS_CLIENT_AGENT_TOOL_ARGUMENTS_H_
+#endif  // SANDGLASS_CLIENT_AGENT_CALL_ARGUMENTS_H_
