@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/error_text.h"
 #include "client/toolbox/command_run.h"
@@ -93,6 +92,13 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call,
   return end;
 }
 
+bool LacksLibrary(const v1::RunCodeResponse& run) {
+  for (const v1::Hint& hint : run.hints()) {
+    if (hint.id() == "missing-library") return true;
+  }
+  return false;
+}
+
 ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
                     const ToolBounds& bounds, absl::string_view note,
                     ToolCancel& cancel) {
@@ -114,17 +120,24 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
                    run.outcome() != v1::OUTCOME_DENIED;
   if (text.empty() && ran) text.Note("(no output)");
   AddNotes(run, text);
+  if (!call.sandbox_id.empty() && LacksLibrary(run)) {
+    text.Note(
+        "A sandbox has the libraries that it was made with: make another with "
+        "create_sandbox that has this one, too.");
+  }
   if (!note.empty()) text.Note(std::string(note));
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);
   return answer;
 }
 
-// The sandbox can't run this language itself.
+// The sandbox doesn't run this language itself, or nobody does.
 bool IsOfOtherLanguage(const grpc::Status& status) {
   if (ErrorReason(status) == "SESSION_WITHOUT_KERNEL") return true;
-  return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
-         absl::StrContains(status.error_message(), "the session runs ");
+  for (const std::string& field : ViolatedFields(status)) {
+    if (field == "run.language") return true;
+  }
+  return false;
 }
 
 // What is to be known for code that a sandbox doesn't run itself.

@@ -300,8 +300,10 @@ TEST_F(FakeToolbox, OtherLanguagesHaveTheSandboxsProfileAndLimits) {
   fake_.on_stream = [](grpc::ServerContext&, const v1::RunCodeRequest& request,
                        StreamWriter& writer) {
     if (!request.session_id().empty()) {
-      return Failed(grpc::StatusCode::INVALID_ARGUMENT, "INVALID_REQUEST",
-                    "language: the session runs bash, not python");
+      google::rpc::BadRequest bad;
+      bad.add_field_violations()->set_field("run.language");
+      return RichStatus(grpc::StatusCode::INVALID_ARGUMENT,
+                        "the session runs bash, not python", {&bad});
     }
     SendResult(writer, ResponseWith(v1::OUTCOME_OK));
     return grpc::Status::OK;
