@@ -151,6 +151,18 @@ TEST_F(FakeToolbox, HintsLossesRedactionsAndRefusalsAreTold) {
             HasSubstr("installed: six==1.16.0")));
 }
 
+TEST_F(FakeToolbox, ASandboxThatLacksALibraryHasToBeMadeWithIt) {
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_NONZERO_EXIT);
+  response.set_exit_code(1);
+  v1::Hint& hint = *response.add_hints();
+  hint.set_id("missing-library");
+  hint.set_message("It is in six.");
+  EXPECT_THAT(AnswerTo(response, "ses-1").text,
+              AllOf(StartsWith("exit 1"), HasSubstr("It is in six."),
+                    HasSubstr("make another with create_sandbox")));
+  EXPECT_THAT(AnswerTo(response).text, Not(HasSubstr("create_sandbox")));
+}
+
 TEST_F(FakeToolbox, ImagesAreShownWithinTheirBoundsAndOthersAreNamed) {
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
   *response.add_results() = RichOf(
