@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/error_text.h"
 #include "client/toolbox/command_run.h"
@@ -90,6 +89,13 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, ToolCancel& cancel,
   return end;
 }
 
+bool LacksLibrary(const v1::RunCodeResponse& run) {
+  for (const v1::Hint& hint : run.hints()) {
+    if (hint.id() == "missing-library") return true;
+  }
+  return false;
+}
+
 ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
                     const ToolBounds& bounds, ToolCancel& cancel) {
   const v1::RunCodeResponse& run = *end.run;
@@ -110,6 +116,11 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
                    run.outcome() != v1::OUTCOME_DENIED;
   if (text.empty() && ran) text.Note("(no output)");
   AddNotes(run, text);
+  if (!call.sandbox_id.empty() && LacksLibrary(run)) {
+    text.Note(
+        "A sandbox has the libraries that it was made with: make another with "
+        "create_sandbox that has this one, too.");
+  }
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);
   return answer;

@@ -183,6 +183,33 @@ TEST_F(ToolboxTest, LongOutputIsCutAndWholeInTheSandbox) {
                               "first_line=50002]")));
 }
 
+TEST_F(ToolboxTest, ACommandsTimeEndsItOrIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(MakeSandbox("python"));
+  CommandCall call = Command("sleep 600");
+  call.timeout = absl::Milliseconds(300);
+  EXPECT_THAT(toolbox_->RunCommand(call, cancel_).text,
+              StartsWith("stopped: time limit after "));
+  call.timeout = absl::Hours(10);
+  EXPECT_THAT(toolbox_->RunCommand(call, cancel_).text,
+              AllOf(HasSubstr("wall_time"), HasSubstr("start_command")));
+  call.directory = "nowhere";
+  call.timeout = absl::ZeroDuration();
+  const ToolAnswer answer = toolbox_->RunCommand(call, cancel_);
+  EXPECT_TRUE(answer.is_error);
+  EXPECT_FALSE(answer.sandbox_gone);
+  EXPECT_THAT(answer.text, HasSubstr("DIRECTORY_NOT_FOUND"));
+}
+
+TEST_F(ToolboxTest, SavedOutputsAreBoundedAndTheLatestIsThere) {
+  ASSERT_NO_FATAL_FAILURE(MakeSandbox("python"));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_THAT(RunCommand("seq 1000000").text, HasSubstr("is in the file"));
+  }
+  // Two of 6.9 MB have room.
+  EXPECT_THAT(RunCommand("ls .sandglass/outputs | wc -l").text,
+              HasSubstr("\n2\n"));
+}
+
 TEST_F(ToolboxTest, LongOutputWithoutASandboxIsCut) {
   const ToolAnswer answer = RunCode("python",
                                     "print('x' * 60 + '\\n' * 1) or "
