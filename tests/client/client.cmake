@@ -50,5 +50,19 @@ target_compile_definitions(client_test PRIVATE
 target_link_libraries(client_test PRIVATE
   sandglass_client nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
 add_dependencies(client_test sandglass)
+
+# Talking to models, against an HTTP server in the test's process.
+add_executable(llm_test
+  client/anthropic_test.cc
+  client/http_server.cc
+  client/llm_client_test.cc
+  client/llm_parts_test.cc
+  client/llm_script.cc
+  client/openai_chat_test.cc
+  client/openai_responses_test.cc
+  client/sse_test.cc)
+target_link_libraries(llm_test PRIVATE
+  sandglass_client nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
 include(GoogleTest)
 gtest_discover_tests(client_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)
+gtest_discover_tests(llm_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)
