@@ -19,8 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kRun[] = R"({"language":"python","code":"print(1)"
-})";
+constexpr char kRun[] = R"({"language":"python","code":"1 + 1"})";
 
 SubprocessOptions Mcp(const std::string& address,
                       std::vector<std::string> more = {}) {

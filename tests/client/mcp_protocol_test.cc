@@ -168,8 +168,8 @@ TEST_F(McpProtocolTest, AListIsInOnePiece) {
 
 TEST_F(McpProtocolTest, ToolsSayWhatTheyDoToTheWorld) {
   const auto hints = [&](const std::string& name) {
-    for (const Json& tool :
-         Answer(Request("1", "tools/list"))["result"]["tools"]) {
+    const Json list = Answer(Request("1", "tools/list"));
+    for (const Json& tool : list["result"]["tools"]) {
       if (tool["name"] == name) return tool["annotations"];
     }
     return Json();

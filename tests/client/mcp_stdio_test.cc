@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -192,7 +193,12 @@ TEST_F(McpStdioTest, AClientThatReadsNothingCantKeepItFromEnding) {
   Send(Request("1", "tools/call",
                CallOf("echo", R"({"text":"0123456789","times":100000})")));
   Send(Request("2", "tools/call", CallOf("hang")));
-  ASSERT_TRUE(Soon([&] { return tools_.hanging == 1; }));
+  // The pipe is full of the first answer.
+  ASSERT_TRUE(Soon([&] {
+    int bytes = 0;
+    return tools_.hanging == 1 && ioctl(from_.get(), FIONREAD, &bytes) == 0 &&
+           bytes > 60'000;
+  }));
   stop_.Set();
   server_.join();
   EXPECT_EQ(tools_.cancelled, 1);

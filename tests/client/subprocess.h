@@ -48,8 +48,9 @@ class Subprocess {
 
   // Collects output until standard output contains `text`; false after 20 s.
   bool ReadUntil(const std::string& text);
-  // The same of standard error.
+  // The same of standard error, and what was collected of that.
   bool ReadErrorUntil(const std::string& text);
+  const std::string& error_text() const { return result_.err; }
   // Writes to its standard input, or ends that.
   void Send(const std::string& text) const;
   void CloseInput();
