@@ -130,6 +130,20 @@ std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
   return out;
 }
 
+std::vector<std::string> ViolatedFields(const grpc::Status& status) {
+  std::vector<std::string> fields;
+  google::rpc::Status rich;
+  if (!rich.ParseFromString(status.error_details())) return fields;
+  for (const google::protobuf::Any& any : rich.details()) {
+    google::rpc::BadRequest bad;
+    if (!any.Is<google::rpc::BadRequest>() || !any.UnpackTo(&bad)) continue;
+    for (const auto& violation : bad.field_violations()) {
+      fields.push_back(violation.field());
+    }
+  }
+  return fields;
+}
+
 std::string ErrorReason(const grpc::Status& status) {
   google::rpc::Status rich;
   if (!rich.ParseFromString(status.error_details())) return "";

@@ -2,6 +2,7 @@
 #define SANDGLASS_CLIENT_ERROR_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/status.h"
@@ -22,6 +23,9 @@ std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
 // True when the call ended because the connection broke, not because the
 // daemon said so (the daemon's own errors carry details).
 bool IsConnectionLoss(const grpc::Status& status);
+
+// The fields that BadRequest names, as paths from the request's top.
+std::vector<std::string> ViolatedFields(const grpc::Status& status);
 
 // ErrorInfo.reason of a failed call; empty when it has none.
 std::string ErrorReason(const grpc::Status& status);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/toolbox/clean_text.h"
 

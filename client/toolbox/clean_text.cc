@@ -1,6 +1,5 @@
 #include "client/toolbox/clean_text.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "client/terminal_filter.h"

@@ -3,12 +3,27 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "client/error_text.h"
 #include "client/toolbox/answer_text.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/run_words.h"
 #include "client/units.h"
 
 namespace sandglass::client {
+namespace {
+
+ToolAnswer NotRun(const grpc::Status& status, const Daemon& daemon,
+                  const ToolBounds& bounds, const ToolCancel& cancel) {
+  ToolAnswer answer = CallErrorAnswer(status, daemon, bounds, cancel);
+  for (const std::string& field : ViolatedFields(status)) {
+    if (!absl::EndsWith(field, ".wall_time")) continue;
+    answer.text += "Start what takes longer with start_command.";
+  }
+  return answer;
+}
+
+}  // namespace
 
 ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
                            v1::ExecSpec spec, absl::Duration timeout,
@@ -43,7 +58,7 @@ ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
     }
     status = stream->Finish();
   }
-  if (!end) return CallErrorAnswer(status, daemon, bounds, cancel);
+  if (!end) return NotRun(status, daemon, bounds, cancel);
   const v1::RunCodeResponse run = RunOf(*end);
   ToolAnswer answer;
   answer.is_error = run.outcome() != v1::OUTCOME_OK;

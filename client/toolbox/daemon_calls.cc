@@ -3,12 +3,12 @@
 #include <array>
 #include <memory>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/error_text.h"
 #include "client/terminal_filter.h"
 #include "client/toolbox/clean_text.h"
+#include "client/toolbox/saved_output.h"
 #include "client/units.h"
 #include "sandglass/v1/files.pb.h"
 
@@ -16,7 +16,6 @@ namespace sandglass::client {
 namespace {
 
 constexpr size_t kPieceBytes = 256 << 10;
-constexpr char kOutputs[] = "/workspace/.sandglass/outputs/";
 
 bool SandboxIsGone(absl::string_view reason) {
   return reason == "SESSION_NOT_FOUND" || reason == "SESSION_EXPIRED" ||
@@ -45,17 +44,6 @@ absl::string_view AdviceFor(absl::string_view reason) {
     if (name == reason) return advice;
   }
   return "";
-}
-
-std::string PathOf(absl::string_view name) {
-  std::string path = kOutputs;
-  for (const char c : name) {
-    path += absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
-                    c == '.'
-                ? c
-                : '_';
-  }
-  return absl::StrCat(path, ".txt");
 }
 
 }  // namespace
@@ -92,6 +80,7 @@ ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
   answer.is_error = true;
   answer.text =
       CleanHead(CallErrorWords(status, daemon, cancel), bounds.text_bytes).text;
+  answer.daemon_gone = !cancel.cancelled() && IsConnectionLoss(status);
   answer.sandbox_gone =
       !cancel.cancelled() && SandboxIsGone(ErrorReason(status));
   return answer;
@@ -137,15 +126,14 @@ std::string BoundedText(const AnswerText& text, const Daemon& daemon,
                        "a run without a sandbox keeps no more: print less, or "
                        "run it in a sandbox, which keeps the whole in a file");
   }
-  const std::string path = PathOf(name);
   const std::string printed = text.Printed();
-  const grpc::Status saved =
-      WriteWhole(daemon, sandbox_id, path, printed, cancel);
+  const absl::StatusOr<std::string> path =
+      SaveOutput(daemon, sandbox_id, name, printed, cancel);
   return text.Render(
       bounds.text_bytes,
-      saved.ok()
+      path.ok()
           ? absl::StrCat("the whole output (", FormatByteSize(printed.size()),
-                         ") is in the file ", path)
+                         ") is in the file ", *path)
           : "the whole could not be saved in the sandbox: print less");
 }
 

@@ -179,7 +179,7 @@ absl::string_view ErrorWords(v1::FileError error) {
     case v1::FILE_ERROR_PERMISSION_DENIED:
       return "can't be read";
     default:
-      return "is not there";
+      return "can't be shown";
   }
 }
 
@@ -251,6 +251,8 @@ void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
               AnswerText& text, std::vector<ToolImage>& images) {
   std::string names;
   for (const v1::OutputFile& file : run.files()) {
+    // A pattern that nothing matches, or a file that went meanwhile.
+    if (file.error() == v1::FILE_ERROR_NOT_FOUND) continue;
     absl::StrAppend(&names, VisibleText(file.path()), ": ");
     if (file.error() != v1::FILE_ERROR_UNSPECIFIED) {
       absl::StrAppend(&names, ErrorWords(file.error()), "\n");

@@ -22,6 +22,8 @@ struct ToolAnswer {
   bool is_error = false;
   // There is no such sandbox any more.
   bool sandbox_gone = false;
+  // The connection to the daemon broke; it takes another (OpenDaemon).
+  bool daemon_gone = false;
   // The run waits for a person: the id to give RunCode after it is granted.
   std::string approval_id;
 };

@@ -45,15 +45,14 @@ v1::CreateSessionRequest RequestOf(const SandboxOptions& options) {
   return request;
 }
 
-// "python: Python 3.11.2, state is kept between runs of a sandbox".
+// "python: Python 3.11.2; in a sandbox variables stay from run to run".
 std::string LanguageLine(const v1::LanguageInfo& language) {
-  std::string line = absl::StrCat(
-      language.id(), ": ", language.name(), " ",
-      language.available()
-          ? language.version()
-          : absl::StrCat("is not available: ", language.unavailable_reason()));
+  if (!language.available()) {
+    return VisibleText(absl::StrCat(
+        language.id(), ": not available: ", language.unavailable_reason()));
+  }
+  std::string line = absl::StrCat(language.id(), ": ", language.version());
   if (language.preparing()) line += " (still being prepared)";
-  if (!language.available()) return VisibleText(line);
   if (language.session() == v1::SESSION_SUPPORT_KERNEL) {
     line += "; in a sandbox variables stay from run to run";
   } else if (language.session() == v1::SESSION_SUPPORT_PROGRAM) {

@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/error_text.h"
 #include "client/toolbox/command_run.h"
@@ -35,11 +34,13 @@ absl::Status CheckCall(const CodeCall& call) {
   return status;
 }
 
-v1::RunCodeRequest RequestOf(const CodeCall& call) {
+// `limits` may be null.
+v1::RunCodeRequest RequestOf(const CodeCall& call, const v1::Limits* limits) {
   v1::RunCodeRequest request;
   request.set_language(call.language);
   request.set_code(call.code);
   request.set_approval_id(call.approval_id);
+  if (limits != nullptr) *request.mutable_limits() = *limits;
   if (call.timeout > absl::ZeroDuration()) {
     *request.mutable_limits()->mutable_wall_time() = ToProto(call.timeout);
   }
@@ -72,7 +73,8 @@ void Take(v1::StreamRunCodeResponse& event, const ToolProgress& progress,
   }
 }
 
-RunEnd Stream(const Daemon& daemon, const CodeCall& call, ToolCancel& cancel,
+RunEnd Stream(const Daemon& daemon, const CodeCall& call,
+              const v1::Limits* limits, ToolCancel& cancel,
               const ToolProgress& progress) {
   RunEnd end;
   grpc::ClientContext context;
@@ -82,12 +84,19 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, ToolCancel& cancel,
   }
   const ToolCancel::Scope scope(cancel, context);
   v1::StreamRunCodeRequest request;
-  *request.mutable_run() = RequestOf(call);
+  *request.mutable_run() = RequestOf(call, limits);
   const auto reader = daemon.stub->StreamRunCode(&context, request);
   v1::StreamRunCodeResponse event;
   while (reader->Read(&event)) Take(event, progress, end);
   end.status = reader->Finish();
   return end;
+}
+
+bool LacksLibrary(const v1::RunCodeResponse& run) {
+  for (const v1::Hint& hint : run.hints()) {
+    if (hint.id() == "missing-library") return true;
+  }
+  return false;
 }
 
 ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
@@ -111,34 +120,62 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
                    run.outcome() != v1::OUTCOME_DENIED;
   if (text.empty() && ran) text.Note("(no output)");
   AddNotes(run, text);
+  if (!call.sandbox_id.empty() && LacksLibrary(run)) {
+    text.Note(
+        "A sandbox has the libraries that it was made with: make another with "
+        "create_sandbox that has this one, too.");
+  }
   if (!note.empty()) text.Note(std::string(note));
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);
   return answer;
 }
 
-// The sandbox can't run this language itself.
+// The sandbox doesn't run this language itself, or nobody does.
 bool IsOfOtherLanguage(const grpc::Status& status) {
   if (ErrorReason(status) == "SESSION_WITHOUT_KERNEL") return true;
-  return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
-         absl::StrContains(status.error_message(), "the session runs ");
+  for (const std::string& field : ViolatedFields(status)) {
+    if (field == "run.language") return true;
+  }
+  return false;
 }
 
-// The id of a language that may have been named by an alias.
-std::string LanguageId(const Daemon& daemon, const std::string& name,
+// What is to be known for code that a sandbox doesn't run itself.
+struct Elsewhere {
+  grpc::Status status;
+  std::string language;  // its id, whatever alias named it
+  v1::Session session;
+  bool commands = false;  // the sandbox's profile lets them be started
+};
+
+Elsewhere AskElsewhere(const Daemon& daemon, const CodeCall& call,
                        ToolCancel& cancel) {
+  constexpr absl::Duration kQuick = absl::Seconds(10);
+  Elsewhere elsewhere;
+  v1::GetSessionRequest request;
+  request.set_session_id(call.sandbox_id);
+  v1::GetSessionResponse response;
+  elsewhere.status =
+      CallTool(*daemon.sessions, &v1::SessionService::Stub::GetSession, request,
+               response, cancel, kQuick);
+  if (!elsewhere.status.ok()) return elsewhere;
+  elsewhere.session = std::move(*response.mutable_session());
   v1::GetServerInfoResponse info;
-  if (!CallTool(*daemon.stub, &v1::SandboxService::Stub::GetServerInfo,
-                v1::GetServerInfoRequest(), info, cancel, absl::Seconds(10))
-           .ok()) {
-    return name;
-  }
+  elsewhere.status =
+      CallTool(*daemon.stub, &v1::SandboxService::Stub::GetServerInfo,
+               v1::GetServerInfoRequest(), info, cancel, kQuick);
+  elsewhere.language = call.language;
   for (const v1::LanguageInfo& language : info.languages()) {
     for (const std::string& alias : language.aliases()) {
-      if (alias == name) return language.id();
+      if (alias == call.language) elsewhere.language = language.id();
     }
   }
-  return name;
+  for (const v1::ProfileInfo& profile : info.profiles()) {
+    if (profile.name() == elsewhere.session.profile()) {
+      elsewhere.commands = profile.commands() != "deny";
+    }
+  }
+  return elsewhere;
 }
 
 // How an interpreter takes a program from its standard input; none for others.
@@ -152,6 +189,50 @@ std::optional<std::array<std::string, 2>> InterpreterOf(
   return std::nullopt;
 }
 
+ToolAnswer Conclude(RunEnd end, const CodeCall& call, const Daemon& daemon,
+                    const ToolBounds& bounds, absl::string_view note,
+                    ToolCancel& cancel) {
+  if (end.run) {
+    return AnswerOf(std::move(end), call, daemon, bounds, note, cancel);
+  }
+  ToolAnswer answer = CallErrorAnswer(end.status, daemon, bounds, cancel);
+  if (ErrorReason(end.status) == "APPROVAL_PENDING") {
+    answer.approval_id = call.approval_id;
+  }
+  return answer;
+}
+
+// Runs code of another language than the sandbox's: by an interpreter there, or
+// in a jail with the sandbox's profile and limits, which hold for all that is
+// run for it.
+ToolAnswer RunElsewhere(const Daemon& daemon, const ToolBounds& bounds,
+                        const CodeCall& call, ToolCancel& cancel,
+                        const ToolProgress& progress) {
+  Elsewhere elsewhere = AskElsewhere(daemon, call, cancel);
+  if (!elsewhere.status.ok()) {
+    return CallErrorAnswer(elsewhere.status, daemon, bounds, cancel);
+  }
+  const auto interpreter = InterpreterOf(elsewhere.language);
+  if (interpreter && elsewhere.commands) {
+    v1::ExecSpec spec;
+    spec.set_session_id(call.sandbox_id);
+    for (const std::string& word : *interpreter) spec.add_argv(word);
+    spec.set_stdin(call.code);
+    return CarryOutCommand(daemon, bounds, std::move(spec), call.timeout,
+                           cancel, progress);
+  }
+  CodeCall beside = call;
+  beside.sandbox_id.clear();
+  beside.profile = elsewhere.session.profile();
+  return Conclude(
+      Stream(daemon, beside, &elsewhere.session.limits(), cancel, progress),
+      beside, daemon, bounds,
+      absl::StrCat("it ran beside the sandbox, without its files: the sandbox "
+                   "itself runs no ",
+                   call.language),
+      cancel);
+}
+
 }  // namespace
 
 ToolAnswer Toolbox::RunCode(const CodeCall& call, ToolCancel& cancel,
@@ -159,36 +240,12 @@ ToolAnswer Toolbox::RunCode(const CodeCall& call, ToolCancel& cancel,
   if (const absl::Status status = CheckCall(call); !status.ok()) {
     return BadArgument(status);
   }
-  CodeCall now = call;
-  std::string note;
-  RunEnd end = Stream(daemon_, now, cancel, progress);
+  RunEnd end = Stream(daemon_, call, nullptr, cancel, progress);
   if (!call.sandbox_id.empty() && !call.language.empty() &&
       IsOfOtherLanguage(end.status)) {
-    const auto interpreter =
-        InterpreterOf(LanguageId(daemon_, call.language, cancel));
-    if (interpreter) {
-      v1::ExecSpec spec;
-      spec.set_session_id(call.sandbox_id);
-      for (const std::string& word : *interpreter) spec.add_argv(word);
-      spec.set_stdin(call.code);
-      return CarryOutCommand(daemon_, bounds_, std::move(spec), call.timeout,
-                             cancel, progress);
-    }
-    now.sandbox_id.clear();
-    note = absl::StrCat(
-        "it ran beside the sandbox, without its files: the "
-        "sandbox itself has no ",
-        call.language);
-    end = Stream(daemon_, now, cancel, progress);
+    return RunElsewhere(daemon_, bounds_, call, cancel, progress);
   }
-  if (!end.run) {
-    ToolAnswer answer = CallErrorAnswer(end.status, daemon_, bounds_, cancel);
-    if (ErrorReason(end.status) == "APPROVAL_PENDING") {
-      answer.approval_id = call.approval_id;
-    }
-    return answer;
-  }
-  return AnswerOf(std::move(end), now, daemon_, bounds_, note, cancel);
+  return Conclude(std::move(end), call, daemon_, bounds_, "", cancel);
 }
 
 }  // namespace sandglass::client

@@ -2,6 +2,7 @@
 # in the test's process.
 add_executable(client_test
   client/address_test.cc
+  client/answer_text_test.cc
   client/audit_command_line_test.cc
   client/cli_audit_test.cc
   client/cli_copy_test.cc
@@ -28,6 +29,7 @@ add_executable(client_test
   client/fetch_writer_test.cc
   client/language_guess_test.cc
   client/layer_commands_test.cc
+  client/line_window_test.cc
   client/mcp_fixture.cc
   client/mcp_http_test.cc
   client/mcp_protocol_test.cc
@@ -43,6 +45,7 @@ add_executable(client_test
   client/subprocess.cc
   client/terminal_filter_test.cc
   client/text_commands_test.cc
+  client/toolbox_test.cc
   client/units_test.cc
   client/verdict_line_test.cc)
 target_compile_definitions(client_test PRIVATE

@@ -1,11 +1,16 @@
 #include "client/error_text.h"
 
+#include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "tests/client/fake_daemon.h"
 
 namespace sandglass::client {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kAddress[] = "unix:/a";
 
@@ -88,6 +93,27 @@ TEST(RpcErrorTextTest, SuspectsTheWrongServerWhenACallIsUnknown) {
       RpcErrorText(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""), kAddress),
       "sandglass: UNIMPLEMENTED: \n"
       "  is unix:/a a sandglassd of this client's version?\n");
+}
+
+TEST(RpcErrorTextTest, WithoutAdviceOnlyWhatTheDaemonSaid) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("SESSION_EXPIRED");
+  const grpc::Status status =
+      RichStatus(grpc::StatusCode::NOT_FOUND, "it has ended", {&info});
+  EXPECT_THAT(RpcErrorText(status, "unix:/s"), HasSubstr("session create"));
+  EXPECT_EQ(RpcErrorText(status, "unix:/s", Advice::kNone),
+            "sandglass: NOT_FOUND: it has ended\n  reason: SESSION_EXPIRED\n");
+}
+
+TEST(ViolatedFieldsTest, AreThoseOfTheDetails) {
+  google::rpc::BadRequest bad;
+  bad.add_field_violations()->set_field("run.language");
+  bad.add_field_violations()->set_field("run.code");
+  EXPECT_THAT(ViolatedFields(
+                  RichStatus(grpc::StatusCode::INVALID_ARGUMENT, "m", {&bad})),
+              ElementsAre("run.language", "run.code"));
+  EXPECT_THAT(ViolatedFields(grpc::Status(grpc::StatusCode::INTERNAL, "m")),
+              IsEmpty());
 }
 
 }  // namespace

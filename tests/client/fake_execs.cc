@@ -18,6 +18,12 @@ grpc::Status FakeExecs::StartExec(grpc::ServerContext*,
   return AnswerBy(on_start_exec, *request, *response);
 }
 
+grpc::Status FakeExecs::PollExec(grpc::ServerContext*,
+                                 const v1::PollExecRequest* request,
+                                 v1::PollExecResponse* response) {
+  return AnswerBy(on_poll_exec, *request, *response);
+}
+
 grpc::Status FakeExecs::ListExecs(grpc::ServerContext*,
                                   const v1::ListExecsRequest* request,
                                   v1::ListExecsResponse* response) {

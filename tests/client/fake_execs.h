@@ -21,6 +21,7 @@ class FakeExecs final : public v1::ExecService::Service {
       grpc::ServerContext&, const v1::ExecuteRequest&, ExecServerStream&)>>
       on_execute;
   Handler<v1::StartExecRequest, v1::StartExecResponse> on_start_exec;
+  Handler<v1::PollExecRequest, v1::PollExecResponse> on_poll_exec;
   Handler<v1::ListExecsRequest, v1::ListExecsResponse> on_list_execs;
   Handler<v1::StopExecRequest, v1::StopExecResponse> on_stop_exec;
   Handler<v1::SignalExecRequest, v1::SignalExecResponse> on_signal_exec;
@@ -31,6 +32,9 @@ class FakeExecs final : public v1::ExecService::Service {
   grpc::Status StartExec(grpc::ServerContext*,
                          const v1::StartExecRequest* request,
                          v1::StartExecResponse* response) override;
+  grpc::Status PollExec(grpc::ServerContext*,
+                        const v1::PollExecRequest* request,
+                        v1::PollExecResponse* response) override;
   grpc::Status ListExecs(grpc::ServerContext*,
                          const v1::ListExecsRequest* request,
                          v1::ListExecsResponse* response) override;

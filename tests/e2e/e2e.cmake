@@ -103,11 +103,12 @@ target_link_libraries(sandglass_exec_test PRIVATE
 target_compile_definitions(sandglass_exec_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-# What is on record of commands, and consent on a terminal.
+# What is on record of commands, consent on a terminal, and the tools of models.
 add_executable(sandglass_consent_test
   client/subprocess.cc
   e2e/consent_test.cc
-  e2e/on_record_test.cc)
+  e2e/on_record_test.cc
+  e2e/toolbox_test.cc)
 target_link_libraries(sandglass_consent_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_consent_test PRIVATE

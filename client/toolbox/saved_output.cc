@@ -1,0 +1,84 @@
+#include "client/toolbox/saved_output.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/toolbox/daemon_calls.h"
+#include "client/units.h"
+#include "sandglass/v1/files.pb.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr char kDirectory[] = "/workspace/.sandglass/outputs/";
+constexpr uint64_t kMostBytes = 16 << 20;
+
+using Stub = v1::FileService::Stub;
+
+std::string FileName(absl::string_view name) {
+  std::string file;
+  for (const char c : name) {
+    const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                       c == '-' || c == '.';
+    file += plain ? c : '_';
+  }
+  return absl::StrCat(file, ".txt");
+}
+
+// Those there are, the oldest first; none when they can't be listed.
+std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
+                                  const std::string& sandbox_id,
+                                  ToolCancel& cancel) {
+  constexpr int kMostFiles = 10'000;
+  v1::ListDirectoryRequest request;
+  request.set_session_id(sandbox_id);
+  request.set_path(kDirectory);
+  request.set_page_size(kMostFiles);
+  v1::ListDirectoryResponse response;
+  CallTool(*daemon.files, &Stub::ListDirectory, request, response, cancel);
+  std::vector<v1::FileInfo> files(response.entries().begin(),
+                                  response.entries().end());
+  std::stable_sort(files.begin(), files.end(),
+                   [](const v1::FileInfo& a, const v1::FileInfo& b) {
+                     return FromProto(a.modify_time()) <
+                            FromProto(b.modify_time());
+                   });
+  return files;
+}
+
+// One that can't be removed stays: the disk's own limit is the last word.
+void MakeRoom(const Daemon& daemon, const std::string& sandbox_id,
+              uint64_t bytes, ToolCancel& cancel) {
+  const std::vector<v1::FileInfo> files = Earlier(daemon, sandbox_id, cancel);
+  for (const v1::FileInfo& file : files) bytes += file.size();
+  for (const v1::FileInfo& file : files) {
+    if (bytes <= kMostBytes) return;
+    v1::RemoveFileRequest request;
+    request.set_session_id(sandbox_id);
+    request.set_path(absl::StrCat(kDirectory, file.path()));
+    v1::RemoveFileResponse response;
+    CallTool(*daemon.files, &Stub::RemoveFile, request, response, cancel);
+    bytes -= std::min(bytes, file.size());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SaveOutput(const Daemon& daemon,
+                                       const std::string& sandbox_id,
+                                       absl::string_view name,
+                                       absl::string_view output,
+                                       ToolCancel& cancel) {
+  MakeRoom(daemon, sandbox_id, output.size(), cancel);
+  const std::string path = absl::StrCat(kDirectory, FileName(name));
+  const grpc::Status saved =
+      WriteWhole(daemon, sandbox_id, path, output, cancel);
+  if (saved.ok()) return path;
+  return absl::Status(static_cast<absl::StatusCode>(saved.error_code()),
+                      saved.error_message());
+}
+
+}  // namespace sandglass::client

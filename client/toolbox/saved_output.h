@@ -1,0 +1,24 @@
+#ifndef SANDGLASS_CLIENT_TOOLBOX_SAVED_OUTPUT_H_
+#define SANDGLASS_CLIENT_TOOLBOX_SAVED_OUTPUT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/daemon.h"
+#include "client/toolbox/tool_call.h"
+
+namespace sandglass::client {
+
+// Puts output that a model gets only parts of into a file of its sandbox, named
+// after `name`. A sandbox's files are part of its memory: together these have
+// 16 MiB at most, and the oldest go first. Returns the file's path.
+absl::StatusOr<std::string> SaveOutput(const Daemon& daemon,
+                                       const std::string& sandbox_id,
+                                       absl::string_view name,
+                                       absl::string_view output,
+                                       ToolCancel& cancel);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_TOOLBOX_SAVED_OUTPUT_H_
