@@ -61,14 +61,7 @@ ToolAnswer CallToolbox(DaemonLink& link, const ToolboxCall& call) {
     return Refused(absl::StrCat("The daemon that runs code can't be reached: ",
                                 connection.status().message()));
   }
-  ToolAnswer answer = call((*connection)->toolbox);
-  if (answer.sandbox_gone) {
-    answer.is_error = true;
-    absl::StrAppend(&answer.text,
-                    "\nIts files and state are gone. Call create_sandbox for a "
-                    "new one and use the sandbox_id that it returns.");
-  }
-  return answer;
+  return call((*connection)->toolbox);
 }
 
 ToolAnswer CallWithin(DaemonLink& link, const Json& arguments,

@@ -29,8 +29,7 @@ absl::Duration Seconds(const Json& arguments, const char* name,
 
 ToolAnswer Refused(std::string text);
 
-// Connects where needed and calls; an answer that a sandbox is gone says how to
-// get another.
+// Connects where needed and calls; the answer says so when there is no daemon.
 using ToolboxCall = std::function<ToolAnswer(const Toolbox& toolbox)>;
 ToolAnswer CallToolbox(DaemonLink& link, const ToolboxCall& call);
 

@@ -11,6 +11,7 @@ add_executable(client_test
   client/cli_doctor_test.cc
   client/cli_exec_test.cc
   client/cli_fetch_test.cc
+  client/cli_mcp_test.cc
   client/cli_rich_test.cc
   client/cli_run_test.cc
   client/cli_session_test.cc
@@ -29,6 +30,10 @@ add_executable(client_test
   client/language_guess_test.cc
   client/layer_commands_test.cc
   client/line_window_test.cc
+  client/mcp_fixture.cc
+  client/mcp_http_test.cc
+  client/mcp_protocol_test.cc
+  client/mcp_stdio_test.cc
   client/output_printer_test.cc
   client/repeat_command_test.cc
   client/result_files_test.cc

@@ -48,6 +48,12 @@ Subprocess::Subprocess(const SubprocessOptions& options) {
   UniqueFd in(memfd_create("stdin", MFD_CLOEXEC));
   WriteAll(in.get(), options.stdin_text);
   lseek(in.get(), 0, SEEK_SET);
+  if (options.input_pipe) {
+    int ends[2] = {};
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    in = UniqueFd(ends[0]);
+    in_ = UniqueFd(ends[1]);
+  }
   UniqueFd child_out;
   UniqueFd child_err;
   if (options.terminal) {
@@ -130,13 +136,27 @@ bool Subprocess::Pump() {
   return out_.valid() || err_.valid();
 }
 
-bool Subprocess::ReadUntil(const std::string& text) {
+bool Subprocess::PumpUntil(const std::string& text, const std::string& in) {
   const auto deadline = Clock::now() + kPatience;
-  while (result_.out.find(text) == std::string::npos) {
+  while (in.find(text) == std::string::npos) {
     if (Clock::now() > deadline || !Pump()) return false;
   }
   return true;
 }
+
+bool Subprocess::ReadUntil(const std::string& text) {
+  return PumpUntil(text, result_.out);
+}
+
+bool Subprocess::ReadErrorUntil(const std::string& text) {
+  return PumpUntil(text, result_.err);
+}
+
+void Subprocess::Send(const std::string& text) const {
+  WriteAll(in_.get(), text);
+}
+
+void Subprocess::CloseInput() { in_ = UniqueFd(); }
 
 void Subprocess::CloseOutput() { out_ = UniqueFd(); }
 

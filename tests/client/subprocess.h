@@ -17,6 +17,8 @@ struct SubprocessOptions {
   // The whole environment, as NAME=VALUE.
   std::vector<std::string> env;
   std::string stdin_text;
+  // Standard input is a pipe that Send writes to, instead.
+  bool input_pipe = false;
   std::string directory = "/";
   // Standard output and error are one terminal.
   bool terminal = false;
@@ -46,6 +48,12 @@ class Subprocess {
 
   // Collects output until standard output contains `text`; false after 20 s.
   bool ReadUntil(const std::string& text);
+  // The same of standard error, and what was collected of that.
+  bool ReadErrorUntil(const std::string& text);
+  const std::string& error_text() const { return result_.err; }
+  // Writes to its standard input, or ends that.
+  void Send(const std::string& text) const;
+  void CloseInput();
   // Closes our end of its standard output.
   void CloseOutput();
   void Signal(int number) const;
@@ -60,8 +68,10 @@ class Subprocess {
  private:
   // Reads what is there within 20 ms; false once both streams have ended.
   bool Pump();
+  bool PumpUntil(const std::string& text, const std::string& in);
 
   pid_t pid_ = -1;
+  UniqueFd in_;
   UniqueFd out_;
   UniqueFd err_;
   UniqueFd terminal_;

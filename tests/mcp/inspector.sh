@@ -1,0 +1,36 @@
+#!/bin/bash
+# The MCP Inspector's command line against `sandglass mcp`.
+#
+#   inspector.sh BINARY URL
+#
+# It is looked for below the working directory; SANDGLASS_ADDRESS names the
+# daemon. Prints "ok" at the end.
+set -euo pipefail
+binary=$1 url=$2
+
+inspect() {
+  node_modules/.bin/mcp-inspector --cli "$@"
+}
+
+# expect WORDS COMMAND…: the command's output must have the words.
+expect() {
+  local words=$1 said
+  shift
+  said="$("$@" 2>&1)" || true
+  [[ $said == *"$words"* ]] && return
+  printf 'no "%s" in what this says: %s\n%s\n' "$words" "$*" "$said"
+  exit 1
+}
+
+local_server=(-e "SANDGLASS_ADDRESS=$SANDGLASS_ADDRESS" "$binary" mcp)
+http_server=("$url" --transport http)
+for how in local_server http_server; do
+  declare -n server=$how
+  expect '"name": "run_code"' inspect "${server[@]}" --method tools/list
+  expect '42\n' inspect "${server[@]}" --method tools/call \
+    --tool-name run_code --tool-arg language=python \
+    --tool-arg 'code=print(6 * 7)'
+  expect '"isError": true' inspect "${server[@]}" --method tools/call \
+    --tool-name list_files --tool-arg sandbox_id=none
+done
+echo ok
