@@ -33,6 +33,17 @@ constexpr char kHelp[] =
     "between \"\"\" are taken together. Ctrl-C stops a tool, then the answer; "
     "/exit or Ctrl-D ends.";
 
+ToolBounds Bounds() {
+  ToolBounds bounds;
+  bounds.another = "";
+  bounds.missing_library =
+      "No library can be installed here. Do without it, or tell the user to "
+      "start the agent with --library.";
+  bounds.long_command =
+      "Start what takes longer in the background and look at its output later.";
+  return bounds;
+}
+
 std::optional<std::string> Environment(const char* name) {
   // No other thread is there yet.
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
@@ -119,17 +130,17 @@ absl::StatusOr<std::unique_ptr<LlmClient>> MakeLlm(const Opened& opened,
 class Conversation {
  public:
   Conversation(const AgentOptions& options, Opened& opened,
-               const Daemon& daemon, LlmClient& llm,
+               Daemon& daemon, LlmClient& llm,
                AgentInterrupts& interrupts)
       : options_(options),
         opened_(opened),
         daemon_(daemon),
         interrupts_(interrupts),
         view_(options.verbose),
-        toolbox_(daemon, {}),
-        sandboxes_(
-            daemon, toolbox_,
-            {options.profile, options.thread, std::move(opened.uploads)}),
+        toolbox_(daemon, Bounds()),
+        sandboxes_(daemon, toolbox_,
+                   {options.profile, options.libraries, options.thread,
+                    std::move(opened.uploads)}),
         tools_(toolbox_, sandboxes_, opened.skills ? &*opened.skills : nullptr,
                {.provider = opened.settings.llm.provider,
                 .native = options.native_tools,
@@ -198,7 +209,13 @@ class Conversation {
                             VisibleText(absl::StrJoin(*names, ", "))));
   }
   void Save(const ToolAnswer& answer) {
+    if (answer.daemon_gone) Reconnect();
     if (opened_.out) Saved(opened_.out->SaveImages(answer));
+  }
+  // No call is under way. What it fails for, the next call's answer says.
+  void Reconnect() {
+    absl::StatusOr<Daemon> daemon = OpenDaemon(daemon_.address);
+    if (daemon.ok()) daemon_ = *std::move(daemon);
   }
   void SaveFiles() {
     if (opened_.out) {
@@ -227,7 +244,7 @@ class Conversation {
 
   const AgentOptions& options_;
   Opened& opened_;
-  const Daemon& daemon_;
+  Daemon& daemon_;
   AgentInterrupts& interrupts_;
   AgentView view_;
   Toolbox toolbox_;

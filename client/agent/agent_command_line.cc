@@ -35,13 +35,15 @@ AgentCommandLine::AgentCommandLine(CLI::App& app) {
   system_ = AddValue(*agent_, "--system", "Added to the system prompt", "TEXT");
   profile_ = AddValue(*agent_, "--profile",
                       "Profile of the sandboxes (default: default)", "NAME");
+  library_ =
+      AddValues(*agent_, "--library",
+                "A library for Python programs, as pip names it", "NAME");
   thread_ = AddValue(*agent_, "--thread",
                      "Keep conversation and sandbox by this name, and go on "
                      "with those that are there",
                      "ID");
   upload_ = AddValues(*agent_, "--upload",
-                      "Put a file or a directory into /workspace",
-                      "PATH");
+                      "Put a file or a directory into /workspace", "PATH");
   out_ =
       AddValue(*agent_, "--out",
                "Save images, and what programs put into /workspace/out", "DIR");
@@ -80,6 +82,7 @@ absl::StatusOr<AgentOptions> AgentCommandLine::Take() const {
   options.base_url = ValueOf(base_url_);
   options.system = ValueOf(system_);
   options.profile = ValueOf(profile_).value_or("");
+  options.libraries = library_->results();
   options.thread = ValueOf(thread_).value_or("");
   options.uploads = upload_->results();
   options.out_dir = ValueOf(out_).value_or("");

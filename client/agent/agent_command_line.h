@@ -19,8 +19,8 @@ class AgentCommandLine {
   CLI::App* agent_;
   AgentOptions flags_;
   CLI::Option *prompt_, *config_, *provider_, *model_, *base_url_, *system_,
-      *profile_, *thread_, *upload_, *out_, *skills_, *transcript_, *replay_,
-      *sandboxes_, *rounds_;
+      *profile_, *library_, *thread_, *upload_, *out_, *skills_, *transcript_,
+      *replay_, *sandboxes_, *rounds_;
 };
 
 }  // namespace sandglass::client

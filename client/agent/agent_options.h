@@ -18,6 +18,7 @@ struct AgentOptions {
   std::optional<std::string> base_url;
   std::optional<std::string> system;
   std::string profile;                 // of the sandboxes; empty: the default
+  std::vector<std::string> libraries;  // Python's, in all sandboxes
   std::string thread;                  // empty: forgotten at the end
   std::vector<std::string> uploads;    // files and directories here
   std::string out_dir;                 // empty: nothing is saved

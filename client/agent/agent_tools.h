@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "client/agent/call_arguments.h"
 #include "client/agent/sandboxes.h"
 #include "client/agent/skills.h"
-#include "client/agent/call_arguments.h"
 #include "client/llm/llm_client.h"
 #include "client/llm/llm_event.h"
 #include "client/toolbox/toolbox.h"

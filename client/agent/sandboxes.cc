@@ -28,6 +28,9 @@ absl::StatusOr<std::string> Sandboxes::Get(const std::string& name,
   }
   SandboxOptions options;
   options.profile = plan_.profile;
+  // Libraries are of a session's own language.
+  if (!plan_.libraries.empty()) options.language = "python";
+  options.libraries = plan_.libraries;
   options.labels = {{"made-by", "sandglass-agent"}, {"sandbox", name}};
   if (!plan_.thread.empty()) {
     options.labels["thread"] = plan_.thread;

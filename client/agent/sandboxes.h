@@ -18,6 +18,7 @@ namespace sandglass::client {
 // What each sandbox of a conversation is made with.
 struct SandboxPlan {
   std::string profile;
+  std::vector<std::string> libraries;  // Python's
   std::string thread;  // its sandboxes outlive the conversation; empty: none
   std::vector<LocalFile> files;
 };

@@ -18,7 +18,7 @@ ToolAnswer NotRun(const grpc::Status& status, const Daemon& daemon,
   ToolAnswer answer = CallErrorAnswer(status, daemon, bounds, cancel);
   for (const std::string& field : ViolatedFields(status)) {
     if (!absl::EndsWith(field, ".wall_time")) continue;
-    answer.text += "Start what takes longer with start_command.";
+    answer.text += bounds.long_command;
   }
   return answer;
 }

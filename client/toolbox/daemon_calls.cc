@@ -68,7 +68,7 @@ std::string CallErrorWords(const grpc::Status& status, const Daemon& daemon,
   if (SandboxIsGone(reason)) {
     absl::StrAppend(&text,
                     "There is no such sandbox any more; its files and "
-                    "variables are gone. Make another with create_sandbox.");
+                    "variables are gone.");
     return text;
   }
   return absl::StrCat(text, AdviceFor(reason));
@@ -83,6 +83,10 @@ ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
   answer.daemon_gone = !cancel.cancelled() && IsConnectionLoss(status);
   answer.sandbox_gone =
       !cancel.cancelled() && SandboxIsGone(ErrorReason(status));
+  if (answer.sandbox_gone) {
+    absl::StrAppend(&answer.text, answer.text.empty() ? "" : " ",
+                    bounds.another);
+  }
   return answer;
 }
 

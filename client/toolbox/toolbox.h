@@ -21,6 +21,13 @@ struct ToolBounds {
   size_t text_bytes = 24'000;    // of an answer, all in all
   size_t images = 4;             // of an answer
   size_t image_bytes = 4 << 20;  // of each; others are named in the text
+  // What a model is told to do for another sandbox, for one with a library
+  // that is missing, and for a command that takes long; sentences.
+  std::string another = "Make another with create_sandbox.";
+  std::string missing_library =
+      "A sandbox has the libraries that it was made with: make another with "
+      "create_sandbox that has this one, too.";
+  std::string long_command = "Start what takes longer with start_command.";
 };
 
 struct SandboxOptions {

@@ -117,9 +117,7 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
   if (text.empty() && ran) text.Note("(no output)");
   AddNotes(run, text);
   if (!call.sandbox_id.empty() && LacksLibrary(run)) {
-    text.Note(
-        "A sandbox has the libraries that it was made with: make another with "
-        "create_sandbox that has this one, too.");
+    text.Note(bounds.missing_library);
   }
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);

@@ -2,6 +2,7 @@
 # in the test's process.
 add_executable(client_test
   client/address_test.cc
+  client/agent_parts_test.cc
   client/answer_text_test.cc
   client/audit_command_line_test.cc
   client/cli_audit_test.cc

@@ -103,9 +103,14 @@ target_link_libraries(sandglass_exec_test PRIVATE
 target_compile_definitions(sandglass_exec_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-# What is on record of commands, consent on a terminal, and the tools of models.
+# What is on record of commands, consent on a terminal, the tools of models, and
+# the agent with a model that is an HTTP server of the tests.
 add_executable(sandglass_consent_test
+  client/http_server.cc
   client/subprocess.cc
+  e2e/agent_fixture.cc
+  e2e/agent_hard_test.cc
+  e2e/agent_test.cc
   e2e/consent_test.cc
   e2e/on_record_test.cc
   e2e/toolbox_test.cc)

@@ -147,20 +147,37 @@ TEST_F(ToolboxTest, ASandboxKeepsStateAndShowsValues) {
   EXPECT_EQ(picture.images[0].bytes.substr(1, 3), "PNG");
 }
 
-TEST_F(ToolboxTest, OtherLanguagesRunOverTheSandboxsFilesOrBesideIt) {
+TEST_F(ToolboxTest, AllLanguagesRunOverTheSandboxsFiles) {
   ASSERT_NO_FATAL_FAILURE(MakeSandbox("python"));
   ASSERT_FALSE(RunCode("python", "open('a', 'w').write('here')").is_error);
-  const ToolAnswer shell = RunCode("sh", "cat a; exit 4");
-  EXPECT_THAT(shell.text, AllOf(StartsWith("exit 4"), HasSubstr("\nhere\n")));
+  EXPECT_FALSE(RunCode("sh", "x=kept").is_error);
+  const ToolAnswer shell = RunCode("sh", "cat a; echo; echo $x");
+  EXPECT_THAT(shell.text,
+              AllOf(StartsWith("exit 0"), HasSubstr("\nhere\nkept")));
   const ToolAnswer compiled =
-      RunCode("cpp", "#include <cstdio>\nint main() { puts(\"there\"); }");
-  EXPECT_THAT(compiled.text,
-              AllOf(StartsWith("exit 0"), HasSubstr("\nthere\n"),
-                    HasSubstr("beside the sandbox, without its files")));
-  CodeCall greedy = Code("cpp", "int main() { for (;;) {} }");
-  greedy.timeout = absl::Hours(10);
-  EXPECT_THAT(toolbox_->RunCode(greedy, cancel_).text,
-              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("wall_time")));
+      RunCode("cpp",
+              "#include <fstream>\n#include <iostream>\nint main() { "
+              "std::cout << std::ifstream(\"a\").rdbuf(); return 4; }");
+  EXPECT_THAT(compiled.text, AllOf(StartsWith("exit 4"), HasSubstr("here")));
+  EXPECT_FALSE(toolbox_->RestartKernel(sandbox_, "bash", cancel_).is_error);
+  EXPECT_THAT(RunCode("sh", "echo \"<$x>\"").text, HasSubstr("<>"));
+}
+
+TEST_F(ToolboxTest, LinesAreInsertedWhereTheyAreToBe) {
+  ASSERT_NO_FATAL_FAILURE(MakeSandbox("python"));
+  const auto content = [&] { return RunCommand("cat f").text; };
+  ASSERT_FALSE(
+      toolbox_->WriteFile(sandbox_, "f", "one\ntwo", cancel_).is_error);
+  EXPECT_FALSE(
+      toolbox_->InsertLines(sandbox_, "f", 0, "zero", cancel_).is_error);
+  EXPECT_THAT(content(), HasSubstr("zero\none\ntwo"));
+  EXPECT_FALSE(
+      toolbox_->InsertLines(sandbox_, "f", 3, "three\n", cancel_).is_error);
+  EXPECT_THAT(content(), HasSubstr("zero\none\ntwo\nthree"));
+  const ToolAnswer beyond =
+      toolbox_->InsertLines(sandbox_, "f", 9, "x", cancel_);
+  EXPECT_TRUE(beyond.is_error);
+  EXPECT_THAT(beyond.text, HasSubstr("has only 4 lines"));
 }
 
 TEST_F(ToolboxTest, LongOutputIsCutAndWholeInTheSandbox) {
