@@ -28,7 +28,7 @@ std::string CutLine(uint64_t cut, uint64_t total, absl::string_view where) {
 
 // A cut between two lines is better, when it doesn't cost much.
 CleanPiece HeadOfLines(absl::string_view bytes, size_t room) {
-  const CleanPiece piece = CleanHead(bytes, room);
+  CleanPiece piece = CleanHead(bytes, room);
   const size_t end = bytes.substr(0, piece.taken).rfind('\n');
   if (end == absl::string_view::npos || end + 1 < piece.taken / 4 * 3) {
     return piece;
@@ -37,7 +37,7 @@ CleanPiece HeadOfLines(absl::string_view bytes, size_t room) {
 }
 
 CleanPiece TailOfLines(absl::string_view bytes, size_t room) {
-  const CleanPiece piece = CleanTail(bytes, room);
+  CleanPiece piece = CleanTail(bytes, room);
   const absl::string_view tail = bytes.substr(bytes.size() - piece.taken);
   const size_t end = tail.find('\n');
   if (end == absl::string_view::npos || end > piece.taken / 4) return piece;
@@ -102,7 +102,7 @@ absl::string_view OutputCapture::tail() const {
                                   : tail;
 }
 
-void AnswerText::Add(absl::string_view label, std::string text) {
+void AnswerText::Add(absl::string_view label, absl::string_view text) {
   OutputCapture output;
   output.Add(text);
   Add(label, std::move(output));

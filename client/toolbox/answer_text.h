@@ -38,7 +38,7 @@ class AnswerText {
 
   // What may be cut in its middle, under a label unless that is empty. Nothing
   // is added when there is no text.
-  void Add(absl::string_view label, std::string text);
+  void Add(absl::string_view label, absl::string_view text);
   void Add(absl::string_view label, OutputCapture output);
   // A line at the end, which stays.
   void Note(std::string line) { notes_.push_back(std::move(line)); }

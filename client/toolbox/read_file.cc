@@ -126,15 +126,16 @@ class Reader {
     const uint64_t last = window_.end() - 1;
     const bool more = last < total || stopped_;
     if (!more && window_.begin() == 1 && window_.cut_bytes() == 0) return;
-    if (answer.text.back() != '\n') answer.text += '\n';
+    if (!absl::EndsWith(answer.text, "\n")) answer.text += '\n';
     if (window_.cut_bytes() > 0) {
       absl::StrAppend(&answer.text, "[… ", window_.cut_bytes(),
                       " more bytes of line ", last, " are cut …]\n");
     }
     absl::StrAppend(&answer.text, "[lines ", window_.begin(), "-", last, " of ",
                     stopped_ ? "more than " : "", total);
-    if (more)
+    if (more) {
       absl::StrAppend(&answer.text, "; go on with first_line=", last + 1);
+    }
     answer.text += "]";
   }
 

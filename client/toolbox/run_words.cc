@@ -243,8 +243,8 @@ void AddResults(const v1::RunCodeResponse& run, const ToolBounds& bounds,
     if (!part.empty() && part.back() != '\n') part += '\n';
     part += ResultText(result, bounds, images);
   }
-  text.Add("displayed", std::move(displayed));
-  text.Add("value", std::move(value));
+  text.Add("displayed", displayed);
+  text.Add("value", value);
 }
 
 void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
@@ -265,7 +265,7 @@ void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
                         : TakeImage(type, file.content(), bounds, images),
                     "\n");
   }
-  text.Add("files", std::move(names));
+  text.Add("files", names);
 }
 
 v1::RunCodeResponse RunOf(const v1::ExecEnd& end) {

@@ -1,7 +1,6 @@
 #include "client/toolbox/toolbox.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -135,7 +134,7 @@ ToolAnswer Toolbox::ListLanguages(ToolCancel& cancel) const {
   for (const v1::LanguageInfo& language : info.languages()) {
     absl::StrAppend(&lines, LanguageLine(language), "\n");
   }
-  text.Add("", std::move(lines));
+  text.Add("", lines);
   for (const v1::ProfileInfo& profile : info.profiles()) {
     if (profile.name() != "default") continue;
     text.Note(absl::StrCat("limits of a run: ", LimitsText(profile.limits())));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/terminal_filter.h"
@@ -65,7 +64,7 @@ ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
   if (lost > 0) {
     text.Note(absl::StrCat(lost, " bytes before this were no longer kept"));
   }
-  text.Add("", std::move(output));
+  text.Add("", output);
   if (text.empty()) text.Note("(no new output)");
   if (ended) AddNotes(run, text);
   if (!snapshot.complete()) {

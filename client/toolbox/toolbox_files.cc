@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "client/terminal_filter.h"
 #include "client/toolbox/daemon_calls.h"
@@ -158,7 +156,7 @@ ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
       VisibleText(path.empty() ? "/workspace" : path), ": ",
       more ? "more than " : "",
       entries == 1 ? "1 entry" : absl::StrCat(entries, " entries")));
-  text.Add("", std::move(lines));
+  text.Add("", lines);
   if (entries > kMostEntries) {
     text.Note(absl::StrCat("the first ", kMostEntries, " of ",
                            more ? "more than " : "", entries, " entries"));

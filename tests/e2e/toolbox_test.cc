@@ -4,13 +4,10 @@
 
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "client/daemon.h"
 #include "tests/support/daemon_fixture.h"
-#include "tests/support/sessions.h"
-#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -24,7 +21,6 @@ using client::Toolbox;
 using client::ToolCancel;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
