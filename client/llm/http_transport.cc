@@ -69,6 +69,7 @@ bool IsPassing(CURLcode code) {
 // One request under way.
 struct Exchange {
   const CurlLibrary& curl;
+  const std::string& url;
   CURL* easy = nullptr;
   const HttpTransport::OnBytes* on_bytes = nullptr;
   size_t most_bytes = 0;
@@ -217,7 +218,7 @@ void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
 
 HttpAnswer CurlTransport::Post(const HttpPost& post, const OnBytes& on_bytes,
                                const std::atomic<bool>& cancel) {
-  Exchange exchange{.curl = curl_};
+  Exchange exchange{.curl = curl_, .url = post.url};
   exchange.easy = easy_.get();
   exchange.on_bytes = &on_bytes;
   exchange.most_bytes = bounds_.most_bytes;
@@ -287,7 +288,7 @@ void CurlTransport::Judge(CURLcode code, Exchange& exchange) {
                       ? absl::DataLossError(absl::StrCat(
                             "the provider's answer broke off: ", words))
                       : absl::UnavailableError(absl::StrCat(
-                            "the provider can't be reached: ", words));
+                            exchange.url, " can't be reached: ", words));
 }
 
 }  // namespace
