@@ -118,8 +118,8 @@ class AnthropicCodec : public LlmCodec {
 
   std::vector<std::string> Headers(std::string_view api_key) const override {
     std::vector<std::string> headers = {"anthropic-version: 2023-06-01"};
-    if (!api_key.empty())
-      headers.push_back(absl::StrCat("x-api-key: ", View(api_key)));
+    if (api_key.empty()) return headers;
+    headers.push_back(absl::StrCat("x-api-key: ", View(api_key)));
     return headers;
   }
 

@@ -70,10 +70,11 @@ void CallParts::Brackets::Feed(std::string_view text) {
 CallParts::Part* CallParts::Find(const Piece& piece) {
   Part* found = nullptr;
   for (Part& part : calls_) {
+    const bool same = piece.index.has_value()
+                          ? part.index == piece.index
+                          : !piece.id.empty() && part.call.id == piece.id;
     // The last one of several with the same index is the one under way.
-    if (piece.index.has_value() ? part.index == piece.index
-                                : !piece.id.empty() && part.call.id == piece.id)
-      found = &part;
+    if (same) found = &part;
   }
   if (!piece.index.has_value() && found == nullptr && !calls_.empty() &&
       piece.id.empty() && (piece.first_of_delta || piece.name.empty())) {

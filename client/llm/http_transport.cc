@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/llm/curl_library.h"
 #include "client/llm/provider_error.h"
 #include "curl/curl.h"
 
@@ -23,21 +24,18 @@ constexpr int kPollMs = 50;
 // read to the end can be used again.
 constexpr std::chrono::milliseconds kTail{100};
 
-struct EasyDeleter {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct MultiDeleter {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+// A handle of libcurl's and the function that ends it.
+template <typename Handle, typename Cleanup>
+using Owned = std::unique_ptr<Handle, Cleanup>;
+using OwnedEasy = Owned<CURL, decltype(&curl_easy_cleanup)>;
+using OwnedMulti = Owned<CURLM, decltype(&curl_multi_cleanup)>;
+using HeaderList = Owned<curl_slist, decltype(&curl_slist_free_all)>;
 
-HeaderList MakeHeaders(const std::vector<std::string>& headers) {
-  HeaderList list;
+HeaderList MakeHeaders(const CurlLibrary& curl,
+                       const std::vector<std::string>& headers) {
+  HeaderList list(nullptr, curl.slist_free_all);
   const auto append = [&](const std::string& header) {
-    curl_slist* longer = curl_slist_append(list.get(), header.c_str());
+    curl_slist* longer = curl.slist_append(list.get(), header.c_str());
     if (longer == nullptr) return;
     (void)list.release();
     list.reset(longer);
@@ -70,6 +68,8 @@ bool IsPassing(CURLcode code) {
 
 // One request under way.
 struct Exchange {
+  const CurlLibrary& curl;
+  const std::string& url;
   CURL* easy = nullptr;
   const HttpTransport::OnBytes* on_bytes = nullptr;
   size_t most_bytes = 0;
@@ -87,7 +87,7 @@ struct Exchange {
 bool Exchange::OnBody(std::string_view bytes) {
   last_byte = Clock::now();
   if (enough) return true;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer.status);
+  curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer.status);
   if (answer.status < 200 || answer.status >= 300) {
     const size_t room = kMostErrorBytes - answer.error_body.size();
     answer.error_body.append(bytes.substr(0, room));
@@ -128,9 +128,10 @@ int OnProgress(void* exchange, curl_off_t, curl_off_t, curl_off_t,
   return 0;
 }
 
-std::string HeaderOf(CURL* easy, const char* name) {
+std::string HeaderOf(const Exchange& exchange, const char* name) {
   curl_header* header = nullptr;
-  if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
+  if (exchange.curl.easy_header(exchange.easy, name, 0, CURLH_HEADER, -1,
+                                &header) != CURLHE_OK) {
     return {};
   }
   return header->value;
@@ -138,20 +139,26 @@ std::string HeaderOf(CURL* easy, const char* name) {
 
 void ReadHead(Exchange& exchange) {
   HttpAnswer& answer = exchange.answer;
-  curl_easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE, &answer.status);
-  answer.content_type = HeaderOf(exchange.easy, "content-type");
-  answer.location = HeaderOf(exchange.easy, "location");
+  exchange.curl.easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE,
+                             &answer.status);
+  answer.content_type = HeaderOf(exchange, "content-type");
+  answer.location = HeaderOf(exchange, "location");
   answer.retry_after =
-      ParseRetryAfter(HeaderOf(exchange.easy, "retry-after"), absl::Now());
-  const std::string wish = HeaderOf(exchange.easy, "x-should-retry");
+      ParseRetryAfter(HeaderOf(exchange, "retry-after"), absl::Now());
+  const std::string wish = HeaderOf(exchange, "x-should-retry");
   if (wish == "true") answer.should_retry = true;
   if (wish == "false") answer.should_retry = false;
 }
 
 class CurlTransport : public HttpTransport {
  public:
-  CurlTransport(HttpBounds bounds, CURLM* multi, CURL* easy)
-      : bounds_(std::move(bounds)), multi_(multi), easy_(easy) {}
+  CurlTransport(HttpBounds bounds, const CurlLibrary& curl)
+      : bounds_(std::move(bounds)),
+        curl_(curl),
+        multi_(curl.multi_init(), curl.multi_cleanup),
+        easy_(curl.easy_init(), curl.easy_cleanup) {}
+
+  bool ready() const { return multi_ != nullptr && easy_ != nullptr; }
 
   HttpAnswer Post(const HttpPost& post, const OnBytes& on_bytes,
                   const std::atomic<bool>& cancel) override;
@@ -166,19 +173,20 @@ class CurlTransport : public HttpTransport {
   void Judge(CURLcode code, Exchange& exchange);
 
   const HttpBounds bounds_;
+  const CurlLibrary& curl_;
   // ORDER: connections are the multi handle's, so it goes last.
-  std::unique_ptr<CURLM, MultiDeleter> multi_;
-  std::unique_ptr<CURL, EasyDeleter> easy_;
+  OwnedMulti multi_;
+  OwnedEasy easy_;
   char words_[CURL_ERROR_SIZE] = {};
 };
 
 void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
                           Exchange& exchange) {
   CURL* const easy = easy_.get();
-  curl_easy_reset(easy);
+  curl_.easy_reset(easy);
   words_[0] = '\0';
-  const auto set = [easy](CURLoption option, auto value) {
-    curl_easy_setopt(easy, option, value);
+  const auto set = [this, easy](CURLoption option, auto value) {
+    curl_.easy_setopt(easy, option, value);
   };
   set(CURLOPT_URL, post.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -210,20 +218,20 @@ void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
 
 HttpAnswer CurlTransport::Post(const HttpPost& post, const OnBytes& on_bytes,
                                const std::atomic<bool>& cancel) {
-  Exchange exchange;
+  Exchange exchange{.curl = curl_, .url = post.url};
   exchange.easy = easy_.get();
   exchange.on_bytes = &on_bytes;
   exchange.most_bytes = bounds_.most_bytes;
-  const HeaderList headers = MakeHeaders(post.headers);
+  const HeaderList headers = MakeHeaders(curl_, post.headers);
   SetUp(post, headers, exchange);
-  if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
+  if (curl_.multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
     exchange.answer.result =
         absl::InternalError("the HTTP library takes no request");
     return std::move(exchange.answer);
   }
   Drive(exchange, cancel);
   ReadHead(exchange);
-  curl_multi_remove_handle(multi_.get(), easy_.get());
+  curl_.multi_remove_handle(multi_.get(), easy_.get());
   return std::move(exchange.answer);
 }
 
@@ -231,10 +239,10 @@ void CurlTransport::Drive(Exchange& exchange, const std::atomic<bool>& cancel) {
   std::optional<Clock::time_point> tail_end;
   int running = 1;
   while (true) {
-    const CURLMcode code = curl_multi_perform(multi_.get(), &running);
+    const CURLMcode code = curl_.multi_perform(multi_.get(), &running);
     if (code != CURLM_OK) {
       exchange.answer.result = absl::InternalError(
-          absl::StrCat("the HTTP library: ", curl_multi_strerror(code)));
+          absl::StrCat("the HTTP library: ", curl_.multi_strerror(code)));
       return;
     }
     if (running == 0) break;
@@ -243,10 +251,10 @@ void CurlTransport::Drive(Exchange& exchange, const std::atomic<bool>& cancel) {
       tail_end = Clock::now() + kTail;
     }
     if (tail_end.has_value() && Clock::now() >= *tail_end) return;
-    curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
+    curl_.multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
   }
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+  while (const CURLMsg* message = curl_.multi_info_read(multi_.get(), &left)) {
     if (message->msg == CURLMSG_DONE) Judge(message->data.result, exchange);
   }
 }
@@ -260,7 +268,8 @@ bool CurlTransport::IsOver(Exchange& exchange,
   const auto silence = absl::FromChrono(Clock::now() - exchange.last_byte);
   // Connecting has a bound of its own.
   curl_off_t connected = 0;
-  curl_easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+  exchange.curl.easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T,
+                             &connected);
   if (connected == 0 || silence < bounds_.silence_timeout) return false;
   exchange.answer.result = absl::DeadlineExceededError(
       absl::StrCat("the provider has been silent for ",
@@ -274,24 +283,22 @@ void CurlTransport::Judge(CURLcode code, Exchange& exchange) {
   if (!answer.result.ok()) return;  // on_bytes' own, or the ceiling
   answer.retry = IsPassing(code);
   const std::string words =
-      ShortWords(words_[0] != '\0' ? words_ : curl_easy_strerror(code));
+      ShortWords(words_[0] != '\0' ? words_ : curl_.easy_strerror(code));
   answer.result = exchange.body_bytes > 0
                       ? absl::DataLossError(absl::StrCat(
                             "the provider's answer broke off: ", words))
                       : absl::UnavailableError(absl::StrCat(
-                            "the provider can't be reached: ", words));
+                            exchange.url, " can't be reached: ", words));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpTransport>> HttpTransport::Create(
     HttpBounds bounds) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CURLM* const multi = ready == CURLE_OK ? curl_multi_init() : nullptr;
-  CURL* const easy = multi != nullptr ? curl_easy_init() : nullptr;
-  auto transport =
-      std::make_unique<CurlTransport>(std::move(bounds), multi, easy);
-  if (easy == nullptr) {
+  const absl::StatusOr<const CurlLibrary*> curl = LoadCurl();
+  if (!curl.ok()) return curl.status();
+  auto transport = std::make_unique<CurlTransport>(std::move(bounds), **curl);
+  if (!transport->ready()) {
     return absl::InternalError("the HTTP library doesn't start");
   }
   return transport;

@@ -53,6 +53,7 @@ enum class HttpNext { kMore, kEnough };
 // environment, as for curl. Not thread-safe.
 class HttpTransport {
  public:
+  // FAILED_PRECONDITION: libcurl isn't installed.
   static absl::StatusOr<std::unique_ptr<HttpTransport>> Create(
       HttpBounds bounds);
   virtual ~HttpTransport() = default;

@@ -44,7 +44,8 @@ absl::Status CheckUrl(absl::string_view url) {
   const bool known = absl::ConsumePrefix(&rest, "https://") ||
                      absl::ConsumePrefix(&rest, "http://");
   const absl::string_view host = rest.substr(0, rest.find('/'));
-  if (!known || host.empty() || url.find_first_of(" ?#") != url.npos) {
+  if (!known || host.empty() ||
+      url.find_first_of(" ?#") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", ShortWords(std::string(url), 200),
         "' is not the address of a provider, such as http://host:port/v1"));

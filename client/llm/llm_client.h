@@ -35,6 +35,8 @@ struct LlmOptions {
 // Talks to one provider. One request at a time.
 class LlmClient {
  public:
+  // INVALID_ARGUMENT: the address or the key can't be one.
+  // FAILED_PRECONDITION: libcurl isn't installed.
   static absl::StatusOr<std::unique_ptr<LlmClient>> Create(LlmOptions options);
   virtual ~LlmClient() = default;
 

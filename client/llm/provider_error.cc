@@ -92,7 +92,7 @@ std::string WordsOf(const HttpErrorFacts& facts,
   return words.empty() ? "" : absl::StrCat(": ", words);
 }
 
-HttpVerdict Fatal(absl::StatusCode code, std::string text) {
+HttpVerdict Fatal(absl::StatusCode code, absl::string_view text) {
   return {absl::Status(code, text), false};
 }
 

@@ -81,6 +81,23 @@ target_link_libraries(sandglass_fuzzed_client PUBLIC sandglass_fuzzed_terminal
   sandglass_api_proto absl::status absl::statusor absl::time absl::cleanup
   nlohmann_json::nlohmann_json)
 
+add_library(sandglass_fuzzed_llm STATIC
+  ${client}/llm/answer_reader.cc
+  ${client}/llm/anthropic.cc
+  ${client}/llm/anthropic_decoder.cc
+  ${client}/llm/call_parts.cc
+  ${client}/llm/json_value.cc
+  ${client}/llm/openai_chat.cc
+  ${client}/llm/openai_chat_decoder.cc
+  ${client}/llm/openai_responses.cc
+  ${client}/llm/openai_responses_decoder.cc
+  ${client}/llm/provider_error.cc
+  ${client}/llm/sse.cc
+  ${client}/llm/turn_parts.cc)
+target_link_libraries(sandglass_fuzzed_llm PUBLIC sandglass_fuzzed_terminal
+  absl::random_random absl::status absl::statusor absl::strings
+  nlohmann_json::nlohmann_json)
+
 # sandglass_fuzz_target(NAME LIBRARY…): tests/fuzz/NAME_fuzz.cc as
 # bin/fuzz/NAME.
 function(sandglass_fuzz_target name)
@@ -109,6 +126,7 @@ sandglass_fuzz_target(kernel sandglass_fuzzed_server)
 sandglass_fuzz_target(language sandglass_policy)
 sandglass_fuzz_target(library sandglass_policy)
 sandglass_fuzz_target(library_lock sandglass_policy)
+sandglass_fuzz_target(llm sandglass_fuzzed_llm)
 sandglass_fuzz_target(network sandglass_policy)
 sandglass_fuzz_target(output sandglass_fuzzed_output)
 sandglass_fuzz_target(paths sandglass_policy)
