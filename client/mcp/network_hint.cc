@@ -57,25 +57,30 @@ bool NetworkHint::MayReachOutside() {
 void NetworkHint::Ask() {
   const absl::StatusOr<std::shared_ptr<const DaemonLink::Connection>>
       connection = link_.Get();
+  const std::optional<v1::GetServerInfoResponse> info =
+      connection.ok() ? InfoOf((*connection)->daemon) : std::nullopt;
+  const absl::MutexLock lock(&mutex_);
+  asking_ = false;
+  known_ = info ? NetworkOf(*info, profile_) : std::nullopt;
+  if (info) known_at_ = absl::Now();
+}
+
+std::optional<v1::GetServerInfoResponse> NetworkHint::InfoOf(
+    const Daemon& daemon) {
   grpc::ClientContext context;
   SetQuickDeadline(context);
-  bool go = connection.ok();
   {
     const absl::MutexLock lock(&mutex_);
-    go = go && !ending_;
-    if (go) context_ = &context;
+    if (ending_) return std::nullopt;
+    context_ = &context;
   }
   v1::GetServerInfoResponse info;
-  const bool answered =
-      go && (*connection)
-                ->daemon.stub
-                ->GetServerInfo(&context, v1::GetServerInfoRequest(), &info)
-                .ok();
+  const grpc::Status status =
+      daemon.stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
   const absl::MutexLock lock(&mutex_);
   context_ = nullptr;
-  asking_ = false;
-  known_ = answered ? NetworkOf(info, profile_) : std::nullopt;
-  if (answered) known_at_ = absl::Now();
+  if (!status.ok()) return std::nullopt;
+  return info;
 }
 
 }  // namespace sandglass::client

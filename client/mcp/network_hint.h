@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "client/mcp/daemon_link.h"
 #include "grpcpp/client_context.h"
+#include "sandglass/v1/server_info.pb.h"
 
 namespace sandglass::client {
 
@@ -31,6 +32,8 @@ class NetworkHint {
 
  private:
   void Ask() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<v1::GetServerInfoResponse> InfoOf(const Daemon& daemon)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   DaemonLink& link_;
   const std::string profile_;
