@@ -129,9 +129,8 @@ absl::StatusOr<std::unique_ptr<LlmClient>> MakeLlm(const Opened& opened,
 // A conversation and what is kept of it.
 class Conversation {
  public:
-  Conversation(const AgentOptions& options, Opened& opened,
-               Daemon& daemon, LlmClient& llm,
-               AgentInterrupts& interrupts)
+  Conversation(const AgentOptions& options, Opened& opened, Daemon& daemon,
+               LlmClient& llm, AgentInterrupts& interrupts)
       : options_(options),
         opened_(opened),
         daemon_(daemon),

@@ -39,14 +39,16 @@ LlmTool RunCode() {
 }
 
 LlmTool Execute() {
-  return Tool("execute",
-              "Runs a shell command in the sandbox, in /workspace, and returns "
-              "its verdict and output. It begins anew each time: no variables "
-              "and no directory stay, files do.",
-              {{"command", Described("string", "For /bin/sh -c")},
-               {"timeout_seconds",
-                Described("integer", "Ends it after so long; 120 if absent")}},
-              {"command"});
+  return Tool(
+      "execute",
+      "Runs a shell command in the sandbox, in /workspace, and returns "
+      "its verdict and output. It begins anew each time: no variables "
+      "and no directory stay, files do.",
+      {{"command", Described("string", "For /bin/sh -c")},
+       {"timeout_seconds",
+        Described("integer",
+                  "Ends it after so long; at most what the operator allows")}},
+      {"command"});
 }
 
 void AddFileTools(std::vector<LlmTool>& tools) {

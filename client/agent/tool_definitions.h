@@ -11,8 +11,6 @@ namespace sandglass::client {
 
 // The sandbox of calls that name none.
 inline constexpr char kMainSandbox[] = "main";
-// Of a command that asks for no other time.
-inline constexpr uint64_t kCommandSeconds = 120;
 
 struct ToolChoice {
   LlmProvider provider = LlmProvider::kOpenAiChat;

@@ -308,31 +308,6 @@ TEST_F(FakeToolbox, ReadingOnSaysWhatWasLostAndWhereToGoOn) {
             "on.\n");
 }
 
-TEST_F(FakeToolbox, OtherLanguagesHaveTheSandboxsProfileAndLimits) {
-  fake_.on_stream = [](grpc::ServerContext&, const v1::RunCodeRequest& request,
-                       StreamWriter& writer) {
-    if (!request.session_id().empty()) {
-      google::rpc::BadRequest bad;
-      bad.add_field_violations()->set_field("run.language");
-      return RichStatus(grpc::StatusCode::INVALID_ARGUMENT,
-                        "the session runs bash, not python", {&bad});
-    }
-    SendResult(writer, ResponseWith(v1::OUTCOME_OK));
-    return grpc::Status::OK;
-  };
-  fake_.sessions.on_get_session = [](const v1::GetSessionRequest&,
-                                     v1::GetSessionResponse& response) {
-    response.mutable_session()->set_profile("strict");
-    response.mutable_session()->mutable_limits()->set_memory_bytes(77);
-    return grpc::Status::OK;
-  };
-  // Nothing is known of that profile: its commands may be denied.
-  const ToolAnswer answer = RunCode("ses-1");
-  EXPECT_THAT(answer.text, HasSubstr("beside the sandbox"));
-  EXPECT_EQ(fake_.last_request.Get().profile(), "strict");
-  EXPECT_EQ(fake_.last_request.Get().limits().memory_bytes(), 77U);
-}
-
 TEST_F(FakeToolbox, AnImageFileIsAnImageUnlessItIsTooLarge) {
   const std::string png = "\x89PNG\r\n\x1a\n....";
   fake_.files.Put("a.png", {v1::FILE_TYPE_REGULAR, png, 0644});
