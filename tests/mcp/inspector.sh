@@ -22,15 +22,16 @@ expect() {
   exit 1
 }
 
-local_server=(-e "SANDGLASS_ADDRESS=$SANDGLASS_ADDRESS" "$binary" mcp)
-http_server=("$url" --transport http)
-for how in local_server http_server; do
-  declare -n server=$how
-  expect '"name": "run_code"' inspect "${server[@]}" --method tools/list
-  expect '42\n' inspect "${server[@]}" --method tools/call \
+# check SERVER…: the calls at one server, as the inspector is told of it.
+check() {
+  expect '"name": "run_code"' inspect "$@" --method tools/list
+  expect '42\n' inspect "$@" --method tools/call \
     --tool-name run_code --tool-arg language=python \
     --tool-arg 'code=print(6 * 7)'
-  expect '"isError": true' inspect "${server[@]}" --method tools/call \
+  expect '"isError": true' inspect "$@" --method tools/call \
     --tool-name list_files --tool-arg sandbox_id=none
-done
+}
+
+check -e "SANDGLASS_ADDRESS=$SANDGLASS_ADDRESS" "$binary" mcp
+check "$url" --transport http
 echo ok

@@ -103,5 +103,11 @@ TEST_F(McpClientsOfTheMachine, TheInspector) {
               EndsWith("ok\n"));
 }
 
+// The other side of the agent, by somebody else's idea of it.
+TEST_F(McpClientsOfTheMachine, TheAgentTalksWithAModelThatOthersMock) {
+  FETCH_OR_SKIP("npm install --silent @copilotkit/aimock");
+  EXPECT_THAT(RunClient("sh $SCRIPTS/mock_model.sh"), EndsWith("ok\n"));
+}
+
 }  // namespace
 }  // namespace sandglass::testing
