@@ -1,4 +1,3 @@
-#include "client/agent/agent_command_line.h"
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/address.h"
+#include "client/agent/agent_command_line.h"
 #include "client/audit_command_line.h"
 #include "client/exit_codes.h"
 #include "client/flag_values.h"

@@ -21,7 +21,8 @@ struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
-               PolicyOptions, AuditOptions, LayersOptions, McpOptions, AgentOptions>
+               PolicyOptions, AuditOptions, LayersOptions, McpOptions,
+               AgentOptions>
       command;
 };
 

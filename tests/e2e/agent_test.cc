@@ -123,8 +123,8 @@ TEST_F(AgentTest, FilesToolsWorkOnTheSameSandbox) {
 
 TEST_F(AgentTest, UploadsAndBringsFilesAndImagesBack) {
   std::ofstream(place_ + "/data.csv") << "1,2\n3,4\n";
-  Script({ChatTurn("",
-                   {RunPython("import os\nrows = open('data.csv').read().split()\n"
+  Script({ChatTurn("", {RunPython(
+                           "import os\nrows = open('data.csv').read().split()\n"
                            "os.makedirs('out', exist_ok=True)\n"
                            "open('out/rows.txt', 'w').write(str(len(rows)))\n"
                            "class P:\n  def _repr_png_(self):\n"
