@@ -187,7 +187,7 @@ TEST_F(SessionLife, BadRequestsNameTheirFields) {
 
   TestSession session(client());
   v1::RunCodeRequest cell = session.Cell("1");
-  cell.set_language("ruby");
+  cell.set_language("rubby");
   EXPECT_THAT(Run(cell), RefusesField("language"));
   cell = session.Cell("1");
   cell.add_args("a");
