@@ -90,6 +90,14 @@ bool EnterLibraryWorld() {
   return true;
 }
 
+void LeaveLibraryWorld() {
+  World& world = TheWorld();
+  world.registry.reset();
+  world.names.reset();
+  std::error_code ignored;
+  fs::remove_all(world.files, ignored);
+}
+
 int HostNetwork() { return TheWorld().host_network; }
 int OwnNetwork() { return TheWorld().own_network; }
 TestRegistry& MainRegistry() { return *TheWorld().registry; }

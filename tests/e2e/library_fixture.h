@@ -20,6 +20,8 @@ namespace sandglass::testing {
 // tests/payloads/registry. False: it can't be had, and why is on standard
 // error.
 bool EnterLibraryWorld();
+// Ends its servers and removes its files; after the tests.
+void LeaveLibraryWorld();
 // The network namespace that the tests came from; -1: there is none.
 int HostNetwork();
 // The one that EnterLibraryWorld made.

@@ -228,9 +228,9 @@ int main(int argc, char** argv) {
   // Of clients that go early.
   std::signal(SIGPIPE, SIG_IGN);
   // The names of the tests are asked for where there are no rights.
-  if (!::testing::GTEST_FLAG(list_tests) &&
-      !sandglass::testing::EnterLibraryWorld()) {
-    return 1;
-  }
-  return RUN_ALL_TESTS();
+  if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  const int result =
+      sandglass::testing::EnterLibraryWorld() ? RUN_ALL_TESTS() : 1;
+  sandglass::testing::LeaveLibraryWorld();
+  return result;
 }
