@@ -49,6 +49,10 @@ class CellFlags {
         file_(
             AddValue(app, "FILE", "The code; - reads it from standard input")),
         code_(AddValue(app, "-c,--code", "The code's text", "CODE")),
+        language_(AddValue(app, "-l,--lang",
+                           "Another language than the session's, with a state "
+                           "of its own",
+                           "LANG")),
         context_(AddContext(app)),
         stdin_(AddValue(app, "--stdin", "What the code reads; - passes ours on",
                         "FILE")),
@@ -79,6 +83,7 @@ class CellFlags {
     options.session_id = ValueOf(id_).value_or("");
     options.file = ValueOf(file_);
     options.code = ValueOf(code_);
+    options.language = ValueOf(language_).value_or("");
     options.context = ValueOf(context_).value_or("");
     options.stdin_file = ValueOf(stdin_);
     options.results_dir = ValueOf(results_);
@@ -109,8 +114,8 @@ class CellFlags {
 
   RunOptions options_;
   bool no_stream_ = false;
-  CLI::Option *id_, *file_, *code_, *context_, *stdin_, *timeout_, *cpu_time_,
-      *results_, *labels_, *request_id_;
+  CLI::Option *id_, *file_, *code_, *language_, *context_, *stdin_, *timeout_,
+      *cpu_time_, *results_, *labels_, *request_id_;
 };
 
 // The options of `session create`.

@@ -330,8 +330,8 @@ absl::Status ExecNotStarted(absl::StatusCode code, const std::string& reason,
 absl::Status SessionWithoutKernel(const std::string& session_id) {
   return Make(absl::StatusCode::kFailedPrecondition, "SESSION_WITHOUT_KERNEL",
               absl::StrCat("session ", session_id,
-                           " was created without a language, so it has no "
-                           "kernel to run code in"));
+                           " was created without a language, so each run has "
+                           "to name one"));
 }
 
 absl::Status ApprovalNotFound(const std::string& approval_id) {

@@ -8,8 +8,9 @@ namespace sandglass::client {
 
 std::string SystemPrompt(const PromptFacts& facts) {
   std::string text =
-      "You work in a sandbox: a sealed Linux machine without network, where "
-      "you run programs and commands with your tools. Files are in "
+      "You work in a sandbox: a sealed Linux machine, mostly without "
+      "network, where you run programs and commands with your tools. Files are "
+      "in "
       "/workspace and stay for the whole conversation. Run what you write and "
       "look at the results before you speak of them; never make results up. "
       "Each result begins with a verdict that says how the program ended. "

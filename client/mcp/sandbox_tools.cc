@@ -65,9 +65,9 @@ McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
       "for a single run_code.";
   tool.input_schema = ObjectSchema(
       {{"language",
-        StringSchema("The language whose variables are kept from one run_code "
-                     "to the next, such as python; if not given, none is, and "
-                     "each run_code names its own")},
+        StringSchema("The language that it is made ready for, and that its "
+                     "libraries are of, such as python. Any other can be run "
+                     "there, too, with variables of its own")},
        {"libraries",
         StringsSchema("Libraries of that language to install first, as its "
                       "tool names them: six==1.16.0, lodash@^4")}},

@@ -26,8 +26,7 @@ bool SandboxIsGone(absl::string_view reason) {
 // says it.
 absl::string_view AdviceFor(absl::string_view reason) {
   static constexpr std::array<std::array<absl::string_view, 2>, 10> kAdvice = {
-      {{"SESSION_WITHOUT_KERNEL",
-        "run a command instead, or make a sandbox with a language"},
+      {{"SESSION_WITHOUT_KERNEL", "name the code's language"},
        {"EXEC_NOT_FOUND", "start the command anew"},
        {"COMMANDS_DENIED", "run code instead"},
        {"FILE_NOT_FOUND", "list the directory to see what is there"},

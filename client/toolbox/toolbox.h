@@ -31,8 +31,10 @@ struct ToolBounds {
 };
 
 struct SandboxOptions {
-  std::string language;  // of its kernel; empty: it has none
-  std::string profile;   // empty: the default one
+  // That it is made ready for and its libraries are of; empty: each run names
+  // one.
+  std::string language;
+  std::string profile;  // empty: the default one
   std::vector<std::string> libraries;
   absl::Duration idle_timeout;  // zero: the daemon's
   std::map<std::string, std::string> labels;

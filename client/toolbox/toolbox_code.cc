@@ -152,10 +152,7 @@ ToolAnswer Toolbox::RestartKernel(const std::string& sandbox_id,
   const grpc::Status status =
       CallTool(*daemon_.sessions, &v1::SessionService::Stub::RestartKernel,
                request, response, cancel, kToolPatience);
-  // There was none, which is as good.
-  if (!status.ok() && ErrorReason(status) != "KERNEL_NOT_FOUND") {
-    return CallErrorAnswer(status, daemon_, bounds_, cancel);
-  }
+  if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   ToolAnswer answer;
   answer.text = "It begins anew with the next call.";
   return answer;
