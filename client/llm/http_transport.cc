@@ -152,7 +152,7 @@ void ReadHead(Exchange& exchange) {
 
 class CurlTransport : public HttpTransport {
  public:
-  CurlTransport(HttpBounds bounds, const CurlLibrary& curl)
+  CurlTransport(TransferBounds bounds, const CurlLibrary& curl)
       : bounds_(std::move(bounds)),
         curl_(curl),
         multi_(curl.multi_init(), curl.multi_cleanup),
@@ -172,7 +172,7 @@ class CurlTransport : public HttpTransport {
   bool IsOver(Exchange& exchange, const std::atomic<bool>& cancel);
   void Judge(CURLcode code, Exchange& exchange);
 
-  const HttpBounds bounds_;
+  const TransferBounds bounds_;
   const CurlLibrary& curl_;
   // ORDER: connections are the multi handle's, so it goes last.
   OwnedMulti multi_;
@@ -294,7 +294,7 @@ void CurlTransport::Judge(CURLcode code, Exchange& exchange) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpTransport>> HttpTransport::Create(
-    HttpBounds bounds) {
+    TransferBounds bounds) {
   const absl::StatusOr<const CurlLibrary*> curl = LoadCurl();
   if (!curl.ok()) return curl.status();
   auto transport = std::make_unique<CurlTransport>(std::move(bounds), **curl);

@@ -16,7 +16,7 @@
 
 namespace sandglass::client {
 
-struct HttpBounds {
+struct TransferBounds {
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);
   size_t most_bytes = size_t{16} << 20;  // of an answer's body
@@ -55,7 +55,7 @@ class HttpTransport {
  public:
   // FAILED_PRECONDITION: libcurl isn't installed.
   static absl::StatusOr<std::unique_ptr<HttpTransport>> Create(
-      HttpBounds bounds);
+      TransferBounds bounds);
   virtual ~HttpTransport() = default;
 
   // `on_bytes` hears the body of a 2xx answer as it comes. After kEnough the

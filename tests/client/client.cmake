@@ -60,7 +60,7 @@ add_dependencies(client_test sandglass)
 # Talking to models, against an HTTP server in the test's process.
 add_executable(llm_test
   client/anthropic_test.cc
-  client/http_server.cc
+  client/scripted_server.cc
   client/llm_client_test.cc
   client/llm_parts_test.cc
   client/llm_script.cc

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "tests/client/http_server.h"
+#include "tests/client/scripted_server.h"
 
 namespace sandglass::client {
 namespace {
@@ -51,7 +51,7 @@ LlmRequest Question() {
 class LlmClientTest : public testing::Test {
  protected:
   void Serve(std::vector<HttpReply> replies) {
-    server_ = HttpServer::Start(std::move(replies));
+    server_ = ScriptedServer::Start(std::move(replies));
     ASSERT_NE(server_, nullptr);
     options_.base_url = server_->url() + "/v1";
   }
@@ -79,7 +79,7 @@ class LlmClientTest : public testing::Test {
   // Replies wait here. Outlives the server.
   absl::Notification gate_;
   LlmOptions options_ = {.api_key = kKey, .first_wait = absl::Milliseconds(1)};
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<ScriptedServer> server_;
   std::unique_ptr<LlmClient> client_;
   std::string heard_;
   std::vector<std::string> reasons_;
@@ -109,7 +109,7 @@ TEST_F(LlmClientTest, TheKeyGoesIntoItsHeaderAndTheRequestToThePath) {
   Serve({Hello()});
   ASSERT_TRUE(Ask().ok());
   ASSERT_THAT(server_->requests(), SizeIs(1));
-  const HttpRequest request = server_->requests()[0];
+  const ScriptedRequest request = server_->requests()[0];
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.path, "/v1/chat/completions");
   EXPECT_EQ(request.headers.at("authorization"), absl::StrCat("Bearer ", kKey));
@@ -122,7 +122,7 @@ TEST_F(LlmClientTest, AnthropicsKeyHasAHeaderOfItsOwn) {
   options_.provider = LlmProvider::kAnthropic;
   options_.base_url = server_->url();
   ASSERT_TRUE(Ask().ok());
-  const HttpRequest request = server_->requests().at(0);
+  const ScriptedRequest request = server_->requests().at(0);
   EXPECT_EQ(request.path, "/v1/messages");
   EXPECT_EQ(request.headers.at("x-api-key"), kKey);
   EXPECT_EQ(request.headers.at("anthropic-version"), "2023-06-01");
@@ -155,7 +155,7 @@ TEST_F(LlmClientTest, BusyServersAreAskedAgainAndTheReasonIsTold) {
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(reasons_, ElementsAre(HasSubstr("slow down"),
                                     HasSubstr("Overloaded"), HasSubstr("503")));
-  const std::vector<HttpRequest> requests = server_->requests();
+  const std::vector<ScriptedRequest> requests = server_->requests();
   ASSERT_THAT(requests, SizeIs(4));
   EXPECT_EQ(requests[0].body, requests[3].body);
 }
@@ -400,7 +400,7 @@ TEST_F(LlmClientTest, TheOtherNameOfABoundIsTriedAtOnceAndKept) {
   ASSERT_TRUE(Ask().ok());
   ASSERT_TRUE(Ask().ok());
   EXPECT_THAT(reasons_, IsEmpty());
-  const std::vector<HttpRequest> requests = server_->requests();
+  const std::vector<ScriptedRequest> requests = server_->requests();
   ASSERT_THAT(requests, SizeIs(3));
   EXPECT_THAT(requests[0].body, HasSubstr(R"("max_tokens":8192)"));
   EXPECT_THAT(requests[1].body, HasSubstr(R"("max_completion_tokens":8192)"));

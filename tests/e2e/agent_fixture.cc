@@ -131,14 +131,14 @@ AgentTest::~AgentTest() {
 
 void AgentTest::Script(Replies replies, const std::string& provider) {
   provider_ = provider;
-  server_ = client::HttpServer::Start(std::move(replies));
+  server_ = client::ScriptedServer::Start(std::move(replies));
   ASSERT_NE(server_, nullptr);
 }
 
-void AgentTest::Serve(client::HttpServer::Handler handler,
+void AgentTest::Serve(client::ScriptedServer::Handler handler,
                       const std::string& provider) {
   provider_ = provider;
-  server_ = client::HttpServer::Start(std::move(handler));
+  server_ = client::ScriptedServer::Start(std::move(handler));
   ASSERT_NE(server_, nullptr);
 }
 
@@ -162,7 +162,7 @@ client::SubprocessOptions AgentTest::Options(
 }
 
 Json AgentTest::Asked(size_t request) const {
-  const std::vector<client::HttpRequest> all = server_->requests();
+  const std::vector<client::ScriptedRequest> all = server_->requests();
   if (request >= all.size()) return Json::object();
   return Json::parse(all[request].body, nullptr, false);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "tests/client/http_server.h"
+#include "tests/client/scripted_server.h"
 #include "tests/client/subprocess.h"
 #include "tests/support/daemon_fixture.h"
 
@@ -36,7 +36,7 @@ class AgentTest : public DaemonTest {
   // The model's turns one after another, for a provider's name.
   void Script(Replies replies, const std::string& provider = "openai");
   // For a server of the test's own.
-  void Serve(client::HttpServer::Handler handler,
+  void Serve(client::ScriptedServer::Handler handler,
              const std::string& provider = "openai");
   client::SubprocessOptions Options(std::vector<std::string> args) const;
   client::SubprocessResult Agent(std::vector<std::string> args) const {
@@ -49,7 +49,7 @@ class AgentTest : public DaemonTest {
 
   std::string place_;
   std::string provider_ = "openai";
-  std::unique_ptr<client::HttpServer> server_;
+  std::unique_ptr<client::ScriptedServer> server_;
 };
 
 }  // namespace sandglass::testing

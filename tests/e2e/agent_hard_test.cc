@@ -16,8 +16,8 @@ namespace sandglass::testing {
 namespace {
 
 using client::HttpReply;
-using client::HttpRequest;
 using client::JsonReply;
+using client::ScriptedRequest;
 using client::SubprocessResult;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -40,7 +40,7 @@ TEST_F(AgentHardTest, UnknownToolsAndWrongArgumentsAreToldToTheModel) {
 }
 
 TEST_F(AgentHardTest, AModelThatLoopsIsStopped) {
-  Serve([](const HttpRequest&) {
+  Serve([](const ScriptedRequest&) {
     return ChatTurn("again", {RunPython("print('same')")});
   });
   const SubprocessResult result = Agent({"go"});
@@ -51,7 +51,7 @@ TEST_F(AgentHardTest, AModelThatLoopsIsStopped) {
 
 TEST_F(AgentHardTest, RoundsOfToolsAreBounded) {
   int count = 0;
-  Serve([&count](const HttpRequest&) {
+  Serve([&count](const ScriptedRequest&) {
     return ChatTurn("", {RunPython(absl::StrCat("print(", ++count, ")"))});
   });
   const SubprocessResult result = Agent({"--max-rounds", "3", "go"});
@@ -137,7 +137,7 @@ TEST_F(AgentHardTest, AMegabyteOfCodeRunsAndMoreIsRefusedInWords) {
 
 TEST_F(AgentHardTest, ASandboxThatEndsIsReplacedAndTheModelTold) {
   int turn = 0;
-  Serve([&](const HttpRequest&) {
+  Serve([&](const ScriptedRequest&) {
     ++turn;
     if (turn == 2) {
       // Meanwhile an operator ends it.

@@ -106,7 +106,7 @@ target_compile_definitions(sandglass_exec_test PRIVATE
 # What is on record of commands, consent on a terminal, the tools of models, and
 # the agent with a model that is an HTTP server of the tests.
 add_executable(sandglass_consent_test
-  client/http_server.cc
+  client/scripted_server.cc
   client/subprocess.cc
   e2e/agent_fixture.cc
   e2e/agent_hard_test.cc

@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_TESTS_CLIENT_HTTP_SERVER_H_
-#define SANDGLASS_TESTS_CLIENT_HTTP_SERVER_H_
+#ifndef SANDGLASS_TESTS_CLIENT_SCRIPTED_SERVER_H_
+#define SANDGLASS_TESTS_CLIENT_SCRIPTED_SERVER_H_
 
 #include <deque>
 #include <functional>
@@ -17,7 +17,7 @@
 namespace sandglass::client {
 
 // What a client asked.
-struct HttpRequest {
+struct ScriptedRequest {
   std::string method;
   std::string path;
   std::map<std::string, std::string> headers;  // names in lower case
@@ -42,28 +42,28 @@ struct HttpReply {
 
 // An HTTP/1.1 server on loopback with a port of its own. Each connection has
 // a thread. Thread-safe.
-class HttpServer {
+class ScriptedServer {
  public:
-  using Handler = std::function<HttpReply(const HttpRequest& request)>;
+  using Handler = std::function<HttpReply(const ScriptedRequest& request)>;
 
   // Null when there is no socket to be had.
-  static std::unique_ptr<HttpServer> Start(Handler handler);
+  static std::unique_ptr<ScriptedServer> Start(Handler handler);
   // These replies one after another; 500 when they are used up.
-  static std::unique_ptr<HttpServer> Start(std::vector<HttpReply> replies);
-  ~HttpServer();
+  static std::unique_ptr<ScriptedServer> Start(std::vector<HttpReply> replies);
+  ~ScriptedServer();
 
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
+  ScriptedServer(const ScriptedServer&) = delete;
+  ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   // "http://127.0.0.1:4711".
   std::string url() const;
-  std::vector<HttpRequest> requests() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<ScriptedRequest> requests() const ABSL_LOCKS_EXCLUDED(mutex_);
   size_t connections() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until a client has closed so many connections, for at most 10 s.
   bool WaitForClosed(size_t count) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  HttpServer(UniqueFd listener, int port, Handler handler);
+  ScriptedServer(UniqueFd listener, int port, Handler handler);
   void Accept() ABSL_LOCKS_EXCLUDED(mutex_);
   void Serve(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: the connection is over.
@@ -75,7 +75,7 @@ class HttpServer {
   mutable absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   size_t closed_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<HttpRequest> requests_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ScriptedRequest> requests_ ABSL_GUARDED_BY(mutex_);
   std::deque<UniqueFd> fds_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
   std::thread acceptor_;
@@ -86,4 +86,4 @@ HttpReply JsonReply(int status, std::string_view body);
 
 }  // namespace sandglass::client
 
-#endif  // SANDGLASS_TESTS_CLIENT_HTTP_SERVER_H_
+#endif  // SANDGLASS_TESTS_CLIENT_SCRIPTED_SERVER_H_

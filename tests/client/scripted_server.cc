@@ -1,4 +1,4 @@
-#include "tests/client/http_server.h"
+#include "tests/client/scripted_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,13 +38,13 @@ bool ReadTo(int fd, std::string& unread, size_t size) {
   return true;
 }
 
-std::optional<HttpRequest> ReadRequest(int fd, std::string& unread) {
+std::optional<ScriptedRequest> ReadRequest(int fd, std::string& unread) {
   size_t end = unread.find("\r\n\r\n");
   while (end == std::string::npos) {
     if (!ReadTo(fd, unread, unread.size() + 1)) return std::nullopt;
     end = unread.find("\r\n\r\n");
   }
-  HttpRequest request;
+  ScriptedRequest request;
   const std::vector<std::string> lines =
       absl::StrSplit(unread.substr(0, end), "\r\n");
   const std::vector<std::string> words = absl::StrSplit(lines[0], ' ');
@@ -100,7 +100,7 @@ bool Send(int fd, const HttpReply& reply) {
 
 }  // namespace
 
-std::unique_ptr<HttpServer> HttpServer::Start(Handler handler) {
+std::unique_ptr<ScriptedServer> ScriptedServer::Start(Handler handler) {
   UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -112,18 +112,19 @@ std::unique_ptr<HttpServer> HttpServer::Start(Handler handler) {
       getsockname(listener.get(), generic, &size) != 0) {
     return nullptr;
   }
-  return std::unique_ptr<HttpServer>(new HttpServer(
+  return std::unique_ptr<ScriptedServer>(new ScriptedServer(
       std::move(listener), ntohs(address.sin_port), std::move(handler)));
 }
 
-std::unique_ptr<HttpServer> HttpServer::Start(std::vector<HttpReply> replies) {
+std::unique_ptr<ScriptedServer> ScriptedServer::Start(
+    std::vector<HttpReply> replies) {
   struct Script {
     absl::Mutex mutex;
     std::deque<HttpReply> replies;
   };
   auto script = std::make_shared<Script>();
   script->replies.assign(replies.begin(), replies.end());
-  return Start([script](const HttpRequest&) {
+  return Start([script](const ScriptedRequest&) {
     const absl::MutexLock lock(&script->mutex);
     if (script->replies.empty()) {
       return JsonReply(500, R"({"error":{"message":"the script is over"}})");
@@ -134,13 +135,13 @@ std::unique_ptr<HttpServer> HttpServer::Start(std::vector<HttpReply> replies) {
   });
 }
 
-HttpServer::HttpServer(UniqueFd listener, int port, Handler handler)
+ScriptedServer::ScriptedServer(UniqueFd listener, int port, Handler handler)
     : listener_(std::move(listener)),
       port_(port),
       handler_(std::move(handler)),
       acceptor_([this] { Accept(); }) {}
 
-HttpServer::~HttpServer() {
+ScriptedServer::~ScriptedServer() {
   {
     const absl::MutexLock lock(&mutex_);
     ending_ = true;
@@ -157,21 +158,21 @@ HttpServer::~HttpServer() {
   for (std::thread& thread : threads) thread.join();
 }
 
-std::string HttpServer::url() const {
+std::string ScriptedServer::url() const {
   return absl::StrCat("http://127.0.0.1:", port_);
 }
 
-std::vector<HttpRequest> HttpServer::requests() const {
+std::vector<ScriptedRequest> ScriptedServer::requests() const {
   const absl::MutexLock lock(&mutex_);
   return requests_;
 }
 
-size_t HttpServer::connections() const {
+size_t ScriptedServer::connections() const {
   const absl::MutexLock lock(&mutex_);
   return fds_.size();
 }
 
-bool HttpServer::WaitForClosed(size_t count) const {
+bool ScriptedServer::WaitForClosed(size_t count) const {
   const absl::MutexLock lock(&mutex_);
   const auto enough = [this, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return closed_ >= count;
@@ -179,7 +180,7 @@ bool HttpServer::WaitForClosed(size_t count) const {
   return mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Seconds(10));
 }
 
-void HttpServer::Accept() {
+void ScriptedServer::Accept() {
   while (true) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!fd.valid()) return;
@@ -191,7 +192,7 @@ void HttpServer::Accept() {
   }
 }
 
-void HttpServer::Serve(int fd) {
+void ScriptedServer::Serve(int fd) {
   std::string unread;
   while (ServeOne(fd, unread)) {
   }
@@ -203,8 +204,8 @@ void HttpServer::Serve(int fd) {
   ++closed_;
 }
 
-bool HttpServer::ServeOne(int fd, std::string& unread) {
-  std::optional<HttpRequest> request = ReadRequest(fd, unread);
+bool ScriptedServer::ServeOne(int fd, std::string& unread) {
+  std::optional<ScriptedRequest> request = ReadRequest(fd, unread);
   if (!request.has_value()) return false;
   {
     const absl::MutexLock lock(&mutex_);
