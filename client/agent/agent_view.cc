@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/file_io.h"
+#include "client/llm/json_value.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {
@@ -33,7 +34,7 @@ std::string TextOf(const nlohmann::json& json, const char* key) {
 }
 
 nlohmann::json ArgumentsOf(const LlmToolCall& call) {
-  nlohmann::json json = nlohmann::json::parse(call.arguments, nullptr, false);
+  nlohmann::json json = ParseJson(call.arguments);
   return json.is_object() ? json : nlohmann::json::object();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/llm/json_value.h"
 
 namespace sandglass::client {
 namespace {
@@ -23,7 +24,7 @@ CallArguments::CallArguments(std::string_view tool, const std::string& json,
     return;
   }
   if (json.empty()) return;
-  json_ = nlohmann::json::parse(json, nullptr, false);
+  json_ = ParseJson(json);
   if (json_.is_object()) return;
   Complain(json_.is_discarded() ? "are no valid JSON" : "are no JSON object");
   json_ = nlohmann::json::object();

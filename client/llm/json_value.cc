@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "client/json_depth.h"
 #include "client/llm/view.h"
 #include "client/terminal_filter.h"
 
@@ -13,25 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Brackets outside of strings, whether it is JSON or not.
-bool IsTooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-      continue;
-    }
-    if (c == '"') in_string = true;
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (depth > kDeepestJson) return true;
-  }
-  return false;
-}
 
 // The code unit of "\uXXXX" at this place.
 std::optional<uint32_t> EscapeAt(std::string_view text, size_t at) {
@@ -97,7 +79,8 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 json ParseJson(std::string_view text) {
-  if (IsTooDeep(text)) return json(json::value_t::discarded);
+  if (IsDeeperJson(View(text), kDeepestJson))
+    return json(json::value_t::discarded);
   json value = Parse(text);
   if (!value.is_discarded()) return value;
   return Parse(WithoutHalfPairs(ValidUtf8(text)));

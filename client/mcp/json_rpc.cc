@@ -3,29 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/json_depth.h"
 
 namespace sandglass::client {
 namespace {
-
-// Looked at before parsing, so that nothing is built of what is too deep.
-bool IsTooDeep(absl::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxRpcDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 RpcMessage Bad(int code, std::string words, bool owed_reply = true,
                Json id = nullptr) {
@@ -80,7 +61,7 @@ RpcMessage ParseRpcMessage(absl::string_view text) {
     return Bad(kParseError, absl::StrCat("a message may have at most ",
                                          kMaxRpcBytes, " bytes"));
   }
-  if (IsTooDeep(text)) {
+  if (IsDeeperJson(text, kMaxRpcDepth)) {
     return Bad(kParseError, absl::StrCat("a message may be at most ",
                                          kMaxRpcDepth, " levels deep"));
   }
