@@ -1,0 +1,93 @@
+"""Where the daemon is."""
+
+import errno
+import os
+import socket
+import stat
+
+DEFAULT_ADDRESS = "unix:/run/sandglass/sandglass.sock"
+_LONGEST_PATH = 107  # of a sockaddr_un, see unix(7)
+
+
+def resolve(address: str | None) -> str:
+    """The address to use: `address`, else $SANDGLASS_ADDRESS, else the default."""
+    if address is None:
+        address = os.environ.get("SANDGLASS_ADDRESS") or DEFAULT_ADDRESS
+    if not isinstance(address, str):
+        raise TypeError(f"address must be a str, not {type(address).__name__}")
+    if address.startswith("unix:"):
+        path = unix_path(address)
+        if not path or "\0" in path:
+            raise ValueError(f"{address!r} is no address: it has no path")
+        if len(os.fsencode(path)) > _LONGEST_PATH:
+            raise ValueError(
+                f"{address!r} is no address: the kernel takes at most "
+                f"{_LONGEST_PATH} bytes of a path"
+            )
+        # gRPC reads "unix://x" as a name with an authority.
+        return f"unix:{os.path.abspath(path)}"
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
+        raise ValueError(
+            f"{address!r} is no address: write unix:/path/to/socket, or "
+            "127.0.0.1:PORT with a port from 1 to 65535"
+        )
+    if not _is_loopback(host):
+        raise ValueError(
+            f"{address!r} is no address: {host!r} is not a loopback address, and "
+            "there is no TLS to go further"
+        )
+    return address.replace("localhost", "127.0.0.1", 1)
+
+
+def unix_path(address: str) -> str:
+    """The socket's path; empty when `address` is none of a unix socket."""
+    if not address.startswith("unix:"):
+        return ""
+    path = address.removeprefix("unix:")
+    return path[2:] if path.startswith("///") else path
+
+
+def explain(address: str, words: str) -> str:
+    """Why nothing answers at `address`; `words` are gRPC's."""
+    path = unix_path(address)
+    start = f"start one with: sudo sandglassd --listen {address}"
+    if address == DEFAULT_ADDRESS:
+        start = "start one with: sudo sandglassd"
+    if not path:
+        return f"no daemon at {address} ({words}); {start}"
+    try:
+        kind = os.stat(path).st_mode
+    except PermissionError:
+        return _denied(address, "may not look into the socket's directory")
+    except OSError:
+        return f"no daemon at {address} (no such socket); {start}"
+    if not stat.S_ISSOCK(kind):
+        return f"no daemon at {address} (that is not a socket); {start}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        error = probe.connect_ex(path)
+    if error in (errno.EACCES, errno.EPERM):
+        return _denied(
+            address,
+            "are not in the socket's group; ask for it, or start the daemon with "
+            '{"socket": {"group": "YOUR_GROUP"}} in its configuration',
+        )
+    if error == errno.ECONNREFUSED:
+        return f"no daemon at {address} (nobody listens on the socket); {start}"
+    return f"the connection to the daemon at {address} broke ({words})"
+
+
+def _denied(address: str, why: str) -> str:
+    return f"permission denied at {address}: you are uid {os.geteuid()} and {why}"
+
+
+def _is_loopback(host: str) -> bool:
+    import ipaddress
+
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

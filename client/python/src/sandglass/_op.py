@@ -1,0 +1,123 @@
+"""One call to the daemon, without the way it is made: `client` makes it and
+waits, `aio` awaits it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeVar
+
+from sandglass import _errors
+
+T = TypeVar("T")
+
+# Answers may have 16 MiB, besides what frames them.
+_MAX_MESSAGE_BYTES = 17 << 20
+
+CHANNEL_OPTIONS: tuple[tuple[str, int], ...] = (
+    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+    # No proxy of the environment stands between us and the own machine.
+    ("grpc.enable_http_proxy", 0),
+    # A daemon that is started again is found soon.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 500),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+# What the daemon says when it has not begun with a request.
+_NOT_BEGUN = frozenset({"SHUTTING_DOWN", "SANDBOX_UNAVAILABLE", "LANGUAGE_PREPARING"})
+
+
+class Op(Generic[T]):
+    """`service` and `method` name a stub's attributes. `request` is a message, or
+    of a method that takes a stream, what makes its iterator. `convert` makes the
+    result of the answer, or of the list of answers where they are a `stream`.
+    `repeatable` says that the daemon may carry it out twice without harm, so that
+    it may be sent again when nobody knows whether it was carried out."""
+
+    __slots__ = ("service", "method", "request", "convert", "repeatable", "stream")
+
+    def __init__(
+        self,
+        service: str,
+        method: str,
+        request: Any,
+        convert: Callable[[Any], T],
+        *,
+        repeatable: bool = True,
+        stream: bool = False,
+    ) -> None:
+        self.service = service
+        self.method = method
+        self.request = request
+        self.convert = convert
+        self.repeatable = repeatable
+        self.stream = stream
+
+    def begin(self, stubs: Stubs, timeout: float | None) -> Any:
+        """The call as gRPC has it: an iterator, an awaitable or the answer."""
+        method = getattr(getattr(stubs, self.service), self.method)
+        request = self.request() if callable(self.request) else self.request
+        return method(request, timeout=timeout)
+
+
+Steps = Generator[Op[Any], Any, T]
+"""Calls that depend on each other: yields each, is sent its result, returns the
+whole's."""
+
+
+class Stubs:
+    """The generated stubs of all services on one channel, of either kind."""
+
+    def __init__(self, channel: Any) -> None:
+        # Imported late: `import sandglass` shall cost little.
+        from sandglass.v1 import (
+            exec_service_pb2_grpc,
+            file_service_pb2_grpc,
+            layer_service_pb2_grpc,
+            policy_service_pb2_grpc,
+            sandbox_service_pb2_grpc,
+            session_service_pb2_grpc,
+        )
+
+        self.sandbox = sandbox_service_pb2_grpc.SandboxServiceStub(channel)
+        self.session = session_service_pb2_grpc.SessionServiceStub(channel)
+        self.file = file_service_pb2_grpc.FileServiceStub(channel)
+        self.exec = exec_service_pb2_grpc.ExecServiceStub(channel)
+        self.layer = layer_service_pb2_grpc.LayerServiceStub(channel)
+        self.policy = policy_service_pb2_grpc.PolicyServiceStub(channel)
+
+
+class Retries:
+    """When a call that failed is made again: while the daemon can't be reached
+    or says that it hasn't begun, for `seconds` in all."""
+
+    def __init__(self, seconds: float, deadline: float | None) -> None:
+        now = time.monotonic()
+        self._until = now + seconds
+        self._deadline = None if deadline is None else now + deadline
+        self._pause = 0.05
+
+    def left(self) -> float | None:
+        """Seconds until the call's deadline."""
+        if self._deadline is None:
+            return None
+        return max(self._deadline - time.monotonic(), 0.001)
+
+    def pause(self, error: _errors.SandglassError, repeatable: bool) -> float | None:
+        """Seconds to wait before the next try; None: no more."""
+        if error.code != "UNAVAILABLE":
+            return None
+        # gRPC's words for a connection that never came about.
+        unsent = not error.reason and "failed to connect" in error.grpc_message
+        if not (repeatable or unsent or error.reason in _NOT_BEGUN):
+            return None
+        pause = error.retry_after or self._pause * random.uniform(0.8, 1.2)
+        self._pause = min(self._pause * 2, 1.0)
+        end = time.monotonic() + pause
+        if end > self._until or (self._deadline is not None and end > self._deadline):
+            return None
+        return pause
