@@ -83,6 +83,7 @@ TEST_PACKAGES=(
   python3-lxml
   python3-pip
   python3-requests
+  python3-venv
   "${SCIENCE_PACKAGES[@]}"
   runc
   shellcheck
