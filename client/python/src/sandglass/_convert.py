@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from google.protobuf import duration_pb2, timestamp_pb2
@@ -95,7 +95,7 @@ def to_seconds(duration: duration_pb2.Duration) -> float:
 
 
 def to_datetime(stamp: timestamp_pb2.Timestamp) -> datetime.datetime:
-    return cast(datetime.datetime, stamp.ToDatetime(tzinfo=datetime.UTC))
+    return stamp.ToDatetime(tzinfo=datetime.UTC)
 
 
 def set_limits(

@@ -75,6 +75,12 @@ class FileChange(NamedTuple):
     old_path: str = ""
 
 
+# In classes that have a method `list`, their own would be meant.
+FileInfos = list[FileInfo]
+GrepMatches = list[GrepMatch]
+FileChanges = list[FileChange]
+
+
 def info_of(message: files_pb2.FileInfo) -> FileInfo:
     types: dict[int, FileType] = {1: "regular", 2: "directory", 3: "symlink"}
     return FileInfo(
@@ -94,7 +100,7 @@ def error_name(code: int) -> str | None:
 
     if not code:
         return None
-    name = files_pb2.FileErrorCode.Name(code)  # type: ignore[arg-type]
+    name = files_pb2.FileErrorCode.Name(code)
     return name.removeprefix("FILE_ERROR_CODE_").lower()
 
 
@@ -188,16 +194,12 @@ def stat_request(
     )
 
 
-def stat(
-    session_id: str, path: str | os.PathLike[str], follow: bool
-) -> Op[FileInfo]:
+def stat(session_id: str, path: str | os.PathLike[str], follow: bool) -> Op[FileInfo]:
     request = stat_request(session_id, path, follow)
     return Op("file", "StatFile", request, lambda answer: info_of(answer.info))
 
 
-def listing(
-    session_id: str, path: str | os.PathLike[str]
-) -> Steps[list[FileInfo]]:
+def listing(session_id: str, path: str | os.PathLike[str]) -> Steps[list[FileInfo]]:
     from sandglass.v1 import files_pb2
 
     request = files_pb2.ListDirectoryRequest(
@@ -299,9 +301,7 @@ def edit(
     )
 
 
-def remove(
-    session_id: str, path: str | os.PathLike[str], recursive: bool
-) -> Op[int]:
+def remove(session_id: str, path: str | os.PathLike[str], recursive: bool) -> Op[int]:
     from sandglass.v1 import files_pb2
 
     request = files_pb2.RemoveFileRequest(
@@ -401,9 +401,7 @@ def download(
                     content = yield read(session_id, file.path, 0, None)
                     done.append(Downloaded(file.path, content))
                 except FileError as why:
-                    done.append(
-                        Downloaded(file.path, None, why.file_code, why.message)
-                    )
+                    done.append(Downloaded(file.path, None, why.file_code, why.message))
                 continue
             content = file.content if error is None else None
             done.append(Downloaded(file.path, content, error, file.message))

@@ -83,12 +83,15 @@ class Stubs:
             session_service_pb2_grpc,
         )
 
-        self.sandbox = sandbox_service_pb2_grpc.SandboxServiceStub(channel)
-        self.session = session_service_pb2_grpc.SessionServiceStub(channel)
-        self.file = file_service_pb2_grpc.FileServiceStub(channel)
-        self.exec = exec_service_pb2_grpc.ExecServiceStub(channel)
-        self.layer = layer_service_pb2_grpc.LayerServiceStub(channel)
-        self.policy = policy_service_pb2_grpc.PolicyServiceStub(channel)
+        def made(stub: Any) -> Any:  # what protoc makes has no types
+            return stub(channel)
+
+        self.sandbox = made(sandbox_service_pb2_grpc.SandboxServiceStub)
+        self.session = made(session_service_pb2_grpc.SessionServiceStub)
+        self.file = made(file_service_pb2_grpc.FileServiceStub)
+        self.exec = made(exec_service_pb2_grpc.ExecServiceStub)
+        self.layer = made(layer_service_pb2_grpc.LayerServiceStub)
+        self.policy = made(policy_service_pb2_grpc.PolicyServiceStub)
 
 
 class Retries:

@@ -45,7 +45,7 @@ def outcome_of(number: int) -> Outcome:
     from sandglass.v1 import verdict_pb2
 
     try:
-        name = verdict_pb2.Outcome.Name(number)  # type: ignore[arg-type]
+        name = verdict_pb2.Outcome.Name(number)
         return Outcome(name.removeprefix("OUTCOME_"))
     except ValueError:
         return Outcome.UNKNOWN
@@ -127,9 +127,7 @@ def request(
     return message
 
 
-def op(
-    message: run_pb2.RunCodeRequest, *, durable: bool = False
-) -> Op[RunResult]:
+def op(message: run_pb2.RunCodeRequest, *, durable: bool = False) -> Op[RunResult]:
     # Its id joins a second try to the first; only a daemon that was started anew
     # doesn't know it, where a durable session's files would see the run twice.
     return Op("sandbox", "RunCode", message, RunResult, repeatable=not durable)

@@ -99,9 +99,7 @@ def create(language: str, **options: Unpack[SandboxOptions]) -> Op[SandboxInfo]:
     return Op("session", "CreateSession", create_request(language, **options), _info)
 
 
-def get_or_create(
-    language: str, **options: Unpack[SandboxOptions]
-) -> Op[SandboxInfo]:
+def get_or_create(language: str, **options: Unpack[SandboxOptions]) -> Op[SandboxInfo]:
     from sandglass.v1 import session_pb2
 
     request = session_pb2.GetOrCreateSessionRequest(
@@ -225,9 +223,7 @@ def approvals() -> Op[list[policy_pb2.Approval]]:
     from sandglass.v1 import policy_pb2
 
     request = policy_pb2.ListApprovalsRequest()
-    return Op(
-        "policy", "ListApprovals", request, lambda answer: list(answer.approvals)
-    )
+    return Op("policy", "ListApprovals", request, lambda answer: list(answer.approvals))
 
 
 def approval(approval_id: str) -> Op[policy_pb2.Approval]:
@@ -270,9 +266,7 @@ def deny(approval_id: str, comment: str) -> Op[policy_pb2.Approval]:
     )
 
 
-def install(
-    language: str, libraries: Sequence[str], profile: str
-) -> Op[list[str]]:
+def install(language: str, libraries: Sequence[str], profile: str) -> Op[list[str]]:
     from sandglass.v1 import layer_pb2
 
     request = layer_pb2.BuildLayerRequest(

@@ -13,9 +13,10 @@ from sandglass._convert import Seconds
 from sandglass._files import (
     Content,
     Downloaded,
-    FileChange,
+    FileChanges,
     FileInfo,
-    GrepMatch,
+    FileInfos,
+    GrepMatches,
     Source,
     Uploaded,
 )
@@ -66,7 +67,7 @@ class Files:
         """Reads many files; one result each, in order."""
         return self._connection.drive(_files.download(self._id, paths))
 
-    def list(self, path: Path = "") -> list[FileInfo]:
+    def list(self, path: Path = "") -> FileInfos:
         """What is in a directory, by name."""
         return self._connection.drive(_files.listing(self._id, path))
 
@@ -87,9 +88,7 @@ class Files:
         """How many names are gone."""
         return self._connection.call(_files.remove(self._id, path, recursive))
 
-    def move(
-        self, source: Path, destination: Path, *, overwrite: bool = False
-    ) -> None:
+    def move(self, source: Path, destination: Path, *, overwrite: bool = False) -> None:
         self._connection.call(_files.move(self._id, source, destination, overwrite))
 
     def make_dir(self, path: Path, *, mode: int | None = None) -> None:
@@ -100,9 +99,7 @@ class Files:
         self, path: Path, old: Content, new: Content, *, replace_all: bool = False
     ) -> int:
         """Replaces a text that is there once, or all of them: how many."""
-        return self._connection.call(
-            _files.edit(self._id, path, old, new, replace_all)
-        )
+        return self._connection.call(_files.edit(self._id, path, old, new, replace_all))
 
     def glob(
         self,
@@ -112,7 +109,7 @@ class Files:
         directories: bool = False,
         hidden: bool = False,
         limit: int = 0,
-    ) -> list[FileInfo]:
+    ) -> FileInfos:
         """Regular files whose paths match, with absolute paths. Has * ? [] ** and
         {a,b}; without a slash it is about names at any depth. `limit` 0 is 1000."""
         op = _files.glob(self._id, pattern, path, directories, hidden, limit)
@@ -129,7 +126,7 @@ class Files:
         hidden: bool = False,
         context: tuple[int, int] = (0, 0),
         limit: int = 0,
-    ) -> list[GrepMatch]:
+    ) -> GrepMatches:
         """Lines that hold the text, or match the regular expression (RE2's)."""
         op = _files.grep(
             self._id,
@@ -146,7 +143,7 @@ class Files:
 
     def watch(
         self, path: Path = "", *, interval: Seconds | None = None
-    ) -> Iterator[list[FileChange]]:
+    ) -> Iterator[FileChanges]:
         """Changes below a directory, as they are seen: a list for each look that
         finds some, an empty one first, when the watch has begun. Close it, or leave
         its loop, to end it."""
@@ -163,9 +160,7 @@ class Files:
     ) -> int:
         """Unpacks a tar archive, after removing what is there with `replace`: how
         many files."""
-        return self._connection.call(
-            _files.restore(self._id, archive, path, replace)
-        )
+        return self._connection.call(_files.restore(self._id, archive, path, replace))
 
     def _stream(self, method: str, request: Any, convert: Any) -> Iterator[Any]:
         call = None

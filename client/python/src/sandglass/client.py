@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from sandglass import _errors, _exec, _run, _session
-from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
 from sandglass._convert import Seconds
+from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
+from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
 from sandglass._session import SandboxInfo, SandboxOptions
 from sandglass._sync import Connection
@@ -162,8 +163,8 @@ class Sandbox:
             raise
 
     def _begin(self, client: Client | None) -> None:
-        self._own_client = Client() if client is None else None
-        self.client = client or self._own_client or Client()
+        self._owns_client = client is None
+        self.client = Client() if client is None else client
         self._connection = self.client._connection
 
     def _take(self, info: SandboxInfo, *, mine: bool) -> None:
@@ -190,7 +191,7 @@ class Sandbox:
         return cls._of(_session.get_or_create(language, **options), client)
 
     @classmethod
-    def _of(cls, op: _session.Op[SandboxInfo], client: Client | None) -> Self:
+    def _of(cls, op: Op[SandboxInfo], client: Client | None) -> Self:
         box = cls.__new__(cls)
         box._begin(client)
         try:
@@ -288,9 +289,7 @@ class Sandbox:
 
     def restart(self, context: str = "") -> None:
         """Ends a kernel; the next run begins with an empty state."""
-        self._connection.call(
-            _session.named("RestartKernel", self.id, context=context)
-        )
+        self._connection.call(_session.named("RestartKernel", self.id, context=context))
 
     def fork(self, count: int = 1) -> list[Sandbox]:
         """Sandboxes that begin with the files of this one."""
@@ -318,8 +317,8 @@ class Sandbox:
             self._close_client()
 
     def _close_client(self) -> None:
-        if self._own_client is not None:
-            self._own_client.close()
+        if self._owns_client:
+            self.client.close()
 
     def __enter__(self) -> Self:
         return self

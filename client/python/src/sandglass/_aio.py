@@ -1,0 +1,90 @@
+"""How the asynchronous client makes calls."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from typing import Any, TypeVar
+
+import grpc
+import grpc.aio
+
+from sandglass import _address, _errors
+from sandglass._op import CHANNEL_OPTIONS, Op, Retries, Steps, Stubs
+
+T = TypeVar("T")
+
+
+class AioConnection:
+    """The daemon's address, and a channel to it for each event loop that calls: a
+    channel of grpc.aio belongs to the loop in which it was made."""
+
+    def __init__(self, address: str | None, retry_for: float) -> None:
+        self.address = _address.resolve(address)
+        self.retry_for = retry_for
+        self._channels: weakref.WeakKeyDictionary[
+            asyncio.AbstractEventLoop, tuple[int, grpc.aio.Channel, Stubs]
+        ] = weakref.WeakKeyDictionary()
+        self._closed = False
+
+    def stubs(self) -> Stubs:
+        if self._closed:
+            raise RuntimeError("the client is closed")
+        loop = asyncio.get_running_loop()
+        known = self._channels.get(loop)
+        if known is not None and known[0] == os.getpid():
+            return known[2]
+        channel = grpc.aio.insecure_channel(self.address, CHANNEL_OPTIONS)
+        stubs = Stubs(channel)
+        self._channels[loop] = (os.getpid(), channel, stubs)
+        return stubs
+
+    async def close(self) -> None:
+        """Closes the running loop's channel; nothing can be called afterwards."""
+        self._closed = True
+        known = self._channels.pop(asyncio.get_running_loop(), None)
+        if known is not None and known[0] == os.getpid():
+            await known[1].close(None)
+
+    async def call(self, op: Op[T], deadline: float | None = None) -> T:
+        retries = Retries(self.retry_for, deadline)
+        while True:
+            try:
+                call = op.begin(self.stubs(), retries.left())
+                if op.stream:
+                    return op.convert([answer async for answer in call])
+                return op.convert(await call)
+            except grpc.RpcError as broken:
+                await self.pause_or_raise(broken, retries, op.repeatable)
+
+    async def drive(self, steps: Steps[T]) -> T:
+        """Makes each call of `steps`, and throws its errors there."""
+        try:
+            op = next(steps)
+            while True:
+                try:
+                    answer = await self.call(op)
+                except _errors.SandglassError as error:
+                    op = steps.throw(error)
+                else:
+                    op = steps.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def pause_or_raise(
+        self, broken: grpc.RpcError, retries: Retries, repeatable: bool
+    ) -> None:
+        """Waits until the call may be made again, else raises what went wrong."""
+        error = _errors.from_rpc(broken, self.address)
+        pause = retries.pause(error, repeatable)
+        if pause is None:
+            raise error from None
+        await asyncio.sleep(pause)
+
+
+def cancel_quietly(call: Any) -> None:
+    """Ends a stream that nobody reads on; one that has ended doesn't mind."""
+    if call is not None:
+        call.cancel()

@@ -1,0 +1,186 @@
+"""Files of a sandbox, for asyncio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import grpc
+
+from sandglass import _errors, _files
+from sandglass._aio import AioConnection
+from sandglass._convert import Seconds
+from sandglass._files import (
+    Content,
+    Downloaded,
+    FileChanges,
+    FileInfo,
+    FileInfos,
+    GrepMatches,
+    Source,
+    Uploaded,
+)
+
+Path = str | os.PathLike[str]
+
+
+class AsyncFiles:
+    """As `Files`, awaited."""
+
+    def __init__(self, connection: AioConnection, session_id: str) -> None:
+        self._connection = connection
+        self._id = session_id
+
+    async def read(
+        self, path: Path, offset: int = 0, limit: int | None = None
+    ) -> bytes:
+        """The file's bytes, from `offset`, at most `limit`."""
+        return await self._connection.call(_files.read(self._id, path, offset, limit))
+
+    async def read_text(self, path: Path) -> str:
+        """The file as UTF-8; UnicodeDecodeError when it is none."""
+        return (await self.read(path)).decode()
+
+    async def write(
+        self,
+        path: Path,
+        content: Source,
+        *,
+        how: Literal["replace", "create", "append"] = "replace",
+        mode: int | None = None,
+        make_parents: bool = True,
+    ) -> FileInfo:
+        """Writes bytes, text, a binary file or pieces of bytes. Nobody sees the
+        file before it is whole. "create" fails when there is one."""
+        return await self._connection.call(
+            _files.write(self._id, path, content, how, mode, make_parents)
+        )
+
+    async def upload(
+        self, files: Mapping[str, Content] | Iterable[tuple[str, Content]]
+    ) -> list[Uploaded]:
+        """Writes many files; one result each, in order, which has the error of one
+        that failed."""
+        return await self._connection.drive(_files.upload(self._id, files))
+
+    async def download(self, paths: Sequence[Path]) -> list[Downloaded]:
+        """Reads many files; one result each, in order."""
+        return await self._connection.drive(_files.download(self._id, paths))
+
+    async def list(self, path: Path = "") -> FileInfos:
+        """What is in a directory, by name."""
+        return await self._connection.drive(_files.listing(self._id, path))
+
+    async def stat(self, path: Path, *, follow: bool = True) -> FileInfo:
+        return await self._connection.call(_files.stat(self._id, path, follow))
+
+    async def exists(self, path: Path) -> bool:
+        """Whether it is there and may be looked at."""
+        try:
+            await self.stat(path)
+        except _errors.FileError as error:
+            if error.file_code in ("file_not_found", "not_directory"):
+                return False
+            raise
+        return True
+
+    async def remove(self, path: Path, *, recursive: bool = False) -> int:
+        """How many names are gone."""
+        return await self._connection.call(_files.remove(self._id, path, recursive))
+
+    async def move(
+        self, source: Path, destination: Path, *, overwrite: bool = False
+    ) -> None:
+        await self._connection.call(
+            _files.move(self._id, source, destination, overwrite)
+        )
+
+    async def make_dir(self, path: Path, *, mode: int | None = None) -> None:
+        """Also those on the way; one that is there will do."""
+        await self._connection.call(_files.make_dir(self._id, path, mode))
+
+    async def edit(
+        self, path: Path, old: Content, new: Content, *, replace_all: bool = False
+    ) -> int:
+        """Replaces a text that is there once, or all of them: how many."""
+        return await self._connection.call(
+            _files.edit(self._id, path, old, new, replace_all)
+        )
+
+    async def glob(
+        self,
+        pattern: str,
+        path: Path = "",
+        *,
+        directories: bool = False,
+        hidden: bool = False,
+        limit: int = 0,
+    ) -> FileInfos:
+        """Regular files whose paths match, with absolute paths. Has * ? [] ** and
+        {a,b}; without a slash it is about names at any depth. `limit` 0 is 1000."""
+        op = _files.glob(self._id, pattern, path, directories, hidden, limit)
+        return (await self._connection.call(op))[0]
+
+    async def grep(
+        self,
+        pattern: str,
+        path: Path = "",
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        context: tuple[int, int] = (0, 0),
+        limit: int = 0,
+    ) -> GrepMatches:
+        """Lines that hold the text, or match the regular expression (RE2's)."""
+        op = _files.grep(
+            self._id,
+            pattern,
+            path,
+            regex,
+            ignore_case,
+            include,
+            hidden,
+            context,
+            limit,
+        )
+        return (await self._connection.call(op))[0]
+
+    def watch(
+        self, path: Path = "", *, interval: Seconds | None = None
+    ) -> AsyncIterator[FileChanges]:
+        """Changes below a directory, as they are seen: a list for each look that
+        finds some, an empty one first, when the watch has begun. Close it, or leave
+        its loop, to end it."""
+        request = _files.watch_request(self._id, path, interval)
+        return self._stream("WatchFiles", request, _files.changes_of)
+
+    def snapshot(self, path: Path = "") -> AsyncIterator[bytes]:
+        """A directory with all that is in it, as the pieces of a tar archive."""
+        request = _files.snapshot_request(self._id, path)
+        return self._stream("SnapshotFiles", request, lambda answer: answer.data)
+
+    async def restore(
+        self, archive: Source, path: Path = "", *, replace: bool = False
+    ) -> int:
+        """Unpacks a tar archive, after removing what is there with `replace`: how
+        many files."""
+        return await self._connection.call(
+            _files.restore(self._id, archive, path, replace)
+        )
+
+    async def _stream(
+        self, method: str, request: Any, convert: Any
+    ) -> AsyncIterator[Any]:
+        call = None
+        try:
+            call = getattr(self._connection.stubs().file, method)(request)
+            async for answer in call:
+                yield convert(answer)
+        except grpc.RpcError as broken:
+            raise _errors.from_rpc(broken, self._connection.address) from None
+        finally:
+            if call is not None:
+                call.cancel()

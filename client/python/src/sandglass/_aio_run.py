@@ -1,0 +1,87 @@
+"""A run whose events are iterated."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import grpc
+
+from sandglass._aio import AioConnection, cancel_quietly
+from sandglass._op import Retries
+from sandglass._run import RunEvent, RunEvents, RunResult
+
+if TYPE_CHECKING:
+    from sandglass.v1 import run_pb2
+
+
+class AsyncRunStream(AsyncIterator[RunEvent]):
+    """As `RunStream`, with `async for` and `async with`."""
+
+    def __init__(
+        self,
+        connection: AioConnection,
+        request: run_pb2.RunCodeRequest,
+        repeatable: bool,
+        deadline: float | None,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._repeatable = repeatable
+        self._deadline = deadline
+        self._seen = RunEvents()
+        self._call: Any = None
+        self._events = self._read()
+
+    async def _read(self) -> AsyncIterator[RunEvent]:
+        from sandglass.v1 import run_pb2
+
+        request = run_pb2.StreamRunCodeRequest(run=self._request)
+        retries = Retries(self._connection.retry_for, self._deadline)
+        begun = False
+        while self._seen.result is None:
+            try:
+                stubs = self._connection.stubs()
+                self._call = stubs.sandbox.StreamRunCode(
+                    request, timeout=retries.left()
+                )
+                async for message in self._call:
+                    begun = True
+                    yield self._seen.take(message)
+            except grpc.RpcError as broken:
+                may_repeat = self._repeatable and not begun
+                await self._connection.pause_or_raise(broken, retries, may_repeat)
+            finally:
+                cancel_quietly(self._call)
+
+    async def __anext__(self) -> RunEvent:
+        return await anext(self._events)
+
+    @property
+    def run_id(self) -> str:
+        """Empty until it has started."""
+        return self._seen.run_id
+
+    async def result(self) -> RunResult:
+        """How it ended; reads on to its end first."""
+        async for _ in self:
+            pass
+        if self._seen.result is None:
+            raise RuntimeError("the stream was closed before the run ended")
+        return self._seen.result
+
+    async def close(self) -> None:
+        cancel_quietly(self._call)
+        await self._events.aclose()  # type: ignore[attr-defined]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        await self.close()
