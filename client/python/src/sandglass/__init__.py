@@ -22,14 +22,34 @@ from sandglass._errors import (
     SandglassError,
     SessionGone,
 )
-from sandglass._exec import CommandEvent, CommandFailed, CommandResult
-from sandglass._files import Downloaded, FileChange, FileInfo, GrepMatch, Uploaded
 from sandglass._run import Outcome, RichResult, RunError, RunEvent, RunResult
 from sandglass._session import SandboxInfo
 from sandglass.client import Client, Sandbox
 
 if TYPE_CHECKING:
+    from sandglass._exec import CommandEvent, CommandFailed, CommandResult
+    from sandglass._files import (
+        Downloaded,
+        FileChange,
+        FileInfo,
+        GrepMatch,
+        Uploaded,
+    )
     from sandglass.aio import AsyncClient, AsyncSandbox
+
+# Imported with their first use; see `client`.
+_LATE = {
+    "AsyncClient": "aio",
+    "AsyncSandbox": "aio",
+    "CommandEvent": "_exec",
+    "CommandFailed": "_exec",
+    "CommandResult": "_exec",
+    "Downloaded": "_files",
+    "FileChange": "_files",
+    "FileInfo": "_files",
+    "GrepMatch": "_files",
+    "Uploaded": "_files",
+}
 
 __version__ = "0.1.0"
 
@@ -69,9 +89,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Those who don't use asyncio don't pay for it.
-    if name in ("AsyncClient", "AsyncSandbox"):
-        from sandglass import aio
+    if (module := _LATE.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
 
-        return getattr(aio, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"sandglass.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

@@ -154,9 +154,7 @@ class AsyncCommand:
                 self._end = CommandEnd(snapshot.exec.end)
         return self._end
 
-    async def wait(
-        self, max_output_bytes: int = _exec.DEFAULT_MAX_OUTPUT_BYTES
-    ) -> CommandResult:
+    async def wait(self, max_output_bytes: int = 16 << 20) -> CommandResult:
         """Waits for its end; with all output that the daemon has kept."""
         return await collect(self.stream(), max_output_bytes)
 

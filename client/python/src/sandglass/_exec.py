@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import uuid
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -15,7 +15,6 @@ from sandglass._run import Outcome, StreamText, outcome_of
 if TYPE_CHECKING:
     from sandglass.v1 import exec_pb2, verdict_pb2
 
-DEFAULT_MAX_OUTPUT_BYTES = 16 << 20
 _PAST_ALL = 1 << 62
 
 
@@ -53,7 +52,9 @@ def spec(
 
     _convert.check_options("execute", options, CommandOptions)
     # Its own id lets a second try find the first.
-    message = exec_pb2.ExecSpec(session_id=session_id, exec_id=f"py-{uuid.uuid4().hex}")
+    message = exec_pb2.ExecSpec(
+        session_id=session_id, exec_id=f"py-{os.urandom(16).hex()}"
+    )
     if isinstance(command, str):
         message.command = _convert.text("command", command)
     else:

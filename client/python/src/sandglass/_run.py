@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import enum
-import uuid
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -101,7 +101,7 @@ def request(
         session_id=session_id,
         context=_convert.text("context", context),
         rich_results=bool(options.get("rich", False)),
-        request_id=options.get("request_id") or f"py-{uuid.uuid4().hex}",
+        request_id=options.get("request_id") or f"py-{os.urandom(16).hex()}",
     )
     if language is not None:
         message.language = _convert.text("language", language)

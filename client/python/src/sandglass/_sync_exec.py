@@ -153,9 +153,7 @@ class Command:
                 self._end = CommandEnd(snapshot.exec.end)
         return self._end
 
-    def wait(
-        self, max_output_bytes: int = _exec.DEFAULT_MAX_OUTPUT_BYTES
-    ) -> CommandResult:
+    def wait(self, max_output_bytes: int = 16 << 20) -> CommandResult:
         """Waits for its end; with all output that the daemon has kept."""
         return collect(self.stream(), max_output_bytes)
 

@@ -256,7 +256,7 @@ class AsyncSandbox:
         self,
         command: str | Sequence[str],
         *,
-        max_output_bytes: int = _exec.DEFAULT_MAX_OUTPUT_BYTES,
+        max_output_bytes: int = 16 << 20,
         **options: Unpack[CommandOptions],
     ) -> CommandResult:
         """Runs a command to its end: a line for the shell, or a program with its

@@ -1,5 +1,9 @@
 """The synchronous client: `Client` for programs by themselves, `Sandbox` for a
-computer that is kept. Both are thread-safe."""
+computer that is kept. Both are thread-safe.
+
+What a program may never use is imported with its first use: `import sandglass`
+shall cost little more than `import grpc`.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
-from sandglass import _errors, _exec, _run, _session
-from sandglass._convert import Seconds
-from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
+from sandglass import _errors, _run, _session
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
 from sandglass._session import SandboxInfo, SandboxOptions
 from sandglass._sync import Connection
-from sandglass._sync_exec import Command, CommandStream, collect
-from sandglass._sync_files import Files
 from sandglass._sync_run import RunStream
 
 if TYPE_CHECKING:
+    from sandglass._convert import Seconds
+    from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
+    from sandglass._sync_exec import Command, CommandStream
+    from sandglass._sync_files import Files
     from sandglass.v1 import policy_pb2, run_pb2, server_info_pb2
 
 
@@ -171,7 +175,16 @@ class Sandbox:
         self.id = info.id
         self._durable = info.durable
         self._mine = mine
-        self.files = Files(self._connection, info.id)
+        self._files: Files | None = None
+
+    @property
+    def files(self) -> Files:
+        """Its files."""
+        if self._files is None:
+            from sandglass._sync_files import Files
+
+            self._files = Files(self._connection, self.id)
+        return self._files
 
     @classmethod
     def connect(cls, sandbox_id: str, *, client: Client | None = None) -> Self:
@@ -234,17 +247,22 @@ class Sandbox:
         self,
         command: str | Sequence[str],
         *,
-        max_output_bytes: int = _exec.DEFAULT_MAX_OUTPUT_BYTES,
+        max_output_bytes: int = 16 << 20,
         **options: Unpack[CommandOptions],
     ) -> CommandResult:
         """Runs a command to its end: a line for the shell, or a program with its
         arguments. However it ends is in the result."""
+        from sandglass._sync_exec import collect
+
         return collect(self.stream_command(command, **options), max_output_bytes)
 
     def stream_command(
         self, command: str | Sequence[str], **options: Unpack[CommandOptions]
     ) -> CommandStream:
         """The same, with its output as it comes."""
+        from sandglass import _exec
+        from sandglass._sync_exec import CommandStream
+
         spec = _exec.spec(self.id, command, **options)
         return CommandStream(self._connection, spec)
 
@@ -252,12 +270,17 @@ class Sandbox:
         self, command: str | Sequence[str], **options: Unpack[BackgroundOptions]
     ) -> Command:
         """Starts a command in the background."""
+        from sandglass import _exec
+        from sandglass._sync_exec import Command
+
         spec = _exec.background_spec(self.id, command, **options)
         self._connection.call(_exec.begin(spec))
         return Command(self._connection, self.id, spec.exec_id)
 
     def command(self, command_id: str) -> Command:
         """One that was started before."""
+        from sandglass._sync_exec import Command
+
         return Command(self._connection, self.id, command_id)
 
     def info(self) -> SandboxInfo:
