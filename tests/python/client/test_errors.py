@@ -3,7 +3,9 @@
 import os
 import pathlib
 import pickle
+import shutil
 import socket
+import tempfile
 import threading
 import time
 
@@ -277,3 +279,71 @@ def test_a_closed_client_says_so(daemon):
     client.close()
     with pytest.raises(RuntimeError, match="the client is closed"):
         client.run_code("1")
+
+
+def test_no_room_is_said_with_when_to_ask_again(make_daemon):
+    own = make_daemon(
+        config={
+            "admission": {"max_running": 1, "max_queued": 1, "max_queued_per_caller": 1}
+        }
+    )
+    with Client(own.address) as client:
+        sleep = "import time; time.sleep(3)"
+        with client.stream_code(sleep) as first, client.stream_code(sleep) as second:
+            next(first)
+            waiter = threading.Thread(target=lambda: next(second))
+            waiter.start()
+            while len(client.runs()) < 2:
+                time.sleep(0.02)
+            with pytest.raises(sandglass.Busy) as busy:
+                client.run_code("1")
+            assert busy.value.reason.startswith("QUEUE")
+            assert busy.value.retry_after > 0
+            waiter.join()
+
+
+def test_reading_goes_on_when_the_code_killed_what_reads(client):
+    # The file agent is a process of the sandbox, which its code may kill.
+    with client.sandbox() as box:
+        box.files.write("a", "1")
+        box.run_code(
+            "import os, signal\n"
+            "for pid in range(2, 300):\n"
+            "  if pid == os.getpid(): continue\n"
+            "  try: os.kill(pid, signal.SIGKILL)\n"
+            "  except OSError: pass\n",
+            context="other",
+        )
+        assert box.files.read("a") == b"1"
+
+
+def test_a_durable_sandbox_outlives_its_daemon(make_daemon):
+    place = tempfile.mkdtemp(prefix="sandglass-test-")
+    own = make_daemon(
+        config={"sessions": {"durable_dir": f"{place}/durable"}},
+        profiles={"keeps": {"description": "d", "session_files": "durable"}},
+    )
+    client = Client(own.address, retry_for=60)
+    box = client.sandbox(profile="keeps")
+    assert box.info().durable
+    box.files.write("a", "1")
+    errors = []
+
+    def count():
+        try:
+            box.run_code("open('a', 'a').write('2'); import time; time.sleep(20)")
+        except SandglassError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    while not any(run.state == 2 for run in client.runs()):
+        time.sleep(0.02)
+    own.kill()
+    thread.join(10)
+    # Its files would show a second run, so there is none.
+    assert isinstance(errors[0], sandglass.DaemonUnavailable)
+    own.start()
+    assert box.info().state == "dormant"
+    assert box.files.read("a") in (b"1", b"12")
+    shutil.rmtree(place)
