@@ -76,7 +76,7 @@ std::string NetworkWords(const v1::ProfileInfo& profile) {
 }  // namespace
 
 Toolbox::Toolbox(const Daemon& daemon, ToolBounds bounds)
-    : daemon_(daemon), bounds_(bounds) {}
+    : daemon_(daemon), bounds_(std::move(bounds)) {}
 
 absl::StatusOr<std::string> Toolbox::CreateSandbox(
     const SandboxOptions& options, ToolCancel& cancel) const {
