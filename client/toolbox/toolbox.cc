@@ -1,6 +1,7 @@
 #include "client/toolbox/toolbox.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
