@@ -5,9 +5,8 @@ Seven of its tests want what deepagents' own documentation says otherwise since
 """
 
 import pytest
-from langchain_tests.integration_tests import SandboxIntegrationTests
-
 import sandglass
+from langchain_tests.integration_tests import SandboxIntegrationTests
 from sandglass.deepagents import SandglassBackend
 
 ABSOLUTE = pytest.mark.xfail(

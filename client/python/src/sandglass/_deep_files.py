@@ -48,6 +48,28 @@ _CODES = {
     "invalid_path": "invalid_path",
 }
 
+# Where deepagents keeps long results and old conversations, unless it is told
+# otherwise. Nobody may write to a jail's root, so they are in here, and commands
+# find them there.
+ARTIFACTS = "/workspace/.deepagents"
+_AT_THE_ROOT = ("/large_tool_results", "/conversation_history", "/blobs")
+
+
+def _real(path: str) -> str:
+    """Where what deepagents calls `path` is."""
+    ours = any(path == top or path.startswith(f"{top}/") for top in _AT_THE_ROOT)
+    return ARTIFACTS + path if ours else path
+
+
+def _shown(path: str, asked: str) -> str:
+    """The name of what was found for a question about `asked`."""
+    return path.removeprefix(ARTIFACTS) if _real(asked) != asked else path
+
+
+def _is_ours(path: str, asked: str) -> bool:
+    """An artifact that a search elsewhere came upon."""
+    return path.startswith(f"{ARTIFACTS}/") and not _real(asked).startswith(ARTIFACTS)
+
 
 def _words(path: str, error: _errors.SandglassError) -> str:
     if not isinstance(error, _errors.FileError):
@@ -62,12 +84,12 @@ def _words(path: str, error: _errors.SandglassError) -> str:
 def ls(session: Id, path: str) -> Steps[LsResult]:
     try:
         session_id = yield from session
-        found = yield from _files.listing(session_id, path)
+        found = yield from _files.listing(session_id, _real(path))
         entries: list[FileInfo] = []
         for info in found:
             name = info.path if info.path.startswith("/") else _join(path, info.path)
             if info.type == "symlink":
-                info = yield from _followed(session_id, name, info)
+                info = yield from _followed(session_id, _real(name), info)
             entries.append(_entry(name, info))
     except _errors.SandglassError as error:
         return LsResult(error=_words(path, error))
@@ -98,21 +120,24 @@ def _entry(path: str, info: _files.FileInfo) -> FileInfo:
 
 
 def read(session: Id, path: str, offset: int, limit: int) -> Steps[ReadResult]:
+    real = _real(path)
     try:
         session_id = yield from session
-        info = yield _files.stat(session_id, path, True)
+        info = yield _files.stat(session_id, real, True)
         if info.is_dir:
             return ReadResult(error=f"'{path}' is a directory")
         if info.type != "regular":
             return ReadResult(error=f"'{path}' is no regular file")
         if info.size == 0:
+            # Files of /proc say so too, and can't be read.
+            yield _files.read(session_id, real, 0, 1)
             return ReadResult(file_data=_text(_EMPTY))
         if _get_backend_read_file_type(path) != "text":
             return (yield from _read_binary(session_id, path, info.size))
         page = _Page(max(int(offset), 0), max(int(limit), 0))
         at = 0
         while at < info.size and not page.full:
-            block = yield _files.read(session_id, path, at, _BLOCK_BYTES)
+            block = yield _files.read(session_id, real, at, _BLOCK_BYTES)
             if not block:
                 break  # it became shorter meanwhile
             if at == 0 and not _is_text(block):
@@ -132,7 +157,7 @@ def _read_binary(session_id: str, path: str, size: int) -> Steps[ReadResult]:
             error=f"File '{path}': Binary file exceeds maximum preview size of "
             f"{_BINARY_BYTES} bytes"
         )
-    content = yield _files.read(session_id, path, 0, None)
+    content = yield _files.read(session_id, _real(path), 0, None)
     encoded = base64.b64encode(content).decode()
     return ReadResult(file_data=FileData(content=encoded, encoding="base64"))
 
@@ -218,7 +243,7 @@ def write(session: Id, path: str, content: str) -> Steps[WriteResult]:
     try:
         session_id = yield from session
         data = content.encode(errors="surrogatepass")
-        yield _files.write(session_id, path, data, "replace", None, True)
+        yield _files.write(session_id, _real(path), data, "replace", None, True)
     except _errors.SandglassError as error:
         return WriteResult(error=_words(path, error))
     return WriteResult(path=path)
@@ -231,7 +256,7 @@ def edit(
         session_id = yield from session
         if not old:
             return EditResult(error="The text to replace is empty")
-        replaced = yield _files.edit(session_id, path, old, new, replace_all)
+        replaced = yield _files.edit(session_id, _real(path), old, new, replace_all)
     except _errors.FileError as error:
         if error.file_code == "no_match":
             return EditResult(error=f"String not found in '{path}': {old[:200]!r}")
@@ -249,7 +274,7 @@ def edit(
 def delete(session: Id, path: str) -> Steps[DeleteResult]:
     try:
         session_id = yield from session
-        yield _files.remove(session_id, path, True)
+        yield _files.remove(session_id, _real(path), True)
     except _errors.SandglassError as error:
         return DeleteResult(error=_words(path, error))
     return DeleteResult(path=path)
@@ -265,7 +290,7 @@ def grep(
         found, truncated = yield _files.grep(
             session_id,
             pattern,
-            path or "",
+            _real(path or ""),
             regex=False,
             ignore_case=False,
             include=[glob] if glob else [],
@@ -275,11 +300,13 @@ def grep(
         )
     except _errors.SandglassError as error:
         return GrepResult(error=_words(path or "", error))
+    asked = path or "/workspace"
     matches: list[GrepMatch] = [
-        {"path": match.path, "line": match.line, "text": match.text}
+        {"path": _shown(match.path, asked), "line": match.line, "text": match.text}
         for match in found
         # Packed objects; nobody means them, unless he names the directory.
-        if "/.git/" not in match.path or "/.git" in (path or "")
+        if "/.git/" not in match.path or "/.git" in asked
+        if not _is_ours(match.path, asked)
     ]
     return GrepResult(matches=matches, truncated=truncated)
 
@@ -288,10 +315,11 @@ def glob(session: Id, pattern: str, path: str | None) -> Steps[GlobResult]:
     try:
         session_id = yield from session
         candidates = _deep_glob.expand(pattern)
-        root = path or "/workspace"
+        asked = path or "/workspace"
+        root = _real(asked)
         found, truncated = yield _files.glob(
             session_id,
-            pattern,
+            _deep_glob.anchored(pattern, root),
             root,
             directories=False,
             hidden=True,
@@ -302,20 +330,19 @@ def glob(session: Id, pattern: str, path: str | None) -> Steps[GlobResult]:
     except _errors.SandglassError as error:
         return GlobResult(error=_words(path or "", error))
     matches = [
-        _entry(info.path, info)
+        _entry(_shown(info.path, asked), info)
         for info in found
         if _deep_glob.shows(info.path, root, candidates)
+        if not _is_ours(info.path, asked)
     ]
     reason = "budget" if truncated else None
-    return GlobResult(
-        matches=matches, truncated=truncated, truncation_reason=reason
-    )
+    return GlobResult(matches=matches, truncated=truncated, truncation_reason=reason)
 
 
 def upload(
     session: Id, files: Sequence[tuple[str, bytes]]
 ) -> Steps[list[FileUploadResponse]]:
-    absolute = [(path, data) for path, data in files if path.startswith("/")]
+    absolute = [(_real(path), data) for path, data in files if path.startswith("/")]
     try:
         session_id = yield from session
         done = iter((yield from _files.upload(session_id, absolute)))
@@ -331,10 +358,8 @@ def upload(
     return answers
 
 
-def download(
-    session: Id, paths: Sequence[str]
-) -> Steps[list[FileDownloadResponse]]:
-    absolute = [path for path in paths if path.startswith("/")]
+def download(session: Id, paths: Sequence[str]) -> Steps[list[FileDownloadResponse]]:
+    absolute = [_real(path) for path in paths if path.startswith("/")]
     try:
         session_id = yield from session
         done = iter((yield from _files.download(session_id, absolute)))

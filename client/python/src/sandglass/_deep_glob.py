@@ -35,6 +35,15 @@ def expand(pattern: str) -> list[str]:
     return done
 
 
+def anchored(pattern: str, root: str) -> str:
+    """The pattern for the daemon, to which one that begins with a slash is about
+    the sandbox's root; to deepagents it is about where to look."""
+    if not pattern.startswith("/"):
+        return pattern
+    here = "".join(f"[{c}]" if c in "*?[{" else c for c in root.rstrip("/"))
+    return here + pattern
+
+
 def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
     """Around the first {a,b}: what is before, its alternatives, what follows."""
     start = pattern.find("{")
@@ -78,8 +87,8 @@ def _parts(names: list[str], patterns: list[str]) -> bool:
         if _parts(names, patterns[1:]):
             return True
         return bool(names) and names[0][:1] != "." and _parts(names[1:], patterns)
-    return bool(names) and _part(names[0], patterns[0]) and _parts(
-        names[1:], patterns[1:]
+    return (
+        bool(names) and _part(names[0], patterns[0]) and _parts(names[1:], patterns[1:])
     )
 
 
