@@ -78,11 +78,6 @@ def test_pip_installs_it_from_a_clone(copy, tmp_path, daemon):
     assert out == "42\n"
 
 
-def test_types_are_strict():
-    out = run(sys.executable, "-m", "mypy", cwd=PACKAGE)
-    assert "no issues found" in out
-
-
 def test_types_are_of_use_to_others(tmp_path):
     (tmp_path / "user.py").write_text(
         "import asyncio\n"

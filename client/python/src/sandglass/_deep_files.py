@@ -100,9 +100,10 @@ def _followed(
     session_id: str, path: str, info: _files.FileInfo
 ) -> Steps[_files.FileInfo]:
     try:
-        return (yield _files.stat(session_id, path, True))
+        followed: _files.FileInfo = yield _files.stat(session_id, path, True)
     except _errors.FileError:
         return info  # it leads nowhere
+    return followed
 
 
 def _join(path: str, name: str) -> str:
@@ -335,8 +336,11 @@ def glob(session: Id, pattern: str, path: str | None) -> Steps[GlobResult]:
         if _deep_glob.shows(info.path, root, candidates)
         if not _is_ours(info.path, asked)
     ]
-    reason = "budget" if truncated else None
-    return GlobResult(matches=matches, truncated=truncated, truncation_reason=reason)
+    return GlobResult(
+        matches=matches,
+        truncated=truncated,
+        truncation_reason="budget" if truncated else None,
+    )
 
 
 def upload(

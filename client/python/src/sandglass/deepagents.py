@@ -35,7 +35,7 @@ from sandglass import _aio_exec, _deep_files, _errors, _exec, _session, _sync_ex
 from sandglass._aio import AioConnection
 from sandglass._op import Steps
 from sandglass._run import Outcome
-from sandglass._session import SandboxOptions
+from sandglass._session import SandboxInfo, SandboxOptions
 from sandglass._sync import Connection
 from sandglass.aio import AsyncSandbox
 from sandglass.client import Client, Sandbox
@@ -338,7 +338,7 @@ class ThreadBackend(_Backend):
         options = dict(self._options)
         labels = {**(self._options.get("labels") or {}), self._label: thread}
         options["labels"] = labels
-        info = yield _session.get_or_create(self._language, **options)  # type: ignore[arg-type]
+        info: SandboxInfo = yield _session.get_or_create(self._language, **options)  # type: ignore[arg-type]
         with self._lock:
             self._known[thread] = info.id
         return info.id
