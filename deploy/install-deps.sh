@@ -85,6 +85,8 @@ TEST_PACKAGES=(
   python3-requests
   python3-venv
   "${SCIENCE_PACKAGES[@]}"
+  ruby-grpc
+  ruby-grpc-tools
   runc
   shellcheck
   # A judge of the jails.

@@ -1,0 +1,120 @@
+import com.google.protobuf.Any;
+import com.google.protobuf.Duration;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.ErrorInfo;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import io.grpc.protobuf.StatusProto;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import sandglass.v1.LimitsOuterClass.Limits;
+import sandglass.v1.Run.RichResult;
+import sandglass.v1.Run.RunCodeRequest;
+import sandglass.v1.Run.RunCodeResponse;
+import sandglass.v1.Run.StreamRunCodeRequest;
+import sandglass.v1.SandboxServiceGrpc;
+import sandglass.v1.SessionOuterClass.CreateSessionRequest;
+import sandglass.v1.SessionOuterClass.DeleteSessionRequest;
+import sandglass.v1.SessionServiceGrpc;
+
+/**
+ * First calls with nothing but gRPC: a run whose output comes as it is written, and a session,
+ * which keeps its state.
+ *
+ * <pre>
+ *   cd client/examples/java &amp;&amp; mvn -q compile
+ *   sudo mvn -q exec:java -Dexec.args=/run/sandglass/sandglass.sock
+ * </pre>
+ */
+public final class FirstCall {
+  private static final String CODE =
+      """
+      import time
+      for n in range(1, 4):
+          print(n * n, flush=True)
+          time.sleep(0.1)
+      """;
+
+  private static void stream(ManagedChannel channel) {
+    var sandbox = SandboxServiceGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
+    var limits = Limits.newBuilder().setWallTime(Duration.newBuilder().setSeconds(5));
+    var run = RunCodeRequest.newBuilder().setLanguage("python").setCode(CODE).setLimits(limits);
+    var request = StreamRunCodeRequest.newBuilder().setRun(run).build();
+    sandbox
+        .streamRunCode(request)
+        .forEachRemaining(
+            event -> {
+              if (event.hasChunk()) {
+                System.out.print(event.getChunk().getData().toStringUtf8());
+                System.out.flush();
+              } else if (event.hasResult()) {
+                // What becomes of a program is never a gRPC error.
+                RunCodeResponse result = event.getResult();
+                System.out.println(
+                    result.getOutcome() + ": " + result.getEvidence().getExplanation());
+              }
+            });
+  }
+
+  private static void inSteps(ManagedChannel channel) {
+    var sandbox = SandboxServiceGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
+    var sessions = SessionServiceGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
+    var create = CreateSessionRequest.newBuilder().setLanguage("python").build();
+    String id = sessions.createSession(create).getSession().getSessionId();
+    try {
+      for (String cell : List.of("x = 20", "x + 1")) {
+        var request = RunCodeRequest.newBuilder().setSessionId(id).setCode(cell).build();
+        for (RichResult result : sandbox.runCode(request).getResultsList()) {
+          System.out.println(result.getData(0).getData().toStringUtf8());
+        }
+      }
+    } finally {
+      sessions.deleteSession(DeleteSessionRequest.newBuilder().setSessionId(id).build());
+    }
+  }
+
+  private static String reason(StatusRuntimeException error) {
+    var status = StatusProto.fromThrowable(error);
+    try {
+      for (Any detail : status == null ? List.<Any>of() : status.getDetailsList()) {
+        if (detail.is(ErrorInfo.class)) {
+          return detail.unpack(ErrorInfo.class).getReason();
+        }
+      }
+    } catch (InvalidProtocolBufferException unreadable) {
+      // Then the code has to do.
+    }
+    return error.getStatus().getCode().toString();
+  }
+
+  public static void main(String[] args) {
+    String path = args.length > 0 ? args[0] : "/run/sandglass/sandglass.sock";
+    var group = new EpollEventLoopGroup(1);
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress(new DomainSocketAddress(path.replaceFirst("^unix:", "")))
+            .eventLoopGroup(group)
+            .channelType(EpollDomainSocketChannel.class)
+            .withOption(ChannelOption.SO_KEEPALIVE, null) // unix sockets have none
+            // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
+            .maxInboundMessageSize(16 << 20)
+            .usePlaintext()
+            .build();
+    int code = 0;
+    try {
+      stream(channel);
+      inSteps(channel);
+    } catch (StatusRuntimeException error) {
+      Throwable cause = error.getCause() == null ? error : error.getCause();
+      System.err.println(reason(error) + ": " + cause.getMessage());
+      code = 1;
+    }
+    channel.shutdownNow();
+    group.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+    System.exit(code);
+  }
+}

@@ -1,0 +1,12 @@
+# The examples of other languages with a real daemon.
+add_executable(sandglass_examples_test examples/examples_test.cc)
+target_link_libraries(sandglass_examples_test PRIVATE
+  sandglass_test_support GTest::gmock GTest::gtest_main)
+target_compile_definitions(sandglass_examples_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+if(TARGET sandglassd)
+  add_dependencies(sandglass_examples_test sandglassd)
+endif()
+sandglass_add_suites(sandglass_examples_test examples.
+  LABELS examples TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)

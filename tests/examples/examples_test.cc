@@ -1,0 +1,127 @@
+// The examples in client/examples, each built as its head says, with a real
+// daemon. What they need comes from the registries that this machine's own
+// tools are configured with; where one can't be reached, its tests say so.
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/support/daemon_fixture.h"
+#include "tests/support/shell.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/workloads.h"
+
+namespace sandglass::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+constexpr char kUnreachable[] = "can not be reached\n";
+
+// All print the same.
+MATCHER(IsWhatExamplesPrint, "") {
+  return ExplainMatchResult(
+      MatchesRegex("1\n4\n9\nOUTCOME_OK: The program exited with 0 after "
+                   "[0-9.]+ ms\\.\n21\n"),
+      arg, result_listener);
+}
+
+class Examples : public DaemonTest {
+ protected:
+  // What the command writes, run by a shell in a copy of the examples, with
+  // $PROTOS, and $ADDRESS of the daemon. /usr/bin first: Debian's own tools.
+  std::string Run(const std::string& command) {
+    return RunShell(absl::StrCat(
+        "cd ", directory_.path(),
+        " && export HOME=${HOME:-/root} PATH=/usr/bin:",
+        "$PATH PROTOS=" SANDGLASS_SOURCE_DIR "/proto ADDRESS=",
+        daemon().address(),
+        " SOURCE=" SANDGLASS_SOURCE_DIR
+        "/client/examples && ([ -d examples ] || cp -r $SOURCE examples) && ",
+        "cd examples && ( ", command, " ) 2>&1"));
+  }
+  // The same; skips the test when the command fails for want of a registry.
+  bool Fetch(const std::string& command) {
+    said_ = Run(absl::StrCat("(timeout 400 sh -c '", command, "') || echo ",
+                             kUnreachable));
+    return !said_.ends_with(kUnreachable);
+  }
+  // Runs an example, which is a command without its argument.
+  void Expect(const std::string& example) {
+    EXPECT_THAT(Run(absl::StrCat("timeout 60 ", example, "$ADDRESS")),
+                IsWhatExamplesPrint());
+    // One line, not a trace, and not success.
+    const std::string failed = Run(absl::StrCat(
+        "timeout 60 ", example, "unix:/nonexistent/sock && echo went well"));
+    EXPECT_THAT(failed, AllOf(HasSubstr(": "), Not(HasSubstr("went well")),
+                              Not(HasSubstr("\n\t")), Not(HasSubstr("\n  "))));
+    EXPECT_LT(failed.size(), 400U);
+  }
+
+  std::string said_;
+
+ private:
+  const TempDir directory_;
+};
+
+#define FETCH_OR_SKIP(command)                                               \
+  if (!Fetch(command)) {                                                     \
+    ASSERT_FALSE(MustRun()) << said_;                                        \
+    GTEST_SKIP() << "what this machine has as a registry does not give it: " \
+                 << said_;                                                   \
+  }
+
+TEST_F(Examples, Python) {
+  FETCH_OR_SKIP(
+      "python3 -m venv venv && venv/bin/pip install -q grpcio-tools "
+      "googleapis-common-protos");
+  ASSERT_EQ(Run("mkdir python/stubs && venv/bin/python -m grpc_tools.protoc -I "
+                "$PROTOS --python_out=python/stubs "
+                "--grpc_python_out=python/stubs $PROTOS/sandglass/v1/*.proto"),
+            "");
+  Expect("env PYTHONPATH=python/stubs venv/bin/python python/first_call.py ");
+}
+
+// As it is built alone; the build of the project has it too.
+TEST_F(Examples, Cpp) {
+  const std::string built =
+      Run("cmake -S cpp -B build -Dprotos=$PROTOS -DCMAKE_BUILD_TYPE=Debug "
+          "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache) >/dev/null && "
+          "cmake --build build -j2");
+  ASSERT_THAT(built, HasSubstr("Built target first_call"));
+  Expect("build/first_call ");
+}
+
+TEST_F(Examples, Go) {
+  FETCH_OR_SKIP("cd go && ./generate.sh $PROTOS && go mod download");
+  ASSERT_THAT(Run("cd go && go build -mod=mod -o first_call . && gofmt -l "
+                  "main.go && echo built"),
+              AllOf(HasSubstr("built"), Not(HasSubstr("main.go"))));
+  Expect("go/first_call ");
+}
+
+TEST_F(Examples, Node) {
+  FETCH_OR_SKIP("cd node && npm install --silent --no-audit --no-fund");
+  Expect("env SANDGLASS_PROTOS=$PROTOS node node/first_call.mjs ");
+}
+
+TEST_F(Examples, Ruby) {
+  ASSERT_EQ(Run("mkdir ruby/stubs && grpc_tools_ruby_protoc -I $PROTOS "
+                "--ruby_out=ruby/stubs --grpc_out=ruby/stubs "
+                "$PROTOS/google/rpc/*.proto $PROTOS/sandglass/v1/*.proto"),
+            "");
+  Expect("ruby -I ruby/stubs ruby/first_call.rb ");
+}
+
+TEST_F(Examples, Java) {
+  FETCH_OR_SKIP(
+      "cd java && mvn -B -q -Dprotos=$PROTOS compile "
+      "dependency:build-classpath -Dmdep.outputFile=classpath");
+  Expect("java -cp java/target/classes:$(cat java/classpath) FirstCall ");
+}
+
+}  // namespace
+}  // namespace sandglass::testing
