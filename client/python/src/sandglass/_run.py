@@ -346,6 +346,13 @@ class RunResult:
             raise _errors.RunFailed(str(self), result=self)
         return self
 
+    def report(self, max_chars: int | None = None) -> str:
+        """The same as `str(result)`, of at most `max_chars` characters: what is
+        longer loses the middle of its longest parts, with a note."""
+        from sandglass import _report
+
+        return _report.of_run(self, max_chars)
+
     def __repr__(self) -> str:
         return f"<RunResult {self.verdict}>"
 
