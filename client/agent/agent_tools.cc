@@ -87,6 +87,7 @@ ToolAnswer AgentTools::Call(const LlmToolCall& call, ToolCancel& cancel,
   const std::map<std::string, std::string> open = sandboxes_.All();
   if (open.count(name) == 0 && open.size() >= options_.sandboxes) {
     std::vector<std::string> names;
+    names.reserve(open.size());
     for (const auto& [each, session] : open) names.push_back(each);
     return Mistake(absl::StrCat("There may be ", options_.sandboxes,
                                 " sandboxes, and there are already: ",

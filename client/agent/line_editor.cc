@@ -81,6 +81,7 @@ int LineEditor::GetCharacter(EditLine* editor, wchar_t* character) {
     }
     char byte = 0;
     if (::read(STDIN_FILENO, &byte, 1) != 1) return 0;
+    // It has a state of its own. NOLINTNEXTLINE(concurrency-mt-unsafe)
     const size_t length = std::mbrtowc(character, &byte, 1, &state);
     if (length == static_cast<size_t>(-2)) continue;
     if (length != static_cast<size_t>(-1)) return 1;

@@ -79,8 +79,9 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 json ParseJson(std::string_view text) {
-  if (IsDeeperJson(View(text), kDeepestJson))
+  if (IsDeeperJson(View(text), kDeepestJson)) {
     return json(json::value_t::discarded);
+  }
   json value = Parse(text);
   if (!value.is_discarded()) return value;
   return Parse(WithoutHalfPairs(ValidUtf8(text)));

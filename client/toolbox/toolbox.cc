@@ -1,6 +1,7 @@
 #include "client/toolbox/toolbox.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -76,7 +77,7 @@ std::string NetworkWords(const v1::ProfileInfo& profile) {
 }  // namespace
 
 Toolbox::Toolbox(const Daemon& daemon, ToolBounds bounds)
-    : daemon_(daemon), bounds_(bounds) {}
+    : daemon_(daemon), bounds_(std::move(bounds)) {}
 
 absl::StatusOr<std::string> Toolbox::CreateSandbox(
     const SandboxOptions& options, ToolCancel& cancel) const {

@@ -26,6 +26,21 @@ Json Delta(Json delta) {
   return {{"choices", {{{"index", 0}, {"delta", std::move(delta)}}}}};
 }
 
+// The answer that consists of these items.
+client::HttpReply EndResponse(client::HttpReply reply, const Json& output) {
+  for (size_t i = 0; i < output.size(); ++i) {
+    reply.chunks.push_back(Named("response.output_item.done",
+                                 {{"output_index", i}, {"item", output[i]}}));
+  }
+  reply.chunks.push_back(
+      Named("response.completed",
+            {{"response",
+              {{"status", "completed"},
+               {"output", output},
+               {"usage", {{"input_tokens", 10}, {"output_tokens", 5}}}}}}));
+  return reply;
+}
+
 }  // namespace
 
 client::HttpReply ChatTurn(const std::string& text,
@@ -104,17 +119,16 @@ client::HttpReply ResponsesTurn(const std::string& text,
                       {"name", calls[i].name},
                       {"arguments", calls[i].arguments.dump()}});
   }
-  for (size_t i = 0; i < output.size(); ++i) {
-    reply.chunks.push_back(Named("response.output_item.done",
-                                 {{"output_index", i}, {"item", output[i]}}));
-  }
-  reply.chunks.push_back(
-      Named("response.completed",
-            {{"response",
-              {{"status", "completed"},
-               {"output", output},
-               {"usage", {{"input_tokens", 10}, {"output_tokens", 5}}}}}}));
-  return reply;
+  return EndResponse(std::move(reply), output);
+}
+
+client::HttpReply LocalShellTurn(const std::vector<std::string>& command) {
+  return EndResponse({},
+                     {{{"type", "local_shell_call"},
+                       {"id", "ls_1"},
+                       {"call_id", "call_ls"},
+                       {"status", "completed"},
+                       {"action", {{"type", "exec"}, {"command", command}}}}});
 }
 
 ScriptedCall RunPython(const std::string& code) {

@@ -24,6 +24,8 @@ client::HttpReply AnthropicTurn(const std::string& text,
                                 const std::vector<ScriptedCall>& calls = {});
 client::HttpReply ResponsesTurn(const std::string& text,
                                 const std::vector<ScriptedCall>& calls = {});
+// A call of the provider's own shell.
+client::HttpReply LocalShellTurn(const std::vector<std::string>& command);
 ScriptedCall RunPython(const std::string& code);
 
 // `sandglass agent`, the binary, between a scripted model and a real daemon.

@@ -1,7 +1,10 @@
 // What goes wrong between model, agent and daemon.
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/unique_fd.h"
 #include "tests/e2e/agent_fixture.h"
 
 namespace sandglass::testing {
@@ -20,11 +24,19 @@ using client::JsonReply;
 using client::ScriptedRequest;
 using client::SubprocessResult;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
 using AgentHardTest = AgentTest;
+
+// Instead of the scripted server's own URL.
+void AskAt(const std::string& url, client::SubprocessOptions& options) {
+  const auto flag =
+      std::find(options.args.begin(), options.args.end(), "--base-url");
+  *(flag + 1) = url;
+}
 
 TEST_F(AgentHardTest, UnknownToolsAndWrongArgumentsAreToldToTheModel) {
   Script({ChatTurn("", {{"format_disk", nlohmann::json::object()},
@@ -206,6 +218,55 @@ TEST_F(AgentHardTest, AnUnreachableProviderIsNamed) {
   const SubprocessResult result = client::RunProcess(options);
   EXPECT_EQ(result.exit_code, 125);
   EXPECT_THAT(result.err, HasSubstr("127.0.0.1"));
+}
+
+TEST_F(AgentHardTest, TlsThatFailsIsNamedAndTheKeyNotSent) {
+  Script({ChatTurn("done")});
+  // It answers, but speaks no TLS.
+  const client::UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size),
+            0);
+  ASSERT_EQ(::listen(listener.get(), 4), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  std::string sent;
+  std::thread peer([&] {
+    while (true) {
+      const client::UniqueFd taken(::accept(listener.get(), nullptr, nullptr));
+      if (!taken.valid()) return;
+      char data[4096];
+      const ssize_t got = ::recv(taken.get(), data, sizeof(data), 0);
+      sent.append(data, std::max<ssize_t>(got, 0));
+      ::send(taken.get(), "HTTP/1.1 400 No\r\n\r\n", 19, MSG_NOSIGNAL);
+    }
+  });
+  client::SubprocessOptions options = Options({"go"});
+  AskAt(absl::StrCat("https://127.0.0.1:", ntohs(address.sin_port)), options);
+  const SubprocessResult result = client::RunProcess(options);
+  ::shutdown(listener.get(), SHUT_RDWR);
+  peer.join();
+  EXPECT_EQ(result.exit_code, 125);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("127.0.0.1"), ContainsRegex("TLS|SSL"),
+                    Not(HasSubstr("sk-of-openai"))));
+  EXPECT_THAT(sent, Not(HasSubstr("sk-of-openai")));
+}
+
+TEST_F(AgentHardTest, AProxyOfTheEnvironmentIsUsed) {
+  Script({ChatTurn("", {RunPython("print(6 * 7)")}), ChatTurn("done")});
+  client::SubprocessOptions options = Options({"go"});
+  std::erase(options.env, "NO_PROXY=*");
+  options.env.push_back(absl::StrCat("http_proxy=", server_->url()));
+  AskAt("http://model.invalid/v1", options);
+  const SubprocessResult result = client::RunProcess(options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_THAT(server_->requests(), SizeIs(2));
+  EXPECT_EQ(server_->requests()[0].path,
+            "http://model.invalid/v1/chat/completions");
+  EXPECT_THAT(LastOf(1), HasSubstr("42"));
 }
 
 }  // namespace

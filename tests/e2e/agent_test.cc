@@ -241,6 +241,19 @@ TEST_F(AgentTest, NativeToolsKeepTheirShapes) {
   EXPECT_THAT(LastOf(7), HasSubstr("f  "));
 }
 
+TEST_F(AgentTest, TheLocalShellOfResponsesRunsInTheSandbox) {
+  Script({LocalShellTurn({"bash", "-lc", "echo $((6 * 7)) > f; cat f; exit 3"}),
+          LocalShellTurn({"cat", "f"}), ResponsesTurn("done")},
+         "openai-responses");
+  const client::SubprocessResult result = Agent({"--native-tools", "go"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(Asked(0)["tools"].dump(), HasSubstr("local_shell"));
+  const std::string first = Asked(1)["input"].back().dump();
+  EXPECT_THAT(first, AllOf(HasSubstr("local_shell_call_output"),
+                           HasSubstr("42"), HasSubstr("exit 3")));
+  EXPECT_THAT(Asked(2)["input"].back().dump(), HasSubstr("42"));
+}
+
 TEST_F(AgentTest, TalksOnATerminal) {
   Script({ChatTurn("", {RunPython("print('a' * 3)")}),
           ChatTurn("It says \x1b[31maaa"), ChatTurn("bye")});

@@ -108,6 +108,7 @@ target_compile_definitions(sandglass_exec_test PRIVATE
 add_executable(sandglass_consent_test
   client/scripted_server.cc
   client/subprocess.cc
+  e2e/agent_consent_test.cc
   e2e/agent_fixture.cc
   e2e/agent_hard_test.cc
   e2e/agent_test.cc

@@ -166,7 +166,7 @@ class AsyncFiles:
         self, archive: Source, path: Path = "", *, replace: bool = False
     ) -> int:
         """Unpacks a tar archive, after removing what is there with `replace`: how
-        many files."""
+        many entries."""
         return await self._connection.call(
             _files.restore(self._id, archive, path, replace)
         )

@@ -159,7 +159,7 @@ class Files:
         self, archive: Source, path: Path = "", *, replace: bool = False
     ) -> int:
         """Unpacks a tar archive, after removing what is there with `replace`: how
-        many files."""
+        many entries."""
         return self._connection.call(_files.restore(self._id, archive, path, replace))
 
     def _stream(self, method: str, request: Any, convert: Any) -> Iterator[Any]:

@@ -1,0 +1,349 @@
+"""Errors, daemons that go away, wrong values."""
+
+import os
+import pathlib
+import pickle
+import shutil
+import socket
+import tempfile
+import threading
+import time
+
+import pytest
+import sandglass
+from sandglass import Client, SandglassError
+
+
+def test_the_tree():
+    for kind, base in [
+        (sandglass.DaemonUnavailable, ConnectionError),
+        (sandglass.InvalidRequest, ValueError),
+        (sandglass.NotFound, LookupError),
+        (sandglass.SessionGone, sandglass.NotFound),
+        (sandglass.PermissionDenied, PermissionError),
+        (sandglass.DeadlineExceeded, TimeoutError),
+        (sandglass.FileError, SandglassError),
+        (sandglass.Busy, SandglassError),
+        (sandglass.Conflict, SandglassError),
+        (sandglass.RunFailed, SandglassError),
+    ]:
+        assert issubclass(kind, base) and issubclass(kind, SandglassError)
+        assert str(kind("words")) == "words"
+
+
+def test_details_of_an_error(client):
+    with pytest.raises(sandglass.InvalidRequest) as wrong:
+        client.run_code("", "cobol", args=["a\0b"], limits={"memory_bytes": 1 << 50})
+    error = wrong.value
+    assert (error.code, error.reason) == ("INVALID_ARGUMENT", "INVALID_REQUEST")
+    fields = [field for field, _ in error.violations]
+    assert {"language", "args[0]"} <= set(fields), fields
+    for field, why in error.violations:
+        assert f"{field}: {why}" in str(error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error) and str(copy) == str(error)
+    assert copy.violations == error.violations
+
+
+def test_errors_with_results_are_pickled(client):
+    with pytest.raises(sandglass.RunFailed) as failed:
+        client.run_code("1/0").check()
+    assert "ZeroDivisionError" in str(pickle.loads(pickle.dumps(failed.value)))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"code": 1}, "code must be a str, not int"),
+        ({"code": None}, "code must be a str"),
+        ({"code": b"print(1)"}, "code must be a str, not bytes"),
+        ({"language": 1}, "language must be a str"),
+        ({"timeout": "5"}, "timeout must be seconds or a timedelta, not str"),
+        ({"timeout": True}, "timeout must be seconds"),
+        ({"args": "abc"}, "args must be a list of str, not str"),
+        ({"args": [1]}, r"args\[0\] must be a str, not int"),
+        ({"env": [("A", "b")]}, "env must be a dict of str to str"),
+        ({"env": {"A": 1}}, r"env\['A'\] must be a str"),
+        ({"labels": {1: "a"}}, "labels's key must be a str"),
+        ({"files": ["a"]}, "an item of files must be a pair"),
+        ({"files": {"a": None}}, "bytes or a str, not NoneType"),
+        ({"stdin": 5}, "stdin must be bytes or a str"),
+        ({"limits": {"memory": 1}}, "did you mean 'memory_bytes'"),
+        ({"limits": {"memory_bytes": "1"}}, "limits.memory_bytes must be an int"),
+        ({"limits": 5}, "limits must be a dict"),
+        ({"libraries": "six"}, "libraries must be a list of str"),
+        ({"timout": 5}, "did you mean 'timeout'"),
+        ({"profile": 1}, "profile must be a str"),
+    ],
+)
+def test_wrong_types_are_said_before_anything_is_sent(options, words):
+    nobody = Client("unix:/nonexistent/sock", retry_for=0)
+    with pytest.raises(TypeError, match=words):
+        nobody.run_code(**{"code": "pass", **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"code": "\ud800"}, "lone surrogate"),
+        ({"timeout": 0}, "timeout must be above 0"),
+        ({"timeout": -1}, "timeout must be above 0"),
+        ({"timeout": float("nan")}, "timeout must be above 0"),
+        ({"timeout": float("inf")}, "timeout must be above 0"),
+        ({"limits": {"max_processes": -1}}, "limits.max_processes is out of range"),
+        ({"limits": {"max_processes": 1 << 40}}, "is out of range"),
+    ],
+)
+def test_wrong_values_are_said_before_anything_is_sent(options, words):
+    nobody = Client("unix:/nonexistent/sock", retry_for=0)
+    with pytest.raises(ValueError, match=words):
+        nobody.run_code(**{"code": "pass", **options})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "unix:",
+        "here",
+        "127.0.0.1",
+        "127.0.0.1:0",
+        "127.0.0.1:70000",
+        ":1",
+        "example.org:1",
+        "10.0.0.1:1",
+        "unix:/" + "x" * 200,
+        "unix:/a\0b",
+    ],
+)
+def test_addresses_that_are_none(address, monkeypatch):
+    monkeypatch.delenv("SANDGLASS_ADDRESS", raising=False)
+    if address == "":
+        assert Client(address or None).address.endswith("/sandglass.sock")
+        return
+    with pytest.raises(ValueError, match="is no address"):
+        Client(address)
+    with pytest.raises(TypeError, match="address must be a str"):
+        Client(5)
+
+
+def test_no_daemon_is_said_with_what_to_do(tmp_path):
+    with pytest.raises(sandglass.DaemonUnavailable) as none:
+        Client(f"unix:{tmp_path}/none", retry_for=0).run_code("1")
+    assert f"no daemon at unix:{tmp_path}/none (no such socket)" in str(none.value)
+    assert "sudo sandglassd" in str(none.value)
+    (tmp_path / "file").touch()
+    with pytest.raises(sandglass.DaemonUnavailable, match="that is not a socket"):
+        Client(f"unix:{tmp_path}/file", retry_for=0).run_code("1")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "dead"))
+    with pytest.raises(sandglass.DaemonUnavailable, match="nobody listens"):
+        Client(f"unix:{tmp_path}/dead", retry_for=0).run_code("1")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(sandglass.DaemonUnavailable, match="no daemon at 127.0.0.1"):
+        Client(f"localhost:{port}", retry_for=0).run_code("1")
+
+
+def test_what_listens_but_is_no_daemon(tmp_path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "sock"))
+        listener.listen()
+
+        def answer():
+            peer, _ = listener.accept()
+            peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            peer.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(SandglassError):
+            Client(f"unix:{tmp_path}/sock", retry_for=0).run_code("1", deadline=5)
+        thread.join()
+
+
+def test_a_socket_that_one_may_not_use(daemon):
+    # As nobody, in a process of its own.
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            try:
+                Client(daemon.address, retry_for=0).run_code("1")
+            except sandglass.DaemonUnavailable as error:
+                code = 0 if "permission denied" in str(error) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_deadline_shorter_than_the_program(client):
+    begin = time.monotonic()
+    with pytest.raises(sandglass.DeadlineExceeded):
+        client.run_code("import time; time.sleep(20)", deadline=0.0001)
+    result_or_error = None
+    try:
+        result_or_error = client.run_code("import time; time.sleep(20)", deadline=1)
+    except sandglass.DeadlineExceeded as error:
+        result_or_error = error
+    # The daemon ends a program in time to tell of it.
+    assert isinstance(result_or_error, sandglass.RunResult), result_or_error
+    assert result_or_error.outcome is sandglass.Outcome.TIMEOUT
+    assert time.monotonic() - begin < 10
+
+
+def test_a_daemon_that_is_started_again_is_found(make_daemon):
+    own = make_daemon()
+    client = Client(own.address, retry_for=30)
+    box = client.sandbox()
+    assert client.run_code("print(1)").ok
+    own.stop()
+    starter = threading.Timer(0.5, own.start)
+    starter.start()
+    # Asked while there is none.
+    assert client.run_code("print(2)").stdout == "2\n"
+    starter.join()
+    with pytest.raises(sandglass.SessionGone):
+        box.run_code("1")
+
+
+def test_a_daemon_that_is_killed_under_a_run(make_daemon):
+    own = make_daemon()
+    hasty = Client(own.address, retry_for=0)
+    patient = Client(own.address, retry_for=60)
+    mark = pathlib.Path("/workspace/mark")
+    code = f"import time; open('{mark}', 'w'); time.sleep(1.5); print('done')"
+    seen = {}
+
+    def run(name, client):
+        try:
+            seen[name] = client.run_code(code)
+        except SandglassError as error:
+            seen[name] = error
+
+    threads = [
+        threading.Thread(target=run, args=pair)
+        for pair in (("hasty", hasty), ("patient", patient))
+    ]
+    for thread in threads:
+        thread.start()
+    while len(hasty.runs()) < 2:
+        time.sleep(0.02)
+    own.kill()
+    own.start()
+    for thread in threads:
+        thread.join()
+    assert isinstance(seen["hasty"], sandglass.DaemonUnavailable), seen
+    assert seen["patient"].stdout == "done\n"
+
+
+def test_what_can_not_be_repeated_is_not(make_daemon):
+    own = make_daemon()
+    client = Client(own.address, retry_for=60)
+    box = client.sandbox("bash")
+    box.files.write("a", "1")
+    started = threading.Event()
+
+    def pieces():
+        yield b"2"
+        started.set()
+        time.sleep(1)
+        yield b"3"
+
+    errors = []
+
+    def append():
+        try:
+            box.files.write("a", pieces(), how="append")
+        except SandglassError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=append)
+    thread.start()
+    started.wait()
+    own.kill()
+    begin = time.monotonic()
+    thread.join()
+    assert time.monotonic() - begin < 30
+    assert isinstance(errors[0], sandglass.DaemonUnavailable)
+
+
+def test_a_closed_client_says_so(daemon):
+    client = Client(daemon.address)
+    client.run_code("1")
+    client.close()
+    client.close()
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        client.run_code("1")
+
+
+def test_no_room_is_said_with_when_to_ask_again(make_daemon):
+    own = make_daemon(
+        config={
+            "admission": {"max_running": 1, "max_queued": 1, "max_queued_per_caller": 1}
+        }
+    )
+    with Client(own.address) as client:
+        sleep = "import time; time.sleep(3)"
+        with client.stream_code(sleep) as first, client.stream_code(sleep) as second:
+            next(first)
+            waiter = threading.Thread(target=lambda: next(second))
+            waiter.start()
+            while len(client.runs()) < 2:
+                time.sleep(0.02)
+            with pytest.raises(sandglass.Busy) as busy:
+                client.run_code("1")
+            assert busy.value.reason.startswith("QUEUE")
+            assert busy.value.retry_after > 0
+            waiter.join()
+
+
+def test_reading_goes_on_when_the_code_killed_what_reads(client):
+    # The file agent is a process of the sandbox, which its code may kill.
+    with client.sandbox() as box:
+        box.files.write("a", "1")
+        box.run_code(
+            "import os, signal\n"
+            "for pid in range(2, 300):\n"
+            "  if pid == os.getpid(): continue\n"
+            "  try: os.kill(pid, signal.SIGKILL)\n"
+            "  except OSError: pass\n",
+            context="other",
+        )
+        assert box.files.read("a") == b"1"
+
+
+def test_a_durable_sandbox_outlives_its_daemon(make_daemon):
+    place = tempfile.mkdtemp(prefix="sandglass-test-")
+    own = make_daemon(
+        config={"sessions": {"durable_dir": f"{place}/durable"}},
+        profiles={"keeps": {"description": "d", "session_files": "durable"}},
+    )
+    client = Client(own.address, retry_for=60)
+    box = client.sandbox(profile="keeps")
+    assert box.info().durable
+    box.files.write("a", "1")
+    errors = []
+
+    def count():
+        try:
+            box.run_code("open('a', 'a').write('2'); import time; time.sleep(20)")
+        except SandglassError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    while not any(run.state == 2 for run in client.runs()):
+        time.sleep(0.02)
+    own.kill()
+    thread.join(10)
+    # Its files would show a second run, so there is none.
+    assert isinstance(errors[0], sandglass.DaemonUnavailable)
+    own.start()
+    assert box.info().state == "dormant"
+    assert box.files.read("a") in (b"1", b"12")
+    shutil.rmtree(place)
