@@ -55,6 +55,10 @@ def model_of(mock, **options):
 
 
 def run_example(name, daemon, mock, *questions):
+    return run_program([EXAMPLES / name, *questions], daemon, mock)
+
+
+def run_program(arguments, daemon, mock):
     environment = {
         **os.environ,
         "OPENAI_BASE_URL": mock.url,
@@ -63,7 +67,7 @@ def run_example(name, daemon, mock, *questions):
         "SANDGLASS_ADDRESS": daemon.address,
     }
     return subprocess.run(
-        [sys.executable, EXAMPLES / name, *questions],
+        [sys.executable, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -93,6 +97,19 @@ def test_the_founding_conversations(daemon):
             assert float(pi[1]) == pytest.approx(wanted, abs=0.01)
         else:
             assert str(wanted) in last["content"]
+
+
+def test_the_program_of_the_documentation(daemon):
+    page = EXAMPLES.parent / "python" / "LANGCHAIN.md"
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    script = [
+        python("sum(range(1, 10001))"),
+        lambda messages: messages[-1]["content"].split("\n")[1],
+    ]
+    with MockModel(script) as mock:
+        done = run_program(["-c", program], daemon, mock)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "50005000\n"
 
 
 def test_the_founding_example_with_libraries(daemon):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif")
 _PYTHON = frozenset({"python", "py", "python3"})
+_MOST_THREADS = 10_000  # whose sandboxes are remembered, so as to tell of new ones
 _LABEL = "sandglass-tool"
 
 
@@ -190,6 +191,8 @@ class Runner:
             box: SandboxInfo = yield self._sandbox_op(call.thread)
             before = self._seen.get(call.thread)
             self._seen[call.thread] = box.id
+            if len(self._seen) > _MOST_THREADS:
+                self._seen.pop(next(iter(self._seen)))
             if before not in (None, box.id):
                 notes.append(
                     "The sandbox of the earlier calls has ended. This is a new one: "
