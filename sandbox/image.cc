@@ -271,6 +271,20 @@ absl::Status FillTrust(const std::string& image, const std::string& root,
   return WriteFile(image + kJvmTrustInJail, MakeJavaKeyStore(trusted));
 }
 
+// Models, and those who they learned from, write "python"; Debian has it under
+// that name only where python-is-python3 is installed.
+absl::Status AddPython(const std::string& image, const std::string& root) {
+  std::error_code error;
+  for (const char* named : {"/usr/bin/python", "/usr/local/bin/python"}) {
+    if (fs::exists(fs::symlink_status(root + named, error))) {
+      return absl::OkStatus();
+    }
+  }
+  if (!fs::exists(root + "/usr/bin/python3", error)) return absl::OkStatus();
+  return MakeLink(absl::StrCat(image, kCommands, "/python"),
+                  "/usr/bin/python3");
+}
+
 // `root` is where the image's /usr and /etc are, "" for the host's.
 absl::Status FillImage(const std::string& image, const std::string& root,
                        const std::string& prepared,
@@ -283,7 +297,7 @@ absl::Status FillImage(const std::string& image, const std::string& root,
   if (absl::Status status =
           MakeDirs(image, {"usr", "etc", "dev", "proc", "sys", "tmp", "run",
                            "var/empty", "root", "workspace", "home/sandbox",
-                           kPreparedInJail + 1, kLibraries + 1});
+                           kPreparedInJail + 1, kLibraries + 1, kCommands + 1});
       !status.ok()) {
     return status;
   }
@@ -299,6 +313,9 @@ absl::Status FillImage(const std::string& image, const std::string& root,
         !status.ok()) {
       return status;
     }
+  }
+  if (absl::Status status = AddPython(image, root); !status.ok()) {
+    return status;
   }
   if (absl::Status status = FillEtc(image + "/etc", root); !status.ok()) {
     return status;

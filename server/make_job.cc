@@ -145,7 +145,8 @@ policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
 }  // namespace
 
 policy::StringPairs BaseEnvironment() {
-  return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+  return {{"PATH",
+           absl::StrCat("/usr/local/bin:/usr/bin:/bin:", sandbox::kCommands)},
           {"HOME", "/home/sandbox"},
           {"USER", "sandbox"},
           {"LOGNAME", "sandbox"},

@@ -8,7 +8,6 @@ Needs grpcio and the stubs that protoc makes of proto/sandglass/v1/*.proto.
 import sys
 
 import grpc
-
 from sandglass.v1 import run_pb2, sandbox_service_pb2_grpc, verdict_pb2
 
 address = sys.argv[1] if len(sys.argv) > 1 else "unix:/run/sandglass/sandglass.sock"

@@ -16,6 +16,9 @@ inline constexpr char kTerminals[] = "/dev/pts";
 // Where a jail's layer is, below a directory that rights are given on: Landlock
 // looks past what a mount hides.
 inline constexpr char kLibraries[] = "/opt/libraries";
+// Commands that an image lacks under the names by which they are called; last
+// in PATH.
+inline constexpr char kCommands[] = "/opt/sandglass/bin";
 
 // Places in the yard's root, made by root before the yard exists.
 inline constexpr char kYardImages[] = "/images";

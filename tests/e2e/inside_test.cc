@@ -374,6 +374,12 @@ if __name__ == '__main__':
             "[0, 1, 4, 9]\n285\n42\nchild\n0\n");
 }
 
+// As models call it, whether or not the host has it under that name.
+TEST_F(Inside, PythonIsFoundWithoutItsNumber) {
+  EXPECT_EQ(Output(Bash("python -c 'print(6 * 7)'; env python -c 'print(1)'")),
+            "42\n1\n");
+}
+
 TEST_F(Inside, VariablesThatNobodyGaveAreTold) {
   std::ifstream file(PROBE_PATH, std::ios::binary);
   v1::RunCodeRequest request =

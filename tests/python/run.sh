@@ -5,7 +5,7 @@
 #   tests/python/run.sh BUILD_DIR GROUP [PYTEST_ARGUMENT…]
 #
 #   GROUP   "client" or "agents": tests/python/GROUP, with the packages that
-#           tests/python/GROUP/requirements.txt names
+#           tests/python/GROUP/*.txt name
 #
 # The packages come from what pip is configured with; where it can't be reached
 # this is skipped (77) with pip's words, or fails with SANDGLASS_MUST_RUN=1.
@@ -26,7 +26,7 @@ mkdir -p "$build/logs"
 python=/usr/bin/python3
 wanted="$({
   "$python" --version
-  cat "$here/$group/requirements.txt" "$package/pyproject.toml" "$package/hatch_build.py"
+  cat "$here/$group/"*.txt "$package/pyproject.toml" "$package/hatch_build.py"
   find "$SANDGLASS_ROOT/proto/sandglass" -name '*.proto' -print0 | sort -z | xargs -0 cat
   # The package itself is installed in place, so that its sources need no install.
 } | sha256sum)"
@@ -35,7 +35,11 @@ install() {
   rm -rf "$venv"
   "$python" -m venv "$venv" &&
     "$venv/bin/pip" install --quiet --disable-pip-version-check \
-      -r "$here/$group/requirements.txt" -e "$package"
+      -r "$here/$group/requirements.txt" -e "$package" || return
+  # Of these only a part is used, whose needs are above.
+  [[ ! -f $here/$group/without_needs.txt ]] ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+      -r "$here/$group/without_needs.txt"
 }
 
 if [[ ! -f $venv/wanted || "$(cat "$venv/wanted")" != "$wanted" ]]; then
