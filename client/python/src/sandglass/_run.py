@@ -61,7 +61,8 @@ class RunOptions(TypedDict, total=False):
     them ("six==1.16.0"), `library_lock` is a lock file's text. `files` go into
     /workspace before the program starts, `fetch` are paths and globs of what
     comes back. `rich` asks for `results` and `error` as a notebook has them, which
-    a sandbox's runs always have. `approval_id` is that of an answer with
+    a sandbox's runs always have; it is for languages with a kernel, and without
+    `args`, `files` and `fetch`. `approval_id` is that of an answer with
     NEEDS_APPROVAL, once it was approved. `request_id` is made when there is none.
 
     In a sandbox `args`, `compile_limits` are for languages without a kernel, and
@@ -345,6 +346,13 @@ class RunResult:
         if not self.ok:
             raise _errors.RunFailed(str(self), result=self)
         return self
+
+    def report(self, max_chars: int | None = None) -> str:
+        """The same as `str(result)`, of at most `max_chars` characters: what is
+        longer loses the middle of its longest parts, with a note."""
+        from sandglass import _report
+
+        return _report.of_run(self, max_chars)
 
     def __repr__(self) -> str:
         return f"<RunResult {self.verdict}>"
