@@ -66,6 +66,8 @@ def test_pip_installs_it_from_a_clone(copy, tmp_path, daemon):
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", "./client/python", cwd=copy.parents[1])
+    # Not even the tree of somebody else is written to.
+    assert not list(copy.rglob("*_pb2.py"))
     out = run(
         python,
         "-c",
