@@ -99,9 +99,13 @@ def test_the_founding_conversations(daemon):
             assert str(wanted) in last["content"]
 
 
+def documented(number):
+    page = EXAMPLES.parent / "python" / "AGENTS.md"
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[number]
+
+
 def test_the_program_of_the_documentation(daemon):
-    page = EXAMPLES.parent / "python" / "LANGCHAIN.md"
-    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    program = documented(0)
     script = [
         python("sum(range(1, 10001))"),
         lambda messages: messages[-1]["content"].split("\n")[1],
@@ -110,6 +114,19 @@ def test_the_program_of_the_documentation(daemon):
         done = run_program(["-c", program], daemon, mock)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "50005000\n"
+
+
+def test_the_deep_program_of_the_documentation(daemon):
+    script = [
+        call("write_file", file_path="/workspace/hello.py", content="print('hi')"),
+        call("execute", command="cat names.txt; python hello.py"),
+        "Done.",
+    ]
+    with MockModel(script) as mock:
+        done = run_program(["-c", documented(1)], daemon, mock)
+    assert done.returncode == 0, done.stderr
+    assert mock.tool_results[-1].startswith("Ada\nGrace\nhi\n")
+    assert "content=b\"print('hi')\"" in done.stdout
 
 
 def test_the_founding_example_with_libraries(daemon):
