@@ -129,17 +129,25 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   const auto run = std::make_shared<Run>(
       std::move(origin), std::move(valid->job), std::move(inputs));
 
-  RunRegistry::Claimed claimed = registry_.Claim(run, listener);
-  if (claimed.how == RunRegistry::Claimed::How::kEnded) {
+  using How = RunRegistry::Claimed::How;
+  RunRegistry::Claimed claimed;
+  bool queued = true;
+  const auto arrive = [&] {
+    claimed = registry_.Claim(run, listener);
+    // A worker may have ended the run before this returns; Leave then says that
+    // OnEnd was called.
+    if (claimed.how == How::kNew) queued = Queue(run);
+  };
+  if (session != nullptr) {
+    session->InOrder(arrive);
+  } else {
+    arrive();
+  }
+  if (claimed.how == How::kEnded) {
     listener->OnEnd(claimed.end);
     return nullptr;
   }
-  // A worker may have ended the run before this returns; Leave then says that
-  // OnEnd was called.
-  if (claimed.how == RunRegistry::Claimed::How::kNew && !Queue(run)) {
-    return nullptr;
-  }
-  return claimed.run;
+  return queued ? claimed.run : nullptr;
 }
 
 absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,

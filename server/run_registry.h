@@ -42,7 +42,7 @@ class RunRegistry {
   // What became of a request.
   struct Claimed {
     enum class How { kNew, kJoined, kEnded };
-    How how;
+    How how = How::kNew;
     // kNew: the run that was passed in; kJoined: the earlier one.
     std::shared_ptr<Run> run;
     // kEnded: the answer, an earlier one or ALREADY_EXISTS.

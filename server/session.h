@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -52,6 +53,12 @@ class Session {
   // NOT_FOUND: the session has ended.
   absl::StatusOr<bool> Enter(const std::shared_ptr<Run>& run)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // One `arrive` after another: who can be seen has his place in the line.
+  void InOrder(absl::FunctionRef<void()> arrive)
+      ABSL_LOCKS_EXCLUDED(arriving_) {
+    const absl::MutexLock one(&arriving_);
+    arrive();
+  }
   // The run is over, or was never begun. The one whose turn it is now, if any.
   std::shared_ptr<Run> Leave(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a run away that waits for its turn; false when it doesn't.
@@ -130,6 +137,7 @@ class Session {
   const MonotonicTime created_;
   const absl::Time create_time_;
 
+  absl::Mutex arriving_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> labels_ ABSL_GUARDED_BY(mutex_);
   absl::Duration idle_timeout_ ABSL_GUARDED_BY(mutex_);

@@ -55,10 +55,10 @@ TEST(Layer, IsInTheJailAndCannotBeChanged) {
   // Its runs can come after another.
   EXPECT_EQ(Output(jail, "cat /opt/libraries/toy.py"), "word = 'one'\n");
   // Nothing of the yard came with it.
-  EXPECT_EQ(
-      Output(jail, "ls /opt; ls /layers || true; ls /opt/libraries"),
-      "libraries\nls: cannot access '/layers': No such file or directory\n"
-      "id\ntool\ntoy.py\n");
+  EXPECT_EQ(Output(jail, "ls /opt; ls /layers || true; ls /opt/libraries"),
+            "libraries\nsandglass\n"
+            "ls: cannot access '/layers': No such file or directory\n"
+            "id\ntool\ntoy.py\n");
 }
 
 TEST(Layer, EachJailHasItsOwn) {
