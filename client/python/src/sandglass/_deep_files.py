@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import datetime
 from collections.abc import Sequence
+from typing import Any
 
 from deepagents.backends.protocol import (
     DeleteResult,
@@ -39,6 +40,8 @@ _CUT = (
     "\n\n[This page ends here, at 500 KiB. Read on with a larger offset, or with a "
     "smaller limit.]"
 )
+# What is told in results: also text that UTF-8 can't carry, which models do write.
+_TOLD = (_errors.SandglassError, ValueError)
 # deepagents' own names; the other errors are told in words.
 _CODES = {
     "file_not_found": "file_not_found",
@@ -71,7 +74,20 @@ def _is_ours(path: str, asked: str) -> bool:
     return path.startswith(f"{ARTIFACTS}/") and not _real(asked).startswith(ARTIFACTS)
 
 
-def _words(path: str, error: _errors.SandglassError) -> str:
+def _newer(kind: Any, **fields: Any) -> dict[str, Any]:
+    """Those of `fields` that the installed deepagents has: deepagents-code keeps to
+    an older one."""
+    return {k: v for k, v in fields.items() if k in kind.__dataclass_fields__}
+
+
+def _rooted(path: str | None) -> str:
+    """Where to look. Rules that deny paths know absolute ones alone."""
+    if not path:
+        return "/workspace"
+    return path if path.startswith("/") else f"/workspace/{path}"
+
+
+def _words(path: str, error: Exception) -> str:
     if not isinstance(error, _errors.FileError):
         return str(error)
     if error.file_code in ("file_not_found", "not_directory"):
@@ -82,6 +98,7 @@ def _words(path: str, error: _errors.SandglassError) -> str:
 
 
 def ls(session: Id, path: str) -> Steps[LsResult]:
+    path = _rooted(path)
     try:
         session_id = yield from session
         found = yield from _files.listing(session_id, _real(path))
@@ -91,7 +108,7 @@ def ls(session: Id, path: str) -> Steps[LsResult]:
             if info.type == "symlink":
                 info = yield from _followed(session_id, _real(name), info)
             entries.append(_entry(name, info))
-    except _errors.SandglassError as error:
+    except _TOLD as error:
         return LsResult(error=_words(path, error))
     return LsResult(entries=entries)
 
@@ -144,10 +161,11 @@ def read(session: Id, path: str, offset: int, limit: int) -> Steps[ReadResult]:
             if at == 0 and not _is_text(block):
                 return (yield from _read_binary(session_id, path, info.size))
             if page.limit == 0:
-                return ReadResult(file_data=_text(""), no_lines_requested=True)
+                none = _newer(ReadResult, no_lines_requested=True)
+                return ReadResult(file_data=_text(""), **none)
             at += len(block)
             page.add(block, last=at >= info.size)
-    except _errors.SandglassError as error:
+    except _TOLD as error:
         return ReadResult(error=_words(path, error))
     return page.result(path, at_end=at >= info.size)
 
@@ -243,9 +261,8 @@ class _Page:
 def write(session: Id, path: str, content: str) -> Steps[WriteResult]:
     try:
         session_id = yield from session
-        data = content.encode(errors="surrogatepass")
-        yield _files.write(session_id, _real(path), data, "replace", None, True)
-    except _errors.SandglassError as error:
+        yield _files.write(session_id, _real(path), content, "replace", None, True)
+    except _TOLD as error:
         return WriteResult(error=_words(path, error))
     return WriteResult(path=path)
 
@@ -253,30 +270,47 @@ def write(session: Id, path: str, content: str) -> Steps[WriteResult]:
 def edit(
     session: Id, path: str, old: str, new: str, replace_all: bool
 ) -> Steps[EditResult]:
+    if not old:
+        return EditResult(error="The text to replace is empty")
     try:
         session_id = yield from session
-        if not old:
-            return EditResult(error="The text to replace is empty")
-        replaced = yield _files.edit(session_id, _real(path), old, new, replace_all)
+        for one_old, one_new in _line_ends(old, new):
+            try:
+                replaced = yield _files.edit(
+                    session_id, _real(path), one_old, one_new, replace_all
+                )
+            except _errors.FileError as error:
+                if error.file_code != "no_match":
+                    raise
+            else:
+                return EditResult(path=path, occurrences=replaced)
     except _errors.FileError as error:
-        if error.file_code == "no_match":
-            return EditResult(error=f"String not found in '{path}': {old[:200]!r}")
         if error.file_code == "multiple":
             return EditResult(
                 error=f"String {old[:200]!r} appears multiple times in '{path}'. "
                 "Give more of its surroundings, or set replace_all."
             )
         return EditResult(error=_words(path, error))
-    except _errors.SandglassError as error:
+    except _TOLD as error:
         return EditResult(error=_words(path, error))
-    return EditResult(path=path, occurrences=replaced)
+    return EditResult(error=f"String not found in '{path}': {old[:200]!r}")
+
+
+def _line_ends(old: str, new: str) -> list[tuple[str, str]]:
+    """As it was said, and as it is in a file whose lines end otherwise: `read` shows
+    all ends as \\n, so nobody can know."""
+    ways = [(old, new)]
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    ways.append((old.replace("\n", "\r\n"), new.replace("\n", "\r\n")))
+    ways.append((old, new))
+    return [way for i, way in enumerate(ways) if way[0] not in dict(ways[:i])]
 
 
 def delete(session: Id, path: str) -> Steps[DeleteResult]:
     try:
         session_id = yield from session
         yield _files.remove(session_id, _real(path), True)
-    except _errors.SandglassError as error:
+    except _TOLD as error:
         return DeleteResult(error=_words(path, error))
     return DeleteResult(path=path)
 
@@ -284,40 +318,50 @@ def delete(session: Id, path: str) -> Steps[DeleteResult]:
 def grep(
     session: Id, pattern: str, path: str | None, glob: str | None, most: int | None
 ) -> Steps[GrepResult]:
+    asked = _rooted(path)
+    root = _real(asked)
+    wanted = _MOST_MATCHES if most is None else min(max(most, 0), _MOST_MATCHES)
     try:
         session_id = yield from session
-        if most is not None and most < 1:
-            return GrepResult(matches=[], truncated=True)
-        found, truncated = yield _files.grep(
-            session_id,
-            pattern,
-            _real(path or ""),
-            regex=False,
-            ignore_case=False,
-            include=[glob] if glob else [],
-            hidden=True,
-            context=(0, 0),
-            limit=min(most or _MOST_MATCHES, _MOST_MATCHES),
-        )
-    except _errors.SandglassError as error:
-        return GrepResult(error=_words(path or "", error))
-    asked = path or "/workspace"
+        limit = max(wanted, 1)
+        while True:
+            found, truncated = yield _files.grep(
+                session_id,
+                pattern,
+                root,
+                regex=False,
+                ignore_case=False,
+                include=[_deep_glob.anchored(glob, root)] if glob else [],
+                hidden=True,
+                context=(0, 0),
+                limit=limit,
+            )
+            shown = [match for match in found if _is_meant(match.path, asked)]
+            # Those that nobody meant shall take no place of others.
+            full = truncated and len(found) >= limit
+            if not full or len(shown) >= wanted or limit == _MOST_MATCHES:
+                break
+            limit = _MOST_MATCHES
+    except _TOLD as error:
+        return GrepResult(error=_words(asked, error))
     matches: list[GrepMatch] = [
         {"path": _shown(match.path, asked), "line": match.line, "text": match.text}
-        for match in found
-        # Packed objects; nobody means them, unless he names the directory.
-        if "/.git/" not in match.path or "/.git" in asked
-        if not _is_ours(match.path, asked)
+        for match in shown[:wanted]
     ]
-    return GrepResult(matches=matches, truncated=truncated)
+    return GrepResult(matches=matches, truncated=truncated or len(shown) > wanted)
+
+
+def _is_meant(path: str, asked: str) -> bool:
+    # Packed objects of git, unless one names the directory.
+    return ("/.git/" not in path or "/.git" in asked) and not _is_ours(path, asked)
 
 
 def glob(session: Id, pattern: str, path: str | None) -> Steps[GlobResult]:
+    asked = _rooted(path)
+    root = _real(asked)
     try:
         session_id = yield from session
         candidates = _deep_glob.expand(pattern)
-        asked = path or "/workspace"
-        root = _real(asked)
         found, truncated = yield _files.glob(
             session_id,
             _deep_glob.anchored(pattern, root),
@@ -326,35 +370,30 @@ def glob(session: Id, pattern: str, path: str | None) -> Steps[GlobResult]:
             hidden=True,
             limit=_MOST_MATCHES,
         )
-    except ValueError as error:
-        return GlobResult(error=str(error))
-    except _errors.SandglassError as error:
-        return GlobResult(error=_words(path or "", error))
+    except _TOLD as error:
+        return GlobResult(error=_words(asked, error))
     matches = [
         _entry(_shown(info.path, asked), info)
         for info in found
         if _deep_glob.shows(info.path, root, candidates)
         if not _is_ours(info.path, asked)
     ]
-    return GlobResult(
-        matches=matches,
-        truncated=truncated,
-        truncation_reason="budget" if truncated else None,
-    )
+    why = _newer(GlobResult, truncation_reason="budget" if truncated else None)
+    return GlobResult(matches=matches, truncated=truncated, **why)
 
 
 def upload(
     session: Id, files: Sequence[tuple[str, bytes]]
 ) -> Steps[list[FileUploadResponse]]:
-    absolute = [(_real(path), data) for path, data in files if path.startswith("/")]
+    good = [(_real(path), data) for path, data in files if _is_path(path)]
     try:
         session_id = yield from session
-        done = iter((yield from _files.upload(session_id, absolute)))
+        done = iter((yield from _files.upload(session_id, good)))
     except _errors.SandglassError as error:
         return [FileUploadResponse(path=path, error=str(error)) for path, _ in files]
     answers = []
     for path, _ in files:
-        if not path.startswith("/"):
+        if not _is_path(path):
             answers.append(FileUploadResponse(path=path, error="invalid_path"))
             continue
         one = next(done)
@@ -363,15 +402,15 @@ def upload(
 
 
 def download(session: Id, paths: Sequence[str]) -> Steps[list[FileDownloadResponse]]:
-    absolute = [_real(path) for path in paths if path.startswith("/")]
+    good = [_real(path) for path in paths if _is_path(path)]
     try:
         session_id = yield from session
-        done = iter((yield from _files.download(session_id, absolute)))
+        done = iter((yield from _files.download(session_id, good)))
     except _errors.SandglassError as error:
         return [FileDownloadResponse(path=path, error=str(error)) for path in paths]
     answers = []
     for path in paths:
-        if not path.startswith("/"):
+        if not _is_path(path):
             answers.append(FileDownloadResponse(path=path, error="invalid_path"))
             continue
         one = next(done)
@@ -379,6 +418,14 @@ def download(session: Id, paths: Sequence[str]) -> Steps[list[FileDownloadRespon
             FileDownloadResponse(path=path, content=one.content, error=_code(one))
         )
     return answers
+
+
+def _is_path(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return path.startswith("/")
 
 
 def _code(one: _files.Uploaded | _files.Downloaded) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-import re
 
 _MOST_CANDIDATES = 1000
 
@@ -77,22 +76,37 @@ def shows(path: str, root: str, candidates: list[str]) -> bool:
 def _matches(relative: str, pattern: str) -> bool:
     if "/" not in pattern:
         return _part(posixpath.basename(relative), pattern)
-    return _parts(relative.split("/"), pattern.lstrip("/").split("/"))
+    return _parts(relative.split("/"), [part for part in pattern.split("/") if part])
 
 
 def _parts(names: list[str], patterns: list[str]) -> bool:
-    if not patterns:
-        return not names
-    if patterns[0] == "**":
-        if _parts(names, patterns[1:]):
-            return True
-        return bool(names) and names[0][:1] != "." and _parts(names[1:], patterns)
-    return (
-        bool(names) and _part(names[0], patterns[0]) and _parts(names[1:], patterns[1:])
-    )
+    """Walks all ways to match at once: trees are the sandbox's, patterns the
+    model's, and one way after another may be without end."""
+    at = _passing({0}, patterns)
+    for name in names:
+        after = set()
+        for i in at:
+            if i == len(patterns):
+                continue
+            if patterns[i] == "**":
+                if not name.startswith("."):
+                    after.add(i)
+            elif _part(name, patterns[i]):
+                after.add(i + 1)
+        at = _passing(after, patterns)
+    return len(patterns) in at
+
+
+def _passing(at: set[int], patterns: list[str]) -> set[int]:
+    """Also where a `**` that stands for nothing leads to."""
+    for i in tuple(at):
+        while i < len(patterns) and patterns[i] == "**":
+            i += 1
+            at.add(i)
+    return at
 
 
 def _part(name: str, pattern: str) -> bool:
     if name.startswith(".") and not pattern.startswith("."):
         return False
-    return re.match(fnmatch.translate(pattern), name) is not None
+    return fnmatch.fnmatchcase(name, pattern.replace("[^", "[!"))

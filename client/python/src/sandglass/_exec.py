@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sandglass.v1 import exec_pb2, verdict_pb2
 
 _PAST_ALL = 1 << 62
+# In place of a stream's name: here the middle was left out.
+_CUT = "cut"
 
 
 class CommandOptions(TypedDict, total=False):
@@ -137,6 +139,20 @@ class CommandResult(CommandEnd):
         return self._text("stdout", "stderr")
 
     @property
+    def marked_output(self) -> str:
+        """The same with a line where its middle was left out: joined, head and tail
+        may read as something that nobody wrote."""
+        names = [name for name, _ in self._pieces]
+        if _CUT not in names:
+            return self.output
+        at = names.index(_CUT)
+        head, tail = (
+            _convert.decode(b"".join(data for _, data in pieces))
+            for pieces in (self._pieces[:at], self._pieces[at:])
+        )
+        return f"{head}\n[… {self.dropped_bytes} bytes are left out here …]\n{tail}"
+
+    @property
     def stdout(self) -> str:
         return self._text("stdout")
 
@@ -233,6 +249,7 @@ class Collector:
         self._tail: collections.deque[tuple[str, bytes]] = collections.deque()
         self._tail_bytes = 0
         self._dropped = 0
+        self._cut = False
 
     def take(self, event: CommandEvent) -> CommandResult | None:
         """The result, once it is over."""
@@ -242,7 +259,8 @@ class Collector:
             self._dropped += event.dropped_bytes
         if event.end is None:
             return None
-        pieces = [*self._head, *self._tail]
+        cut = [(_CUT, b"")] if self._cut else []
+        pieces = [*self._head, *cut, *self._tail]
         return CommandResult(event.end.raw, pieces, self._dropped)
 
     def _add(self, stream: str, data: bytes) -> None:
@@ -262,6 +280,7 @@ class Collector:
             cut = min(extra, len(first))
             self._tail_bytes -= cut
             self._dropped += cut
+            self._cut = True
 
 
 def start_message(

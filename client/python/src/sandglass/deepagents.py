@@ -13,6 +13,7 @@ wants it. A daemon that is not there raises `DaemonUnavailable` from commands.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -43,6 +44,8 @@ from sandglass.client import Client, Sandbox
 T = TypeVar("T")
 
 _MAX_OUTPUT_BYTES = 4 << 20
+# Threads whose sandbox needs no search; the others are found by their labels.
+_MOST_KNOWN = 10_000
 # As timeout(1) and the shell have it.
 _TIMED_OUT = 124
 _KILLED = 137
@@ -59,9 +62,6 @@ class _Backend(SandboxBackendProtocol):
     def _session(self) -> Steps[str]:
         """Tells the session's id, and may make the session for that."""
         raise NotImplementedError
-
-    def _lost(self) -> None:
-        """The session is gone."""
 
     def ls(self, path: str) -> LsResult:
         return self._sync.drive(_deep_files.ls(self._session(), path))
@@ -170,8 +170,8 @@ class _Backend(SandboxBackendProtocol):
                 if not _asks_for_too_long(error):
                     raise
             return _answer(self._run(_spec(session_id, command, None)))
-        except _errors.SandglassError as error:
-            return self._refused(error)
+        except (_errors.SandglassError, ValueError) as error:
+            return _refused(error)
 
     async def aexecute(
         self, command: str, *, timeout: int | None = None
@@ -185,8 +185,8 @@ class _Backend(SandboxBackendProtocol):
                 if not _asks_for_too_long(error):
                     raise
             return _answer(await self._arun(_spec(session_id, command, None)))
-        except _errors.SandglassError as error:
-            return self._refused(error)
+        except (_errors.SandglassError, ValueError) as error:
+            return _refused(error)
 
     def _run(self, spec: Any) -> _exec.CommandResult:
         stream = _sync_exec.CommandStream(self._sync, spec)
@@ -196,12 +196,42 @@ class _Backend(SandboxBackendProtocol):
         stream = _aio_exec.AsyncCommandStream(self._aio, spec)
         return await _aio_exec.collect(stream, _MAX_OUTPUT_BYTES)
 
-    def _refused(self, error: _errors.SandglassError) -> ExecuteResponse:
-        if isinstance(error, _errors.DaemonUnavailable):
-            raise error
-        if isinstance(error, _errors.SessionGone):
-            self._lost()
-        return ExecuteResponse(output=f"Nothing ran: {error}", exit_code=None)
+    def close(self) -> None:
+        self._sync.close()
+
+    async def aclose(self) -> None:
+        await self._aio.close()
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except _errors.SandglassError:
+            if kind is None:  # an error that is on its way says more
+                raise
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        try:
+            await self.aclose()
+        except _errors.SandglassError:
+            if kind is None:
+                raise
 
 
 class SandglassBackend(_Backend):
@@ -255,19 +285,15 @@ class SandglassBackend(_Backend):
             self._sandbox.close()
 
     async def aclose(self) -> None:
-        await self._aio.close()
-        self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        self.close()
+        try:
+            if self._mine and isinstance(self._sandbox, Sandbox):
+                # Not by its own `close`, which would hold up the loop.
+                self._sandbox._mine = False
+                await self._aio.call(_session.delete(self._id))
+        except _errors.SessionGone:
+            pass
+        finally:
+            await super().aclose()
 
     def __repr__(self) -> str:
         return f"<SandglassBackend {self._id}>"
@@ -280,6 +306,7 @@ class ThreadBackend(_Backend):
     It has the label `label`, by which another process finds it again, until it
     expires (`idle_timeout`); then the thread has an empty one. Without a thread id
     there is nothing to tell conversations apart by, and calls raise RuntimeError.
+    `close` closes the connections; the sandboxes stay until they expire.
 
     >>> agent = create_deep_agent(model="…", backend=ThreadBackend())
     >>> agent.invoke(…, {"configurable": {"thread_id": "7"}})
@@ -312,7 +339,7 @@ class ThreadBackend(_Backend):
             thread = get_config().get("configurable", {}).get("thread_id")
         except RuntimeError:
             thread = None
-        if not thread:
+        if thread is None or thread == "":
             raise RuntimeError(
                 "ThreadBackend needs a thread id: call the agent with "
                 '{"configurable": {"thread_id": "…"}}'
@@ -336,20 +363,28 @@ class ThreadBackend(_Backend):
             except _errors.SessionGone:
                 pass  # the next takes its place
         options = dict(self._options)
-        labels = {**(self._options.get("labels") or {}), self._label: thread}
+        labels = {**(self._options.get("labels") or {}), self._label: _value(thread)}
         options["labels"] = labels
         info: SandboxInfo = yield _session.get_or_create(self._language, **options)  # type: ignore[arg-type]
         with self._lock:
             self._known[thread] = info.id
+            while len(self._known) > _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
         return info.id
 
-    def close(self) -> None:
-        """Closes the connection; the sandboxes stay until they expire."""
-        self._sync.close()
 
-    async def aclose(self) -> None:
-        await self._aio.close()
-        self.close()
+def _value(thread: str) -> str:
+    """The thread's name as a label, which takes less than LangGraph."""
+    name = thread.encode(errors="surrogatepass")
+    if len(name) <= 256 and thread.isprintable():
+        return thread
+    return f"sha256-{hashlib.sha256(name).hexdigest()}"
+
+
+def _refused(error: Exception) -> ExecuteResponse:
+    if isinstance(error, _errors.DaemonUnavailable):
+        raise error
+    return ExecuteResponse(output=f"Nothing ran: {error}", exit_code=None)
 
 
 def _spec(session_id: str, command: str, timeout: int | None) -> Any:
@@ -363,7 +398,7 @@ def _asks_for_too_long(error: _errors.InvalidRequest) -> bool:
 
 
 def _answer(result: _exec.CommandResult) -> ExecuteResponse:
-    output, code = result.output, result.exit_code
+    output, code = result.marked_output, result.exit_code
     if code is None or result.outcome not in (Outcome.OK, Outcome.NONZERO_EXIT):
         number = result.raw.signal.number
         if result.outcome in _BY_TIME:

@@ -3,6 +3,7 @@ point."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from deepagents_code.integrations.sandbox_provider import (
@@ -21,6 +22,17 @@ from sandglass.deepagents import SandglassBackend
 class SandglassProvider(SandboxProvider):
     """Its parameters are those of `Sandbox`: profile, limits, env, labels,
     idle_timeout, max_age, libraries; and `language`, `address`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, Client] = {}
+        # `delete` is told no more than the id.
+        self._addresses: dict[str, str] = {}
+
+    def _client(self, address: str | None) -> Client:
+        client = Client(address)  # connects with its first call
+        with self._lock:
+            return self._clients.setdefault(client.address, client)
 
     @property
     def metadata(self) -> SandboxProviderMetadata:
@@ -42,23 +54,31 @@ class SandglassProvider(SandboxProvider):
         **kwargs: Any,
     ) -> SandglassBackend:
         try:
-            client = Client(address)
+            client = self._client(address)
             if sandbox_id is not None:
-                return SandglassBackend(Sandbox.connect(sandbox_id, client=client))
-            # Who deletes it is `delete`, by its id.
-            return SandglassBackend(Sandbox(language, client=client, **kwargs))
+                box = Sandbox.connect(sandbox_id, client=client)
+            else:
+                # It is `delete` that ends it.
+                box = Sandbox(language, client=client, **kwargs)
         except _errors.SessionGone as error:
             raise SandboxNotFoundError(str(error)) from error
         except _errors.SandglassError as error:
             raise SandboxError(str(error)) from error
+        with self._lock:
+            self._addresses[box.id] = client.address
+        return SandglassBackend(box)
 
     def delete(
         self, *, sandbox_id: str, address: str | None = None, **kwargs: Any
     ) -> None:
+        with self._lock:
+            address = address or self._addresses.get(sandbox_id)
         try:
-            with Client(address) as client:
-                Sandbox.connect(sandbox_id, client=client).delete()
+            box = Sandbox.connect(sandbox_id, client=self._client(address))
+            box.delete()
         except _errors.SessionGone:
-            return  # it is not there, as was wanted
+            pass  # it is not there, as was wanted
         except _errors.SandglassError as error:
             raise SandboxError(str(error)) from error
+        with self._lock:
+            self._addresses.pop(sandbox_id, None)
