@@ -429,7 +429,6 @@ TEST_F(CompileCache, ADamagedFileIsNeverRun) {
     const std::string good = ReadText(file);
     std::string bad = good;
     if (*how == 'f') {
-      // In the middle of the program.
       bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
       WriteText(file, bad);
     } else if (*how == 'c') {
@@ -437,7 +436,6 @@ TEST_F(CompileCache, ADamagedFileIsNeverRun) {
     } else if (*how == 'g') {
       ASSERT_EQ(chown(file.c_str(), 0, 0), 0);
     } else {
-      // Which may be on another file system.
       fs::copy_file(file, policy_ + "/elsewhere");
       fs::remove(file);
       fs::create_symlink(policy_ + "/elsewhere", file);
