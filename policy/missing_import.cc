@@ -106,14 +106,15 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
   if (name.empty() || !IsHarmless(name)) return std::nullopt;
   // Before the standard library: Ruby's net/ssh is below its net.
   absl::string_view library = LibraryOfImport(ecosystem, name);
-  if (library.empty()) {
+  const bool guessed = library.empty();
+  if (guessed) {
     if (IsStandardLibrary(ecosystem, name)) return std::nullopt;
     library = Namesake(ecosystem, name);
   }
   absl::StatusOr<std::string> normal =
       ParseLibraryName(ecosystem, {library.data(), library.size()});
   if (!normal.ok()) return std::nullopt;
-  return MissingImport{std::string(name), *std::move(normal)};
+  return MissingImport{std::string(name), *std::move(normal), guessed};
 }
 
 std::string MissingImportWords(Ecosystem ecosystem,
@@ -123,7 +124,8 @@ std::string MissingImportWords(Ecosystem ecosystem,
                                 ? absl::StrCat(missing.library, ":VERSION")
                                 : missing.library;
   return absl::StrCat(
-      "The import ", Quoted(missing.name), " is in the library ",
+      "The import ", Quoted(missing.name),
+      missing.guessed ? " may be in the library " : " is in the library ",
       Quoted(missing.library), ": ask for it with --library ", asked,
       ", or \"libraries\": [", Quoted(asked), "] in the request.");
 }

@@ -12,8 +12,9 @@ namespace sandglass::policy {
 
 // An import that a program's language didn't find.
 struct MissingImport {
-  std::string name;     // as the program's error has it: "cv2", "numpy.linalg"
-  std::string library;  // that provides it, as ParseLibraryName has it
+  std::string name;      // as the program's error has it: "cv2", "numpy.linalg"
+  std::string library;   // that provides it, as ParseLibraryName has it
+  bool guessed = false;  // the library is only its namesake
 };
 
 inline constexpr size_t kMissingImportScanBytes = 4096;
@@ -28,6 +29,7 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
 // How to ask for it, in one sentence of ASCII:
 //   The import "cv2" is in the library "opencv-python": ask for it with
 //   --library opencv-python, or "libraries": ["opencv-python"] in the request.
+// A guess "may be" in its library.
 std::string MissingImportWords(Ecosystem ecosystem,
                                const MissingImport& missing);
 

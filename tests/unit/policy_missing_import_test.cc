@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -135,6 +136,13 @@ TEST(MissingImport, SaysHowToAskForIt) {
   EXPECT_EQ(MissingImportWords(kPython, {"PIL", "pillow"}),
             "The import \"PIL\" is in the library \"pillow\": ask for it with "
             "--library pillow, or \"libraries\": [\"pillow\"] in the request.");
+  // Nobody knows whether there is such a one.
+  const std::optional<MissingImport> guess = FindMissingImport(
+      kPython, "ModuleNotFoundError: No module named 'nothere'");
+  ASSERT_TRUE(guess.has_value());
+  EXPECT_THAT(
+      MissingImportWords(kPython, *guess),
+      ::testing::HasSubstr("\"nothere\" may be in the library \"nothere\""));
   EXPECT_THAT(
       MissingImportWords(Ecosystem::kJava, {"org.json", "org.json:json"}),
       ::testing::HasSubstr("--library org.json:json:VERSION"));
