@@ -198,7 +198,7 @@ class Runner:
                     "The sandbox of the earlier calls has ended. This is a new one: "
                     "their variables and files are gone."
                 )
-            op = _run.op(_request(call, box.id, options), durable=box.durable)
+            op = _run.op(_request(call, box.id, options))
             try:
                 result = yield op
             except _errors.SessionGone:

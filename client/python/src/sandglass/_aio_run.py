@@ -10,7 +10,7 @@ import grpc
 
 from sandglass._aio import AioConnection, cancel_quietly
 from sandglass._op import Retries
-from sandglass._run import RunEvent, RunEvents, RunResult
+from sandglass._run import RunEvent, RunEvents, RunResult, may_repeat
 
 if TYPE_CHECKING:
     from sandglass.v1 import run_pb2
@@ -23,12 +23,11 @@ class AsyncRunStream(AsyncIterator[RunEvent]):
         self,
         connection: AioConnection,
         request: run_pb2.RunCodeRequest,
-        repeatable: bool,
         deadline: float | None,
     ) -> None:
         self._connection = connection
         self._request = request
-        self._repeatable = repeatable
+        self._repeatable = may_repeat(request)
         self._deadline = deadline
         self._seen = RunEvents()
         self._call: Any = None

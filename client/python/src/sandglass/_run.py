@@ -128,10 +128,16 @@ def request(
     return message
 
 
-def op(message: run_pb2.RunCodeRequest, *, durable: bool = False) -> Op[RunResult]:
-    # Its id joins a second try to the first; only a daemon that was started anew
-    # doesn't know it, where a durable session's files would see the run twice.
-    return Op("sandbox", "RunCode", message, RunResult, repeatable=not durable)
+def may_repeat(message: run_pb2.RunCodeRequest) -> bool:
+    """Whether it may be sent again when nobody knows what became of the first try.
+    Its id joins it to one that goes on or has ended well; but the daemon cancels a
+    run whose connection broke, and one that was started anew knows none. Then it
+    runs again, which the files and the state of a sandbox would show."""
+    return not message.session_id
+
+
+def op(message: run_pb2.RunCodeRequest) -> Op[RunResult]:
+    return Op("sandbox", "RunCode", message, RunResult, repeatable=may_repeat(message))
 
 
 class RichResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import grpc
 
 from sandglass._op import Retries
-from sandglass._run import RunEvent, RunEvents, RunResult
+from sandglass._run import RunEvent, RunEvents, RunResult, may_repeat
 from sandglass._sync import Connection, cancel_quietly
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ class RunStream(Iterator[RunEvent]):
         self,
         connection: Connection,
         request: run_pb2.RunCodeRequest,
-        repeatable: bool,
         deadline: float | None,
     ) -> None:
         self._connection = connection
         self._request = request
-        self._repeatable = repeatable
+        self._repeatable = may_repeat(request)
         self._deadline = deadline
         self._seen = RunEvents()
         self._call: Any = None

@@ -74,7 +74,7 @@ class AsyncClient:
         """
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, **options)
-        return AsyncRunStream(self._connection, request, True, deadline)
+        return AsyncRunStream(self._connection, request, deadline)
 
     def sandbox(
         self, language: str = "python", **options: Unpack[SandboxOptions]
@@ -196,10 +196,6 @@ class AsyncSandbox:
         self._made()
         return self._files
 
-    @property
-    def _durable(self) -> bool:
-        return self._made().durable
-
     @classmethod
     def connect(cls, sandbox_id: str, *, client: AsyncClient | None = None) -> Self:
         """One that is there already; closing this object leaves it there."""
@@ -236,7 +232,7 @@ class AsyncSandbox:
         kernels run as programs over the sandbox's files."""
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, self.id, context, **options)
-        op = _run.op(request, durable=self._durable)
+        op = _run.op(request)
         return await self._connection.call(op, deadline)
 
     def stream_code(
@@ -250,7 +246,7 @@ class AsyncSandbox:
         """The same, with what happens as it happens."""
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, self.id, context, **options)
-        return AsyncRunStream(self._connection, request, not self._durable, deadline)
+        return AsyncRunStream(self._connection, request, deadline)
 
     async def execute(
         self,

@@ -31,8 +31,8 @@ class Client:
 
     `address` is "unix:/path" or "127.0.0.1:PORT"; without, $SANDGLASS_ADDRESS or
     the daemon's usual socket. Calls that can't reach the daemon are made again for
-    `retry_for` seconds, where that does no harm: a run carries an id, so that a
-    second try joins the first.
+    `retry_for` seconds, where that does no harm: a program by itself carries an id,
+    so that a second try joins the first; what runs in a sandbox isn't repeated.
     """
 
     def __init__(self, address: str | None = None, *, retry_for: float = 5.0) -> None:
@@ -82,7 +82,7 @@ class Client:
         """
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, **options)
-        return RunStream(self._connection, request, True, deadline)
+        return RunStream(self._connection, request, deadline)
 
     def sandbox(
         self, language: str = "python", **options: Unpack[SandboxOptions]
@@ -173,7 +173,6 @@ class Sandbox:
 
     def _take(self, info: SandboxInfo, *, mine: bool) -> None:
         self.id = info.id
-        self._durable = info.durable
         self._mine = mine
         self._files: Files | None = None
 
@@ -227,7 +226,7 @@ class Sandbox:
         kernels run as programs over the sandbox's files."""
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, self.id, context, **options)
-        op = _run.op(request, durable=self._durable)
+        op = _run.op(request)
         return self._connection.call(op, deadline)
 
     def stream_code(
@@ -241,7 +240,7 @@ class Sandbox:
         """The same, with what happens as it happens."""
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, self.id, context, **options)
-        return RunStream(self._connection, request, not self._durable, deadline)
+        return RunStream(self._connection, request, deadline)
 
     def execute(
         self,
