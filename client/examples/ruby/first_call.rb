@@ -6,6 +6,7 @@
 #       --grpc_out=stubs proto/google/rpc/*.proto proto/sandglass/v1/*.proto
 #   sudo ruby -I stubs client/examples/ruby/first_call.rb [ADDRESS]
 
+require "google/protobuf/well_known_types" # unpacks details
 require "google/rpc/error_details_pb"
 require "google/rpc/status_pb"
 require "sandglass/v1/sandbox_service_services_pb"
