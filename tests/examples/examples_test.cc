@@ -96,9 +96,9 @@ TEST_F(Examples, Cpp) {
 }
 
 TEST_F(Examples, Go) {
-  FETCH_OR_SKIP("cd go && ./generate.sh $PROTOS && go mod download");
-  ASSERT_THAT(Run("cd go && go build -mod=mod -o first_call . && gofmt -l "
-                  "main.go && echo built"),
+  FETCH_OR_SKIP("cd go && go mod download");
+  ASSERT_THAT(Run("cd go && ./generate.sh $PROTOS && go build -o first_call . "
+                  "&& gofmt -l main.go && echo built"),
               AllOf(HasSubstr("built"), Not(HasSubstr("main.go"))));
   Expect("go/first_call ");
 }

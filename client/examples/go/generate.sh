@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the stubs in ./sandglassv1, with protoc (Debian: protobuf-compiler) and the
-# two plugins that `go install` brings.
+# two plugins of go.mod.
 #
 #   client/examples/go/generate.sh [PROTO_DIR]     (default: proto of this clone)
 set -eu
@@ -8,10 +8,8 @@ cd "$(dirname "$0")"
 protos=${1:-../../../proto}
 package=sandglass.dev/examples/first_call/sandglassv1
 
-GOBIN=$PWD/bin
-export GOBIN
-go install google.golang.org/protobuf/cmd/protoc-gen-go@v1.31.0
-go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.3.0
+go build -o bin/ google.golang.org/protobuf/cmd/protoc-gen-go \
+  google.golang.org/grpc/cmd/protoc-gen-go-grpc
 
 # The .proto files name no Go package, so this says which they are.
 options=
@@ -20,7 +18,7 @@ for file in "$protos"/sandglass/v1/*.proto; do
   options="$options --go_opt=M$name=$package --go-grpc_opt=M$name=$package"
 done
 # shellcheck disable=SC2086 # one word each
-PATH=$GOBIN:$PATH protoc -I "$protos" $options \
+PATH=$PWD/bin:$PATH protoc -I "$protos" $options \
   --go_out=. --go_opt=module=sandglass.dev/examples/first_call \
   --go-grpc_out=. --go-grpc_opt=module=sandglass.dev/examples/first_call \
   "$protos"/sandglass/v1/*.proto
