@@ -33,11 +33,13 @@ def stream(sandbox: sandbox_service_pb2_grpc.SandboxServiceStub) -> None:
     request = run_pb2.StreamRunCodeRequest(run=run)
     for event in sandbox.StreamRunCode(request, timeout=30):
         if event.HasField("chunk"):
-            print(event.chunk.data.decode(), end="", flush=True)
+            # Bytes: a chunk may end within a character.
+            sys.stdout.buffer.write(event.chunk.data)
+            sys.stdout.buffer.flush()
         elif event.HasField("result"):
             # What becomes of a program is never a gRPC error.
             outcome = verdict_pb2.Outcome.Name(event.result.outcome)
-            print(f"{outcome}: {event.result.evidence.explanation}")
+            print(f"{outcome}: {event.result.evidence.explanation}", flush=True)
 
 
 def in_steps(channel: grpc.Channel) -> None:

@@ -50,7 +50,8 @@ public final class FirstCall {
         .forEachRemaining(
             event -> {
               if (event.hasChunk()) {
-                System.out.print(event.getChunk().getData().toStringUtf8());
+                // Bytes: a chunk may end within a character.
+                System.out.writeBytes(event.getChunk().getData().toByteArray());
                 System.out.flush();
               } else if (event.hasResult()) {
                 // What becomes of a program is never a gRPC error.
