@@ -88,7 +88,10 @@ func reason(err error) string {
 }
 
 func main() {
-	address := "unix:/run/sandglass/sandglass.sock"
+	address := os.Getenv("SANDGLASS_ADDRESS")
+	if address == "" {
+		address = "unix:/run/sandglass/sandglass.sock"
+	}
 	if len(os.Args) > 1 {
 		address = os.Args[1]
 	}

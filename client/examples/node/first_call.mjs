@@ -26,7 +26,8 @@ const rich = protobuf.loadSync(
   ["status", "error_details"].map((name) => `${protos}/google/rpc/${name}.proto`));
 const { v1 } = grpc.loadPackageDefinition(definition).sandglass;
 
-const address = process.argv[2] ?? "unix:/run/sandglass/sandglass.sock";
+const address = process.argv[2] ?? process.env.SANDGLASS_ADDRESS ??
+  "unix:/run/sandglass/sandglass.sock";
 // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
 const options = { "grpc.max_receive_message_length": 16 << 20 };
 const insecure = grpc.credentials.createInsecure();

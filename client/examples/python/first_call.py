@@ -7,6 +7,7 @@ a session, which keeps its state. (The package in client/python is shorter.)
     sudo PYTHONPATH=stubs venv/bin/python client/examples/python/first_call.py [ADDRESS]
 """
 
+import os
 import sys
 
 import grpc
@@ -70,7 +71,8 @@ def reason(error: grpc.RpcError) -> str:
 
 def main() -> int:
     usual = "unix:/run/sandglass/sandglass.sock"
-    address = sys.argv[1] if len(sys.argv) > 1 else usual
+    address = os.environ.get("SANDGLASS_ADDRESS", usual)
+    address = sys.argv[1] if len(sys.argv) > 1 else address
     # gRPC takes 4 MiB unless told otherwise; an answer may have 16.
     options = [("grpc.max_receive_message_length", 16 << 20)]
     with grpc.insecure_channel(address, options) as channel:

@@ -59,7 +59,7 @@ def reason(error)
 end
 
 $stdout.sync = true
-address = ARGV.fetch(0, "unix:/run/sandglass/sandglass.sock")
+address = ARGV[0] || ENV["SANDGLASS_ADDRESS"] || "unix:/run/sandglass/sandglass.sock"
 # gRPC takes 4 MiB unless told otherwise; an answer may have 16.
 options = { timeout: 30,
             channel_args: { "grpc.max_receive_message_length" => 16 << 20 } }

@@ -94,7 +94,9 @@ public final class FirstCall {
   }
 
   public static void main(String[] args) {
-    String path = args.length > 0 ? args[0] : "/run/sandglass/sandglass.sock";
+    String usual = "unix:/run/sandglass/sandglass.sock";
+    String address = System.getenv().getOrDefault("SANDGLASS_ADDRESS", usual);
+    String path = args.length > 0 ? args[0] : address;
     var group = new EpollEventLoopGroup(1);
     ManagedChannel channel =
         NettyChannelBuilder.forAddress(new DomainSocketAddress(path.replaceFirst("^unix:", "")))
