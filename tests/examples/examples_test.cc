@@ -2,9 +2,15 @@
 // daemon. What they need comes from the registries that this machine's own
 // tools are configured with; where one can't be reached, its tests say so.
 
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/shell.h"
@@ -24,19 +30,43 @@ constexpr char kUnreachable[] = "can not be reached\n";
 // All print the same.
 MATCHER(IsWhatExamplesPrint, "") {
   return ExplainMatchResult(
-      MatchesRegex("1\n4\n9\nOUTCOME_OK: The program exited with 0 after "
-                   "[0-9.]+ ms\\.\n21\n"),
+      MatchesRegex("1\n4\n9\nOUTCOME_OK, (warm|cold): The program exited with "
+                   "0 after [0-9.]+ m?s\\.\n21\nas it came\n"),
       arg, result_listener);
 }
 
 class Examples : public DaemonTest {
  protected:
+  static void SetUpTestSuite() {
+    DaemonTest::SetUpTestSuite();
+    // The examples' runs ask for 5 s.
+    policy_ = MakeTestDirectory();
+    std::filesystem::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy_,
+                          std::filesystem::copy_options::recursive);
+    const std::string profile = policy_ + "/profiles/default.json";
+    WriteFile(profile, absl::StrReplaceAll(ReadFile(profile),
+                                           {{"\"wall_time\": \"30s\"",
+                                             "\"wall_time\": \"4s\""}}));
+    absl::StatusOr<std::unique_ptr<Daemon>> started =
+        Daemon::Start({.extra_arguments = {"--policy-dir", policy_}});
+    ASSERT_TRUE(started.ok()) << started.status();
+    strict_ = *std::move(started);
+  }
+  static void TearDownTestSuite() {
+    if (strict_ != nullptr) {
+      EXPECT_EQ(strict_->Stop(), absl::OkStatus());
+    }
+    strict_.reset();
+    std::filesystem::remove_all(policy_);
+    DaemonTest::TearDownTestSuite();
+  }
+
   // What the command writes, run by a shell in a copy of the examples, with
   // $PROTOS, and $ADDRESS of the daemon. /usr/bin first: Debian's own tools.
   std::string Run(const std::string& command) {
     return RunShell(absl::StrCat(
         "cd ", directory_.path(),
-        " && export HOME=${HOME:-/root} PATH=/usr/bin:",
+        " && unset PYTHONUNBUFFERED; export HOME=${HOME:-/root} PATH=/usr/bin:",
         "$PATH PROTOS=" SANDGLASS_SOURCE_DIR "/proto ADDRESS=",
         daemon().address(),
         " SOURCE=" SANDGLASS_SOURCE_DIR
@@ -51,8 +81,19 @@ class Examples : public DaemonTest {
   }
   // Runs an example, which is a command without its argument.
   void Expect(const std::string& example) {
-    EXPECT_THAT(Run(absl::StrCat("timeout 60 ", example, "$ADDRESS")),
-                IsWhatExamplesPrint());
+    // The program takes 0.9 s from its first line on. Held back, all lines come
+    // at the end.
+    EXPECT_THAT(
+        Run(absl::StrCat("timeout 60 ", example, "$ADDRESS 2>&1 | bash -c '",
+                         "read -r first; begin=${EPOCHREALTIME/./}; echo $first"
+                         "; cat; if ((${EPOCHREALTIME/./} - begin > 300000)); "
+                         "then echo as it came; fi'")),
+        IsWhatExamplesPrint());
+    // The reason that the daemon gives, and its message.
+    EXPECT_THAT(Run(absl::StrCat("SANDGLASS_ADDRESS=", strict_->address(),
+                                 " timeout 60 ", example)),
+                MatchesRegex("INVALID_REQUEST: run\\.limits\\.wall_time: "
+                             "[^\n]+\n"));
     // One line, not a trace, and not success.
     const std::string failed = Run(absl::StrCat(
         "timeout 60 ", example, "unix:/nonexistent/sock && echo went well"));
@@ -64,8 +105,14 @@ class Examples : public DaemonTest {
   std::string said_;
 
  private:
+  // A daemon that refuses the examples' runs.
+  static std::unique_ptr<Daemon> strict_;
+  static std::string policy_;
   const TempDir directory_;
 };
+
+std::unique_ptr<Daemon> Examples::strict_;
+std::string Examples::policy_;
 
 #define FETCH_OR_SKIP(command)                                               \
   if (!Fetch(command)) {                                                     \

@@ -23,7 +23,7 @@ constexpr char kCode[] = R"(
 import time
 for n in range(1, 4):
     print(n * n, flush=True)
-    time.sleep(0.1)
+    time.sleep(0.3)
 )";
 
 void SetDeadline(grpc::ClientContext& context) {
@@ -47,9 +47,10 @@ grpc::Status Stream(v1::SandboxService::Stub& sandbox) {
       std::fflush(stdout);
     } else if (event.has_result()) {
       // What becomes of a program is never a gRPC error.
-      std::printf("%s: %s\n",
-                  v1::Outcome_Name(event.result().outcome()).c_str(),
-                  event.result().evidence().explanation().c_str());
+      const v1::RunCodeResponse& result = event.result();
+      std::printf("%s, %s: %s\n", v1::Outcome_Name(result.outcome()).c_str(),
+                  result.timings().warm() ? "warm" : "cold",
+                  result.evidence().explanation().c_str());
     }
   }
   return reader->Finish();

@@ -26,7 +26,7 @@ const code = `
 import time
 for n in range(1, 4):
     print(n * n, flush=True)
-    time.sleep(0.1)
+    time.sleep(0.3)
 `
 
 func stream(ctx context.Context, sandbox v1.SandboxServiceClient) error {
@@ -52,7 +52,11 @@ func stream(ctx context.Context, sandbox v1.SandboxServiceClient) error {
 			os.Stdout.Write(chunk.Data)
 		} else if result := event.GetResult(); result != nil {
 			// What becomes of a program is never a gRPC error.
-			fmt.Printf("%v: %s\n", result.Outcome, result.Evidence.Explanation)
+			start := "cold"
+			if result.Timings.GetWarm() {
+				start = "warm"
+			}
+			fmt.Printf("%v, %s: %s\n", result.Outcome, start, result.Evidence.Explanation)
 		}
 	}
 }

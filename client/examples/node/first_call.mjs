@@ -41,7 +41,7 @@ const code = `
 import time
 for n in range(1, 4):
     print(n * n, flush=True)
-    time.sleep(0.1)
+    time.sleep(0.3)
 `;
 
 async function stream() {
@@ -51,7 +51,9 @@ async function stream() {
       process.stdout.write(event.chunk.data);
     } else if (event.event === "result") {
       // What becomes of a program is never a gRPC error.
-      console.log(`${event.result.outcome}: ${event.result.evidence.explanation}`);
+      const { outcome, evidence, timings } = event.result;
+      const start = timings?.warm ? "warm" : "cold";
+      console.log(`${outcome}, ${start}: ${evidence.explanation}`);
     }
   }
 }

@@ -24,7 +24,7 @@ CODE = """
 import time
 for n in range(1, 4):
     print(n * n, flush=True)
-    time.sleep(0.1)
+    time.sleep(0.3)
 """
 
 
@@ -40,7 +40,8 @@ def stream(sandbox: sandbox_service_pb2_grpc.SandboxServiceStub) -> None:
         elif event.HasField("result"):
             # What becomes of a program is never a gRPC error.
             outcome = verdict_pb2.Outcome.Name(event.result.outcome)
-            print(f"{outcome}: {event.result.evidence.explanation}", flush=True)
+            start = "warm" if event.result.timings.warm else "cold"
+            print(f"{outcome}, {start}: {event.result.evidence.explanation}", flush=True)
 
 
 def in_steps(channel: grpc.Channel) -> None:

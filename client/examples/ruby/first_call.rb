@@ -18,7 +18,7 @@ CODE = <<~PYTHON
   import time
   for n in range(1, 4):
       print(n * n, flush=True)
-      time.sleep(0.1)
+      time.sleep(0.3)
 PYTHON
 
 def stream(sandbox)
@@ -31,7 +31,9 @@ def stream(sandbox)
       $stdout.write(event.chunk.data)
     when :result
       # What becomes of a program is never a gRPC error.
-      puts "#{event.result.outcome}: #{event.result.evidence.explanation}"
+      result = event.result
+      start = result.timings&.warm ? "warm" : "cold"
+      puts "#{result.outcome}, #{start}: #{result.evidence.explanation}"
     end
   end
 end

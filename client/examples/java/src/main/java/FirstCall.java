@@ -37,7 +37,7 @@ public final class FirstCall {
       import time
       for n in range(1, 4):
           print(n * n, flush=True)
-          time.sleep(0.1)
+          time.sleep(0.3)
       """;
 
   private static void stream(ManagedChannel channel) {
@@ -56,8 +56,9 @@ public final class FirstCall {
               } else if (event.hasResult()) {
                 // What becomes of a program is never a gRPC error.
                 RunCodeResponse result = event.getResult();
-                System.out.println(
-                    result.getOutcome() + ": " + result.getEvidence().getExplanation());
+                String start = result.getTimings().getWarm() ? "warm" : "cold";
+                String explanation = result.getEvidence().getExplanation();
+                System.out.println(result.getOutcome() + ", " + start + ": " + explanation);
               }
             });
   }
@@ -112,8 +113,9 @@ public final class FirstCall {
       stream(channel);
       inSteps(channel);
     } catch (StatusRuntimeException error) {
-      Throwable cause = error.getCause() == null ? error : error.getCause();
-      System.err.println(reason(error) + ": " + cause.getMessage());
+      Throwable cause = error.getStatus().getCause(); // of an error of gRPC's own
+      String message = error.getStatus().getDescription();
+      System.err.println(reason(error) + ": " + (cause == null ? message : cause.getMessage()));
       code = 1;
     }
     channel.shutdownNow();
