@@ -123,8 +123,8 @@ std::string Examples::policy_;
 
 TEST_F(Examples, Python) {
   FETCH_OR_SKIP(
-      "python3 -m venv venv && venv/bin/pip install -q grpcio-tools "
-      "googleapis-common-protos");
+      "python3 -m venv venv && venv/bin/pip install -q "
+      "grpcio-tools==1.76.0 googleapis-common-protos==1.72.0");
   ASSERT_EQ(Run("mkdir python/stubs && venv/bin/python -m grpc_tools.protoc -I "
                 "$PROTOS --python_out=python/stubs "
                 "--grpc_python_out=python/stubs $PROTOS/sandglass/v1/*.proto"),

@@ -1,7 +1,8 @@
 """First calls with nothing but gRPC: a run whose output comes as it is written, and
 a session, which keeps its state. (The package in client/python is shorter.)
 
-    python3 -m venv venv && venv/bin/pip install grpcio-tools googleapis-common-protos
+    python3 -m venv venv
+    venv/bin/pip install grpcio-tools==1.76.0 googleapis-common-protos==1.72.0
     venv/bin/python -m grpc_tools.protoc -I proto --python_out=stubs \
         --grpc_python_out=stubs proto/sandglass/v1/*.proto       # mkdir stubs first
     sudo PYTHONPATH=stubs venv/bin/python client/examples/python/first_call.py [ADDRESS]
