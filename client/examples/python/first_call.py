@@ -42,7 +42,8 @@ def stream(sandbox: sandbox_service_pb2_grpc.SandboxServiceStub) -> None:
             # What becomes of a program is never a gRPC error.
             outcome = verdict_pb2.Outcome.Name(event.result.outcome)
             start = "warm" if event.result.timings.warm else "cold"
-            print(f"{outcome}, {start}: {event.result.evidence.explanation}", flush=True)
+            explanation = event.result.evidence.explanation
+            print(f"{outcome}, {start}: {explanation}", flush=True)
 
 
 def in_steps(channel: grpc.Channel) -> None:
