@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import skip_without_registry
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_openai import ChatOpenAI
@@ -136,8 +137,7 @@ def test_the_founding_example_with_libraries(daemon):
         done = run_example("langchain_founding.py", daemon, mock, "Use six.")
     assert done.returncode == 0, done.stderr
     (result,) = mock.tool_results
-    if "LIBRARIES_NOT_INSTALLED" in result:
-        pytest.skip(result)
+    skip_without_registry(result)
     assert "six is here" in result
 
 

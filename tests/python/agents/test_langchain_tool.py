@@ -7,6 +7,7 @@ import threading
 
 import pytest
 import sandglass
+from conftest import skip_without_registry
 from langchain_core.tools import BaseTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -207,8 +208,7 @@ def test_no_libraries_however_they_are_written(tool, written):
 
 def test_libraries(tool):
     message = call(tool, lang="python", code="import six; six.moves", libraries=["six"])
-    if "LIBRARIES_NOT_INSTALLED" in message.content:
-        pytest.skip(message.content)
+    skip_without_registry(message.content)
     assert message.status == "success", message.content
     again = call(tool, lang="python", code="import six; 1", libraries="six")
     assert again.status == "success" and "installed" not in again.content
@@ -360,8 +360,7 @@ def test_libraries_of_a_sandbox(client):
     tool = run_code_tool(client=client, stateful=True, libraries=["six"])
     assert "These libraries can be imported: six." in tool.description
     message = call(tool, lang="python", code="import six; six.__name__")
-    if "LIBRARIES_NOT_INSTALLED" in message.content:
-        pytest.skip(message.content)
+    skip_without_registry(message.content)
     assert message.content.endswith("'six'") or "'six'" in message.content
     missing = call(tool, lang="python", code="import cv2")
     assert "chosen where this tool was set up: six" in missing.content

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import skip_without_registry
 from mock_model import MockModel, call
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "migration.md"
@@ -46,8 +47,7 @@ def test_it_prints_what_its_comments_say(code, daemon):
             text=True,
             timeout=120,
         )
-    if "LIBRARIES_NOT_INSTALLED" in done.stderr:
-        pytest.skip(done.stderr)
+    skip_without_registry(done.stderr)
     assert done.returncode == 0, done.stderr
     promised = re.findall(r"^ *print\(.*\) +# (.*)$", code, re.MULTILINE)
     assert promised

@@ -121,6 +121,27 @@ def test_the_same_for_asyncio(relay, client):
     assert text == "".join(f"{i}\n" for i in range(1, 41))
 
 
+def test_what_goes_on_for_longer_than_it_is_tried_again(relay, client):
+    # The time counts from the failure, not from the beginning.
+    with client.sandbox() as box, Client(relay.address, retry_for=1) as broken:
+        same = sandglass.Sandbox.connect(box.id, client=broken)
+        cuts, text = 0, ""
+        command = "for i in 1 2 3 4; do echo $i; sleep 1.2; done"
+        with same.stream_command(command) as stream:
+            for event in stream:
+                text += event.text
+                if event.text in ("2\n", "3\n"):
+                    relay.cut()
+                    cuts += 1
+        assert (text, cuts) == ("1\n2\n3\n4\n", 2)
+        labels = {"test": "long"}
+        cut = threading.Timer(2, relay.cut)
+        cut.start()
+        code = "import time; time.sleep(2.5); print(1)"
+        assert broken.run_code(code, labels=labels).stdout == "1\n"
+        cut.join()
+
+
 def test_what_runs_in_a_sandbox_is_not_run_twice(relay, client):
     # Its files would show both.
     code = "open('count', 'a').write('x'); import time; time.sleep(0.7); 42"

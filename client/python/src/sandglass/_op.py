@@ -96,12 +96,16 @@ class Stubs:
 
 class Retries:
     """When a call that failed is made again: while the daemon can't be reached
-    or says that it hasn't begun, for `seconds` in all."""
+    or says that it hasn't begun, for `seconds` after it failed first."""
 
     def __init__(self, seconds: float, deadline: float | None) -> None:
-        now = time.monotonic()
-        self._until = now + seconds
-        self._deadline = None if deadline is None else now + deadline
+        self._seconds = seconds
+        self._deadline = None if deadline is None else time.monotonic() + deadline
+        self.note_progress()
+
+    def note_progress(self) -> None:
+        """A stream goes on: what breaks it later is another failure."""
+        self._until: float | None = None
         self._pause = 0.05
 
     def left(self) -> float | None:
@@ -120,7 +124,10 @@ class Retries:
             return None
         pause = error.retry_after or self._pause * random.uniform(0.8, 1.2)
         self._pause = min(self._pause * 2, 1.0)
-        end = time.monotonic() + pause
+        now = time.monotonic()
+        if self._until is None:
+            self._until = now + self._seconds
+        end = now + pause
         if end > self._until or (self._deadline is not None and end > self._deadline):
             return None
         return pause

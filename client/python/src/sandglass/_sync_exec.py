@@ -59,6 +59,7 @@ class CommandStream(Iterator[CommandEvent]):
                     stubs = self._connection.stubs()
                     self._call = stubs.exec.Execute(iter([self._first(seen)]))
                     for message in self._call:
+                        retries.note_progress()
                         event = seen.take(message)
                         self.end = event.end
                         yield event
@@ -115,7 +116,6 @@ class Command:
         self.id = exec_id
         self._seen = CommandEvents()
         self._end: CommandEnd | None = None
-        self._complete = False
 
     def _poll(self, **options: Any) -> list[CommandEvent]:
         op = _exec.poll(
@@ -131,7 +131,6 @@ class Command:
         events += map(self._seen.take_output, snapshot.output)
         if snapshot.exec.HasField("end"):
             self._end = CommandEnd(snapshot.exec.end)
-        self._complete = snapshot.complete
         return events
 
     def read(self, wait: float = 0.0) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 from deepagents.backends.protocol import (
     DeleteResult,
@@ -40,8 +40,6 @@ from sandglass._session import SandboxInfo, SandboxOptions
 from sandglass._sync import Connection
 from sandglass.aio import AsyncSandbox
 from sandglass.client import Client, Sandbox
-
-T = TypeVar("T")
 
 _MAX_OUTPUT_BYTES = 4 << 20
 # Threads whose sandbox needs no search; the others are found by their labels.
