@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from sandglass import _convert, _errors
 from sandglass._convert import Limits, Seconds
 from sandglass._op import Op
-from sandglass._run import Outcome, StreamText, outcome_of
+from sandglass._run import Fate, StreamText
 
 if TYPE_CHECKING:
-    from sandglass.v1 import exec_pb2, verdict_pb2
+    from sandglass.v1 import exec_pb2
 
 _PAST_ALL = 1 << 62
 # In place of a stream's name: here the middle was left out.
@@ -75,40 +75,11 @@ def spec(
     return message
 
 
-class CommandEnd:
+class CommandEnd(Fate):
     """How a command ended."""
 
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: exec_pb2.ExecEnd) -> None:
-        self.raw = raw
-
-    @property
-    def outcome(self) -> Outcome:
-        return outcome_of(self.raw.outcome)
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome is Outcome.OK
-
-    @property
-    def exit_code(self) -> int | None:
-        """None when it didn't exit by itself."""
-        return self.raw.exit_code if self.raw.HasField("exit_code") else None
-
-    @property
-    def signal(self) -> str | None:
-        if not self.raw.HasField("signal"):
-            return None
-        return self.raw.signal.name or f"signal {self.raw.signal.number}"
-
-    @property
-    def verdict(self) -> str:
-        return f"{self.outcome}: {self.evidence.explanation}".removesuffix(": ")
-
-    @property
-    def evidence(self) -> verdict_pb2.Evidence:
-        return self.raw.evidence
+    __slots__ = ()
+    raw: exec_pb2.ExecEnd
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.verdict}>"

@@ -235,18 +235,12 @@ class FetchedFile:
         return f"<FetchedFile {self.path} {self.error or f'{self.size} bytes'}>"
 
 
-class RunResult:
-    """How a run ended, with what it printed and why.
-
-    Its parts are read from `raw`, the daemon's whole answer (a
-    `sandglass.v1.run_pb2.RunCodeResponse`), which has what is not named here:
-    usage, timings, limits, network, findings. `str(result)` is a report for a
-    model or a log: the verdict first, then the output.
-    """
+class Fate:
+    """How something ended, and why: what runs and commands have in common."""
 
     __slots__ = ("raw",)
 
-    def __init__(self, raw: run_pb2.RunCodeResponse) -> None:
+    def __init__(self, raw: Any) -> None:
         self.raw = raw
 
     @property
@@ -266,12 +260,13 @@ class RunResult:
     @property
     def evidence(self) -> verdict_pb2.Evidence:
         """What the outcome rests on: rule, limit and measured value, counters."""
-        return self.raw.evidence
+        evidence: verdict_pb2.Evidence = self.raw.evidence
+        return evidence
 
     @property
     def exit_code(self) -> int | None:
         """None when it didn't exit by itself."""
-        return self.raw.exit_code if self.raw.HasField("exit_code") else None
+        return int(self.raw.exit_code) if self.raw.HasField("exit_code") else None
 
     @property
     def signal(self) -> str | None:
@@ -279,6 +274,19 @@ class RunResult:
         if not self.raw.HasField("signal"):
             return None
         return self.raw.signal.name or f"signal {self.raw.signal.number}"
+
+
+class RunResult(Fate):
+    """How a run ended, with what it printed and why.
+
+    Its parts are read from `raw`, the daemon's whole answer (a
+    `sandglass.v1.run_pb2.RunCodeResponse`), which has what is not named here:
+    usage, timings, limits, network, findings. `str(result)` is a report for a
+    model or a log: the verdict first, then the output.
+    """
+
+    __slots__ = ()
+    raw: run_pb2.RunCodeResponse
 
     @property
     def stdout(self) -> str:
