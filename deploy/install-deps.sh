@@ -91,6 +91,12 @@ TEST_PACKAGES=(
   shellcheck
   # A judge of the jails.
   stress-ng
+  # Make the Debian package and look at it.
+  bsdextrautils
+  dpkg-dev
+  file
+  lintian
+  man-db
   wget
 )
 

@@ -110,8 +110,8 @@ TEXT
   cat <<'TEXT'
 That daemon has done its work and is stopped. Go on with one of your own:
   sudo ./build/bin/sandglassd                    # in the foreground, on /run/sandglass/sandglass.sock
-  sudo cmake --install build                     # or as a service
-  sudo systemctl daemon-reload && sudo systemctl enable --now sandglassd
+  cmake --build build --target deb               # or as a service
+  sudo apt install ./build/sandglass_*.deb
 and from another shell:
   sudo ./build/bin/sandglass run -c 'print(6 * 7)' --lang python
   sudo ./build/bin/sandglass info

@@ -8,6 +8,10 @@ install(DIRECTORY policy/data/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/sandglass/policy)
 install(FILES deploy/systemd/sandglassd.service
   DESTINATION lib/systemd/system)
+install(FILES deploy/systemd/sysusers.conf
+  DESTINATION lib/sysusers.d RENAME sandglass.conf)
+install(FILES deploy/systemd/tmpfiles.conf
+  DESTINATION lib/tmpfiles.d RENAME sandglass.conf)
 install(DIRECTORY deploy/demo/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass/demo
   FILES_MATCHING PATTERN "*.py")

@@ -1,0 +1,23 @@
+# The manual pages, compressed as packages have them. That of the configuration
+# file is the sample itself in a frame.
+file(READ ${PROJECT_SOURCE_DIR}/deploy/sandglassd.json SAMPLE)
+string(REPLACE "\\" "\\e" SAMPLE "${SAMPLE}")
+string(REPLACE "-" "\\-" SAMPLE "${SAMPLE}")
+configure_file(deploy/man/sandglassd.json.5.in
+  ${CMAKE_BINARY_DIR}/man/sandglassd.json.5 @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/deploy/sandglassd.json)
+
+set(man_pages "")
+foreach(page ${PROJECT_SOURCE_DIR}/deploy/man/sandglass.1
+    ${PROJECT_SOURCE_DIR}/deploy/man/sandglassd.8
+    ${CMAKE_BINARY_DIR}/man/sandglassd.json.5)
+  get_filename_component(name ${page} NAME)
+  string(REGEX MATCH "[0-9]$" section ${name})
+  set(packed ${CMAKE_BINARY_DIR}/man/${name}.gz)
+  add_custom_command(OUTPUT ${packed}
+    COMMAND gzip -9nc ${page} > ${packed} DEPENDS ${page} VERBATIM)
+  list(APPEND man_pages ${packed})
+  install(FILES ${packed} DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man${section})
+endforeach()
+add_custom_target(sandglass_man ALL DEPENDS ${man_pages})
