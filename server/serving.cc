@@ -51,6 +51,7 @@
 #include "server/session_table.h"
 #include "server/text.h"
 #include "server/wall_clock_watch.h"
+#include "server/watchdog.h"
 
 namespace sandglass::server {
 namespace {
@@ -424,8 +425,12 @@ void Serving::ShowAuditHealth() {
 }
 
 int Serving::Run() {
+  Watchdog watchdog = WatchOver(*call_threads_, *dispatcher_);
+  const absl::Duration interval = std::min(
+      watchdog.interval(), audit_ ? kAuditInterval : absl::InfiniteDuration());
   while (true) {
-    switch (WaitForWake(audit_ ? kAuditInterval : absl::InfiniteDuration())) {
+    watchdog.Beat();
+    switch (WaitForWake(interval)) {
       case Wake::kNothing:
         ShowAuditHealth();
         break;

@@ -31,6 +31,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/layer_watch_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/library_checks_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/library_registry_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/watchdog_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/zip_entry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/output_redaction_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
