@@ -1,8 +1,9 @@
 #!/bin/bash
 # The daemon on the kernel that users have: boots a Debian 12 image (Debian's
 # own kernel, systemd, cgroup v2 alone, every language) in qemu and, inside it,
-# starts the installed service, and a daemon of an ordinary user, and runs
-# tests/vm_inside.sh. By hand.
+# runs tests/vm_inside.sh: the service as its package installs it, a daemon of
+# an ordinary user, the tests; then, after a boot, the package's upgrade and
+# purge. By hand.
 #
 #   sudo tests/vm.sh [--keep] [--filter GTEST-FILTER]
 #
@@ -18,7 +19,7 @@ source "$(dirname "$0")/debian_tree.sh"
 USAGE='usage: vm.sh [--keep] [--filter GTEST-FILTER]'
 MEMORY_MIB=4096
 DISK_MIB=6144
-BOOT_SECONDS=3000
+BOOT_SECONDS=4500
 
 work=''
 machine=''
@@ -58,11 +59,19 @@ make_image_tree() {
     --include="systemd-sysv,linux-image-cloud-amd64,dbus-user-session,libpam-systemd,uidmap,$(IFS=,; echo "${packages[*]}")"
 }
 
-# The installed tree, and what the tests look for at the places they were built
-# with.
-copy_product() {
+# The package, and one that differs by its version alone, for an upgrade.
+make_packages() {
+  local release
+  for release in 1 2; do
+    cpack --config "$SANDGLASS_ROOT/build/CPackConfig.cmake" -B "$work/cpack" \
+      -D CPACK_DEBIAN_PACKAGE_RELEASE="$release" -D CPACK_OUTPUT_FILE_PREFIX="$work/tree/srv/packages"
+  done
+  rm -r "$work/cpack"
+}
+
+# What the tests look for at the places they were built with.
+copy_tests() {
   local place=$work/tree$SANDGLASS_ROOT
-  DESTDIR=$work/tree cmake --install "$SANDGLASS_ROOT/build" --prefix /usr >/dev/null
   mkdir -p "$place/build/bin"
   # The clone may lie in /tmp, which a boot would empty.
   ln -s /dev/null "$work/tree/etc/tmpfiles.d/tmp.conf"
@@ -116,6 +125,14 @@ follow() {
   tail -f -n +1 --pid="$1" "$work/console.log" | sed -u -n 's/\r//g; s/^.*VM: //p'
 }
 
+run_machine() {
+  say "$1"
+  boot &
+  machine=$!
+  follow "$machine"
+  grep -q 'VM: result 0' "$work/console.log" || die "not all is well; with --keep the whole log stays"
+}
+
 main() {
   while (($# > 0)); do
     case $1 in
@@ -131,9 +148,9 @@ main() {
   done
   need_root
   local program workload
-  for program in mmdebstrap qemu-system-x86_64 mke2fs g++; do
+  for program in mmdebstrap qemu-system-x86_64 mke2fs g++ cpack dpkg-shlibdeps; do
     command -v "$program" >/dev/null ||
-      die "there is no $program; run: sudo apt-get install mmdebstrap qemu-system-x86 e2fsprogs g++"
+      die "there is no $program; run: sudo apt-get install mmdebstrap qemu-system-x86 e2fsprogs g++ cmake dpkg-dev"
   done
   [[ -x $SANDGLASS_ROOT/build/bin/sandglass_e2e_test ]] ||
     die "there is no release build; run tests/run.sh or cmake --preset release && cmake --build build first"
@@ -143,14 +160,12 @@ main() {
   work="$(mktemp -d /var/tmp/sandglass-vm.XXXXXX)"
   workload="$("$BASH" "$SANDGLASS_ROOT/tests/vm_inside.sh" workload)"
   run_step 'Making the image' "$work/image.log" make_image_tree
-  copy_product
+  run_step 'Making the packages' "$work/packages.log" make_packages
+  copy_tests
   install_check "$workload"
   run_step 'Writing the disk' "$work/disk.log" make_disk
-  say 'Running in the machine'
-  boot &
-  machine=$!
-  follow "$machine"
-  grep -q 'VM: result 0' "$work/console.log" || die "not all is well; with --keep the whole log stays"
+  run_machine 'Running in the machine'
+  run_machine 'Booting it again'
   say "All of it: done in $SECONDS s"
 }
 

@@ -3,13 +3,17 @@
 # directory there. Each line for people begins with "VM: ".
 #
 #   tests/vm_inside.sh HOST-SECONDS FILTER…   the checks; HOST-SECONDS is what
-#                      the workload took outside, each FILTER is for gtest
+#                      the workload took outside, each FILTER is for gtest. The
+#                      second time, which is after a boot, those of the package
 #   tests/vm_inside.sh workload   runs the workload, prints its processor time
 set -euo pipefail
+source "${0%/*}/vm_package.sh"
 
 TESTS=("$PWD"/build/bin/sandglass_{e2e,exec,durable}_test)
 PROGRAMS=$PWD/tests/conformance
-PREPARE_SECONDS=900
+PREPARE_SECONDS=1800
+# What is kept over the boot.
+STAGE=/var/lib/vm-check
 
 failed=0
 
@@ -38,14 +42,13 @@ part() {
 }
 
 log_of_service() {
-  journalctl -u sandglassd.service -o cat --no-pager
+  journalctl -b -u sandglassd.service -o cat --no-pager
 }
 
 # Ends when the service has said of every language that is prepared how that went.
 first_start() {
   local start=$SECONDS file language code=0
-  systemctl start sandglassd.service
-  echo "active after $((SECONDS - start)) s; whoever asks for Java now is told:"
+  echo "whoever asks for Java now is told:"
   sandglass run -l java "$PROGRAMS/java/hello.java" 2>&1 | cut -c1-200 || true
   for file in policy/data/languages/*.json; do
     grep -q '^  "prepare":' "$file" || continue
@@ -164,14 +167,11 @@ counted_on() {
 # set an hour ahead and back: none expires, cells keep their state. Then the
 # daemon is killed just after it was set, and files that are kept are there.
 sessions_and_the_clock() {
-  local etc=/etc/sandglass drop_in=/etc/systemd/system/sandglassd.service.d session kept plain main jump
-  mkdir -p "$etc" "$drop_in"
+  local etc=/etc/sandglass session kept plain main jump
   cp -r /usr/share/sandglass/policy "$etc/"
   sed 's/"session_files": "memory"/"session_files": "durable"/' "$etc/policy/profiles/default.json" >"$etc/policy/profiles/kept.json"
-  echo '{"sessions": {"durable_dir": "/var/lib/sandglass/sessions"}}' >"$etc/sandglassd.json"
-  printf '[Service]\nExecStart=\n%s --policy-dir %s/policy --config %s/sandglassd.json\n' \
-    "$(grep '^ExecStart=' /lib/systemd/system/sandglassd.service)" "$etc" "$etc" >"$drop_in/kept.conf"
-  systemctl daemon-reload
+  mv "$etc/sandglassd.json" "$etc/as-installed"
+  echo '{"policy_dir": "/etc/sandglass/policy", "sessions": {"durable_dir": "/var/lib/sandglass/sessions"}}' >"$etc/sandglassd.json"
   systemctl restart sandglassd.service
   # What is prepared belongs to a directory of policy.
   for _ in {1..300}; do
@@ -205,8 +205,8 @@ sessions_and_the_clock() {
     if counted_on "$kept" 3 >/dev/null || counted_on "$plain" 3 >/dev/null; then return 1; fi
   done
   sandglass session rm "$kept"
-  rm -r "$etc" "$drop_in"
-  systemctl daemon-reload
+  mv "$etc/as-installed" "$etc/sandglassd.json"
+  rm -r "$etc/policy"
   systemctl restart sandglassd.service
 }
 
@@ -294,15 +294,9 @@ tests() {
   return "$code"
 }
 
-main() {
-  local outside=$1 inside filter
-  shift
-  say "kernel $(uname -r), cgroups $(stat -fc %T /sys/fs/cgroup), $(nproc) processors"
-  inside="$(workload)"
-  SANDGLASS_TEST_SLOWDOWN="$(awk -v i="$inside" -v o="$outside" \
-    'BEGIN {f = i / o; r = int(f); print (r < f || r < 1 ? r + 1 : r)}')"
-  export SANDGLASS_TEST_SLOWDOWN
-  say "workload: $inside s of processor time here, $outside s outside; times of programs are taken times $SANDGLASS_TEST_SLOWDOWN"
+checks_before_the_boot() {
+  local filter
+  part 'Installing the package' install_package
   part 'Checking the host' host
   part 'First start, with preparation' first_start
   part 'Start with everything prepared' second_start
@@ -313,11 +307,33 @@ main() {
   part 'A jail of the service' jail_of_the_service
   part 'Stop' stop
   part 'A daemon of an ordinary user' ordinary_user
-  mkdir -p build/test-cache
-  mount --bind /var/cache/sandglass build/test-cache
+  use_prepared
   for filter in "$@"; do
     part "Tests $filter" tests "$filter"
   done
+}
+
+# What the service has prepared, for the tests' daemons.
+use_prepared() {
+  mkdir -p build/test-cache
+  mount --bind /var/cache/sandglass build/test-cache
+}
+
+main() {
+  local outside=$1 inside
+  shift
+  say "kernel $(uname -r), cgroups $(stat -fc %T /sys/fs/cgroup), $(nproc) processors"
+  inside="$(workload)"
+  SANDGLASS_TEST_SLOWDOWN="$(awk -v i="$inside" -v o="$outside" \
+    'BEGIN {f = i / o; r = int(f); print (r < f || r < 1 ? r + 1 : r)}')"
+  export SANDGLASS_TEST_SLOWDOWN
+  say "workload: $inside s of processor time here, $outside s outside; times of programs are taken times $SANDGLASS_TEST_SLOWDOWN"
+  if [[ -d $STAGE ]]; then
+    checks_after_the_boot
+  else
+    mkdir -p "$STAGE"
+    checks_before_the_boot "$@"
+  fi
   say "all: $SECONDS s"
   say "result $failed"
 }
