@@ -18,6 +18,8 @@ foreach(page ${PROJECT_SOURCE_DIR}/deploy/man/sandglass.1
   add_custom_command(OUTPUT ${packed}
     COMMAND gzip -9nc ${page} > ${packed} DEPENDS ${page} VERBATIM)
   list(APPEND man_pages ${packed})
-  install(FILES ${packed} DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man${section})
+  # Not there where only programs were built.
+  install(FILES ${packed} DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man${section}
+    OPTIONAL)
 endforeach()
 add_custom_target(sandglass_man ALL DEPENDS ${man_pages})
