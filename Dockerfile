@@ -42,13 +42,17 @@ RUN /tmp/src/deploy/install-deps.sh --languages $LANGUAGES \
  && { [ -z "$PACKAGES" ] || { apt-get update && apt-get install -y --no-install-recommends $PACKAGES; }; } \
  && rm -rf /tmp/src /var/lib/apt/lists/* /var/log/sandglass
 # The daemon becomes this account, and the socket is its group's: who is in group
-# 59500 may connect, from another container too.
+# 59500 may connect, from another container too. Root is, for `docker exec` and
+# probes: it may have no right to open what isn't its own.
 RUN groupadd --gid 59500 sandglass \
  && useradd --uid 59500 --gid sandglass --no-create-home --home-dir /nonexistent \
-      --shell /usr/sbin/nologin sandglass
+      --shell /usr/sbin/nologin sandglass \
+ && usermod --append --groups sandglass root
 COPY --from=programs /out/usr/local /usr/local
 # The second is for containers without CAP_SYS_ADMIN, in the first one's place.
 COPY deploy/container/entry.sh deploy/in-user-namespace.sh /usr/local/sbin/
+# By name, so that engines look up its groups.
+USER root
 # The socket is in a volume so that the host or another container can reach it.
 VOLUME /run/sandglass /var/cache/sandglass
 ENTRYPOINT ["entry.sh", "sandglassd", "--listen", "unix:/run/sandglass/sandglass.sock", "--state-dir", "/var/lib/sandglass"]
