@@ -20,8 +20,15 @@ home=$(readlink /proc/self/ns/user)
     done
     for map in gid_map uid_map; do
       awk '{print $1, $1, $3}' "/proc/self/$map" >"/tmp/$map.$me"
-      cat "/tmp/$map.$me" >"/proc/$me/$map"
+      code=0
+      cat "/tmp/$map.$me" >"/proc/$me/$map" || code=$?
       rm "/tmp/$map.$me"
+      if [ "$code" != 0 ]; then
+        echo "in-user-namespace.sh: can't map ids; the container needs" \
+          "CAP_SETUID, CAP_SETGID and CAP_SETFCAP: see docs/container.md" >&2
+        kill -KILL "$me"
+        exit 1
+      fi
     done
   ) &
 )
