@@ -72,7 +72,13 @@ std::string ContainerAdvice(const Causes& causes, const Surroundings& around) {
   if (!around.missing_rights.empty()) {
     words.push_back(absl::StrCat("it lacks ", Names(around.missing_rights),
                                  " (--cap-add)"));
-  } else if (causes.namespaces || causes.users) {
+  } else if (causes.users) {
+    words.push_back(
+        "its host allows no user namespaces (sysctl user.max_user_namespaces), "
+        "or its filter of system calls or AppArmor forbids them "
+        "(--security-opt "
+        "seccomp=, apparmor=)");
+  } else if (causes.namespaces) {
     words.push_back(
         "its filter of system calls or AppArmor forbids them (--security-opt "
         "seccomp=, apparmor=)");

@@ -273,6 +273,19 @@ agent_in_a_pod() {
   engine pod rm --force "$POD" >/dev/null 2>&1 || true
 }
 
+# The manifest, with Kubernetes' own types, where there is a Go that takes them.
+pod_schema() {
+  cd "$SANDGLASS_ROOT/tests/support/pod_schema"
+  if ! GOTOOLCHAIN=local GOFLAGS=-mod=mod go build -o "$work/pod_schema" . >"$work/schema.log" 2>&1; then
+    say "left out: the manifest's schema; it needs Go 1.24 and its modules: $(tail -n 1 "$work/schema.log")"
+  elif "$work/pod_schema" "$SANDGLASS_ROOT/deploy/kubernetes/pod.yaml"; then
+    passed 'pod: schema'
+  else
+    missed 'pod: schema'
+  fi
+  return "$failed"
+}
+
 # By podman-compose, where it is installed.
 agent_by_compose() {
   local path
@@ -296,6 +309,7 @@ agent_by_compose() {
   fi
   "${compose[@]}" down --volumes --timeout 40 >>"$work/compose.log" 2>&1 || missed 'compose: down'
   expect 'compose: nothing stays' '' "$(engine ps --all --quiet)"
+  return "$failed"
 }
 
 main() {
@@ -333,7 +347,8 @@ main() {
   in_user_namespace
   engine rm --force --time 5 "$NAME" >/dev/null 2>&1 || true
   agent_in_a_pod
-  agent_by_compose
+  (agent_by_compose) || failed=1
+  (pod_schema) || failed=1
   say "All of it: $SECONDS s"
   return "$failed"
 }

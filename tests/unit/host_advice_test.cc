@@ -85,6 +85,14 @@ TEST(HostAdvice, NoUserNamespacesNamesTheSetting) {
             EndsWith("See docs/rootless.md")));
 }
 
+TEST(HostAdvice, AContainerOnAHostWithoutUserNamespacesHearsOfTheSetting) {
+  EXPECT_THAT(
+      Advice({{"user-namespace", "trial failed: No space left on device"}},
+             {.container = true}),
+      AllOf(HasSubstr("user.max_user_namespaces"),
+            EndsWith("See docs/container.md")));
+}
+
 TEST(HostAdvice, NoDelegationNamesTheUnitsWord) {
   EXPECT_THAT(Advice({{"cgroup-kill", "can't make a group in /g"}}, {}),
               AllOf(HasSubstr("Delegate=yes"), HasSubstr("cgroup_parent"),
