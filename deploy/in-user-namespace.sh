@@ -26,7 +26,6 @@ home=$(readlink /proc/self/ns/user)
       if [ "$code" != 0 ]; then
         echo "in-user-namespace.sh: can't map ids; the container needs" \
           "CAP_SETUID, CAP_SETGID and CAP_SETFCAP: see docs/container.md" >&2
-        kill -KILL "$me"
         exit 1
       fi
     done
@@ -34,5 +33,10 @@ home=$(readlink /proc/self/ns/user)
 )
 # shellcheck disable=SC2016 # expanded by the inner shell
 exec unshare --user --mount -- /bin/sh -c '
-  until [ "$(id -u)" = 0 ]; do sleep 0.01; done
+  tries=0
+  until [ "$(id -u)" = 0 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 500 ] || exit 1
+    sleep 0.01
+  done
   exec "$@"' in-user-namespace "$@"
