@@ -34,7 +34,6 @@ image=''
 work=''
 failed=0
 host_groups=()  # where controllers are on v1 and namespaces don't do
-declare -A before=()
 
 engine() { timeout 1800 podman --log-level=error --cgroup-manager cgroupfs --events-backend none --runtime "$runtime" "$@"; }
 
@@ -52,17 +51,17 @@ clean_up() {
   exit "$code"
 }
 
-# What was not there before; the engine's own parent groups are taken away.
+# Groups of containers of this run, and processes; the engine's parent groups go,
+# where nobody else's are in them.
 what_is_left() {
-  local group left=0
-  while read -r group; do
-    [[ -z ${before[$group]:-} ]] || continue
-    find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
-    [[ $group == */libpod_parent && ! -d $group ]] || {
+  local id group left=0
+  while read -r id; do
+    while read -r group; do
       say "left: $group"
       left=1
-    }
-  done < <(find /sys/fs/cgroup -maxdepth 3 \( -name 'libpod*' -o -name 'sandglass-*' \) 2>/dev/null)
+    done < <(find /sys/fs/cgroup -maxdepth 4 -name "libpod-$id*" 2>/dev/null)
+  done < <(sort -u "$work/ids")
+  find /sys/fs/cgroup -maxdepth 2 -name libpod_parent -exec rmdir {} + 2>/dev/null
   if pgrep -f "$work/" >/dev/null; then
     say "left: $(pgrep -af "$work/")"
     left=1
@@ -70,11 +69,14 @@ what_is_left() {
   return "$left"
 }
 
+remember() { engine ps --all --quiet --no-trunc >>"$work/ids"; }
+
 # A root without CAP_SYS_RESOURCE can't raise limits as the engine would; then a
 # wrapper takes them out of what the runtime is told.
 prepare_engine() {
   local all
   mkdir -p "$work/run" "$work/seccomp"
+  : >"$work/ids"
   export CONTAINERS_STORAGE_CONF=$work/storage.conf CONTAINERS_CONF=$work/containers.conf
   printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "%s"\n' \
     "$work/store" "$work/run" >"$CONTAINERS_STORAGE_CONF"
@@ -137,6 +139,7 @@ start() {
   (($# == 0)) || shift
   engine rm --force --time 5 "$NAME" >/dev/null 2>&1 || true
   engine run --detach --name "$NAME" --network none "${options[@]}" sandglass "$@" >/dev/null || return 1
+  remember
   deadline=$((SECONDS + START_SECONDS))
   until inside info >/dev/null 2>&1; do
     [[ $(engine inspect --format '{{.State.Status}}' "$NAME") == running ]] || return 1
@@ -219,19 +222,16 @@ in_user_namespace() {
   local options=() some=() right
   local daemon=(-- sandglassd --listen unix:/run/sandglass/sandglass.sock --state-dir /var/lib/sandglass)
   local common=(--security-opt "seccomp=$SECCOMP" --entrypoint in-user-namespace.sh)
-  local groups=("${host_groups[@]}") unmask='/proc/*'
-  if ((${#groups[@]} == 0)); then
-    groups=(--cgroupns private)
-    unmask+=:/sys/fs/cgroup
-  fi
+  local groups=("${host_groups[@]}") unmask=(--security-opt 'unmask=/proc/*')
+  ((${#groups[@]} > 0)) || groups=(--cgroupns private --security-opt unmask=/sys/fs/cgroup)
   mapfile -t options < <(caps "${INSIDE[@]}")
   works 'own user namespace, three capabilities' "${options[@]}" "${groups[@]}" "${common[@]}" \
-    --security-opt "unmask=$unmask" "${daemon[@]}"
+    "${unmask[@]}" "${daemon[@]}"
   fails '… masked /proc' 'fresh-proc.*docs/container.md' "${options[@]}" "${groups[@]}" "${common[@]}" "${daemon[@]}"
   for right in "${INSIDE[@]}"; do
     mapfile -t some < <(caps "${INSIDE[@]/$right/CHOWN}")
     fails "three less $right" 'docs/container.md' "${some[@]}" "${groups[@]}" "${common[@]}" \
-      --security-opt "unmask=$unmask" "${daemon[@]}"
+      "${unmask[@]}" "${daemon[@]}"
   done
 }
 
@@ -255,6 +255,7 @@ agent_in_a_pod() {
       "$manifest"
   fi
   engine kube play --network none --seccomp-profile-root "$work/seccomp" "$manifest" >"$work/kube.log" 2>&1 || true
+  remember
   if wait_for '^42$' engine logs "$POD-agent"; then
     passed 'pod: the agent runs a program'
   else
@@ -304,6 +305,7 @@ agent_by_compose() {
   # The filter's file is named from there.
   cd "$SANDGLASS_ROOT/deploy/container"
   "${compose[@]}" up --detach >"$work/compose.log" 2>&1 || true
+  remember
   if wait_for '^42$' engine logs sandglass_agent_1; then
     passed 'compose: the agent runs a program'
   else
@@ -329,9 +331,6 @@ main() {
   done
   need_root
   command -v podman >/dev/null || die 'there is no podman; run: apt-get install --no-install-recommends podman buildah crun runc catatonit netavark'
-  local group
-  while read -r group; do before[$group]=1; done \
-    < <(find /sys/fs/cgroup -maxdepth 3 \( -name 'libpod*' -o -name 'sandglass-*' \) 2>/dev/null)
   trap clean_up EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
