@@ -48,7 +48,7 @@ SCIENCE_PACKAGES=(
 # without arguments those of all languages. Sorted.
 language_packages() {
   local files
-  files="$(_language_files "$@")"
+  files="$(_language_files "$@")" || return
   xargs -d '\n' sed -n 's/^  "package": "\(.*\)",\{0,1\}$/\1/p' <<<"$files" |
     sort -u
 }
@@ -57,7 +57,7 @@ language_packages() {
 # libraries.
 library_packages() {
   local files
-  files="$(_language_files "$@")"
+  files="$(_language_files "$@")" || return
   xargs -d '\n' sed -n \
     '/^  "libraries": {/,/^  }/s/^    "package": "\(.*\)",\{0,1\}$/\1/p' \
     <<<"$files" | tr ' ' '\n' | sort -u

@@ -20,12 +20,23 @@ home=$(readlink /proc/self/ns/user)
     done
     for map in gid_map uid_map; do
       awk '{print $1, $1, $3}' "/proc/self/$map" >"/tmp/$map.$me"
-      cat "/tmp/$map.$me" >"/proc/$me/$map"
+      code=0
+      cat "/tmp/$map.$me" >"/proc/$me/$map" || code=$?
       rm "/tmp/$map.$me"
+      if [ "$code" != 0 ]; then
+        echo "in-user-namespace.sh: can't map ids; the container needs" \
+          "CAP_SETUID, CAP_SETGID and CAP_SETFCAP: see docs/container.md" >&2
+        exit 1
+      fi
     done
   ) &
 )
 # shellcheck disable=SC2016 # expanded by the inner shell
 exec unshare --user --mount -- /bin/sh -c '
-  until [ "$(id -u)" = 0 ]; do sleep 0.01; done
+  tries=0
+  until [ "$(id -u)" = 0 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 500 ] || exit 1
+    sleep 0.01
+  done
   exec "$@"' in-user-namespace "$@"

@@ -2,10 +2,10 @@
 # Installs the Debian 12 packages that Sandglass needs.
 #
 #   sudo deploy/install-deps.sh
-#       [--run|--languages|--libraries|--build|--test|--list-run]
+#       [--run|--languages [ID…]|--libraries|--build|--test|--list-run]
 #
 #   --run    what the programs need to run
-#   --languages  that, and the runtimes of all languages
+#   --languages  that, and the runtimes of all languages, or of those
 #   --libraries  that, and what installs their libraries
 #   --build  also what building them needs (the default)
 #   --test   also what tests, style checks and the benchmark need
@@ -105,7 +105,7 @@ TEST_PACKAGES=(
 declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
 
 usage() {
-  say "usage: sudo $0 [--run|--languages|--libraries|--build|--test|--list-run]"
+  say "usage: sudo $0 [--run|--languages [ID…]|--libraries|--build|--test|--list-run]"
 }
 
 # Prints the packages among the arguments that are not installed.
@@ -142,11 +142,14 @@ explain() {
 }
 
 main() {
-  local packages=("${RUN_PACKAGES[@]}")
-  (($# <= 1)) || { usage >&2; exit 2; }
+  local packages=("${RUN_PACKAGES[@]}") list wanted
+  (($# <= 1)) || [[ $1 == --languages ]] || { usage >&2; exit 2; }
   case ${1:---build} in
     --run) ;;
-    --languages) packages+=("${LANGUAGE_PACKAGES[@]}") ;;
+    --languages)
+      list="$(language_packages "${@:2}")"
+      mapfile -t -O "${#packages[@]}" packages <<<"$list"
+      ;;
     --libraries) packages+=("${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}") ;;
     --build) packages+=("${BUILD_PACKAGES[@]}") ;;
     --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
@@ -156,12 +159,11 @@ main() {
   esac
 
   need_debian_12
-  local list wanted
   list="$(missing "${packages[@]}")"
   [[ -n $list ]] || exit 0
   mapfile -t wanted <<<"$list"
   ((EUID == 0)) ||
-    die "not installed: ${wanted[*]}; run: sudo $0 ${1:-}"
+    die "not installed: ${wanted[*]}; run: sudo $0 $*"
 
   local logs=/var/log/sandglass
   mkdir -p "$logs"

@@ -151,15 +151,6 @@ absl::Status MakeServerLeaf(const std::string& root) {
   return absl::OkStatus();
 }
 
-// Makes a yard's part of one hierarchy.
-absl::StatusOr<os::Fd> MakeYardBranch(const std::string& yard, uid_t yard_uid) {
-  if (!MakeDir(yard)) return os::ErrnoStatus("mkdir ", yard);
-  if (const absl::Status status = Give(yard, yard_uid); !status.ok()) {
-    return status;
-  }
-  return OpenDir(yard);
-}
-
 absl::Status MakeSpawnerLeaf(const std::string& yard, YardCgroups& groups) {
   const std::string path = yard + "/spawner";
   if (!MakeDir(path)) return os::ErrnoStatus("mkdir ", path);
@@ -348,13 +339,19 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
         std::pair(&host.cpu_v1_parent, &groups.cpu_v1),
         std::pair(&host.io_v1_parent, &groups.io_v1)}) {
     if (parent->empty()) continue;
-    absl::StatusOr<os::Fd> made = MakeYardBranch(*parent + below, yard_uid);
+    const std::string branch = *parent + below;
+    if (!MakeDir(branch)) return os::ErrnoStatus("mkdir ", branch);
+    // To move there costs milliseconds, and our own I/O isn't capped.
+    if (parent != &host.io_v1_parent) {
+      absl::Status leaf = MakeSpawnerLeaf(branch, groups);
+      if (!leaf.ok()) return leaf;
+    }
+    // ORDER: after the leaf: a container's root may have no right to make one
+    // in a group that is no longer its own.
+    if (absl::Status given = Give(branch, yard_uid); !given.ok()) return given;
+    absl::StatusOr<os::Fd> made = OpenDir(branch);
     if (!made.ok()) return made.status();
     *directory = *std::move(made);
-    // To move there costs milliseconds, and our own I/O isn't capped.
-    if (parent == &host.io_v1_parent) continue;
-    absl::Status leaf = MakeSpawnerLeaf(*parent + below, groups);
-    if (!leaf.ok()) return leaf;
   }
   if (const absl::Status status =
           EnableControllers(host, host.v2_parent + below);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/disks.h"
+#include "sandbox/host_advice.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
@@ -222,12 +223,6 @@ void ProbeCgroups(HostReport& report, const std::vector<std::string>& places) {
   ProbeDiskCaps(report, *host, places);
 }
 
-// Layers that a jail can be built without.
-bool IsExcusable(absl::string_view name) {
-  return name == "landlock" || name == "memory-limit" || name == "pids-limit" ||
-         name == "cpu-limit";
-}
-
 }  // namespace
 
 HostReport ProbeHost(const std::vector<std::string>& disk_places) {
@@ -271,17 +266,7 @@ absl::Status RequireLayers(HostReport& report,
           "' can't be excused; these can: ", absl::StrJoin(names, ", ")));
     }
   }
-  std::vector<std::string> missing;
-  for (const Layer& layer : report.layers) {
-    if (layer.required && layer.state == LayerState::kNotAvailable) {
-      missing.push_back(absl::StrCat(layer.name, " (", layer.detail, ")"));
-    }
-  }
-  if (missing.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this host lacks required isolation: ", absl::StrJoin(missing, "; "),
-      ". Mend the host (for a container see docs/container.md), or accept the "
-      "weaker jail with --excuse-missing NAME"));
+  return CheckMissing(report, LookAround());
 }
 
 absl::Status CheckCallTracing() {

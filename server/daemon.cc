@@ -62,7 +62,7 @@ absl::Status RequireRoot() {
   return absl::FailedPreconditionError(
       "sandglassd must be started as root: it makes namespaces and control "
       "groups, and then gives root up for good. An ordinary user can be root "
-      "of a user namespace: deploy/rootless.sh");
+      "of a user namespace: see docs/rootless.md");
 }
 
 absl::Status RequireSingleThread() {

@@ -1,5 +1,6 @@
-// The daemon's command line, as far as it goes without rights.
+// The daemon's command line, as far as it goes without a sandbox.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -21,9 +22,9 @@ struct Ended {
   std::string output;  // standard error and output
 };
 
-Ended Daemon(const std::string& arguments) {
-  FILE* pipe =
-      ::popen(("exec " SANDGLASSD " " + arguments + " 2>&1").c_str(), "r");
+Ended Daemon(const std::string& arguments, const std::string& wrapper = "") {
+  FILE* pipe = ::popen(
+      ("exec " + wrapper + SANDGLASSD " " + arguments + " 2>&1").c_str(), "r");
   EXPECT_NE(pipe, nullptr);
   if (pipe == nullptr) return {};
   Ended ended;
@@ -62,6 +63,19 @@ TEST(DaemonCommand, ACgroupParentThatIsNotThereIsRefused) {
     EXPECT_THAT(ended.output, HasSubstr("no such directory as /"));
     EXPECT_THAT(ended.output, HasSubstr("/no/such; make it or leave it"));
   }
+}
+
+// As in a container that gives its root few rights.
+TEST(DaemonCommand, MissingRightsAndTheirPageAreNamedInTheLastLine) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  TempDir dir;
+  const Ended ended = Daemon("--check --state-dir " + dir.path() + "/state",
+                             "setpriv --bounding-set=-chown,-setuid ");
+  EXPECT_EQ(ended.status, 78);
+  const std::string last =
+      ended.output.substr(ended.output.rfind('\n', ended.output.size() - 2));
+  EXPECT_THAT(last, HasSubstr("CAP_CHOWN, CAP_SETUID"));
+  EXPECT_THAT(last, HasSubstr("See docs/container.md"));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ if(SANDGLASS_SANITIZER STREQUAL "")
   foreach(check layering sizes words markdown_links selftest)
     sandglass_style_test(${check} /usr/bin/python3 ${style}/${check}.py)
   endforeach()
+  sandglass_style_test(container_filter /usr/bin/python3
+    ${PROJECT_SOURCE_DIR}/deploy/container/seccomp.py --check)
   sandglass_style_test(format ${style}/format.sh)
   sandglass_style_test(shell ${style}/shell.sh)
   sandglass_style_test(buf ${style}/buf.sh ${CMAKE_BINARY_DIR})
