@@ -5,6 +5,7 @@ add_executable(sandglass_chaos_test
   chaos/chaos_test.cc
   chaos/faults.cc
   chaos/mixed_load.cc
+  chaos/soak_test.cc
   chaos/world.cc)
 target_link_libraries(sandglass_chaos_test PRIVATE
   sandglass_client sandglass_test_support sandglass_os GTest::gmock)

@@ -61,6 +61,8 @@ class ChaosWorld {
   // What `sandglass audit verify` says of each log if not that it is as it was
   // written.
   std::vector<std::string> VerifyAudit() const;
+  // What the daemon has, once that stays the same for a while.
+  Census Settled();
   // What is there more than at first, once it had time to go.
   std::vector<std::string> Left();
 
@@ -71,8 +73,6 @@ class ChaosWorld {
   void Gather(int number) const;
   CensusPlaces Places() const;
   void EndSessions();
-  // A census that stayed the same for a while.
-  Census Settled();
 
   const std::string place_;
   std::vector<std::string> mounts_;
