@@ -135,16 +135,17 @@ std::vector<std::string> More(const Census& now, const Census& before) {
   return more;
 }
 
-uint64_t PssOf(const Daemon& daemon, const std::string& name) {
+uint64_t MemoryOf(const Daemon& daemon, const std::string& name,
+                  const std::string& line) {
   uint64_t bytes = 0;
   for (const Process& process : daemon.Processes()) {
     if (NameOf(process.pid) != name) continue;
-    for (const absl::string_view line :
+    for (const absl::string_view each :
          absl::StrSplit(ReadProc(process.pid, "smaps_rollup"), '\n')) {
       const std::vector<absl::string_view> words =
-          absl::StrSplit(line, ' ', absl::SkipEmpty());
+          absl::StrSplit(each, ' ', absl::SkipEmpty());
       uint64_t kib = 0;
-      if (words.size() == 3 && words[0] == "Pss:" &&
+      if (words.size() == 3 && words[0] == line + ":" &&
           absl::SimpleAtoi(words[1], &kib)) {
         bytes += kib << 10;
       }

@@ -32,9 +32,10 @@ Census Count(const Daemon& daemon, const CensusPlaces& places);
 // A sentence for each kind of which `now` has more than `before`.
 std::vector<std::string> More(const Census& now, const Census& before);
 
-// Of what a daemon's own processes hold: proportional set size in bytes, of all
-// with this name (/proc/PID/comm) together.
-uint64_t PssOf(const Daemon& daemon, const std::string& name);
+// Bytes that the daemon's processes with this name (/proc/PID/comm) hold
+// together, by a line of /proc/PID/smaps_rollup: "Pss" or "Rss".
+uint64_t MemoryOf(const Daemon& daemon, const std::string& name,
+                  const std::string& line);
 
 }  // namespace sandglass::testing
 
