@@ -135,8 +135,7 @@ std::vector<std::string> More(const Census& now, const Census& before) {
   return more;
 }
 
-uint64_t MemoryOf(const Daemon& daemon, const std::string& name,
-                  const std::string& line) {
+uint64_t RssOf(const Daemon& daemon, const std::string& name) {
   uint64_t bytes = 0;
   for (const Process& process : daemon.Processes()) {
     if (NameOf(process.pid) != name) continue;
@@ -145,7 +144,7 @@ uint64_t MemoryOf(const Daemon& daemon, const std::string& name,
       const std::vector<absl::string_view> words =
           absl::StrSplit(each, ' ', absl::SkipEmpty());
       uint64_t kib = 0;
-      if (words.size() == 3 && words[0] == line + ":" &&
+      if (words.size() == 3 && words[0] == "Rss:" &&
           absl::SimpleAtoi(words[1], &kib)) {
         bytes += kib << 10;
       }

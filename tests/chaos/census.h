@@ -32,10 +32,9 @@ Census Count(const Daemon& daemon, const CensusPlaces& places);
 // A sentence for each kind of which `now` has more than `before`.
 std::vector<std::string> More(const Census& now, const Census& before);
 
-// Bytes that the daemon's processes with this name (/proc/PID/comm) hold
-// together, by a line of /proc/PID/smaps_rollup: "Pss" or "Rss".
-uint64_t MemoryOf(const Daemon& daemon, const std::string& name,
-                  const std::string& line);
+// Bytes of memory that the daemon's processes with this name (/proc/PID/comm)
+// have, each for itself.
+uint64_t RssOf(const Daemon& daemon, const std::string& name);
 
 }  // namespace sandglass::testing
 
