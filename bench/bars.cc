@@ -244,6 +244,25 @@ void JudgeLibraries(const LibrariesReport& libraries,
   }
 }
 
+void JudgeOverload(const OverloadReport& overload,
+                   std::vector<BarLine>& lines) {
+  BarLine wrong = {
+      .name = "overload: calls that neither ran well nor were refused"};
+  BarLine late = {.name = "overload: p99 of calls until they were refused, ms",
+                  .limit = absl::ToDoubleMilliseconds(kRefusedWithin)};
+  if (overload.problem.empty() && overload.accepted.n > 0) {
+    wrong.value = static_cast<double>(overload.wrong);
+    wrong.numbers = absl::StrCat(overload.accepted.n, " accepted, ",
+                                 overload.refused.n, " refused");
+    if (HasTail(overload.refused)) {
+      late.value = absl::ToDoubleMilliseconds(overload.refused.p99);
+      late.numbers = absl::StrCat("max ", Ms(overload.refused.max), " ms");
+    }
+  }
+  lines.push_back(std::move(wrong));
+  lines.push_back(std::move(late));
+}
+
 }  // namespace
 
 Verdict IsMet(const BarLine& line) {
@@ -277,6 +296,7 @@ std::vector<BarLine> Judge(const Report& report) {
   if (report.layers.has_value()) JudgeLayers(*report.layers, lines);
   if (report.sessions.has_value()) JudgeSessions(*report.sessions, lines);
   if (report.libraries.has_value()) JudgeLibraries(*report.libraries, lines);
+  if (report.overload.has_value()) JudgeOverload(*report.overload, lines);
   return lines;
 }
 

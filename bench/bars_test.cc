@@ -228,6 +228,27 @@ TEST(BenchBars, ASessionStartsWithinThreeStatelessRuns) {
   EXPECT_EQ(Only(report), Verdict());
 }
 
+TEST(BenchBars, OverloadIsJudgedByWhatWentWrongAndHowLateOthersAreRefused) {
+  const auto verdicts = [](const Report& report) {
+    std::vector<Verdict> all;
+    for (const BarLine& line : Judge(report)) all.push_back(IsMet(line));
+    return all;
+  };
+  Report report;
+  report.overload = {.accepted = Summarise({absl::Seconds(1)}),
+                     .refused = Summarise(std::vector<absl::Duration>(
+                         100, absl::Milliseconds(50)))};
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(true, true));
+  report.overload->wrong = 1;
+  report.overload->refused =
+      Summarise(std::vector<absl::Duration>(100, absl::Milliseconds(51)));
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(false, false));
+  report.overload->refused = {};
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(false, Verdict()));
+  report.overload->problem = "died";
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(Verdict(), Verdict()));
+}
+
 TEST(BenchBars, LibrariesAreJudgedBySetAndWay) {
   const auto row = [](const char* name, double ratio) {
     return LibrariesRow{.name = name,

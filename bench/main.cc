@@ -23,6 +23,7 @@
 #include "bench/libraries.h"
 #include "bench/machine.h"
 #include "bench/memory.h"
+#include "bench/overload.h"
 #include "bench/programs.h"
 #include "bench/report.h"
 #include "bench/rounds.h"
@@ -68,6 +69,7 @@ struct Options {
   bool filter_cost = false;
   bool sessions = false;
   bool libraries = false;
+  bool overload = false;
   std::string workloads;
 
   std::vector<std::string> contenders;  // empty: all
@@ -81,12 +83,13 @@ struct Options {
   int in_turn = 50;
   double budget_s = 6;
   double window_s = 0.8;
+  double overload_s = 60;
 };
 
 bool ChoseRows(const Options& options) {
   return !options.programs.empty() || !options.in_flight.empty() ||
          options.memory || options.filter_cost || options.sessions ||
-         options.libraries || !options.workloads.empty();
+         options.libraries || options.overload || !options.workloads.empty();
 }
 
 // A daemon as a contender.
@@ -296,6 +299,11 @@ absl::StatusOr<Report> Measure(const Options& options) {
     libraries.gap = absl::Milliseconds(options.gap_ms);
     report.libraries = MeasureLibraries(libraries);
   }
+  if (all || options.overload) {
+    report.overload =
+        MeasureOverload({.address = options.warm.address,
+                         .time = absl::Seconds(options.overload_s)});
+  }
   if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
   report.machine.emplace_back("stolen by the host during the run",
                               StolenBetween(start, ReadCpuTicks()));
@@ -351,6 +359,8 @@ void AddChoices(CLI::App& app, Options& options) {
                "Sessions, beside containers that are kept");
   app.add_flag("--libraries", options.libraries,
                "Sets of libraries, and programs with a network");
+  app.add_flag("--overload", options.overload,
+               "Calls at ten times the rate that can be served");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,
@@ -377,6 +387,7 @@ void AddChoices(CLI::App& app, Options& options) {
   app.add_option("--library-uses", options.libraries_of.uses,
                  "Of each set that is there")
       ->check(positive);
+  app.add_option("--overload-seconds", options.overload_s, "Of overload");
   app.add_option("--gap", options.gap_ms, "Rest before a run, milliseconds")
       ->check(CLI::Range(0, 10'000));
   app.add_option("--in-turn", options.in_turn,

@@ -244,6 +244,9 @@ std::string ToMarkdown(const Report& report) {
   if (report.libraries.has_value()) {
     absl::StrAppend(&text, LibrariesText(*report.libraries));
   }
+  if (report.overload.has_value()) {
+    absl::StrAppend(&text, OverloadText(*report.overload));
+  }
   return absl::StrCat(text, PhasesText(report, kSandglassWarm),
                       PhasesText(report, kSandglassRules), BarsText(report));
 }
@@ -263,6 +266,9 @@ nlohmann::ordered_json ToJson(const Report& report) {
   }
   if (report.libraries.has_value()) {
     json["libraries"] = LibrariesJson(*report.libraries);
+  }
+  if (report.overload.has_value()) {
+    json["overload"] = OverloadJson(*report.overload);
   }
   const std::vector<BarLine> lines = Judge(report);
   json["bars"] = nlohmann::ordered_json::array();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "bench/overload_report.h"
 #include "bench/stats.h"
 #include "bench/tables.h"
 #include "nlohmann/json_fwd.hpp"
@@ -194,6 +195,7 @@ struct Report {
   std::optional<LayersReport> layers;
   std::optional<SessionsReport> sessions;
   std::optional<LibrariesReport> libraries;
+  std::optional<OverloadReport> overload;
 };
 
 // For people, in Markdown.

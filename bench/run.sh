@@ -5,13 +5,14 @@
 #
 #   sudo ./bench/run.sh [options]
 #
-# Everything in about seven minutes, or what these choose, together:
+# Everything in about eight minutes, or what these choose, together:
 #   --programs LIST   these programs, one run at a time ("all": every one)
 #   --in-flight LIST  so many runs at once, of these programs, else of the first
 #   --memory          what idle jails hold
 #   --filter-cost     what seccomp and Landlock take from programs
 #   --sessions        sessions with a Python kernel beside stateless runs
 #   --libraries       sets of libraries beside pip and npm, and the proxy
+#   --overload        a minute of calls at ten times the rate that can be served
 #   --workloads DIR   a folder of programs that others wrote (in no case part of
 #                     everything)
 #
@@ -55,7 +56,7 @@ registry='' # the pid of the registry of packages
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--libraries] [--workloads DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--libraries] [--overload] [--workloads DIR]"
   say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
   say "       [--library-rounds N] [--json FILE] [--bin DIR]"
 }
@@ -258,7 +259,7 @@ main() {
         shift
         ;;
       --memory) chosen=yes; crowd=yes; options+=("$1") ;;
-      --filter-cost | --sessions) chosen=yes; options+=("$1") ;;
+      --filter-cost | --sessions | --overload) chosen=yes; options+=("$1") ;;
       --libraries) chosen=yes; libraries=yes; options+=("$1") ;;
       --quick) quick=yes ;;
       --help | -h) usage; exit 0 ;;
@@ -268,7 +269,7 @@ main() {
   done
   if [[ -n $quick ]]; then
     options+=(--runs 10 --budget 0 --loop-rounds 1 --window 0.3 --wall-runs 5
-      --layers-rounds 2 --session-rounds 10 --library-uses 20
+      --layers-rounds 2 --session-rounds 10 --library-uses 20 --overload-seconds 3
       --workload-programs 2)
     rounds=1
   fi

@@ -6,13 +6,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/terminal.h"
 
@@ -50,10 +55,35 @@ bool HasOption(const os::Fd& fd, int option, int wanted) {
          value == wanted;
 }
 
+// What waits to be closed. Threads may use it until the process is gone.
+struct ToClose {
+  absl::Mutex mutex;
+  std::vector<os::Fd> fds ABSL_GUARDED_BY(mutex);
+};
+
+ToClose& AllToClose() {
+  static ToClose* const all = new ToClose;
+  return *all;
+}
+
 }  // namespace
 
 void CloseAside(std::vector<os::Fd> fds) {
-  if (!fds.empty()) std::thread([fds = std::move(fds)] {}).detach();
+  if (fds.empty()) return;
+  ToClose& to_close = AllToClose();
+  {
+    const absl::MutexLock lock(&to_close.mutex);
+    std::move(fds.begin(), fds.end(), std::back_inserter(to_close.fds));
+  }
+  try {
+    std::thread([&to_close] {
+      std::vector<os::Fd> taken;
+      const absl::MutexLock lock(&to_close.mutex);
+      taken.swap(to_close.fds);
+    }).detach();
+  } catch (const std::system_error&) {
+    // The host has no room for a thread: the next one closes them, too.
+  }
 }
 
 bool IsPipeEnd(const os::Fd& fd, int access) {

@@ -13,7 +13,7 @@ namespace sandglass::sandbox {
 
 // Closes descriptors of unknown kinds where nobody waits for it: their maker
 // chooses how long that takes (SO_LINGER, also of a socket that waits in
-// another).
+// another). Where there is no thread for it, with the next that are closed so.
 void CloseAside(std::vector<os::Fd> fds);
 
 // An end of a pipe, which neither reading, writing nor closing holds up;

@@ -1,7 +1,10 @@
 #include "server/layer_builds.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace sandglass::server {
 namespace {
@@ -51,10 +54,15 @@ absl::StatusOr<std::shared_ptr<LayerBuilds::Running>> LayerBuilds::Join(
   }
   auto running = std::make_shared<Running>();
   running->waiting = 1;
+  try {
+    running->thread =
+        std::thread([this, key, build, running] { Run(key, build, running); });
+  } catch (const std::system_error& error) {
+    return absl::UnavailableError(
+        absl::StrCat("no thread can be started: ", error.what()));
+  }
   running_[hex] = running;
   threads_.push_back(running);
-  running->thread =
-      std::thread([this, key, build, running] { Run(key, build, running); });
   return running;
 }
 

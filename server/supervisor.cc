@@ -35,7 +35,7 @@ class Supervisor {
   // Returns the last daemon's exit status.
   int Run(const std::function<int()>& daemon) {
     absl::Duration backoff = options_.first_backoff;
-    while (true) {
+    for (bool first = true;; first = false) {
       const MonotonicTime started = Monotonic::now();
       const pid_t child = Start(daemon);
       if (child < 0) {
@@ -43,7 +43,7 @@ class Supervisor {
             {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child);
-        if (stopping_ || status == 0 || status == kExitBadConfig) {
+        if (stopping_ || status == 0 || (first && status == kExitBadConfig)) {
           return status;
         }
         if (Since(started) >= options_.healthy_after) {

@@ -10,20 +10,22 @@
 
 namespace sandglass::server {
 
-// Exit status of a daemon that can't start as it is configured; starting it
-// again would not help (EX_CONFIG of sysexits.h).
+// Exit status of a daemon that can't start as it is configured, or on this host
+// as it is now (EX_CONFIG of sysexits.h).
 inline constexpr int kExitBadConfig = 78;
 
 struct SupervisorOptions {
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration longest_backoff = absl::Seconds(5);
   // A daemon that lived this long resets the backoff.
-  absl::Duration healthy_after = absl::Seconds(60);
+  absl::Duration healthy_after = absl::Seconds(10);
 };
 
 // Keeps a daemon running: calls `daemon` in a child process and again in a new
-// one when that ends, until it ends with 0 or kExitBadConfig, or a SIGTERM or
-// SIGINT came (which are passed on); then calls `clean_up` in one more child.
+// one when that ends, until it ends with 0, or a SIGTERM or SIGINT came (which
+// are passed on); then calls `clean_up` in one more child. kExitBadConfig ends
+// it, too, but of the first daemon only: what could be started once can be
+// again, when a file that is being edited is whole or the host has room.
 // Opens and parses nothing. The children die with this process. Returns the
 // exit status for this process; what the functions return is their child's.
 // Preconditions: single-threaded; no gRPC object exists.

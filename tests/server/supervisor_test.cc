@@ -69,6 +69,22 @@ TEST_F(SupervisorTest, GivesUpOnABadConfiguration) {
   EXPECT_EQ(Starts(), 1);
 }
 
+TEST_F(SupervisorTest, GoesOnWhenTheConfigurationBrokeLater) {
+  const pid_t supervisor = Start([this] {
+    Note();
+    switch (Starts()) {
+      case 1:
+        return 1;
+      case 4:
+        return 0;
+      default:
+        return kExitBadConfig;
+    }
+  });
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 4);
+}
+
 TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
   const std::string cleaned = dir_.path() + "/cleaned";
   const pid_t supervisor = Start(

@@ -1,0 +1,156 @@
+#include "tests/chaos/census.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/text.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+int LinesWith(const std::string& text, const std::string& part) {
+  int lines = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StrContains(line, part)) ++lines;
+  }
+  return lines;
+}
+
+int EntriesBelow(const std::string& directory, bool only_directories) {
+  int entries = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(directory, error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!only_directories || it->is_directory(ignored)) ++entries;
+  }
+  return entries;
+}
+
+// What it is of, without the numbers that tell apart those of one kind.
+std::string KindOf(const fs::path& descriptor) {
+  std::error_code error;
+  std::string target = fs::read_symlink(descriptor, error).string();
+  std::erase_if(target, [](char c) { return c >= '0' && c <= '9'; });
+  return target;
+}
+
+void CountDescriptors(pid_t pid, const std::string& name, Census& census) {
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(absl::StrCat("/proc/", pid, "/fd"), error)) {
+    const std::string kind = KindOf(entry.path());
+    // What the compile cache holds in memory, which has a bound of its own.
+    if (absl::StartsWith(kind, "/memfd:compiled")) continue;
+    ++census[absl::StrCat("descriptor of ", name, ", ", kind)];
+  }
+}
+
+// "memory:/outer/sandglass-0123abcd/server" as "memory:/outer/sandglass-…".
+std::string RootOf(const std::string& group) {
+  const size_t name = group.find("/sandglass-");
+  if (name == std::string::npos) return "";
+  return group.substr(0, group.find('/', name + 1));
+}
+
+std::set<std::string> Roots(const Daemon& daemon) {
+  std::set<std::string> roots;
+  for (const std::string& group : daemon.groups()) {
+    if (std::string root = RootOf(group); !root.empty()) roots.insert(root);
+  }
+  return roots;
+}
+
+std::set<Process> AllProcesses(const Daemon& daemon) {
+  const std::vector<Process> tree = daemon.Processes();
+  std::set<Process> all(tree.begin(), tree.end());
+  const std::set<std::string> roots = Roots(daemon);
+  for (const Process& process :
+       ProcessesInGroups({roots.begin(), roots.end()})) {
+    all.insert(process);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> GroupRoots(const Daemon& daemon) {
+  std::vector<std::string> directories;
+  for (const std::string& root : Roots(daemon)) {
+    if (std::string path = GroupDirectory(root); !path.empty()) {
+      directories.push_back(std::move(path));
+    }
+  }
+  return directories;
+}
+
+Census Count(const Daemon& daemon, const CensusPlaces& places) {
+  Census census;
+  for (const Process& process : AllProcesses(daemon)) {
+    const std::string name = NameOf(process.pid);
+    if (name.empty()) continue;
+    ++census[absl::StrCat("process ", name)];
+    if (absl::StartsWith(name, "sandglass-spawn")) {
+      census["mount of spawners"] +=
+          LinesWith(ReadProc(process.pid, "mountinfo"), " - ");
+    }
+    if (name == "sandglassd" || absl::StartsWith(name, "sandglass-spawn") ||
+        absl::StartsWith(name, "sandglass-egres")) {
+      CountDescriptors(process.pid, name, census);
+    }
+  }
+  for (const std::string& root : GroupRoots(daemon)) {
+    census["cgroup"] += EntriesBelow(root, /*only_directories=*/true);
+  }
+  census["mount"] =
+      LinesWith(ReadProc(getpid(), "mountinfo"), places.named + "/");
+  census["socket"] = LinesWith(ReadFile("/proc/net/unix"), places.named + "/");
+  for (const std::string& directory : places.directories) {
+    census["file"] += EntriesBelow(directory, /*only_directories=*/false);
+  }
+  return census;
+}
+
+std::vector<std::string> More(const Census& now, const Census& before) {
+  std::vector<std::string> more;
+  for (const auto& [kind, count] : now) {
+    const auto it = before.find(kind);
+    const int had = it == before.end() ? 0 : it->second;
+    if (count > had) {
+      more.push_back(absl::StrCat(kind, ": ", count, ", had ", had));
+    }
+  }
+  return more;
+}
+
+uint64_t RssOf(const Daemon& daemon, const std::string& name) {
+  uint64_t bytes = 0;
+  for (const Process& process : daemon.Processes()) {
+    if (NameOf(process.pid) != name) continue;
+    for (const absl::string_view each :
+         absl::StrSplit(ReadProc(process.pid, "smaps_rollup"), '\n')) {
+      const std::vector<absl::string_view> words =
+          absl::StrSplit(each, ' ', absl::SkipEmpty());
+      uint64_t kib = 0;
+      if (words.size() == 3 && words[0] == "Rss:" &&
+          absl::SimpleAtoi(words[1], &kib)) {
+        bytes += kib << 10;
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace sandglass::testing

@@ -1,0 +1,26 @@
+# Faults under load, and runs without end, with daemons of their own.
+add_executable(sandglass_chaos_test
+  client/subprocess.cc
+  chaos/census.cc
+  chaos/chaos_test.cc
+  chaos/faults.cc
+  chaos/mixed_load.cc
+  chaos/soak_test.cc
+  chaos/world.cc)
+target_link_libraries(sandglass_chaos_test PRIVATE
+  sandglass_client sandglass_test_support sandglass_os GTest::gmock)
+target_compile_definitions(sandglass_chaos_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>"
+  TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache")
+target_precompile_headers(sandglass_chaos_test REUSE_FROM sandglass_test_headers)
+foreach(target sandglassd sandglass-spawner sandglass-egress sandglass
+        sandglass_stuck_client)
+  if(TARGET ${target})
+    add_dependencies(sandglass_chaos_test ${target})
+  endif()
+endforeach()
+sandglass_add_suites(sandglass_chaos_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)

@@ -1,0 +1,317 @@
+#include "tests/chaos/faults.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "sandbox/os/fd.h"
+#include "tests/client/subprocess.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::Duration kSoon = absl::Seconds(10);
+// Enough for what goes on, not for what comes.
+constexpr int kSpareProcesses = 2;
+constexpr int kGoneClients = 4;
+
+// Of a process that is gone by itself nothing is asked.
+void KillAll(const std::vector<Process>& processes) {
+  for (const Process& process : processes) (void)Kill(process, SIGKILL);
+  EXPECT_TRUE(WaitUntilDead(processes, kSoon));
+}
+
+// Waits for the server's end, too: before it, the daemon may look healthy.
+void KillAndWait(ChaosWorld& world, std::vector<Process> processes) {
+  const std::optional<Process> server = world.Server();
+  if (processes.empty()) return;
+  (void)Kill(processes.front(), SIGKILL);
+  if (server) {
+    EXPECT_TRUE(WaitUntilDead({*server}, kSoon)) << Describe(*server);
+  }
+}
+
+// As a daemon without rights would; root has blocks in reserve on some file
+// systems.
+void Fill(const std::string& directory) {
+  const std::string path = directory + "/filler";
+  const os::Fd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600));
+  off_t size = 0;
+  for (off_t step = off_t{64} << 20; step >= 4096;) {
+    if (fallocate(file.get(), 0, size, step) == 0) {
+      size += step;
+    } else {
+      step /= 2;
+    }
+  }
+}
+
+// In each hierarchy that has such a file. Returns what it was.
+void WriteToRoots(ChaosWorld& world, const std::string& file,
+                  const std::function<std::string(const std::string&)>& value) {
+  world.daemon().Remember();
+  for (const std::string& root : GroupRoots(world.daemon())) {
+    const std::string path = absl::StrCat(root, "/", file);
+    if (access(path.c_str(), W_OK) == 0) WriteFile(path, value(root));
+  }
+}
+
+std::vector<std::string> JailGroups(ChaosWorld& world) {
+  std::vector<std::string> jails;
+  world.daemon().Remember();
+  for (const std::string& root : GroupRoots(world.daemon())) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(root, error), end;
+         !error && it != end; it.increment(error)) {
+      const std::string path = it->path();
+      if (absl::StartsWith(it->path().filename().string(), "jail-") &&
+          access((path + "/cgroup.freeze").c_str(), W_OK) == 0) {
+        jails.push_back(path);
+      }
+    }
+  }
+  return jails;
+}
+
+void SetFrozen(ChaosWorld& world, const char* value) {
+  for (const std::string& jail : JailGroups(world)) {
+    WriteFile(jail + "/cgroup.freeze", value);
+  }
+}
+
+std::string NewestAuditFile(ChaosWorld& world) {
+  std::string newest;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(world.audit(), error)) {
+    newest = std::max(newest, file.path().filename().string());
+  }
+  return newest;
+}
+
+// By a process with its ids: a root of a container may not have the right to.
+void SetDescriptors(pid_t pid, rlim_t most) {
+  const auto ids = StatusOf(pid);
+  // Real, effective and so on are the same.
+  const auto uid = static_cast<uid_t>(std::stoul(ids.at("Uid")));
+  const auto gid = static_cast<gid_t>(std::stoul(ids.at("Gid")));
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit limit = {};
+    if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 ||
+        prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0) {
+      _exit(1);
+    }
+    limit.rlim_cur = std::min(most, limit.rlim_max);
+    _exit(prlimit(pid, RLIMIT_NOFILE, &limit, nullptr) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "its limit of descriptors can't be set";
+}
+
+// The process has none with this number, nor can the next one have a lower.
+rlim_t LowestFreeDescriptor(pid_t pid) {
+  rlim_t number = 0;
+  std::error_code error;
+  while (fs::exists(
+      fs::symlink_status(absl::StrCat("/proc/", pid, "/fd/", number), error))) {
+    ++number;
+  }
+  return number;
+}
+
+}  // namespace
+
+Fault KilledZygotes() {
+  return {.name = "killed zygotes",
+          .begin = [](ChaosWorld& world) { KillAll(world.Zygotes()); }};
+}
+
+Fault KilledSpawner() {
+  return {.name = "killed spawner",
+          .ends_daemon = true,
+          .begin = [](ChaosWorld& world) {
+            KillAndWait(world, world.Named("sandglass-spawn"));
+          }};
+}
+
+Fault KilledServer() {
+  return {.name = "killed server",
+          .ends_daemon = true,
+          .begin = [](ChaosWorld& world) {
+            if (const auto server = world.Server()) {
+              KillAndWait(world, {*server});
+            }
+          }};
+}
+
+Fault KilledProxy() {
+  return {.name = "killed proxy",
+          .ends_daemon = true,
+          .begin = [](ChaosWorld& world) {
+            KillAndWait(world, world.Named("sandglass-egres"));
+          }};
+}
+
+Fault FullDisk(size_t which) {
+  return {.name = absl::StrCat("full disk ", which),
+          .begin = [which](ChaosWorld& world) { Fill(world.disks()[which]); },
+          .end =
+              [which](ChaosWorld& world) {
+                fs::remove(world.disks()[which] + "/filler");
+              }};
+}
+
+Fault FewProcesses() {
+  return {
+      .name = "few processes",
+      // Programs are refused what they need as well.
+      .outcomes = {v1::OUTCOME_NONZERO_EXIT, v1::OUTCOME_SIGNALED,
+                   v1::OUTCOME_PIDS_LIMIT, v1::OUTCOME_COMPILE_ERROR,
+                   v1::OUTCOME_JAIL_FAILED},
+      .codes = {grpc::StatusCode::INTERNAL},
+      .begin =
+          [](ChaosWorld& world) {
+            WriteToRoots(world, "pids.max", [](const std::string& root) {
+              return absl::StrCat(std::stoi(ReadFile(root + "/pids.current")) +
+                                  kSpareProcesses);
+            });
+          },
+      .end =
+          [](ChaosWorld& world) {
+            WriteToRoots(world, "pids.max",
+                         [](const std::string&) { return "max"; });
+          }};
+}
+
+Fault FewDescriptors() {
+  return {.name = "few descriptors",
+          // A spawner's message without its descriptors is a broken one, which
+          // ends the daemon.
+          .outcomes = {v1::OUTCOME_JAIL_FAILED, v1::OUTCOME_SHUTDOWN},
+          .codes = {grpc::StatusCode::INTERNAL},
+          .begin =
+              [](ChaosWorld& world) {
+                if (const auto server = world.Server()) {
+                  // New ones only take the place of old ones.
+                  SetDescriptors(server->pid,
+                                 LowestFreeDescriptor(server->pid) / 2);
+                }
+              },
+          .end =
+              [](ChaosWorld& world) {
+                if (const auto server = world.Server()) {
+                  SetDescriptors(server->pid, RLIM_INFINITY);
+                }
+              }};
+}
+
+Fault FrozenJails() {
+  return {.name = "frozen jails",
+          .begin = [](ChaosWorld& world) { SetFrozen(world, "1"); },
+          .end = [](ChaosWorld& world) { SetFrozen(world, "0"); }};
+}
+
+Fault StoppedServer() {
+  return {.name = "stopped server",
+          .begin =
+              [](ChaosWorld& world) {
+                if (const auto server = world.Server()) {
+                  (void)Kill(*server, SIGSTOP);
+                }
+              },
+          .end =
+              [](ChaosWorld& world) {
+                if (const auto server = world.Server()) {
+                  (void)Kill(*server, SIGCONT);
+                }
+              }};
+}
+
+Fault BrokenPolicy() {
+  return {.name = "broken policy and configuration",
+          .begin =
+              [](ChaosWorld& world) {
+                WriteFile(world.policy() + "/profiles/broken.json",
+                          "{ nonsense");
+                fs::rename(world.config(), world.config() + ".kept");
+                WriteFile(world.config(), "{\"lis");
+                world.daemon().Signal(SIGHUP);
+              },
+          .end =
+              [](ChaosWorld& world) {
+                fs::remove(world.policy() + "/profiles/broken.json");
+                fs::rename(world.config() + ".kept", world.config());
+                world.daemon().Signal(SIGHUP);
+              }};
+}
+
+Fault AuditFileRemoved() {
+  return {.name = "audit file removed", .begin = [](ChaosWorld& world) {
+            const std::string name = NewestAuditFile(world);
+            world.KeepAuditFile(name);
+            fs::remove(absl::StrCat(world.audit(), "/", name));
+          }};
+}
+
+Fault AuditFileChanged() {
+  return {.name = "audit file changed", .begin = [](ChaosWorld& world) {
+            const std::string name = NewestAuditFile(world);
+            const std::string path = absl::StrCat(world.audit(), "/", name);
+            // Replaced by a copy that is not its own.
+            world.KeepAuditFile(name);
+            fs::remove(path);
+            WriteFile(path, "{\"seq\":1}\n");
+            EXPECT_TRUE(WaitUntil(
+                [&] { return NewestAuditFile(world) != name; }, kSoon));
+            fs::remove(path);
+          }};
+}
+
+Fault ClientsGone() {
+  auto clients =
+      std::make_shared<std::vector<std::unique_ptr<client::Subprocess>>>();
+  return {.name = "clients gone",
+          .begin =
+              [clients](ChaosWorld& world) {
+                for (int i = 0; i < kGoneClients; ++i) {
+                  clients->push_back(std::make_unique<client::Subprocess>(
+                      client::SubprocessOptions{
+                          .program = STUCK_CLIENT_PATH,
+                          .args = {world.daemon().address(), "bash",
+                                   "echo ready; while :; do echo more; done",
+                                   "x"}}));
+                }
+                // One half reads no more, the other is gone in mid-call.
+                for (size_t i = 0; i < clients->size(); ++i) {
+                  (*clients)[i]->ReadUntil("started");
+                  (*clients)[i]->Signal(i % 2 == 0 ? SIGSTOP : SIGKILL);
+                }
+              },
+          .end = [clients](ChaosWorld&) { clients->clear(); }};
+}
+
+std::vector<Fault> AllFaults() {
+  return {KilledZygotes(),  KilledSpawner(),   KilledServer(),  KilledProxy(),
+          FullDisk(0),      FullDisk(1),       FullDisk(2),     FewProcesses(),
+          FewDescriptors(), FrozenJails(),     StoppedServer(), BrokenPolicy(),
+          ClientsGone(),    AuditFileRemoved()};
+}
+
+}  // namespace sandglass::testing
