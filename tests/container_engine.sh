@@ -61,8 +61,7 @@ what_is_left() {
       left=1
     done < <(find /sys/fs/cgroup -maxdepth 4 -name "libpod-$id*" 2>/dev/null)
   done < <(sort -u "$work/ids")
-  find /sys/fs/cgroup -maxdepth 2 -name libpod_parent \
-    -exec find {} -depth -type d -exec rmdir {} + \; 2>/dev/null
+  find /sys/fs/cgroup -depth -type d -path '*/libpod_parent*' -exec rmdir {} + 2>/dev/null
   if pgrep -f "$work/" >/dev/null; then
     say "left: $(pgrep -af "$work/")"
     left=1
