@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -55,14 +56,14 @@ bool HasOption(const os::Fd& fd, int option, int wanted) {
          value == wanted;
 }
 
-// What waits to be closed. Threads may use it until the process is gone.
-struct ToClose {
+// What had no thread. Threads may use it until the process is gone.
+struct Waiting {
   absl::Mutex mutex;
   std::vector<os::Fd> fds ABSL_GUARDED_BY(mutex);
 };
 
-ToClose& AllToClose() {
-  static ToClose* const all = new ToClose;
+Waiting& AllWaiting() {
+  static Waiting* const all = new Waiting;
   return *all;
 }
 
@@ -70,19 +71,22 @@ ToClose& AllToClose() {
 
 void CloseAside(std::vector<os::Fd> fds) {
   if (fds.empty()) return;
-  ToClose& to_close = AllToClose();
-  {
-    const absl::MutexLock lock(&to_close.mutex);
-    std::move(fds.begin(), fds.end(), std::back_inserter(to_close.fds));
-  }
+  // Shared, so that a thread that can't be started doesn't close them here.
+  const auto own = std::make_shared<std::vector<os::Fd>>(std::move(fds));
+  Waiting& waiting = AllWaiting();
   try {
-    std::thread([&to_close] {
-      std::vector<os::Fd> taken;
-      const absl::MutexLock lock(&to_close.mutex);
-      taken.swap(to_close.fds);
+    std::thread([own, &waiting] {
+      std::vector<os::Fd> others;
+      {
+        const absl::MutexLock lock(&waiting.mutex);
+        others.swap(waiting.fds);
+      }
+      own->clear();
     }).detach();
   } catch (const std::system_error&) {
     // The host has no room for a thread: the next one closes them, too.
+    const absl::MutexLock lock(&waiting.mutex);
+    std::move(own->begin(), own->end(), std::back_inserter(waiting.fds));
   }
 }
 

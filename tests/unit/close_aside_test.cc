@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +69,35 @@ TEST(CloseAside, WhatHadNoThreadIsClosedWithTheNextThatHas) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "it died of signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// One whose close(2) waits for a reader who never reads.
+os::Fd Lingering(const os::Fd& listener) {
+  sockaddr_in address = {};
+  socklen_t size = sizeof(address);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  os::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size);
+  const linger wait = {.l_onoff = 1, .l_linger = kLongEnoughMs / 1000};
+  ::setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof(wait));
+  const std::vector<char> much(1 << 16);
+  while (::send(client.get(), much.data(), much.size(), MSG_DONTWAIT) > 0) {
+  }
+  return client;
+}
+
+TEST(CloseAside, WhatOneMakerChoseHoldsUpNoOthers) {
+  const os::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::listen(listener.get(), 64), 0);  // takes a port of loopback, too
+  for (int i = 0; i < 30; ++i) {
+    std::vector<os::Fd> slow;
+    slow.push_back(Lingering(listener));
+    os::Fd other;
+    std::vector<os::Fd> fast = OneEnd(other);
+    CloseAside(std::move(slow));
+    CloseAside(std::move(fast));
+    EXPECT_TRUE(IsClosedWithin(other, kLongEnoughMs / 4)) << i;
+  }
 }
 
 }  // namespace
