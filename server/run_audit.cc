@@ -60,6 +60,10 @@ Json FindingOf(const v1::Finding& finding) {
 
 void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
   AddAuditEnd(response, fields);
+  // None where a compile was taken from the cache.
+  if (response.compile().has_usage()) {
+    fields["compile_usage"] = AuditUsage(response.compile().usage());
+  }
   fields["stdout_bytes"] = response.stdout().total_bytes();
   fields["stderr_bytes"] = response.stderr().total_bytes();
   for (const v1::Finding& finding : response.findings()) {

@@ -155,6 +155,25 @@ TEST_F(RunAuditTest, TheProgramsTextIsThereIfItIsWanted) {
   EXPECT_EQ(Entries()[1]["code_sha256"], AuditHash(large));
 }
 
+TEST_F(RunAuditTest, WhatACompilerUsedIsThereToo) {
+  options_.run = [run = runs_.function()](
+                     const Job& job, CancelToken& cancel,
+                     JobObserver* observer) -> absl::StatusOr<JobResult> {
+    absl::StatusOr<JobResult> result = run(job, cancel, observer);
+    auto compile = std::make_shared<JobResult>(*result);
+    compile->cpu_user = absl::Milliseconds(7);
+    compile->cached = job.code == "cached";
+    result->compile = std::move(compile);
+    return result;
+  };
+  Submit(first_, GoodRequest("compiled"));
+  first_.WaitForEnd();
+  Submit(second_, GoodRequest("cached"));
+  second_.WaitForEnd();
+  EXPECT_EQ(Entries()[0]["compile_usage"]["cpu_us"], 7000);
+  EXPECT_FALSE(Entries()[1].contains("compile_usage"));
+}
+
 TEST_F(RunAuditTest, RunsThatNeverBeganHaveALineToo) {
   const auto running = Occupy(first_);
   const auto waiting = Submit(second_, GoodRequest("second"));
