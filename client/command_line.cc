@@ -126,6 +126,8 @@ class RunFlags {
                  "No verdict line when the outcome is OK");
   }
 
+    app.add_flag("-v,--verbose", options_.verbose,
+                 "Also where the time went, and the trace that it was part of");
   // `after_dashes` are the arguments behind "--".
   absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
     options_.file = ValueOf(file_);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/terminal_filter.h"
+#include "client/traceparent.h"
 #include "grpcpp/create_channel_posix.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -158,14 +160,24 @@ absl::StatusOr<UniqueFd> Connect(const Address& address) {
   return fd;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection) {
+std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
+                                           std::string traceparent) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));
   arguments.SetMaxSendMessageSize(
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));
-  return grpc::CreateCustomInsecureChannelFromFd(
-      "sandglass", connection.Release(), arguments);
+  constexpr char kTarget[] = "sandglass";
+  if (traceparent.empty()) {
+    return grpc::CreateCustomInsecureChannelFromFd(
+        kTarget, connection.Release(), arguments);
+  }
+  std::vector<
+      std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(SendTraceparent(std::move(traceparent)));
+  return grpc::experimental::CreateCustomInsecureChannelWithInterceptorsFromFd(
+      kTarget, connection.Release(), arguments, std::move(interceptors));
 }
 
 }  // namespace sandglass::client

@@ -2,6 +2,7 @@
 #define SANDGLASS_CLIENT_CONNECT_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/address.h"
@@ -18,8 +19,10 @@ constexpr size_t kMaxMessageBytes = 16 << 20;
 absl::StatusOr<UniqueFd> Connect(const Address& address);
 
 // A channel over a connection of Connect. It never connects again: when the
-// connection breaks, calls fail with UNAVAILABLE at once.
-std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection);
+// connection breaks, calls fail with UNAVAILABLE at once. Calls that name no
+// trace of their own get this traceparent, unless it is empty.
+std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
+                                           std::string traceparent);
 
 }  // namespace sandglass::client
 

@@ -15,6 +15,7 @@
 #include "client/error_text.h"
 #include "client/exit_codes.h"
 #include "client/file_io.h"
+#include "client/traceparent.h"
 
 namespace sandglass::client {
 
@@ -25,7 +26,7 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
   if (!connection.ok()) return connection.status();
   UniqueFd duplicate(fcntl(connection->get(), F_DUPFD_CLOEXEC, 0));
   const std::shared_ptr<grpc::Channel> channel =
-      MakeChannel(*std::move(connection));
+      MakeChannel(*std::move(connection), EnvironmentTraceparent());
   return Daemon{address,
                 v1::SandboxService::NewStub(channel),
                 v1::SessionService::NewStub(channel),

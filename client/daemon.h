@@ -29,7 +29,8 @@ struct Daemon {
   UniqueFd connection;  // a duplicate, for IsConnected
 };
 
-// Connects; see ParseAddress and Connect for the errors.
+// Connects; see ParseAddress and Connect for the errors. Its calls belong to
+// the trace of the environment, unless they name another.
 absl::StatusOr<Daemon> OpenDaemon(const std::string& address);
 
 // False once the connection has ended: all further calls will fail.

@@ -51,6 +51,7 @@ struct RunOptions {
   bool json = false;
   bool stream = true;
   bool quiet = false;
+  bool verbose = false;
   uint32_t repeat = 0;  // 0: once, in the ordinary way
   bool json_summary = false;
 };

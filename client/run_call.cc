@@ -152,6 +152,9 @@ int Conclude(const CallEnd& end, const RunOptions& options,
     for (const std::string& note : NoteLines(response)) printer.Line(note);
     for (const std::string& line : FindingLines(response)) printer.Line(line);
   }
+  if (!options.json && options.verbose) {
+    for (const std::string& line : DetailLines(response)) printer.Line(line);
+  }
   if (!options.json) {
     for (const std::string& line : LossLines(response)) printer.Line(line);
   }

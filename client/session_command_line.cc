@@ -76,6 +76,8 @@ class CellFlags {
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,
                  "No verdict line when the outcome is OK");
+    app.add_flag("-v,--verbose", options_.verbose,
+                 "Also where the time went, and the trace that it was part of");
   }
 
   absl::StatusOr<SessionOptions> Take() const {

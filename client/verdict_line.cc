@@ -149,6 +149,34 @@ std::vector<std::string> NoteLines(const v1::RunCodeResponse& response) {
   return lines;
 }
 
+std::vector<std::string> DetailLines(const v1::RunCodeResponse& response) {
+  std::vector<std::string> lines;
+  if (response.has_timings()) {
+    const v1::PhaseTimings& timings = response.timings();
+    std::string line = "sandglass: ";
+    const auto add = [&](absl::string_view what,
+                         const google::protobuf::Duration& time) {
+      if (FromProto(time) <= absl::ZeroDuration()) return;
+      absl::StrAppend(&line, what, " ", FormatTimeSpan(FromProto(time)), ", ");
+    };
+    add("queue", timings.queue());
+    add("analysis", timings.analysis());
+    add("compile", timings.compile());
+    add(timings.warm() ? "jail (warm)" : "jail (new)", timings.acquire());
+    add("files in", timings.stage_in());
+    add("run", timings.run());
+    add("drain", timings.drain());
+    add("files out", timings.stage_out());
+    lines.push_back(absl::StrCat(line, "total ",
+                                 FormatTimeSpan(FromProto(timings.total()))));
+  }
+  if (!response.trace_id().empty()) {
+    lines.push_back(
+        absl::StrCat("sandglass: trace ", VisibleText(response.trace_id())));
+  }
+  return lines;
+}
+
 std::vector<std::string> LossLines(const v1::RunCodeResponse& response) {
   std::vector<std::string> lines;
   const uint32_t dropped = response.results_dropped();

@@ -21,6 +21,9 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour);
 // behind, a replayed answer, hints.
 std::vector<std::string> NoteLines(const v1::RunCodeResponse& response);
 
+// Where the time went, and the trace: for those who ask. In the same form.
+std::vector<std::string> DetailLines(const v1::RunCodeResponse& response);
+
 // What the caller lost with the run: a kernel's state, results. In the same
 // form; to be said whatever the outcome.
 std::vector<std::string> LossLines(const v1::RunCodeResponse& response);

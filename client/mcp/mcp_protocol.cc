@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/terminal_filter.h"
+#include "client/traceparent.h"
 
 namespace sandglass::client {
 namespace {
@@ -118,6 +119,16 @@ Json ProgressTokenOf(const RpcMessage& request) {
     return nullptr;
   }
   return *token;
+}
+
+// One that is not well-formed starts no trace, and is no error.
+std::string TraceparentOf(const RpcMessage& request) {
+  const Json* meta = MetaOf(request);
+  if (meta == nullptr) return "";
+  const auto found = meta->find(kTraceparent);
+  if (found == meta->end() || !found->is_string()) return "";
+  const std::string& text = found->get_ref<const std::string&>();
+  return IsTraceparent(text) ? text : "";
 }
 
 }  // namespace
@@ -244,6 +255,7 @@ Handled McpProtocol::CallTool(const RpcMessage& request, bool modern) const {
     run.arguments = *arguments;
   }
   run.progress_token = ProgressTokenOf(request);
+  run.traceparent = TraceparentOf(request);
   run.modern = modern;
   Handled handled;
   handled.run = std::move(run);

@@ -20,8 +20,9 @@ struct ToolRun {
   Json id;  // of the request
   const McpTool* tool = nullptr;
   Json arguments = Json::object();
-  Json progress_token;  // null: nobody wants to hear of progress
-  bool modern = false;  // how the reply is to look
+  Json progress_token;      // null: nobody wants to hear of progress
+  std::string traceparent;  // well-formed, or empty: none was given
+  bool modern = false;      // how the reply is to look
 };
 
 // What a message asks for. At most one of them.

@@ -32,8 +32,7 @@ void ToolCalls::Start(ToolRun run) {
       problem = absl::StrCat("there are ", calls_.size(),
                              " calls under way; wait for one to end");
     } else {
-      auto call = std::make_shared<Call>();
-      call->run = std::move(run);
+      auto call = std::make_shared<Call>(std::move(run));
       calls_[id.dump()] = call;
       waiting_.push_back(std::move(call));
       if (waiting_.size() > idle_ && threads_.size() < kMostRunning) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -40,7 +41,9 @@ class ToolCalls {
 
  private:
   struct Call {
-    ToolRun run;
+    explicit Call(ToolRun what)
+        : run(std::move(what)), cancel(run.traceparent) {}
+    const ToolRun run;
     ToolCancel cancel;
   };
 

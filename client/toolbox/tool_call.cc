@@ -1,5 +1,7 @@
 #include "client/toolbox/tool_call.h"
 
+#include "client/traceparent.h"
+
 namespace sandglass::client {
 
 void ToolCancel::Cancel() {
@@ -17,6 +19,9 @@ bool ToolCancel::cancelled() const {
 void ToolCancel::Watch(grpc::ClientContext* context) {
   const absl::MutexLock lock(&mutex_);
   context_ = context;
+  if (context_ != nullptr && !traceparent_.empty()) {
+    context_->AddMetadata(kTraceparent, traceparent_);
+  }
   if (cancelled_ && context_ != nullptr) context_->TryCancel();
 }
 

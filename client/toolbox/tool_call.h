@@ -2,7 +2,9 @@
 #define SANDGLASS_CLIENT_TOOLBOX_TOOL_CALL_H_
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -14,11 +16,17 @@ namespace sandglass::client {
 // there. Thread-safe.
 class ToolCancel {
  public:
+  // The calls belong to this trace (IsTraceparent); empty: to none that is
+  // known here.
+  explicit ToolCancel(std::string traceparent = "")
+      : traceparent_(std::move(traceparent)) {}
+
   // Ends the call under way and every later one at once.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
   bool cancelled() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes Cancel end this call as long as the scope lives. Not nested.
+  // Makes Cancel end this call as long as the scope lives, and names its trace:
+  // to be made before the call begins. Not nested.
   class Scope {
    public:
     Scope(ToolCancel& cancel, grpc::ClientContext& context) : cancel_(cancel) {
@@ -35,6 +43,7 @@ class ToolCancel {
  private:
   void Watch(grpc::ClientContext* context) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  const std::string traceparent_;
   mutable absl::Mutex mutex_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;

@@ -19,6 +19,7 @@ add_executable(client_test
   client/cli_shell_test.cc
   client/cli_signal_test.cc
   client/cli_terminal_test.cc
+  client/cli_trace_test.cc
   client/command_line_test.cc
   client/doctor_test.cc
   client/error_text_test.cc
@@ -47,6 +48,7 @@ add_executable(client_test
   client/terminal_filter_test.cc
   client/text_commands_test.cc
   client/toolbox_test.cc
+  client/traceparent_test.cc
   client/units_test.cc
   client/verdict_line_test.cc)
 target_compile_definitions(client_test PRIVATE
