@@ -1,23 +1,15 @@
 #include "sandbox/sandbox.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <set>
-#include <thread>
+#include <optional>
 #include <utility>
-#include <variant>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/egress_port.h"
@@ -27,11 +19,10 @@
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
-#include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
-#include "sandbox/spawner_event.h"
 #include "sandbox/template_proto.h"
 #include "sandbox/yard.h"
+#include "sandbox/yard_port.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -78,185 +69,6 @@ absl::Status MakeStagingDirs(const std::string& state_dir) {
 }
 
 }  // namespace
-
-// The daemon's end of one yard. Callers wait for their jail's reply; one thread
-// reads the channel and hands replies out.
-class Sandbox::Port {
- public:
-  Port(Yard yard, bool has_zygote, uint32_t max_jails, bool traces_calls)
-      : has_zygote_(has_zygote),
-        traces_calls_(traces_calls),
-        yard_(std::move(yard)),
-        max_jails_(max_jails) {}
-
-  ~Port() {
-    if (reader_.joinable()) {
-      const uint64_t one = 1;
-      (void)!::write(stop_.get(), &one, sizeof(one));
-      reader_.join();
-    }
-    yard_.channel.reset();
-    // PID 1 of the yard ends at EOF and the kernel kills the rest; no zombie is
-    // left while the daemon still lives.
-    struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
-    if (::poll(&fd, 1, 5000) == 1) ::waitpid(yard_.pid, nullptr, 0);
-  }
-
-  absl::Status StartReader(std::function<void(absl::Status)> on_death) {
-    stop_.reset(::eventfd(0, EFD_CLOEXEC));
-    if (!stop_.valid()) return os::ErrnoStatus("eventfd");
-    reader_ = std::thread([this, on_death = std::move(on_death)] {
-      const absl::Status status = ReadEvents();
-      if (status.ok()) return;
-      {
-        const absl::MutexLock lock(&mutex_);
-        broken_ = status;
-      }
-      on_death(status);
-    });
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
-      const std::string& template_name, const policy::Limits& limits,
-      absl::Duration timeout, FillFor fill_for, const std::string& layer) {
-    internal::SpawnerRequest request;
-    internal::CreateJail* create = request.mutable_create();
-    create->set_layer(layer);
-    create->set_template_name(template_name);
-    *create->mutable_slots() = ToSlots(limits);
-    create->set_with_runner(has_zygote_);
-    create->set_in_haste(has_zygote_ && fill_for == FillFor::kRun);
-    const absl::MutexLock lock(&mutex_);
-    if (!broken_.ok()) return Unavailable();
-    const int64_t end =
-        os::MonotonicNanos() + absl::ToInt64Nanoseconds(timeout);
-    // Those of runs that are over go by themselves, only later than they are
-    // asked for where runs are short and many.
-    const auto has_slot = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return live_.size() < max_jails_ || !broken_.ok();
-    };
-    if (fill_for == FillFor::kRun) AwaitUntil(absl::Condition(&has_slot), end);
-    if (!broken_.ok()) return Unavailable();
-    if (live_.size() >= max_jails_) return NoSlot();
-    const uint64_t id = next_id_++;
-    create->set_jail_id(id);
-    live_.insert(id);
-    if (const absl::Status sent =
-            os::SendPacket(yard_.channel.get(), request.SerializeAsString(), {},
-                           os::Wait::kNo);
-        !sent.ok()) {
-      live_.erase(id);
-      return sent;
-    }
-    waiting_.insert(id);
-    const auto answered = [this, id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return answers_.contains(id) || !broken_.ok();
-    };
-    AwaitUntil(absl::Condition(&answered), end);
-    waiting_.erase(id);
-    const auto answer = answers_.find(id);
-    if (answer == answers_.end()) {
-      if (!broken_.ok()) return Unavailable();
-      return absl::DeadlineExceededError("no jail was made in time");
-    }
-    absl::StatusOr<Jail::Parts> parts = std::move(answer->second);
-    answers_.erase(answer);
-    if (!parts.ok()) return parts.status();
-    parts->traces_calls = traces_calls_;
-    return std::make_unique<Jail>(*std::move(parts));
-  }
-
-  uint32_t live_jails() const {
-    const absl::MutexLock lock(&mutex_);
-    return static_cast<uint32_t>(live_.size());
-  }
-
-  bool WaitUntilEmpty(absl::Duration timeout) const {
-    const absl::MutexLock lock(&mutex_);
-    const auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return live_.empty() || !broken_.ok();
-    };
-    return mutex_.AwaitWithTimeout(absl::Condition(&empty), timeout);
-  }
-
- private:
-  // Until the condition holds, or os::MonotonicNanos() is `end`: absl::Mutex
-  // counts by the wall clock, which may be set meanwhile.
-  void AwaitUntil(const absl::Condition& condition, int64_t end)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (int64_t left = end - os::MonotonicNanos();
-         left > 0 &&
-         !mutex_.AwaitWithTimeout(condition, absl::Nanoseconds(left));) {
-      left = end - os::MonotonicNanos();
-    }
-  }
-
-  absl::Status Unavailable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return absl::UnavailableError(
-        absl::StrCat("the spawner is gone: ", broken_.message()));
-  }
-  absl::Status NoSlot() const {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("all ", max_jails_, " jails are in use; try again later"));
-  }
-
-  // Returns OK when asked to stop, else why the channel can't go on.
-  absl::Status ReadEvents() {
-    for (;;) {
-      struct pollfd fds[2] = {{yard_.channel.get(), POLLIN, 0},
-                              {stop_.get(), POLLIN, 0}};
-      if (::poll(fds, 2, -1) < 0) {
-        if (errno == EINTR) continue;
-        return os::ErrnoStatus("poll");
-      }
-      if (fds[1].revents != 0) return absl::OkStatus();
-      absl::StatusOr<os::Packet> packet =
-          os::ReceivePacket(yard_.channel.get(), os::Wait::kNo);
-      if (absl::IsNotFound(packet.status())) continue;
-      if (!packet.ok()) return packet.status();
-      if (absl::Status status = TakeEvent(*std::move(packet)); !status.ok()) {
-        return status;
-      }
-    }
-  }
-
-  absl::Status TakeEvent(os::Packet packet) {
-    absl::StatusOr<SpawnerNews> news = ReadSpawnerEvent(std::move(packet));
-    if (!news.ok()) return news.status();
-    const absl::MutexLock lock(&mutex_);
-    if (const auto* removed = std::get_if<JailRemoved>(&*news)) {
-      live_.erase(removed->jail_id);
-      return absl::OkStatus();
-    }
-    auto& answer = std::get<JailAnswered>(*news);
-    if (!answer.parts.ok()) live_.erase(answer.jail_id);
-    if (absl::IsResourceExhausted(answer.parts.status())) {
-      answer.parts = NoSlot();
-    }
-    // Who no longer waits gets nothing: the parts close, and with the control
-    // socket init ends.
-    if (waiting_.contains(answer.jail_id)) {
-      answers_.emplace(answer.jail_id, std::move(answer.parts));
-    }
-    return absl::OkStatus();
-  }
-
-  const bool has_zygote_;
-  const bool traces_calls_;
-  Yard yard_;
-  const uint32_t max_jails_;
-  os::Fd stop_;
-  std::thread reader_;
-  mutable absl::Mutex mutex_;
-  absl::Status broken_ ABSL_GUARDED_BY(mutex_);
-  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Asked for and not yet reported gone.
-  std::set<uint64_t> live_ ABSL_GUARDED_BY(mutex_);
-  std::set<uint64_t> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, absl::StatusOr<Jail::Parts>> answers_
-      ABSL_GUARDED_BY(mutex_);
-};
 
 Sandbox::Sandbox() = default;
 Sandbox::~Sandbox() = default;
@@ -365,8 +177,8 @@ absl::Status Sandbox::Sweep(const std::string& state_dir) {
 
 void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
                     uint32_t max_jails, bool traces_calls) {
-  ports_[kind] = std::make_unique<Port>(std::move(yard), has_zygote, max_jails,
-                                        traces_calls);
+  ports_[kind] = std::make_unique<YardPort>(std::move(yard), has_zygote,
+                                            max_jails, traces_calls);
 }
 
 void Sandbox::SetEgress(std::unique_ptr<EgressPort> egress) {
@@ -419,6 +231,22 @@ uint32_t Sandbox::live_jails() const {
   uint32_t count = 0;
   for (const auto& [kind, port] : ports_) count += port->live_jails();
   return count;
+}
+
+std::vector<YardStock> Sandbox::TakeStock(absl::Duration timeout) {
+  const absl::Time deadline = os::SteadyNow() + timeout;
+  // All are asked before one is waited for.
+  std::map<std::string, uint64_t> answers;
+  for (const auto& [kind, port] : ports_) answers[kind] = port->AskStock();
+  std::vector<YardStock> stocks;
+  for (const auto& [kind, port] : ports_) {
+    std::optional<YardStock> stock =
+        port->AwaitStock(answers.at(kind), deadline);
+    if (!stock.has_value()) continue;
+    stock->kind = kind;
+    stocks.push_back(*std::move(stock));
+  }
+  return stocks;
 }
 
 bool Sandbox::WaitUntilEmpty(absl::Duration timeout) const {

@@ -21,10 +21,12 @@
 #include "sandbox/host_probe.h"
 #include "sandbox/jail.h"
 #include "sandbox/uid_slice.h"
+#include "sandbox/yard_stock.h"
 
 namespace sandglass::sandbox {
 
 class EgressPort;
+class YardPort;
 struct Yard;
 
 // What a jail may look like: compiled at start from files that only root can
@@ -158,6 +160,10 @@ class Sandbox {
 
   // Jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;
+  // What each yard has, by kind. All are asked at once; of one that doesn't
+  // answer in time what it said last, and nothing when it never did. Calls
+  // that come while a yard is asked share its answer.
+  std::vector<YardStock> TakeStock(absl::Duration timeout);
   // Waits until all jails are gone.
   bool WaitUntilEmpty(absl::Duration timeout) const;
 
@@ -165,10 +171,9 @@ class Sandbox {
   ~Sandbox();
 
  private:
-  class Port;
   // Outlives the ports, as it does all jails.
   std::unique_ptr<EgressPort> egress_;
-  std::map<std::string, std::unique_ptr<Port>> ports_;  // by kind
+  std::map<std::string, std::unique_ptr<YardPort>> ports_;  // by kind
 };
 
 // Gives up every right for good: no groups, uid and gid, no capability,

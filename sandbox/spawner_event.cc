@@ -13,6 +13,10 @@
 namespace sandglass::sandbox {
 namespace {
 
+// See SandboxOptions; and a hundred years.
+constexpr uint64_t kMostJails = 4096;
+constexpr uint64_t kMostEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
+
 os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
   switch (role) {
     case internal::FD_ROLE_INIT_PIDFD:
@@ -114,6 +118,31 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
   return JailAnswered{created.jail_id(), std::move(parts)};
 }
 
+absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
+  // What no yard has.
+  if (uint64_t{told.jails()} + told.spares() + told.ending() > kMostJails ||
+      told.longest_ending_ms() > kMostEndingMs ||
+      told.stray_groups() > told.groups() ||
+      told.zygote_deaths() > told.zygote_starts()) {
+    return absl::InternalError("the spawner's stock doesn't add up");
+  }
+  YardStock stock;
+  stock.jails = told.jails();
+  stock.spares = told.spares();
+  stock.ending = told.ending();
+  stock.longest_ending =
+      absl::Milliseconds(static_cast<int64_t>(told.longest_ending_ms()));
+  stock.groups = told.groups();
+  stock.stray_groups = told.stray_groups();
+  stock.processes = told.processes();
+  stock.open_descriptors = told.open_descriptors();
+  stock.mounts = told.mounts();
+  stock.zygote_starts = told.zygote_starts();
+  stock.zygote_deaths = told.zygote_deaths();
+  stock.zygote_serves = told.zygote_serves();
+  return stock;
+}
+
 }  // namespace
 
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
@@ -130,6 +159,11 @@ absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
     }
     case internal::SpawnerEvent::kGone:
       return JailRemoved{event.gone().jail_id()};
+    case internal::SpawnerEvent::kStock: {
+      absl::StatusOr<YardStock> stock = ReadStock(event.stock());
+      if (!stock.ok()) return stock.status();
+      return *std::move(stock);
+    }
     default:
       return absl::InternalError("the spawner sent an unexpected event");
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "sandbox/jail.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/yard_stock.h"
 
 namespace sandglass::sandbox {
 
@@ -25,7 +26,8 @@ struct JailAnswered {
 struct JailRemoved {
   uint64_t jail_id = 0;
 };
-using SpawnerNews = std::variant<JailAnswered, JailRemoved>;
+// Or what the yard has, without its kind.
+using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 
 // An error means that the spawner broke the protocol; its channel is over then.
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet);

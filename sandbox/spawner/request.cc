@@ -1,7 +1,6 @@
 #include "sandbox/spawner/request.h"
 
 #include <cstdint>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -28,14 +27,15 @@ bool IsLayerId(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
-                                                 const internal::Zygote* zygote,
-                                                 const os::Packet& packet) {
+absl::StatusOr<internal::SpawnerRequest> ReadRequest(
+    TemplateBook& templates, const internal::Zygote* zygote,
+    const os::Packet& packet) {
   internal::SpawnerRequest request;
   if (!packet.fds.empty() || !request.ParseFromString(packet.data) ||
-      request.request_case() != internal::SpawnerRequest::kCreate) {
+      request.request_case() == internal::SpawnerRequest::REQUEST_NOT_SET) {
     return absl::InvalidArgumentError("malformed request; the channel is over");
   }
+  if (request.has_take_stock()) return request;
   internal::CreateJail& create = *request.mutable_create();
   const internal::Template* found = templates.Find(create.template_name());
   if (found == nullptr || !SlotsWithin(create.slots(), found->maximum())) {
@@ -59,7 +59,7 @@ absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
         "a runner was asked for where there is no zygote with its image; the "
         "channel is over");
   }
-  return std::move(create);
+  return request;
 }
 
 }  // namespace sandglass::sandbox

@@ -9,12 +9,12 @@
 namespace sandglass::sandbox {
 
 // What the daemon asks for. It is checked like a stranger, since it faces the
-// network: INVALID_ARGUMENT for all but a jail within a template, with a runner
-// only where there is a zygote (`zygote` not null) that has the template's
-// image. The channel is over then.
-absl::StatusOr<internal::CreateJail> ReadRequest(TemplateBook& templates,
-                                                 const internal::Zygote* zygote,
-                                                 const os::Packet& packet);
+// network: INVALID_ARGUMENT for all but a question what there is, and a jail
+// within a template, with a runner only where there is a zygote (`zygote` not
+// null) that has the template's image. The channel is over then.
+absl::StatusOr<internal::SpawnerRequest> ReadRequest(
+    TemplateBook& templates, const internal::Zygote* zygote,
+    const os::Packet& packet);
 
 // The spawner's zygote; null: it has none.
 inline const internal::Zygote* ZygoteOf(const internal::SpawnerConfig& config) {

@@ -38,6 +38,8 @@ constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
 // program going.
 constexpr int64_t kCalmNanos = 2'000'000;
+// Taking stock waits so long for a moment in which nobody waits.
+constexpr int64_t kStockNanos = 50'000'000;
 
 // True while somebody has the other end of a jail's control socket.
 bool IsHeld(const os::Fd& init_end) {
@@ -114,7 +116,9 @@ absl::Status Spawner::ServeOnce() {
   // Before deaths: the pid of a runner first, then its end.
   if (zygote_.has_value()) TakeFillReplies();
   if (fds[1].revents != 0) Reap();
-  return ServeWaiting();
+  if (absl::Status status = ServeWaiting(); !status.ok()) return status;
+  const bool due = stock_due_ns_ != 0 && os::MonotonicNanos() >= stock_due_ns_;
+  return due ? TellStock() : absl::OkStatus();
 }
 
 absl::Status Spawner::TakeRequest() {
@@ -122,10 +126,12 @@ absl::Status Spawner::TakeRequest() {
       os::ReceivePacket(channel_.get(), os::Wait::kNo);
   if (absl::IsNotFound(packet.status())) return absl::OkStatus();
   if (!packet.ok()) return packet.status();
-  const absl::StatusOr<internal::CreateJail> request =
+  const absl::StatusOr<internal::SpawnerRequest> request =
       ReadRequest(templates_, ZygoteOf(config_), *packet);
   if (!request.ok()) return request.status();
-  return CreateJail(*request);
+  if (request->has_create()) return CreateJail(request->create());
+  if (stock_due_ns_ == 0) stock_due_ns_ = os::MonotonicNanos() + kStockNanos;
+  return absl::OkStatus();
 }
 
 absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
@@ -315,6 +321,11 @@ void Spawner::Reap() {
 }
 
 bool Spawner::DoChore() {
+  if (stock_due_ns_ != 0 && !KeepCalm()) {
+    // A daemon that can't be told is gone; the next receive says so.
+    (void)TellStock();
+    return true;
+  }
   // One at a time, the part of a spare's init included: what is in flight keeps
   // the other processors.
   if (raising_ >= 0) return false;
@@ -384,6 +395,7 @@ void Spawner::SpareFailed(absl::string_view why) {
 }
 
 int Spawner::WaitForChore() const {
+  if (stock_due_ns_ != 0) return kCalmNanos / 1'000'000;
   if (raising_ >= 0) return -1;
   if (!waiting_.empty() && !zygote_->Comes()) return 1;
   if (zygote_.has_value() && zygote_->WaitForTend() >= 0) {
@@ -412,7 +424,6 @@ bool Spawner::RemoveOneDead() {
   if (!dead.cgroup.Remove(roots_)) {
     // EBUSY for some milliseconds is normal: the last processes are on their
     // way out. The slot stays taken until the group is gone.
-    ++dead.attempts;
     retry_at_ns_ = os::MonotonicNanos() + kRetryNanos;
     dead_.push_back(std::move(dead));
     return false;

@@ -15,6 +15,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/plan.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/os/process.h"
 #include "sandbox/spawner/jail_cgroup.h"
 #include "sandbox/spawner/template_book.h"
 #include "sandbox/spawner/zygote_keeper.h"
@@ -65,7 +66,7 @@ class Spawner {
     UidSlot slot;
     JailCgroup cgroup;
     os::Fd init_end;
-    int attempts = 0;
+    int64_t since_ns = os::MonotonicNanos();  // of its init's end
   };
 
   absl::Status Prepare();
@@ -115,6 +116,10 @@ class Spawner {
   bool DoChore();
   bool RemoveOneDead();
   absl::Status MakeSpareGroup();
+  // Answers TakeStock.
+  absl::Status TellStock();
+  // Directories of jails on the v2 hierarchy.
+  void CountGroups();
   absl::Status Send(const internal::SpawnerEvent& event,
                     const std::vector<int>& fds);
   // Milliseconds until a chore that failed is tried again, for poll(2).
@@ -146,6 +151,10 @@ class Spawner {
   int64_t retry_at_ns_ = 0;
   int64_t spare_retry_at_ns_ = 0;
   int64_t last_hand_out_ns_ = 0;
+  // When an answer to TakeStock has to be on its way; 0: nobody has asked.
+  int64_t stock_due_ns_ = 0;
+  // As it was last told: what can't be counted stays.
+  internal::YardStock stock_;
 };
 
 }  // namespace sandglass::sandbox

@@ -162,6 +162,7 @@ void ZygoteKeeper::Tend() {
   if (!NeedsOne() || os::MonotonicNanos() < retry_at_ns_) return;
   delayed_ = false;
   if (std::optional<Zygote> zygote = Start()) {
+    ++starts_;
     zygotes_.push_back(*std::move(zygote));
     return;
   }
@@ -248,6 +249,7 @@ bool ZygoteKeeper::NoteDeath(pid_t pid) {
   if (found == zygotes_.end()) return false;
   PassWords(*found);
   if (!found->retired) {
+    ++deaths_;
     std::fputs("sandglass-spawner: the zygote died\n", stderr);
     retry_after_ns_ =
         found->orders > 0

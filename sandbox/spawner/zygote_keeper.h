@@ -36,6 +36,9 @@ class ZygoteKeeper {
              absl::Span<const int> fds);
   // True when one can take orders.
   bool Serves() const;
+  // Those that were started, and those that ended without being told to.
+  uint64_t starts() const { return starts_; }
+  uint64_t deaths() const { return deaths_; }
   // True while one is on its way up that may be there in a moment.
   bool Comes() const;
   // True while some runner's pid is still to be told.
@@ -81,6 +84,8 @@ class ZygoteKeeper {
   std::vector<Zygote> zygotes_;  // the oldest first
   int64_t retry_at_ns_;
   int64_t retry_after_ns_ = 0;  // grows while zygotes die before they serve
+  uint64_t starts_ = 0;
+  uint64_t deaths_ = 0;
   bool delayed_;  // its first start is yet to come and nobody wants it
 };
 

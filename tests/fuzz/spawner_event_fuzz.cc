@@ -50,6 +50,11 @@ void Run(fuzz::Input input) {
   if (const auto* answer = std::get_if<JailAnswered>(&*news)) {
     CheckAnswer(*answer);
   }
+  if (const auto* stock = std::get_if<YardStock>(&*news)) {
+    FUZZ_CHECK(stock->stray_groups <= stock->groups);
+    FUZZ_CHECK(stock->longest_ending >= absl::ZeroDuration());
+    FUZZ_CHECK(stock->longest_ending < absl::InfiniteDuration());
+  }
 }
 
 }  // namespace

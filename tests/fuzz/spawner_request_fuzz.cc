@@ -1,6 +1,7 @@
 // What a spawner reads from the daemon, which faces the network: the first byte
 // says whether the yard has a zygote and whether a descriptor comes along, the
-// rest is the request. Nothing gets through but a jail within its template.
+// rest is the request. Nothing gets through but a jail within its template, and
+// the question what there is.
 #include <fcntl.h>
 
 #include "sandbox/spawner/request.h"
@@ -44,13 +45,16 @@ void Run(fuzz::Input input) {
   }
   packet.data = input.Rest();
   TemplateBook templates(config, os::Fd());
-  const absl::StatusOr<internal::CreateJail> request =
+  const absl::StatusOr<internal::SpawnerRequest> read =
       ReadRequest(templates, ZygoteOf(config), packet);
-  if (!request.ok()) {
-    FUZZ_CHECK(absl::IsInvalidArgument(request.status()));
+  if (!read.ok()) {
+    FUZZ_CHECK(absl::IsInvalidArgument(read.status()));
     return;
   }
   FUZZ_CHECK(packet.fds.empty());
+  FUZZ_CHECK(read->has_create() || read->has_take_stock());
+  if (!read->has_create()) return;
+  const internal::CreateJail* request = &read->create();
   FUZZ_CHECK(config.has_zygote() || !request->with_runner());
   const internal::Template* found = templates.Find(request->template_name());
   FUZZ_CHECK(found != nullptr);

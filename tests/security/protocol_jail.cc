@@ -268,6 +268,13 @@ void FakeYard::Spawn() {
     auto packet = os::ReceivePacket(channel_.get(), os::Wait::kYes);
     internal::SpawnerRequest request;
     if (!packet.ok() || !request.ParseFromString(packet->data)) return;
+    if (request.has_take_stock()) {
+      internal::SpawnerEvent stock;
+      stock.mutable_stock();
+      (void)os::SendPacket(channel_.get(), stock.SerializeAsString(), {},
+                           os::Wait::kYes);
+      continue;
+    }
     const uint64_t id = request.create().jail_id();
     auto end = std::make_shared<FarEnd>(id, with_runner_, directory_);
     {

@@ -182,6 +182,16 @@ TEST(SpawnerRequests, DescriptorsEndTheYard) {
   ExpectYardEnds(Request(1).SerializeAsString(), 32);
 }
 
+internal::SpawnerRequest StockQuestion() {
+  internal::SpawnerRequest request;
+  request.mutable_take_stock();
+  return request;
+}
+
+TEST(SpawnerRequests, DescriptorsWithAQuestionEndTheYard) {
+  ExpectYardEnds(StockQuestion().SerializeAsString(), 1);
+}
+
 TEST(SpawnerRequests, WhatNoTemplateAllowsEndsTheYard) {
   const auto expect =
       [](const std::function<void(internal::CreateJail&)>& set) {
@@ -242,6 +252,35 @@ TEST(SpawnerRequests, AFloodMakesNoMoreJailsThanThereMayBe) {
     auto reply = Next(yard);
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_FALSE(reply->event.created().no_slot());
+  });
+}
+
+TEST(SpawnerRequests, AFloodOfQuestionsKeepsNoJailAway) {
+  WithYard("", [](Yard& yard) {
+    const std::string question = StockQuestion().SerializeAsString();
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(os::SendDatagram(yard.channel.get(), question, {}));
+    }
+    ASSERT_TRUE(os::SendDatagram(yard.channel.get(),
+                                 Request(1).SerializeAsString(), {}));
+    Reply made;
+    int answers = 0;
+    while (made.fds.empty() || answers == 0) {
+      auto reply = Next(yard);
+      ASSERT_TRUE(reply.ok()) << reply.status();
+      if (reply->event.has_stock()) {
+        ++answers;
+      } else {
+        made = *std::move(reply);
+      }
+    }
+    // Answers to what was asked before may still come.
+    ASSERT_TRUE(os::SendDatagram(yard.channel.get(), question, {}));
+    for (;;) {
+      auto reply = Next(yard);
+      ASSERT_TRUE(reply.ok()) << reply.status();
+      if (reply->event.stock().jails() == 1) break;
+    }
   });
 }
 

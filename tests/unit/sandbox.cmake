@@ -23,7 +23,8 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/sandbox/spawner/template_book.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_events_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_session_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/uid_slice_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/yard_port_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
   sandglass_file_agent sandglass_sandbox GTest::gmock_main)
 gtest_discover_tests(sandbox_unit_test PROPERTIES TIMEOUT 60)

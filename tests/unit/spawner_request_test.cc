@@ -1,4 +1,7 @@
 // What a request may say of a jail, and what its template alone says.
+#include <fcntl.h>
+
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "sandbox/spawner/request.h"
@@ -33,15 +36,22 @@ class SpawnerRequest : public ::testing::Test {
     *request_.mutable_slots() = Slots();
   }
 
+  static absl::StatusOr<internal::SpawnerRequest> ReadAs(
+      const internal::SpawnerConfig& config, os::Packet packet) {
+    TemplateBook templates(config, os::Fd());
+    return ReadRequest(templates, ZygoteOf(config), packet);
+  }
+
   absl::StatusOr<internal::CreateJail> Read(const char* name) {
     request_.set_template_name(name);
     internal::SpawnerRequest message;
     *message.mutable_create() = request_;
     // A host that can cap.
     config_.add_disks("8:0");
-    TemplateBook templates(config_, os::Fd());
-    return ReadRequest(templates, ZygoteOf(config_),
-                       {.data = message.SerializeAsString()});
+    auto read = ReadAs(config_, {.data = message.SerializeAsString()});
+    if (!read.ok()) return read.status();
+    EXPECT_TRUE(read->has_create());
+    return read->create();
   }
 
   internal::SpawnerConfig config_;
@@ -88,6 +98,18 @@ TEST_F(SpawnerRequest, NamesALayerByItsIdAlone) {
     request_.set_layer(text);
     EXPECT_FALSE(Read("plain").ok()) << text;
   }
+}
+
+TEST_F(SpawnerRequest, AsksWhatThereIs) {
+  internal::SpawnerRequest message;
+  EXPECT_FALSE(ReadAs(config_, {.data = message.SerializeAsString()}).ok());
+  message.mutable_take_stock();
+  const auto read = ReadAs(config_, {.data = message.SerializeAsString()});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->has_take_stock());
+  os::Packet with_descriptor = {.data = message.SerializeAsString()};
+  with_descriptor.fds.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(ReadAs(config_, std::move(with_descriptor)).ok());
 }
 
 }  // namespace

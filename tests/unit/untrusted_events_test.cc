@@ -242,5 +242,64 @@ TEST(UntrustedSpawner, HandsOverNoMoreDoorsThanAJailHas) {
   EXPECT_FALSE(TakesDoors(doors));
 }
 
+absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
+  internal::SpawnerEvent event;
+  *event.mutable_stock() = told;
+  absl::StatusOr<SpawnerNews> news =
+      ReadSpawnerEvent({.data = event.SerializeAsString()});
+  if (!news.ok()) return news.status();
+  return std::get<YardStock>(*std::move(news));
+}
+
+TEST(UntrustedSpawner, TellsItsStock) {
+  internal::YardStock told;
+  EXPECT_TRUE(ReadStock(told).ok());
+  told.set_jails(1);
+  told.set_spares(2);
+  told.set_ending(3);
+  told.set_longest_ending_ms(4);
+  told.set_groups(6);
+  told.set_stray_groups(5);
+  told.set_processes(7);
+  told.set_open_descriptors(8);
+  told.set_mounts(9);
+  told.set_zygote_starts(11);
+  told.set_zygote_deaths(10);
+  told.set_zygote_serves(true);
+  const absl::StatusOr<YardStock> stock = ReadStock(told);
+  ASSERT_TRUE(stock.ok()) << stock.status();
+  EXPECT_EQ(stock->kind, "");
+  EXPECT_EQ(stock->jails, 1u);
+  EXPECT_EQ(stock->spares, 2u);
+  EXPECT_EQ(stock->ending, 3u);
+  EXPECT_EQ(stock->longest_ending, absl::Milliseconds(4));
+  EXPECT_EQ(stock->groups, 6u);
+  EXPECT_EQ(stock->stray_groups, 5u);
+  EXPECT_EQ(stock->processes, 7u);
+  EXPECT_EQ(stock->open_descriptors, 8u);
+  EXPECT_EQ(stock->mounts, 9u);
+  EXPECT_EQ(stock->zygote_starts, 11u);
+  EXPECT_EQ(stock->zygote_deaths, 10u);
+  EXPECT_TRUE(stock->zygote_serves);
+}
+
+TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
+  const auto refuses = [](const auto& set) {
+    internal::YardStock told;
+    set(told);
+    return !ReadStock(told).ok();
+  };
+  EXPECT_TRUE(refuses([](auto& told) { told.set_jails(~0u); }));
+  EXPECT_TRUE(refuses([](auto& told) { told.set_spares(4097); }));
+  EXPECT_TRUE(refuses([](auto& told) {
+    told.set_jails(2000);
+    told.set_ending(2097);
+  }));
+  EXPECT_TRUE(
+      refuses([](auto& told) { told.set_longest_ending_ms(~uint64_t{0}); }));
+  EXPECT_TRUE(refuses([](auto& told) { told.set_stray_groups(1); }));
+  EXPECT_TRUE(refuses([](auto& told) { told.set_zygote_deaths(1); }));
+}
+
 }  // namespace
 }  // namespace sandglass::sandbox
