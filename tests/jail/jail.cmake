@@ -51,7 +51,8 @@ add_executable(session_jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/session_files_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_fixture.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_process_test.cc
-  ${CMAKE_SOURCE_DIR}/tests/jail/session_terminal_test.cc)
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_terminal_test.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/yard_stock_test.cc)
 target_compile_definitions(session_jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner-of-tests>")
