@@ -187,10 +187,13 @@ TEST(YardStock, SaysHowLongAJailEndsWhoseGroupStays) {
 }
 
 TEST(YardStock, CountsZygotesThatDieAndTheirSuccessors) {
-  const auto serves = [](const YardStock& stock) {
-    return stock.zygote_serves;
+  // One that has served is followed at once.
+  ReadyJail(kPythonKind);
+  const auto is_at_rest = [](const YardStock& stock) {
+    return stock.zygote_serves && stock.jails == 0 && stock.ending == 0 &&
+           stock.groups == kSpareGroups;
   };
-  const YardStock before = AwaitStock(serves, kPythonKind);
+  const YardStock before = AwaitStock(is_at_rest, kPythonKind);
   EXPECT_GT(before.zygote_starts, before.zygote_deaths);
   EXPECT_FALSE(Stock().zygote_serves);  // others have none
   const pid_t zygote = FindZygote();
@@ -198,8 +201,7 @@ TEST(YardStock, CountsZygotesThatDieAndTheirSuccessors) {
   ASSERT_EQ(::kill(zygote, SIGKILL), 0);
   const YardStock after = AwaitStock(
       [&](const YardStock& stock) {
-        return stock.zygote_deaths > before.zygote_deaths &&
-               stock.zygote_serves;
+        return stock.zygote_deaths > before.zygote_deaths && is_at_rest(stock);
       },
       kPythonKind);
   EXPECT_EQ(after.zygote_deaths, before.zygote_deaths + 1);
