@@ -28,19 +28,6 @@ Examples:
 constexpr char kPathHelp[] =
     "The log's directory, or files of it in their order";
 
-absl::Status TakeTime(const CLI::Option* option,
-                      std::optional<absl::Time>& out) {
-  const std::optional<std::string> text = ValueOf(option);
-  if (!text) return absl::OkStatus();
-  const absl::StatusOr<absl::Time> time = ParseAuditTime(*text, absl::Now());
-  if (!time.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option->get_name(), ": ", time.status().message()));
-  }
-  out = *time;
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
@@ -60,6 +47,19 @@ absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
       "'", VisibleText(text),
       "' is no time: write for example 2025-01-31, '2025-01-31 08:00', "
       "2025-01-31T08:00:00Z, or 2h for two hours ago (up to 720h)"));
+}
+
+absl::Status TakeAuditTime(const CLI::Option* option,
+                           std::optional<absl::Time>& out) {
+  const std::optional<std::string> text = ValueOf(option);
+  if (!text) return absl::OkStatus();
+  const absl::StatusOr<absl::Time> time = ParseAuditTime(*text, absl::Now());
+  if (!time.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option->get_name(), ": ", time.status().message()));
+  }
+  out = *time;
+  return absl::OkStatus();
 }
 
 AuditCommandLine::AuditCommandLine(CLI::App& app)
@@ -171,8 +171,8 @@ void AuditCommandLine::AddShow() {
     taken.run_id = ValueOf(run).value_or("");
     taken.session_id = ValueOf(session).value_or("");
     taken.json = *json;
-    absl::Status status = TakeTime(since, taken.since);
-    status.Update(TakeTime(until, taken.until));
+    absl::Status status = TakeAuditTime(since, taken.since);
+    status.Update(TakeAuditTime(until, taken.until));
     status.Update(TakeCount(last, taken.last));
     if (!status.ok()) return status;
     return taken;

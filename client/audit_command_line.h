@@ -2,9 +2,11 @@
 #define SANDGLASS_CLIENT_AUDIT_COMMAND_LINE_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -14,6 +16,7 @@
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace sandglass::client {
@@ -50,6 +53,11 @@ class AuditCommandLine {
 // time zone; RFC 3339; or a time span, "2h" being two hours before `now`.
 absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
                                           absl::Time now);
+
+// Writes an option's value to `out`, read as ParseAuditTime does; `out` stays
+// as it is when there is none. The error names the option.
+absl::Status TakeAuditTime(const CLI::Option* option,
+                           std::optional<absl::Time>& out);
 
 }  // namespace sandglass::client
 

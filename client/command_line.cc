@@ -19,6 +19,7 @@
 #include "client/layer_command_line.h"
 #include "client/library_lock.h"
 #include "client/mcp_command_line.h"
+#include "client/operator_command_line.h"
 #include "client/policy_command_line.h"
 #include "client/session_command_line.h"
 #include "client/terminal_filter.h"
@@ -41,6 +42,7 @@ Examples:
   sandglass kill RUN_ID
   sandglass policy test strict main.py
   sandglass approvals
+  sandglass status
   sandglass doctor
   sandglass mcp
   sandglass audit verify /var/log/sandglass/audit
@@ -124,10 +126,10 @@ class RunFlags {
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,
                  "No verdict line when the outcome is OK");
-  }
-
     app.add_flag("-v,--verbose", options_.verbose,
                  "Also where the time went, and the trace that it was part of");
+  }
+
   // `after_dashes` are the arguments behind "--".
   absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
     options_.file = ValueOf(file_);
@@ -366,6 +368,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   AuditCommandLine audit(app);
   McpCommandLine mcp(app);
   AgentCommandLine agent(app);
+  OperatorCommandLine operators(app);
 
   // Only now: a subcommand would have taken it over.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
@@ -379,6 +382,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     if (audit.parsed()) return audit.Path();
     if (mcp.parsed()) return "mcp ";
     if (agent.parsed()) return "agent ";
+    if (operators.parsed()) return operators.Path();
     return run->parsed() ? "run " : "";
   };
   try {
@@ -449,10 +453,14 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     absl::StatusOr<AgentOptions> options = agent.Take();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
+  } else if (operators.parsed()) {
+    absl::StatusOr<OperatorOptions> options = operators.Take();
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else {
     return UsageError(
         "give a command: agent, run, session, info, languages, ps, kill, "
-        "approvals, policy, layers, doctor, audit or mcp");
+        "status, top, usage, approvals, policy, layers, doctor, audit or mcp");
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

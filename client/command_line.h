@@ -10,6 +10,7 @@
 #include "client/audit_options.h"
 #include "client/layer_options.h"
 #include "client/mcp_options.h"
+#include "client/operator_options.h"
 #include "client/options.h"
 #include "client/policy_options.h"
 #include "client/session_options.h"
@@ -22,7 +23,7 @@ struct CommandLine {
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
                PolicyOptions, AuditOptions, LayersOptions, McpOptions,
-               AgentOptions>
+               AgentOptions, OperatorOptions>
       command;
 };
 

@@ -34,6 +34,7 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
                 v1::ExecService::NewStub(channel),
                 v1::PolicyService::NewStub(channel),
                 v1::LayerService::NewStub(channel),
+                v1::OperatorService::NewStub(channel),
                 std::move(duplicate)};
 }
 

@@ -11,6 +11,7 @@
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
 #include "sandglass/v1/layer_service.grpc.pb.h"
+#include "sandglass/v1/operator_service.grpc.pb.h"
 #include "sandglass/v1/policy_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
@@ -26,6 +27,7 @@ struct Daemon {
   std::unique_ptr<v1::ExecService::Stub> execs;
   std::unique_ptr<v1::PolicyService::Stub> policy;
   std::unique_ptr<v1::LayerService::Stub> layers;
+  std::unique_ptr<v1::OperatorService::Stub> operators;
   UniqueFd connection;  // a duplicate, for IsConnected
 };
 

@@ -72,11 +72,24 @@ std::string ExitCodeHelp() {
       "  141      the reader of standard output went away\n"
       "The other commands exit with 0 or 125, doctor also with 1 and 2, audit "
       "with 0, 1 or 2,\n"
-      "policy check with 1, policy test as the run would where that is "
-      "stopped. A\n"
-      "signal to sandglass itself stops the run and exits with 128 + its "
-      "number (Ctrl-C: 130).\n");
+      "status with 1 where the daemon is not ready, usage with 1 where an "
+      "audit log is not\n"
+      "as it was written, policy check with 1, policy test as the run would "
+      "where that is\n"
+      "stopped. A signal to sandglass itself stops the run and exits with 128 "
+      "+ its number\n"
+      "(Ctrl-C: 130).\n");
   return text;
+}
+
+std::string StatusExitCodeHelp() {
+  return absl::StrCat(
+      "Exit codes of status:\n"
+      "  0        the daemon is ready\n",
+      "  ", kExitNotReady,
+      "        it is not, or it is ending\n"
+      "  ",
+      kExitError, "      it could not be asked: no daemon, or no access\n");
 }
 
 std::string AuditExitCodeHelp() {

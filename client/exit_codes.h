@@ -18,7 +18,9 @@ constexpr int kExitProtectionMissing = 1;
 // Of doctor: none is missing as far as could be seen, but not all could be
 // checked. Where nothing could be asked at all it is kExitError.
 constexpr int kExitNotChecked = 2;
-// Of audit: the log is not as it was written.
+// Of status: the daemon is not ready.
+constexpr int kExitNotReady = 1;
+// Of audit, and of usage from an audit log: that is not as it was written.
 constexpr int kExitTampered = 1;
 // Of audit: a usage error, or a log that can't be read.
 constexpr int kExitAuditError = 2;
@@ -55,7 +57,8 @@ std::string OutcomeName(v1::Outcome outcome);
 
 // The table as --help shows it, a line per code.
 std::string ExitCodeHelp();
-// The same of doctor and audit.
+// The same of status, doctor and audit.
+std::string StatusExitCodeHelp();
 std::string DoctorExitCodeHelp();
 std::string AuditExitCodeHelp();
 

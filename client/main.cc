@@ -16,6 +16,7 @@
 #include "client/info_commands.h"
 #include "client/layer_commands.h"
 #include "client/mcp_command.h"
+#include "client/operator_commands.h"
 #include "client/policy_commands.h"
 #include "client/run_command.h"
 #include "client/runs_commands.h"
@@ -51,6 +52,9 @@ struct Dispatch {
   int operator()(const McpOptions& o) const { return McpCommand(address, o); }
   int operator()(const AgentOptions& o) const {
     return AgentCommand(address, o);
+  }
+  int operator()(const OperatorOptions& o) const {
+    return OperatorCommand(address, o);
   }
   int operator()(const AuditOptions& o) const { return AuditCommand(o); }
 };

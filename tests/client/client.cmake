@@ -13,12 +13,14 @@ add_executable(client_test
   client/cli_exec_test.cc
   client/cli_fetch_test.cc
   client/cli_mcp_test.cc
+  client/cli_operator_test.cc
   client/cli_rich_test.cc
   client/cli_run_test.cc
   client/cli_session_test.cc
   client/cli_shell_test.cc
   client/cli_signal_test.cc
   client/cli_terminal_test.cc
+  client/cli_top_test.cc
   client/cli_trace_test.cc
   client/command_line_test.cc
   client/doctor_test.cc
@@ -27,6 +29,7 @@ add_executable(client_test
   client/fake_daemon.cc
   client/fake_execs.cc
   client/fake_files.cc
+  client/fake_operator.cc
   client/fake_sessions.cc
   client/fetch_writer_test.cc
   client/language_guess_test.cc
@@ -36,6 +39,7 @@ add_executable(client_test
   client/mcp_http_test.cc
   client/mcp_protocol_test.cc
   client/mcp_stdio_test.cc
+  client/operator_command_line_test.cc
   client/output_printer_test.cc
   client/repeat_command_test.cc
   client/result_files_test.cc
@@ -44,12 +48,16 @@ add_executable(client_test
   client/session_command_line_test.cc
   client/session_copy_options_test.cc
   client/session_text_test.cc
+  client/status_text_test.cc
   client/subprocess.cc
   client/terminal_filter_test.cc
   client/text_commands_test.cc
+  client/text_fit_test.cc
   client/toolbox_test.cc
+  client/top_screen_test.cc
   client/traceparent_test.cc
   client/units_test.cc
+  client/usage_test.cc
   client/verdict_line_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"

@@ -11,6 +11,13 @@
 namespace sandglass::client {
 
 FakeDaemon::FakeDaemon() {
+  Start();
+  Answer(ResponseWith(v1::OUTCOME_OK));
+}
+
+FakeDaemon::~FakeDaemon() { Stop(); }
+
+void FakeDaemon::Start() {
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(17 << 20);
   builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
@@ -18,11 +25,9 @@ FakeDaemon::FakeDaemon() {
   builder.RegisterService(&sessions);
   builder.RegisterService(&files);
   builder.RegisterService(&execs);
+  builder.RegisterService(&operators);
   server_ = builder.BuildAndStart();
-  Answer(ResponseWith(v1::OUTCOME_OK));
 }
-
-FakeDaemon::~FakeDaemon() { Stop(); }
 
 void FakeDaemon::Stop() {
   if (server_ == nullptr) return;

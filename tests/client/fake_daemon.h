@@ -13,6 +13,7 @@
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "tests/client/fake_execs.h"
 #include "tests/client/fake_files.h"
+#include "tests/client/fake_operator.h"
 #include "tests/client/fake_sessions.h"
 #include "tests/client/shared.h"
 #include "tests/client/subprocess.h"
@@ -49,6 +50,7 @@ class FakeDaemon final : public v1::SandboxService::Service {
   FakeSessions sessions;
   FakeFiles files;
   FakeExecs execs;
+  FakeOperator operators;
 
   // The last request, and how many came; true once a stream saw its client
   // cancel (WaitForCancel).
@@ -75,6 +77,8 @@ class FakeDaemon final : public v1::SandboxService::Service {
   SubprocessResult RunClient(std::vector<std::string> args) const;
 
   void Stop();
+  // Once more at the same address, after Stop.
+  void Start();
 
  private:
   grpc::Status RunCode(grpc::ServerContext* context,
