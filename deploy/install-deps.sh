@@ -24,6 +24,8 @@ RUN_PACKAGES=(
   libgrpc++1.51
   libprotobuf32
   libprotobuf-lite32
+  libprometheus-cpp-core1.0
+  libprometheus-cpp-pull1.0
   libseccomp2
   libspdlog1.10
   libzip4
@@ -50,6 +52,7 @@ BUILD_PACKAGES=(
   ninja-build
   nlohmann-json3-dev
   pkg-config
+  prometheus-cpp-dev
   protobuf-compiler
   protobuf-compiler-grpc
   zlib1g-dev

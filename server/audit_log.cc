@@ -149,6 +149,7 @@ absl::Status AuditLog::Append(std::string_view event,
   if (absl::IsInvalidArgument(status)) return status;
   if (!status.ok()) {
     ++lost_;
+    ++lost_in_all_;
     return Fail(std::move(status));
   }
   return options_.fsync == AuditFsync::kAlways ? Sync(written_) : status;
@@ -164,6 +165,11 @@ absl::Status AuditLog::Ready(std::chrono::milliseconds at_most_ago) {
     return Fail(std::move(status));
   }
   return failure_;
+}
+
+AuditLog::State AuditLog::state() const {
+  absl::MutexLock lock(&mutex_);
+  return {written_, lost_in_all_, failure_};
 }
 
 policy::AuditHead AuditLog::Head() const {

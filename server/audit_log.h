@@ -75,6 +75,14 @@ class AuditLog {
   // The last line that was written.
   policy::AuditHead Head() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // What became of this object's lines so far.
+  struct State {
+    uint64_t written = 0;
+    uint64_t lost = 0;
+    absl::Status failure;  // OK: it is healthy
+  };
+  State state() const ABSL_LOCKS_EXCLUDED(mutex_);
+
   const std::string& path() const { return path_; }
 
  private:
@@ -119,6 +127,7 @@ class AuditLog {
   uint64_t leftover_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // OK: healthy
   uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;     // lines, since then
+  uint64_t lost_in_all_ ABSL_GUARDED_BY(mutex_) = 0;
   MonotonicTime looked_ ABSL_GUARDED_BY(mutex_);  // at directory and file
   MonotonicTime next_try_ ABSL_GUARDED_BY(mutex_);
 

@@ -336,6 +336,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   CheckAbsolute(root, "spawner", config.spawner);
   ReadEgress(root, config.egress);
   ReadLibrariesConfig(root, config.libraries);
+  ReadMetricsConfig(root, config.metrics);
   if (root.Has("listen")) {
     listen = root.String("listen");
     if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
@@ -409,6 +410,8 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
     config.admission.max_queued_per_caller =
         std::max(1u, config.admission.max_queued / 2);
   }
+  absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
+  if (!metrics.ok()) return metrics;
   if (flags.listen.has_value()) listen = *flags.listen;
   if (listen.empty()) {
     listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);
@@ -477,6 +480,7 @@ std::string ConfigToJson(const Config& config) {
         {"max_files", config.audit.log.max_files},
         {"code", config.audit.runs.code},
         {"on_failure", NameOf(config.audit.runs.on_failure, AuditFailures())}}},
+      {"metrics", MetricsToJson(config.metrics)},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"max_message_bytes", config.max_message_bytes},
       {"log",

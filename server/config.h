@@ -19,6 +19,7 @@
 #include "server/libraries_config.h"
 #include "server/listen_address.h"
 #include "server/log.h"
+#include "server/metrics_config.h"
 #include "server/pool_targets.h"
 #include "server/run_audit.h"
 #include "server/run_registry.h"
@@ -34,6 +35,7 @@ struct ConfigFlags {
   std::optional<std::string> cache_dir;
   std::optional<std::string> policy_dir;
   std::optional<std::string> spawner;
+  std::optional<std::string> metrics;
   std::vector<std::string> excuse_missing;  // added to the file's
   bool trace_syscalls = false;
 };
@@ -57,6 +59,7 @@ struct Config {
   std::string spawner;
   EgressConfig egress;
   LibrariesConfig libraries;
+  MetricsConfig metrics;
   std::string user;             // name, "uid:gid", or empty: see identity.h
   uid_t uid_base = 1879048192;  // see sandbox/uid_slice.h
   mode_t socket_mode = 0660;

@@ -29,9 +29,9 @@ class DaemonAudit {
   AuditLog& log() { return *log_; }
   RunAudit& runs() { return runs_; }
 
-  // False while runs are refused because nothing can be written. For health
+  // Not OK while runs are refused because nothing can be written. For health
   // checks: call it once a second or so, also to let the log go on by itself.
-  bool Healthy() { return runs_.Ready().ok(); }
+  absl::Status Healthy() { return runs_.Ready(); }
 
   // Writes "policy": another one is about to come into force. With a failure
   // it must not where runs would be refused.

@@ -97,6 +97,12 @@ absl::Status MalformedMessage(const std::string& type) {
                            "; was it cut short or made from another .proto?"));
 }
 
+absl::Status IsolationBroken() {
+  return Make(absl::StatusCode::kUnavailable, "ISOLATION_BROKEN",
+              "a program that tried to get out of its jail did, so nothing is "
+              "run; `sandglass status` says what it did");
+}
+
 absl::Status LanguageUnavailable(const std::string& why) {
   return Make(absl::StatusCode::kFailedPrecondition, "LANGUAGE_UNAVAILABLE",
               why);

@@ -26,6 +26,8 @@ absl::Status InvalidRequest(
     const std::vector<policy::FieldViolation>& violations);
 // INVALID_ARGUMENT, "MALFORMED_MESSAGE": not a protobuf of that type.
 absl::Status MalformedMessage(const std::string& type);
+// UNAVAILABLE, "ISOLATION_BROKEN": a program got where none may.
+absl::Status IsolationBroken();
 // FAILED_PRECONDITION, "LANGUAGE_UNAVAILABLE".
 absl::Status LanguageUnavailable(const std::string& why);
 // UNAVAILABLE, "LANGUAGE_PREPARING", with RetryInfo: its first start goes on.

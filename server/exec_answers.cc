@@ -56,7 +56,8 @@ void LogExecEnd(const std::string& session_id, const std::string& exec_id,
        {"exec_id", exec_id},
        {"outcome", std::string(policy::OutcomeName(
                        static_cast<policy::Outcome>(end.outcome())))},
-       {"rule", end.evidence().rule()}});
+       {"rule", end.evidence().rule()},
+       {"trace_id", end.trace_id(), true}});
 }
 
 void KeepForShow(ExecPlan& plan) {

@@ -52,6 +52,7 @@ ExecRecord::ExecRecord(const RunAudit& audit, const std::string& caller,
     : accepted_(Monotonic::now()) {
   if (plan.named) fields_["exec_id"] = plan.exec_id;
   fields_["caller"] = caller;
+  if (!plan.trace_id.empty()) fields_["trace_id"] = plan.trace_id;
   if (session.spec().language != nullptr) {
     fields_["lang"] = session.spec().language->id;
   }

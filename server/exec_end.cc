@@ -163,6 +163,7 @@ void Exec::Conclude() {
 void Exec::Publish(const ExecSaved& saved) {
   state_ = State::kEnded;
   end_.set_files_not_saved(saved.files_not_saved);
+  end_.set_trace_id(plan_.trace_id);
   status_ = saved.recorded;
   LogExecEnd(session().id(), plan_.exec_id, end_);
   around_.on_over(*this);

@@ -42,6 +42,7 @@ struct ExecPlan {
   std::string stdin_data;
   bool open_stdin = false;  // or on a terminal
   bool background = false;
+  std::string trace_id;  // of the call that asked for it
   std::shared_ptr<const policy::Redactor> redactor;  // of output; null: none
 
   bool on_terminal() const {

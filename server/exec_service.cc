@@ -42,8 +42,8 @@ grpc::ServerUnaryReactor* AnswerOnLoop(
 }  // namespace
 
 ByteReactor* ExecServiceImpl::Execute(grpc::CallbackServerContext* context) {
-  const std::optional<Caller> caller = peers_.CallerOf(context->peer());
-  if (!caller.has_value()) return new RefusedExecute(UnknownCaller());
+  const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
+  if (!caller.ok()) return new RefusedExecute(caller.status());
   auto* call = new ExecuteCall(table_, context, *caller);
   call->Start();
   return call;

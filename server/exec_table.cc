@@ -77,6 +77,7 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   absl::StatusOr<ExecPlan> plan =
       CheckExecSpec(*parts_.policy->Get(), (*session)->spec(), spec, prefix);
   if (!plan.ok()) return answer(plan.status());
+  plan->trace_id = caller.trace_id;
   std::shared_ptr<ExecRecord> record;
   if (parts_.audit != nullptr) {
     record = std::make_shared<ExecRecord>(*parts_.audit, caller.name, **session,
@@ -324,6 +325,12 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
     commands.by_number.erase(exec.number());
   } else {
     commands.ended.push_back(exec.number());
+    if (parts_.on_end) {
+      const Session& session = exec.session();
+      const policy::Language* language = session.spec().language;
+      parts_.on_end(session.caller(), language != nullptr ? language->id : "",
+                    exec.end());
+    }
   }
   if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
   if (--commands.running > 0) return;

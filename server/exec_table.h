@@ -32,6 +32,11 @@ struct ExecTableParts {
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
   RunAudit* audit = nullptr;  // null: nothing is put on record
+  // Hears of each command that has ended, whose session's owner it was and in
+  // which language; may be empty. On the loop's thread: it never waits.
+  std::function<void(const Caller&, const std::string& language,
+                     const v1::ExecEnd&)>
+      on_end;
   // Commands that run at once, in all sessions; each takes ten descriptors.
   uint32_t max_running = 1024;
 };
@@ -69,6 +74,7 @@ class ExecTable {
                                                 const std::string& session_id);
 
   void StopAccepting() { accepting_ = false; }
+  uint32_t running() const { return running_; }
   // True when no command runs that has an end to be waited for.
   bool idle() const { return finite_ == 0; }
   void KillAll();

@@ -70,10 +70,10 @@ template <typename Call>
 grpc::ServerReadReactor<grpc::ByteBuffer>* StreamTo(
     const FileCallParts& parts, const PeerTable& peers,
     grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
-  const std::optional<Caller> caller = peers.CallerOf(context->peer());
-  if (!caller.has_value()) {
+  const absl::StatusOr<Caller> caller = CallerOf(peers, *context);
+  if (!caller.ok()) {
     return new Refused<grpc::ServerReadReactor<grpc::ByteBuffer>>(
-        UnknownCaller());
+        caller.status());
   }
   auto* call = new Call(parts, response);
   call->Start(*caller);

@@ -8,15 +8,12 @@
 #include "grpcpp/server_builder.h"
 #include "grpcpp/server_posix.h"
 #include "sandbox/os/clocks.h"
+#include "server/call_metrics.h"
 #include "server/parse.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr const char* kServiceNames[] = {
-    "sandglass.v1.SandboxService", "sandglass.v1.SessionService",
-    "sandglass.v1.FileService", "sandglass.v1.ExecService",
-    "sandglass.v1.PolicyService"};
 // Room for messages on their way in and out, over all connections.
 constexpr size_t kTransportMemory = size_t{512} << 20;
 // Only reflection takes threads; the rest is callbacks.
@@ -47,6 +44,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  if (options.metrics != nullptr) {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(MakeCallMetrics(*options.metrics));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  }
   if (!options.tcp_address.empty()) {
     builder.AddListeningPort(options.tcp_address,
                              grpc::InsecureServerCredentials(),
@@ -60,7 +64,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
             : absl::StrCat("can't listen on ", options.tcp_address,
                            "; is another program there already?"));
   }
-  made->SetHealth(Health::kNotServing);
+  made->SetHealth("", false);
   return made;
 }
 
@@ -70,20 +74,8 @@ void GrpcServer::Serve(int fd) {
   grpc::AddInsecureChannelFromFd(server_.get(), fd);
 }
 
-void GrpcServer::SetHealth(Health health) {
-  grpc::HealthCheckServiceInterface* service = server_->GetHealthCheckService();
-  const bool serving = health == Health::kServing;
-  for (const char* name : kServiceNames) {
-    service->SetServingStatus(name, serving);
-  }
-  service->SetServingStatus(serving);
-}
-
-void GrpcServer::SetOverallHealth(Health health) {
-  // Without a name it would be all services'
-  // (health_check_service_interface.h).
-  server_->GetHealthCheckService()->SetServingStatus(
-      "", health == Health::kServing);
+void GrpcServer::SetHealth(const std::string& service, bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(service, serving);
 }
 
 void GrpcServer::Shutdown(absl::Duration timeout) {

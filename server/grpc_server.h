@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server.h"
+#include "server/metrics.h"
 
 namespace sandglass::server {
 
@@ -16,13 +17,14 @@ struct GrpcOptions {
   // "127.0.0.1:8080" or "[::1]:8080"; empty: only connections handed in.
   std::string tcp_address;
   int max_message_bytes = 16 << 20;
+  Metrics* metrics = nullptr;  // hears of calls; outlives the server
 };
 
-// gRPC's server with our service, health and reflection. Make one only when
+// gRPC's server with our services, health and reflection. Make one only when
 // the process will never fork again.
 class GrpcServer {
  public:
-  // The services outlive the server. Health starts as NOT_SERVING.
+  // The services outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const std::vector<grpc::Service*>& services, const GrpcOptions& options);
   // Calls Shutdown with no time to spare.
@@ -31,11 +33,9 @@ class GrpcServer {
   // Serves a connected, non-blocking socket; owns it from here on.
   void Serve(int fd);
 
-  // Health of "" and of each of our services.
-  enum class Health { kServing, kNotServing };
-  void SetHealth(Health health);
-  // That of "" alone, as it is until the next SetHealth.
-  void SetOverallHealth(Health health);
+  // What the health service says of a service, "" being the whole. At first
+  // none is known to it but "", which isn't served.
+  void SetHealth(const std::string& service, bool serving);
 
   // Takes no new calls, waits for those under way, cancels what is left when
   // the time is over.

@@ -275,12 +275,12 @@ void LanguageProbe::CheckCanaries() {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   const MonotonicTime began = Monotonic::now();
   std::map<std::string, std::map<std::string, absl::Status>> canaries;
-  bool all_work = true;
+  absl::Status all_work;
   for (const policy::Language* language : languages_.InAllImages()) {
     if (!language->canary || !Usable(*language).ok()) continue;
     for (auto& [filter, works] : CheckOne(*policy, *language)) {
       if (!works.ok()) {
-        all_work = false;
+        if (all_work.ok()) all_work = works;
         Log(LogLevel::kError, "canary_failed",
             {{"lang", KeyOf(*language)},
              {"error", std::string(works.message())}});
@@ -296,7 +296,7 @@ void LanguageProbe::CheckCanaries() {
     checked_once_ = true;
   }
   Log(LogLevel::kInfo, "canaries_done",
-      {{"all_work", all_work},
+      {{"all_work", all_work.ok()},
        {"ms", absl::ToInt64Milliseconds(Since(began))}});
   if (checked_) checked_(all_work);
 }

@@ -30,8 +30,9 @@ absl::Status CheckInstalled(const policy::Language& language);
 class LanguageProbe {
  public:
   using ReadyFunction = std::function<void(const policy::Language&)>;
-  // Hears after each CheckCanaries whether all canaries did well.
-  using CheckedFunction = std::function<void(bool all_work)>;
+  // Hears after each CheckCanaries whether all canaries did well, or which
+  // didn't.
+  using CheckedFunction = std::function<void(const absl::Status& all_work)>;
   // `policy` outlives the probe. Without a store nothing is prepared. `ready`
   // is called on the probe's thread for each language that is installed and
   // whose preparation, if it has one, went well; `checked` on that of whoever

@@ -13,6 +13,7 @@
 #include "server/cancel_token.h"
 #include "server/errors.h"
 #include "server/unary_call.h"
+#include "server/waiting_call.h"
 
 namespace sandglass::server {
 namespace {
@@ -21,30 +22,6 @@ namespace {
 constexpr size_t kMostWaitingLines = 1000;
 // What callers wait for beside builds.
 constexpr char kShortKey[] = "layers";
-
-// One call that waits on a thread of its own and has one answer.
-class WaitingCall final : public grpc::ServerUnaryReactor {
- public:
-  explicit WaitingCall(grpc::ByteBuffer* response) : response_(response) {}
-
-  // `work` gives the answer.
-  void Start(CallThreads& threads, uint64_t bytes,
-             std::function<absl::StatusOr<grpc::ByteBuffer>()> work) {
-    const absl::Status added =
-        threads.Add(kShortKey, bytes, [this, work = std::move(work)] {
-          absl::StatusOr<grpc::ByteBuffer> answer = work();
-          const absl::Status status = answer.status();
-          if (status.ok()) *response_ = *std::move(answer);
-          Finish(ToGrpcStatus(status));
-        });
-    if (!added.ok()) Finish(ToGrpcStatus(added));
-  }
-
- private:
-  void OnDone() override { delete this; }
-
-  grpc::ByteBuffer* const response_;
-};
 
 // One BuildLayer. A slow client never holds the install up.
 class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
@@ -164,7 +141,7 @@ grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  call->Start(threads_, request->Length(),
+  call->Start(threads_, kShortKey, request->Length(),
               [this, message] { return Serialize(admin_.List(message)); });
   return call;
 }
@@ -177,9 +154,10 @@ grpc::ServerUnaryReactor* LayerServiceImpl::RemoveLayer(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  call->Start(threads_, request->Length(), [this, caller = *caller, message] {
-    return Serialize(admin_.Remove(caller, message));
-  });
+  call->Start(threads_, kShortKey, request->Length(),
+              [this, caller = *caller, message] {
+                return Serialize(admin_.Remove(caller, message));
+              });
   return call;
 }
 

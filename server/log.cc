@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kMaxValueBytes = 1024;
 
 std::atomic<LogFormat> log_format{LogFormat::kText};
+std::atomic<uint64_t> warnings{0};
+std::atomic<uint64_t> errors{0};
 
 const char* LevelName(LogLevel level) {
   switch (level) {
@@ -89,6 +91,11 @@ struct JsonValue {
   }
 };
 
+bool IsLeftOut(const LogField& field) {
+  const auto* text = std::get_if<std::string>(&field.value);
+  return field.only_if_any && text != nullptr && text->empty();
+}
+
 std::string Format(LogFormat format, std::string_view time, LogLevel level,
                    std::string_view event,
                    std::initializer_list<LogField> fields) {
@@ -98,6 +105,7 @@ std::string Format(LogFormat format, std::string_view time, LogLevel level,
     line["level"] = LevelName(level);
     line["event"] = event;
     for (const LogField& field : fields) {
+      if (IsLeftOut(field)) continue;
       line[std::string(field.key)] = std::visit(JsonValue{}, field.value);
     }
     return line.dump(-1, ' ', /*ensure_ascii=*/true,
@@ -106,6 +114,7 @@ std::string Format(LogFormat format, std::string_view time, LogLevel level,
   std::string line = absl::StrCat(AbslView(time), time.empty() ? "" : " ",
                                   LevelName(level), " ", AbslView(event));
   for (const LogField& field : fields) {
+    if (IsLeftOut(field)) continue;
     absl::StrAppend(&line, " ", AbslView(field.key), "=",
                     std::visit(TextValue{}, field.value));
   }
@@ -121,6 +130,8 @@ void StartLog(LogLevel level, LogFormat format) {
 
 void Log(LogLevel level, std::string_view event,
          std::initializer_list<LogField> fields) {
+  if (level == LogLevel::kWarning) ++warnings;
+  if (level == LogLevel::kError) ++errors;
   if (!Logger().should_log(SpdlogLevel(level))) return;
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
                                             os::WallNow(), absl::UTCTimeZone());
@@ -128,6 +139,8 @@ void Log(LogLevel level, std::string_view event,
   Logger().log(SpdlogLevel(level),
                spdlog::string_view_t(line.data(), line.size()));
 }
+
+LogCounts CountsOfLog() { return {warnings, errors}; }
 
 std::string FormatLogLine(LogFormat format, LogLevel level,
                           std::string_view event,

@@ -22,6 +22,7 @@ struct LogField {
   using Value = std::variant<std::string, int64_t, uint64_t, double, bool>;
   std::string_view key;  // our own word, [a-z_]+
   Value value;
+  bool only_if_any = false;  // an empty string is left out
 };
 
 // Writes one line: time, level, event, fields. As text
@@ -30,6 +31,14 @@ struct LogField {
 // printable ASCII is escaped, and each is cut to 1 KiB. Thread-safe.
 void Log(LogLevel level, std::string_view event,
          std::initializer_list<LogField> fields = {});
+
+// Lines from kWarning upwards since the process began, whether or not the log's
+// level let them out.
+struct LogCounts {
+  uint64_t warnings;
+  uint64_t errors;
+};
+LogCounts CountsOfLog();
 
 // The line without its time, as Log would write it; for tests.
 std::string FormatLogLine(LogFormat format, LogLevel level,

@@ -38,6 +38,9 @@ int main(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("--spawner", flags.spawner, "The sandglass-spawner executable")
       ->type_name("PATH");
+  app.add_option("--metrics", flags.metrics,
+                 "Serve metrics for Prometheus there (default: nowhere)")
+      ->type_name("127.0.0.1:PORT");
   app.add_option("--excuse-missing", flags.excuse_missing,
                  "Start although the host lacks this layer of isolation")
       ->type_name("LAYER");

@@ -15,6 +15,10 @@ inline google::protobuf::Duration ToProto(absl::Duration duration) {
   return proto;
 }
 
+inline absl::Duration FromProto(const google::protobuf::Duration& proto) {
+  return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
+}
+
 inline google::protobuf::Timestamp ToProto(absl::Time time) {
   google::protobuf::Timestamp proto;
   const int64_t seconds = absl::ToUnixSeconds(time);  // rounds down

@@ -314,6 +314,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   const policy::Verdict& verdict = result.verdict;
   v1::RunCodeResponse response;
   response.set_run_id(run.id());
+  response.set_trace_id(run.origin().caller.trace_id);
   response.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
   if (verdict.exit_code.has_value()) {
     response.set_exit_code(*verdict.exit_code);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/proto_time.h"
+#include "server/session.h"
 
 namespace sandglass::server {
 
@@ -114,6 +115,8 @@ v1::RunSummary Run::Summary() const {
                                    origin_.labels.end());
   summary.set_request_id(origin_.request_id);
   summary.set_caller(origin_.caller.name);
+  summary.set_trace_id(origin_.caller.trace_id);
+  if (job_.session != nullptr) summary.set_session_id(job_.session->id());
   absl::MutexLock lock(&mutex_);
   summary.set_state(running_ ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_QUEUED);
   return summary;

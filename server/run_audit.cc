@@ -20,6 +20,9 @@ void AddOrigin(const Run& run, Json& fields) {
   const RunOrigin& origin = run.origin();
   fields["run_id"] = run.id();
   fields["caller"] = origin.caller.name;
+  if (!origin.caller.trace_id.empty()) {
+    fields["trace_id"] = origin.caller.trace_id;
+  }
   fields["lang"] = origin.language;
   fields["profile"] = origin.profile;
   if (const auto& session = run.job().session; session != nullptr) {

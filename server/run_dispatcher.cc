@@ -58,7 +58,10 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     RunListener* listener, const std::optional<LookOnly>& look) {
   const auto refuse = [&](const absl::Status& status) {
     Log(LogLevel::kInfo, "refused",
-        {{"caller", caller.name}, {"error", std::string(status.message())}});
+        {{"caller", caller.name},
+         {"error", std::string(status.message())},
+         {"trace_id", caller.trace_id, true}});
+    if (options_.on_refused) options_.on_refused(caller, status);
     listener->OnEnd({.status = status});
     return nullptr;
   };
@@ -419,7 +422,8 @@ void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
          {"peak_memory_bytes", response.usage().peak_memory_bytes()},
          {"stdout_bytes", response.stdout().total_bytes()},
          {"stderr_bytes", response.stderr().total_bytes()},
-         {"abandoned", run.abandoned()}});
+         {"abandoned", run.abandoned()},
+         {"trace_id", origin.caller.trace_id, true}});
   } else {
     Log(absl::IsInternal(end.status) ? LogLevel::kError : LogLevel::kWarning,
         "run_failed",
@@ -430,8 +434,10 @@ void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
          {"code", absl::StatusCodeToString(end.status.code())},
          {"error", std::string(end.status.message())},
          {"queue_ms", Ms(queued)},
-         {"total_ms", Ms(total)}});
+         {"total_ms", Ms(total)},
+         {"trace_id", origin.caller.trace_id, true}});
   }
+  if (options_.on_end) options_.on_end(run, end);
   // First, so that a caller who goes on has nobody of its own before it.
   PassTurnOn(run);
   registry_.Finish(run, end);

@@ -49,6 +49,10 @@ struct DispatcherOptions {
   ApprovalTable* approvals = nullptr;
   RunAudit* audit = nullptr;      // outlives it; null: no audit log
   DeniedCalls* denied = nullptr;  // outlives it; null: calls aren't traced
+  // Hear of each run that was accepted, as its answer is about to go out, and
+  // of each request that wasn't; may be empty. They never wait.
+  std::function<void(const Run&, const RunEnd&)> on_end;
+  std::function<void(const Caller&, const absl::Status&)> on_refused;
 };
 
 // A run that ends with the look at its program's text.

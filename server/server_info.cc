@@ -118,6 +118,8 @@ void FillImage(const std::string& image, const ServerInfoSources& sources,
   }
 }
 
+}  // namespace
+
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
   kind.set_kind(state.key.kind);
   // Without its digest.
@@ -150,7 +152,16 @@ void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info) {
   info.set_write_failures(state.write_failures);
 }
 
-}  // namespace
+void FillAdmission(const Admission& from, v1::Admission& admission) {
+  const Admission::Snapshot now = from.snapshot();
+  const AdmissionOptions& options = from.options();
+  admission.set_running(now.running);
+  admission.set_queued(now.queued);
+  admission.set_max_running(options.max_running);
+  admission.set_max_queued(options.max_queued);
+  admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
+  admission.set_memory_budget_bytes(options.memory_budget_bytes);
+}
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   const std::shared_ptr<const PolicySet> policy = sources.policy->Get();
@@ -174,15 +185,7 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   }
   response.set_kernel(sources.host.kernel);
   *response.mutable_uptime() = ToProto(Since(sources.started));
-  const Admission::Snapshot now = sources.admission->snapshot();
-  const AdmissionOptions& options = sources.admission->options();
-  v1::Admission& admission = *response.mutable_admission();
-  admission.set_running(now.running);
-  admission.set_queued(now.queued);
-  admission.set_max_running(options.max_running);
-  admission.set_max_queued(options.max_queued);
-  admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
-  admission.set_memory_budget_bytes(options.memory_budget_bytes);
+  FillAdmission(*sources.admission, *response.mutable_admission());
   if (sources.pool) {
     for (const PoolKeyState& state : sources.pool()) {
       FillPoolKind(state, *response.add_pool());

@@ -32,6 +32,11 @@ struct ServerInfoSources {
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);
 
+// Parts of it that others show, too.
+void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind);
+void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info);
+void FillAdmission(const Admission& from, v1::Admission& admission);
+
 // The release, for example "0.1.0".
 extern const char kVersion[];
 

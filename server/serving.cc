@@ -1,12 +1,8 @@
 #include "server/serving.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -14,44 +10,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/acceptor.h"
-#include "server/approvals.h"
-#include "server/call_threads.h"
 #include "server/clock.h"
-#include "server/compile_cache.h"
-#include "server/daemon_audit.h"
 #include "server/daemon_signals.h"
-#include "server/denied_calls.h"
 #include "server/descriptor_shares.h"
-#include "server/exec_service.h"
-#include "server/exec_table.h"
-#include "server/file_service.h"
+#include "server/errors.h"
 #include "server/fill_jail.h"
-#include "server/grpc_server.h"
-#include "server/health.h"
-#include "server/instant.h"
 #include "server/jail_host.h"
-#include "server/jail_pool.h"
 #include "server/job_runner.h"
-#include "server/languages.h"
-#include "server/layer_service.h"
-#include "server/libraries.h"
+#include "server/log.h"
 #include "server/notify.h"
-#include "server/peers.h"
-#include "server/policy_questions.h"
-#include "server/policy_reload.h"
-#include "server/policy_service.h"
 #include "server/pool_plan.h"
-#include "server/prestart_kinds.h"
 #include "server/run_anywhere.h"
-#include "server/run_dispatcher.h"
-#include "server/server_info.h"
-#include "server/service.h"
-#include "server/session_service.h"
-#include "server/session_table.h"
+#include "server/running_daemon.h"
 #include "server/text.h"
 #include "server/wall_clock_watch.h"
-#include "server/watchdog.h"
 
 namespace sandglass::server {
 namespace {
@@ -59,13 +31,10 @@ namespace {
 // Clients that connect meanwhile wait in the backlog, so that the first answer
 // of GetServerInfo already has the versions.
 constexpr absl::Duration kVersionsWait = absl::Seconds(2);
-constexpr absl::Duration kKillWait = absl::Seconds(5);
-constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
-constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
-constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+// The same for the first look at the isolation.
+constexpr absl::Duration kIsolationWait = absl::Seconds(2);
+constexpr absl::Duration kStockWait = absl::Milliseconds(200);
 constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
-constexpr absl::Duration kAuditInterval = absl::Seconds(1);
-constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
@@ -76,72 +45,9 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// The running daemon; members in the order of their making, so that they go in
-// the reverse one.
-class Serving {
- public:
-  explicit Serving(ServingParts parts)
-      : parts_(std::move(parts)),
-        policy_(std::move(parts_.policy)),
-        prestart_(policy_) {}
+}  // namespace
 
-  absl::Status Start();
-  // Until a signal or the spawner's death.
-  int Run();
-
- private:
-  enum class Wake { kNothing, kStop, kSpawnerDied };
-  Wake WaitForWake(absl::Duration timeout);
-  // What waits for a while waits by the wall clock.
-  void NoteClockSet();
-  // True when no run and no command that ends by itself is left; false when
-  // time is up or something happened.
-  bool WaitUntilIdle(absl::Duration timeout);
-  void StartReload();
-  // Another policy has come into force.
-  void UsePolicy();
-  // Whether runs are refused for want of an audit log.
-  void ShowAuditHealth();
-  void StopAccepting();
-  int Drain();
-  int EndWithoutSpawner();
-
-  ServingParts parts_;
-  LivePolicy policy_;
-  const PrestartKinds prestart_;
-  os::Fd signals_;
-  os::Fd spawner_died_;
-  os::Fd clock_set_;
-  bool stopping_ = false;
-  std::unique_ptr<DaemonAudit> audit_;  // null: there is none
-  bool audit_healthy_ = true;
-  std::optional<DeniedCalls> denied_;  // with --trace-syscalls
-  std::optional<JailPool> pool_;
-  Health health_;
-  std::optional<LanguageProbe> languages_;
-  std::optional<CompileCache> compile_cache_;
-  std::optional<Libraries> libraries_;
-  std::optional<SessionTable> sessions_;
-  std::optional<ApprovalTable> approvals_;
-  std::optional<RunDispatcher> dispatcher_;
-  std::optional<PolicyQuestions> questions_;
-  ServerInfoSources info_;
-  PeerTable peers_;
-  std::optional<SandboxServiceImpl> service_;
-  std::optional<CallThreads> call_threads_;
-  std::optional<SessionServiceImpl> session_service_;
-  std::optional<FileServiceImpl> file_service_;
-  std::optional<ExecTable> execs_;
-  std::optional<ExecServiceImpl> exec_service_;
-  std::optional<PolicyServiceImpl> policy_service_;
-  std::optional<LayerAdmin> layer_admin_;
-  std::optional<LayerServiceImpl> layer_service_;
-  std::optional<PolicyReload> reload_;
-  std::unique_ptr<GrpcServer> grpc_;
-  std::unique_ptr<Acceptor> acceptor_;
-};
-
-absl::Status Serving::Start() {
+absl::Status RunningDaemon::Start() {
   absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
@@ -167,9 +73,9 @@ absl::Status Serving::Start() {
   if (config.trace_syscalls) denied_.emplace();
   pool_.emplace(
       PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
-      [this](const JailKey& key, sandbox::FillFor fill_for) {
+      operations_.Noted([this](const JailKey& key, sandbox::FillFor fill_for) {
         return FillJail(*parts_.sandbox, prestart_, key, fill_for);
-      },
+      }),
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
   FindLibraries find_libraries;
@@ -202,9 +108,16 @@ absl::Status Serving::Start() {
           pool_->Keep(key);
         }
       },
-      [this](bool all_work) { health_.SetLanguagesWork(all_work); });
+      [this](const absl::Status& all_work) {
+        operations_.readiness().Set(ReadyWhen::kLanguages, all_work);
+      });
   if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
+  if (absl::Status watching =
+          operations_.StartWatch(config, policy_, run, *pool_);
+      !watching.ok()) {
+    return watching;
+  }
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);
@@ -218,10 +131,12 @@ absl::Status Serving::Start() {
     parts_.libraries->run = run;
     libraries_.emplace(*std::move(parts_.libraries));
   }
-  const auto available = [languages = &*languages_](
-                             const policy::Language& language,
-                             const policy::Profile& profile) {
-    return languages->Available(language, profile);
+  const auto available = [this](const policy::Language& language,
+                                const policy::Profile& profile) {
+    const absl::Status held =
+        operations_.readiness().Get(ReadyWhen::kIsolation);
+    if (absl::IsFailedPrecondition(held)) return IsolationBroken();
+    return languages_->Available(language, profile);
   };
   sessions_.emplace(
       policy_, config.sessions,
@@ -257,7 +172,13 @@ absl::Status Serving::Start() {
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
       .approvals = &*approvals_,
       .audit = audit,
-      .denied = denied_ ? &*denied_ : nullptr});
+      .denied = denied_ ? &*denied_ : nullptr,
+      .on_end = [this](const auto& ended,
+                       const RunEnd& end) { operations_.NoteRun(ended, end); },
+      .on_refused =
+          [this](const Caller& caller, const absl::Status& status) {
+            operations_.NoteRefused(caller, status);
+          }});
   dispatcher_->Start();
   info_ = {.policy = &policy_,
            .languages = &*languages_,
@@ -275,11 +196,17 @@ absl::Status Serving::Start() {
   file_service_.emplace(
       FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
       peers_);
-  execs_.emplace(ExecTableParts{.policy = &policy_,
-                                .sessions = &*sessions_,
-                                .threads = &*call_threads_,
-                                .audit = audit,
-                                .max_running = MaxCommands(config)});
+  execs_.emplace(ExecTableParts{
+      .policy = &policy_,
+      .sessions = &*sessions_,
+      .threads = &*call_threads_,
+      .audit = audit,
+      .on_end =
+          [this](const Caller& owner, const std::string& language,
+                 const v1::ExecEnd& end) {
+            operations_.NoteCommand(owner, language, end);
+          },
+      .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
   questions_.emplace(policy_, *dispatcher_, config.policy_dir,
@@ -288,16 +215,21 @@ absl::Status Serving::Start() {
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
   layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
+  if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
 
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       {&*service_, &*session_service_, &*file_service_, &*exec_service_,
-       &*policy_service_, &*layer_service_},
+       &*policy_service_, &*layer_service_, operations_.service()},
       {.tcp_address = config.listen.tcp_address,
-       .max_message_bytes = static_cast<int>(config.max_message_bytes)});
+       .max_message_bytes = static_cast<int>(config.max_message_bytes),
+       .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
   if (!languages_->WaitForVersions(kVersionsWait)) {
     Log(LogLevel::kWarning, "languages_slow");
+  }
+  if (!operations_.WaitForFirst(kIsolationWait)) {
+    Log(LogLevel::kWarning, "isolation_slow");
   }
   if (parts_.unix_listener.valid()) {
     absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
@@ -307,7 +239,10 @@ absl::Status Serving::Start() {
     if (!acceptor.ok()) return acceptor.status();
     acceptor_ = *std::move(acceptor);
   }
-  health_.StartServing(*grpc_);
+  operations_.readiness().Start(
+      [server = grpc_.get()](const std::string& service, bool serving) {
+        server->SetHealth(service, serving);
+      });
   const std::string address =
       grpc_->tcp_port() == 0
           ? config.listen.ToString()
@@ -325,57 +260,22 @@ absl::Status Serving::Start() {
   return absl::OkStatus();
 }
 
-Serving::Wake Serving::WaitForWake(absl::Duration timeout) {
-  pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                  {spawner_died_.get(), POLLIN, 0},
-                  {clock_set_.get(), POLLIN, 0}};
-  const int timeout_ms =
-      timeout == absl::InfiniteDuration()
-          ? -1
-          : static_cast<int>(absl::ToInt64Milliseconds(timeout));
-  ::poll(fds, 3, timeout_ms);
-  if (fds[2].revents != 0) NoteClockSet();
-  signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo == SIGHUP) {
-      reload_->Ask();
-      return Wake::kNothing;
-    }
-    if (stopping_) {
-      Log(LogLevel::kWarning, "second signal, ending at once");
-      // The sandbox ends with this process: its spawner sees the channel close.
-      ::_exit(1);
-    }
-    stopping_ = true;
-    return Wake::kStop;
-  }
-  return (fds[1].revents & POLLIN) != 0 ? Wake::kSpawnerDied : Wake::kNothing;
+absl::Status RunningDaemon::ServeOperations() {
+  return operations_.Serve(
+      parts_.config.metrics,
+      {.admission = &dispatcher_->admission(),
+       .started = info_.started,
+       .pool = info_.pool,
+       .sessions = [this] { return sessions_->size(); },
+       .commands = [this] { return execs_->running(); },
+       .yards = [this] { return parts_.sandbox->TakeStock(kStockWait); },
+       .audit = audit_ ? &audit_->log() : nullptr,
+       .on_audit_failure = parts_.config.audit.runs.on_failure},
+      compile_cache_ ? &*compile_cache_ : nullptr, *approvals_, *call_threads_,
+      peers_);
 }
 
-void Serving::NoteClockSet() {
-  uint64_t expirations = 0;
-  if (::read(clock_set_.get(), &expirations, sizeof(expirations)) >= 0 ||
-      errno != ECANCELED) {
-    return;
-  }
-  Log(LogLevel::kWarning, "clock_set", {});
-  ArmClockWatch(clock_set_);
-  dispatcher_->LookAgain();
-  pool_->LookAgain();
-  sessions_->NoteClockSet();
-}
-
-bool Serving::WaitUntilIdle(absl::Duration timeout) {
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
-  while (!dispatcher_->idle() || !execs_->idle()) {
-    if (Until(end) <= absl::ZeroDuration()) return false;
-    if (WaitForWake(kPollInterval) == Wake::kSpawnerDied) return false;
-  }
-  return true;
-}
-
-void Serving::StartReload() {
+void RunningDaemon::StartReload() {
   reload_.emplace(PolicyReloadParts{
       .directory = parts_.config.policy_dir,
       .policy = &policy_,
@@ -395,7 +295,7 @@ void Serving::StartReload() {
   if (HangUpCameEarly()) reload_->Ask();
 }
 
-void Serving::UsePolicy() {
+void RunningDaemon::UsePolicy() {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
   for (const policy::Language& language : policy->languages().languages()) {
@@ -407,88 +307,12 @@ void Serving::UsePolicy() {
   pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
     return policy->FindByTemplate(key.profile) != nullptr;
   });
+  operations_.LookAgain();
   if (parts_.config.canaries) languages_->CheckCanaries();
 }
 
-void Serving::StopAccepting() {
-  health_.StopServing();
-  acceptor_.reset();
-  dispatcher_->StopAccepting();
-  sessions_->StopAccepting();
-  execs_->StopAccepting();
-}
-
-void Serving::ShowAuditHealth() {
-  if (!audit_ || audit_->Healthy() == audit_healthy_) return;
-  audit_healthy_ = !audit_healthy_;
-  health_.SetAuditWorks(audit_healthy_);
-}
-
-int Serving::Run() {
-  Watchdog watchdog = WatchOver(*call_threads_, *dispatcher_);
-  const absl::Duration interval = std::min(
-      watchdog.interval(), audit_ ? kAuditInterval : absl::InfiniteDuration());
-  while (true) {
-    watchdog.Beat();
-    switch (WaitForWake(interval)) {
-      case Wake::kNothing:
-        ShowAuditHealth();
-        break;
-      case Wake::kStop:
-        return Drain();
-      case Wake::kSpawnerDied:
-        return EndWithoutSpawner();
-    }
-  }
-}
-
-int Serving::Drain() {
-  NotifyServiceManager("STOPPING=1");
-  Log(LogLevel::kInfo, "draining",
-      {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
-  StopAccepting();
-  languages_->Stop();
-  reload_->Stop();
-  if (!WaitUntilIdle(parts_.config.drain_timeout)) {
-    dispatcher_->CancelAll();
-    execs_->KillAll();
-    WaitUntilIdle(kKillWait);
-  }
-  execs_->Shutdown(kKillWait);
-  // A client whose own last words meet a closed socket throws away what it has
-  // not read yet.
-  absl::SleepFor(kLastReadsWait);
-  grpc_->Shutdown(kLastAnswersWait);
-  dispatcher_->Shutdown();
-  sessions_->Stop();
-  pool_->Stop();
-  parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
-  if (audit_) audit_->Stop("signal");
-  if (denied_) denied_->LogSummary();
-  Log(LogLevel::kInfo, "stopped");
-  return 0;
-}
-
-// Every run gets its answer (UNAVAILABLE) from its own worker; then a
-// supervisor makes a new start.
-int Serving::EndWithoutSpawner() {
-  StopAccepting();
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(kDeadSpawnerWait);
-  while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
-    absl::SleepFor(kPollInterval);
-  }
-  grpc_->Shutdown(kDeadSpawnerWait);
-  if (audit_) audit_->Stop("the spawner died");
-  Log(LogLevel::kError, "stopped", {{"reason", "the spawner died"}});
-  // A worker that hangs on what the spawner left must not keep us here.
-  ::_exit(1);
-}
-
-}  // namespace
-
 int Serve(ServingParts parts) {
-  Serving serving(std::move(parts));
+  RunningDaemon serving(std::move(parts));
   if (absl::Status started = serving.Start(); !started.ok()) {
     return Fail(started);
   }

@@ -6,22 +6,31 @@
 
 #include "server/errors.h"
 #include "server/log.h"
+#include "server/trace_context.h"
 
 namespace sandglass::server {
 
-absl::StatusOr<Caller> Receive(const PeerTable& peers,
-                               const grpc::CallbackServerContext& context,
-                               const grpc::ByteBuffer& bytes,
-                               google::protobuf::Message& message) {
+absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
+                                const grpc::CallbackServerContext& context) {
   std::optional<Caller> caller = peers.CallerOf(context.peer());
   if (!caller.has_value()) {
     Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
     return UnknownCaller();
   }
+  caller->trace_id = TraceIdOf(context);
+  return *std::move(caller);
+}
+
+absl::StatusOr<Caller> Receive(const PeerTable& peers,
+                               const grpc::CallbackServerContext& context,
+                               const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message) {
+  absl::StatusOr<Caller> caller = CallerOf(peers, context);
+  if (!caller.ok()) return caller;
   if (absl::Status parsed = ParseMessage(bytes, message); !parsed.ok()) {
     return parsed;
   }
-  return *std::move(caller);
+  return caller;
 }
 
 grpc::ServerUnaryReactor* Answer(

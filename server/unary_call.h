@@ -19,7 +19,11 @@ namespace sandglass::server {
 // What the methods of the services have in common. They get their messages as
 // bytes, see parse.h.
 
-// Who calls, with the message parsed.
+// Who calls. An error of ours, which is logged: nobody is known to be there.
+absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
+                                const grpc::CallbackServerContext& context);
+
+// The same, with the message parsed.
 absl::StatusOr<Caller> Receive(const PeerTable& peers,
                                const grpc::CallbackServerContext& context,
                                const grpc::ByteBuffer& bytes,

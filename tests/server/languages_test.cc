@@ -243,8 +243,9 @@ class CanaryProbe : public ::testing::Test {
   }
   void Start(const std::vector<std::string>& filters) {
     policy_.emplace(Policy(filters));
-    probe_.emplace(*policy_, std::nullopt, Tools(), nullptr,
-                   [this](bool all_work) { Note(all_work); });
+    probe_.emplace(
+        *policy_, std::nullopt, Tools(), nullptr,
+        [this](const absl::Status& all_work) { Note(all_work.ok()); });
     EXPECT_TRUE(probe_->Checking(toy()));
     probe_->Start();
     ASSERT_TRUE(Eventually([&] { return !heard().empty(); }));
@@ -317,7 +318,7 @@ TEST_F(CanaryProbe, OneThatIsNotInstalledIsNotTried) {
   ASSERT_TRUE(policy.ok()) << policy.status();
   policy_.emplace(*std::move(policy));
   probe_.emplace(*policy_, std::nullopt, Tools(), nullptr,
-                 [this](bool all_work) { Note(all_work); });
+                 [this](const absl::Status& all_work) { Note(all_work.ok()); });
   EXPECT_FALSE(probe_->Checking(toy()));
   probe_->CheckCanaries();
   EXPECT_EQ(canaries(), 0);

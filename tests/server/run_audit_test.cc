@@ -271,7 +271,7 @@ TEST(DaemonAuditTest, WritesStartAndStop) {
   auto audit =
       DaemonAudit::Start(OpenDirectory(dir.path()), config, TestPolicy());
   ASSERT_TRUE(audit.ok()) << audit.status();
-  EXPECT_TRUE((*audit)->Healthy());
+  EXPECT_TRUE((*audit)->Healthy().ok());
   (*audit)->Stop("signal");
   const std::string text =
       testing::ReadFile(dir.Path(policy::AuditFileName(1)));

@@ -295,9 +295,9 @@ TEST_F(ServiceTest, HealthFollowsTheDaemon) {
     return slices.empty() ? -1 : static_cast<int>(slices[0].begin()[1]);
   };
   EXPECT_EQ(ask(), 2);
-  grpc_->SetHealth(GrpcServer::Health::kServing);
+  grpc_->SetHealth("", true);
   EXPECT_EQ(ask(), 1);
-  grpc_->SetHealth(GrpcServer::Health::kNotServing);
+  grpc_->SetHealth("", false);
   EXPECT_EQ(ask(), 2);
 }
 

@@ -1,0 +1,387 @@
+#include "server/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "policy/verdict.h"
+#include "prometheus/counter.h"
+#include "prometheus/exposer.h"
+#include "prometheus/family.h"
+#include "prometheus/histogram.h"
+#include "prometheus/registry.h"
+#include "prometheus/text_serializer.h"
+#include "server/proto_time.h"
+#include "server/state_metrics.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Histogram;
+
+// Seconds. A warm run takes about one millisecond, a profile's limit is a
+// minute or so.
+const Histogram::BucketBoundaries& RunBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
+  return *buckets;
+}
+// One step of a jail's making takes microseconds.
+const Histogram::BucketBoundaries& StepBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
+  return *buckets;
+}
+const Histogram::BucketBoundaries& MemoryBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      1 << 20,   4 << 20, 16 << 20,       64 << 20,
+      256 << 20, 1 << 30, 4.0 * (1 << 30)};
+  return *buckets;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(c));
+  return lower;
+}
+
+std::string OutcomeText(v1::Outcome outcome) {
+  return std::string(
+      policy::OutcomeName(static_cast<policy::Outcome>(outcome)));
+}
+
+// The limit that such a run met; empty: none.
+std::string LimitOf(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_TIMEOUT:
+      return "wall_time";
+    case v1::OUTCOME_CPU_LIMIT:
+      return "cpu_time";
+    case v1::OUTCOME_MEMORY_LIMIT:
+      return "memory";
+    case v1::OUTCOME_OUTPUT_LIMIT:
+      return "output";
+    case v1::OUTCOME_DISK_LIMIT:
+      return "disk";
+    case v1::OUTCOME_FILE_SIZE_LIMIT:
+      return "file_size";
+    case v1::OUTCOME_PIDS_LIMIT:
+      return "processes";
+    default:
+      return "";
+  }
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return absl::ToDoubleSeconds(FromProto(duration));
+}
+
+std::string BoolText(bool value) { return value ? "true" : "false"; }
+
+// "/sandglass.v1.SandboxService/RunCode" in two.
+std::pair<std::string, std::string> MethodParts(std::string_view method) {
+  if (!method.empty() && method.front() == '/') method.remove_prefix(1);
+  const size_t slash = method.find('/');
+  if (slash == std::string_view::npos) return {std::string(method), ""};
+  return {std::string(method.substr(0, slash)),
+          std::string(method.substr(slash + 1))};
+}
+
+template <typename Made>
+class ByName {
+ public:
+  // What `make` makes for a name that is new. It lives as long as this.
+  template <typename Make>
+  Made& Get(const std::string& name, const Make& make)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    auto found = made_.find(name);
+    if (found == made_.end()) found = made_.emplace(name, make()).first;
+    return found->second;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, Made> made_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+// The registry's own look-up of labels allocates; what a run needs is looked up
+// once a language.
+struct Metrics::Families {
+  struct OfLanguage {
+    std::array<Histogram*, 8> phases;
+    std::array<Histogram*, 2> total;  // cold, warm
+    Histogram* memory;
+    Counter* cpu;
+  };
+  static constexpr std::array<const char*, 8> kPhases = {
+      "queue",   "acquire", "stage_in", "analysis",
+      "compile", "run",     "drain",    "stage_out"};
+
+  std::shared_ptr<prometheus::Registry> registry =
+      std::make_shared<prometheus::Registry>();
+  Family<Counter>& runs =
+      NewCounter("sandglass_runs_total", "Runs that were answered.");
+  Family<Counter>& limit_hits = NewCounter(
+      "sandglass_limit_hits_total", "Runs and commands that a limit ended.");
+  Family<Counter>& rules =
+      NewCounter("sandglass_findings_total",
+                 "What profiles' rules found in programs' texts.");
+  Family<Counter>& redactions = NewCounter(
+      "sandglass_redactions_total", "Replacements in outputs, by pattern.");
+  Family<Counter>& output =
+      NewCounter("sandglass_output_bytes_total",
+                 "Bytes that programs wrote to standard output and error.");
+  Family<Counter>& left_out =
+      NewCounter("sandglass_output_truncated_bytes_total",
+                 "Those of them that answers leave out.");
+  Family<Counter>& network_bytes =
+      NewCounter("sandglass_network_bytes_total",
+                 "Bytes that programs exchanged through the egress proxy.");
+  Family<Counter>& network_refused =
+      NewCounter("sandglass_network_refused_total",
+                 "Connections and requests that the egress proxy refused.");
+  Family<Counter>& commands = NewCounter(
+      "sandglass_commands_total", "Commands in sessions that have ended.");
+  Family<Counter>& cpu =
+      NewCounter("sandglass_run_cpu_seconds_total", "Processor time of runs.");
+  Family<Histogram>& total = NewHistogram(
+      "sandglass_run_duration_seconds",
+      "From a request's acceptance to its answer; warm: the jail stood ready.");
+  Family<Histogram>& phase = NewHistogram(
+      "sandglass_run_phase_duration_seconds", "The same, phase by phase.");
+  Family<Histogram>& memory =
+      NewHistogram("sandglass_run_peak_memory_bytes",
+                   "The most memory that a run's control group had.");
+  Family<Histogram>& step =
+      NewHistogram("sandglass_jail_setup_step_duration_seconds",
+                   "Steps of the making of jails that runs had.");
+  Family<Histogram>& fill = NewHistogram(
+      "sandglass_pool_fill_duration_seconds",
+      "How long it took to make a jail ready; for: the pool's stock, or a run "
+      "that found none.");
+  Family<Counter>& fill_failures = NewCounter(
+      "sandglass_pool_fill_failures_total", "Jails that could not be made.");
+  Family<Counter>& handled =
+      NewCounter("grpc_server_handled_total",
+                 "Calls that have ended, by method and code.");
+  Family<Histogram>& handling = NewHistogram(
+      "grpc_server_handling_seconds", "How long calls took that have ended.");
+  ByName<OfLanguage> languages;
+  ByName<Histogram*> steps;
+  ByName<Histogram*> methods;
+
+  Family<Counter>& NewCounter(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
+  }
+  Family<Histogram>& NewHistogram(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(
+        *registry);
+  }
+  OfLanguage& Of(const std::string& language) {
+    return languages.Get(language, [&] {
+      OfLanguage made{};
+      for (size_t i = 0; i < kPhases.size(); ++i) {
+        made.phases[i] = &phase.Add(
+            {{"language", language}, {"phase", kPhases[i]}}, RunBuckets());
+      }
+      for (const bool warm : {false, true}) {
+        made.total[warm] = &total.Add(
+            {{"language", language}, {"warm", BoolText(warm)}}, RunBuckets());
+      }
+      made.memory = &memory.Add({{"language", language}}, MemoryBuckets());
+      made.cpu = &cpu.Add({{"language", language}});
+      return made;
+    });
+  }
+};
+
+// Reads all, for Exposer.
+class Metrics::Reader final : public prometheus::Collectable {
+ public:
+  Reader(std::shared_ptr<prometheus::Registry> registry, AskState ask)
+      : registry_(std::move(registry)), ask_(std::move(ask)) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    return AllFamilies(*registry_, ask_());
+  }
+
+  static std::vector<prometheus::MetricFamily> AllFamilies(
+      const prometheus::Registry& registry, const State& state) {
+    std::vector<prometheus::MetricFamily> families = registry.Collect();
+    std::vector<prometheus::MetricFamily> more =
+        StateFamilies(state.status, state.compile_cache);
+    families.insert(families.end(), std::make_move_iterator(more.begin()),
+                    std::make_move_iterator(more.end()));
+    return families;
+  }
+
+  // Last, so that it goes first: nobody reads afterwards.
+  std::shared_ptr<prometheus::Exposer> exposer;
+
+ private:
+  const std::shared_ptr<prometheus::Registry> registry_;
+  const AskState ask_;
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() { Stop(); }
+
+void Metrics::NoteRun(const v1::RunCodeResponse& response) {
+  Families& all = *families_;
+  const std::string& language = response.language();
+  const v1::PhaseTimings& timings = response.timings();
+  const std::string outcome = OutcomeText(response.outcome());
+  all.runs
+      .Add({{"language", language},
+            {"outcome", outcome},
+            {"warm", BoolText(timings.warm())}})
+      .Increment();
+  if (const std::string limit = LimitOf(response.outcome()); !limit.empty()) {
+    all.limit_hits.Add({{"limit", limit}, {"language", language}}).Increment();
+  }
+  const Families::OfLanguage& of = all.Of(language);
+  const std::array<const google::protobuf::Duration*, 8> phases = {
+      &timings.queue(),    &timings.acquire(),  &timings.stage_in(),
+      &timings.analysis(), &timings.compile(),  &timings.run(),
+      &timings.drain(),    &timings.stage_out()};
+  const bool ran = timings.has_run();
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const double seconds = Seconds(*phases[i]);
+    // A phase that there was none of says nothing; every run was queued.
+    if (seconds > 0 || (i == 0 && ran)) of.phases[i]->Observe(seconds);
+  }
+  of.total[timings.warm()]->Observe(Seconds(timings.total()));
+  const v1::Usage& usage = response.usage();
+  of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
+  of.cpu->Increment(Seconds(usage.cpu_user_time()) +
+                    Seconds(usage.cpu_system_time()) +
+                    Seconds(response.compile().usage().cpu_user_time()) +
+                    Seconds(response.compile().usage().cpu_system_time()));
+  for (const v1::StepTiming& step : timings.setup_steps()) {
+    all.steps
+        .Get(step.step(),
+             [&] {
+               return &all.step.Add({{"step", step.step()}}, StepBuckets());
+             })
+        ->Observe(Seconds(step.duration()));
+  }
+  for (const auto& [stream, output] :
+       {std::pair("stdout", &response.stdout()),
+        std::pair("stderr", &response.stderr())}) {
+    if (output->total_bytes() == 0) continue;
+    all.output.Add({{"stream", stream}})
+        .Increment(static_cast<double>(output->total_bytes()));
+    if (output->total_bytes() > output->data().size()) {
+      all.left_out.Add({{"stream", stream}})
+          .Increment(static_cast<double>(output->total_bytes() -
+                                         output->data().size()));
+    }
+  }
+  for (const v1::Finding& finding : response.findings()) {
+    all.rules
+        .Add({{"severity", Lower(v1::Severity_Name(finding.severity())
+                                     .substr(sizeof("SEVERITY_") - 1))}})
+        .Increment();
+  }
+  for (const v1::Redaction& redaction : response.redactions()) {
+    all.redactions.Add({{"pattern", redaction.name()}})
+        .Increment(static_cast<double>(redaction.count()));
+  }
+  if (response.has_network()) {
+    const v1::NetworkUse& network = response.network();
+    all.network_bytes.Add({{"direction", "sent"}})
+        .Increment(static_cast<double>(network.sent_bytes()));
+    all.network_bytes.Add({{"direction", "received"}})
+        .Increment(static_cast<double>(network.received_bytes()));
+    all.network_refused.Add({}).Increment(
+        static_cast<double>(network.refused()));
+  }
+}
+
+void Metrics::NoteCommand(const v1::ExecEnd& end) {
+  families_->commands.Add({{"outcome", OutcomeText(end.outcome())}})
+      .Increment();
+  if (const std::string limit = LimitOf(end.outcome()); !limit.empty()) {
+    families_->limit_hits.Add({{"limit", limit}, {"language", ""}}).Increment();
+  }
+}
+
+void Metrics::NoteFill(const JailKey& key, sandbox::FillFor fill_for,
+                       absl::Duration took, bool made) {
+  if (!made) {
+    families_->fill_failures.Add({{"kind", key.kind}}).Increment();
+    return;
+  }
+  families_->fill
+      .Add({{"kind", key.kind},
+            {"for", fill_for == sandbox::FillFor::kStock ? "stock" : "run"}},
+           RunBuckets())
+      .Observe(absl::ToDoubleSeconds(took));
+}
+
+void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
+  const auto [service, name] = MethodParts(method);
+  families_->handled
+      .Add({{"grpc_service", service},
+            {"grpc_method", name},
+            {"grpc_code",
+             absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}})
+      .Increment();
+  families_->methods
+      .Get(std::string(method),
+           [&] {
+             return &families_->handling.Add(
+                 {{"grpc_service", service}, {"grpc_method", name}},
+                 RunBuckets());
+           })
+      ->Observe(absl::ToDoubleSeconds(took));
+}
+
+absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
+                                           AskState ask) {
+  auto reader = std::make_shared<Reader>(families_->registry, std::move(ask));
+  // A client that sends slowly, or reads slowly, has one of the two threads for
+  // no longer than this.
+  const std::vector<std::string> options = {
+      "listening_ports",    address, "num_threads",           "2",
+      "request_timeout_ms", "5000",  "keep_alive_timeout_ms", "1000"};
+  try {
+    reader->exposer = std::make_shared<prometheus::Exposer>(options);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("can't serve metrics on ", address, ": ", error.what(),
+                     "; is another program there already? See \"metrics\" in "
+                     "docs/configuration.md"));
+  }
+  reader->exposer->RegisterCollectable(reader);
+  const std::vector<int> ports = reader->exposer->GetListeningPorts();
+  reader_ = std::move(reader);
+  if (ports.empty()) return address;
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", ports[0]);
+}
+
+void Metrics::Stop() {
+  if (reader_ == nullptr) return;
+  reader_->exposer.reset();
+  reader_.reset();
+}
+
+std::string Metrics::Text(const State& state) const {
+  return prometheus::TextSerializer().Serialize(
+      Reader::AllFamilies(*families_->registry, state));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,75 @@
+#include "server/metrics_config.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "policy/address.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+// Host and port; both empty when it has not that form.
+std::pair<std::string_view, std::string_view> Split(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed =
+      host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const auto address = policy::IpAddress::Parse(host);
+  if (!address.ok() || address->is_v4() == bracketed) return {};
+  return {host, text.substr(colon + 1)};
+}
+
+}  // namespace
+
+absl::Status CheckMetricsAddress(const std::string& address) {
+  if (address.empty()) return absl::OkStatus();
+  const auto [host, port] = Split(address);
+  uint32_t number = 0;
+  if (host.empty() || !absl::SimpleAtoi(AbslView(port), &number) ||
+      number > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quote(address),
+                     " is no address for metrics; write \"127.0.0.1:9464\" or "
+                     "\"[::1]:9464\", or \"\" for none"));
+  }
+  return absl::OkStatus();
+}
+
+bool IsOpenToOthers(const std::string& address) {
+  const std::string_view host = Split(address).first;
+  return !(absl::StartsWith(AbslView(host), "127.") || host == "::1");
+}
+
+void ReadMetricsConfig(policy::JsonObject& root, MetricsConfig& metrics) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("metrics");
+  if (!object.has_value()) return;
+  metrics.listen = object->String("listen", metrics.listen);
+  if (const auto good = CheckMetricsAddress(metrics.listen); !good.ok()) {
+    object->AddError("listen", StdView(good.message()));
+  }
+}
+
+absl::Status ApplyMetricsFlag(const std::optional<std::string>& listen,
+                              MetricsConfig& metrics) {
+  if (!listen.has_value()) return absl::OkStatus();
+  if (absl::Status good = CheckMetricsAddress(*listen); !good.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics: ", good.message()));
+  }
+  metrics.listen = *listen;
+  return absl::OkStatus();
+}
+
+nlohmann::ordered_json MetricsToJson(const MetricsConfig& metrics) {
+  return {{"listen", metrics.listen}};
+}
+
+}  // namespace sandglass::server

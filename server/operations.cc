@@ -1,0 +1,110 @@
+#include "server/operations.h"
+
+#include <utility>
+
+#include "sandbox/os/clocks.h"
+#include "server/clock.h"
+#include "server/log.h"
+#include "server/metrics_config.h"
+#include "server/server_info.h"
+
+namespace sandglass::server {
+namespace {
+
+std::vector<std::string> WrittenTo(const Config& config) {
+  std::vector<std::string> directories = {config.state_dir, config.cache_dir};
+  for (const std::string& directory :
+       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir}) {
+    if (!directory.empty()) directories.push_back(directory);
+  }
+  return directories;
+}
+
+}  // namespace
+
+Operations::Operations() : tally_(os::WallNow()) {}
+
+FillFunction Operations::Noted(FillFunction fill) {
+  return [this, fill = std::move(fill)](const JailKey& key,
+                                        sandbox::FillFor fill_for) {
+    const MonotonicTime began = Monotonic::now();
+    auto jail = fill(key, fill_for);
+    metrics_.NoteFill(key, fill_for, Since(began), jail.ok());
+    return jail;
+  };
+}
+
+void Operations::NoteRun(const Run& run, const RunEnd& end) {
+  // Of a program that was only looked at nothing has run.
+  if (run.job().look_only) return;
+  const RunOrigin& origin = run.origin();
+  if (!end.status.ok()) {
+    tally_.NoteError(origin.caller, origin.language, end.status);
+    return;
+  }
+  tally_.NoteRun(origin.caller, *end.response);
+  metrics_.NoteRun(*end.response);
+}
+
+void Operations::NoteRefused(const Caller& caller, const absl::Status& status) {
+  tally_.NoteError(caller, "", status);
+}
+
+void Operations::NoteCommand(const Caller& owner, const std::string& language,
+                             const v1::ExecEnd& end) {
+  tally_.NoteCommand(owner, language, end);
+  metrics_.NoteCommand(end);
+}
+
+absl::Status Operations::StartWatch(const Config& config,
+                                    const LivePolicy& policy, RunFunction run,
+                                    const JailPool& pool) {
+  watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
+                                     .policy = &policy,
+                                     .run = std::move(run),
+                                     .pool = [&pool] { return pool.State(); },
+                                     .directories = WrittenTo(config)});
+  return watch_->Start();
+}
+
+absl::Status Operations::Serve(const MetricsConfig& config,
+                               StatusSources sources,
+                               const CompileCache* compile_cache,
+                               const ApprovalTable& approvals,
+                               CallThreads& threads, const PeerTable& peers) {
+  sources_ = std::move(sources);
+  sources_.readiness = &readiness_;
+  sources_.tally = &tally_;
+  service_.emplace([this] { return MakeStatus(sources_); }, tally_, approvals,
+                   threads, peers);
+  if (config.listen.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> address =
+      metrics_.Serve(config.listen, [this, compile_cache] {
+        Metrics::State state{MakeStatus(sources_), std::nullopt};
+        if (compile_cache != nullptr) {
+          FillCompileCache(compile_cache->State(),
+                           state.compile_cache.emplace());
+        }
+        return state;
+      });
+  if (!address.ok()) return address.status();
+  if (IsOpenToOthers(config.listen)) {
+    Log(LogLevel::kWarning, "metrics_open_to_others",
+        {{"address", *address},
+         {"note", std::string("anybody who can connect there reads them")}});
+  }
+  Log(LogLevel::kInfo, "metrics_on", {{"address", *address}});
+  sources_.metrics_address = *std::move(address);
+  return absl::OkStatus();
+}
+
+void Operations::StopWatch() {
+  if (watch_.has_value()) watch_->Stop();
+}
+
+void Operations::Stop() {
+  StopWatch();
+  metrics_.Stop();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,82 @@
+#ifndef SANDGLASS_SERVER_OPERATIONS_H_
+#define SANDGLASS_SERVER_OPERATIONS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "sandglass/v1/exec.pb.h"
+#include "server/approvals.h"
+#include "server/call_threads.h"
+#include "server/compile_cache.h"
+#include "server/config.h"
+#include "server/jail_pool.h"
+#include "server/metrics.h"
+#include "server/operator_service.h"
+#include "server/peers.h"
+#include "server/readiness.h"
+#include "server/readiness_watch.h"
+#include "server/run.h"
+#include "server/status.h"
+#include "server/tally.h"
+
+namespace sandglass::server {
+
+// What those who run the daemon see of it: counts, metrics, readiness, status.
+// Hears of runs, commands, jails and calls; the work itself depends on nothing
+// here but Readiness.
+class Operations {
+ public:
+  Operations();
+
+  Readiness& readiness() { return readiness_; }
+  Metrics& metrics() { return metrics_; }
+
+  // A fill that is noted.
+  FillFunction Noted(FillFunction fill);
+  void NoteRun(const Run& run, const RunEnd& end);
+  void NoteRefused(const Caller& caller, const absl::Status& status);
+  void NoteCommand(const Caller& owner, const std::string& language,
+                   const v1::ExecEnd& end);
+
+  // From here on conditions are looked after. Directories are those that the
+  // configuration says the daemon writes to.
+  absl::Status StartWatch(const Config& config, const LivePolicy& policy,
+                          RunFunction run, const JailPool& pool);
+  // As ReadinessWatch has them.
+  bool WaitForFirst(absl::Duration timeout) const {
+    return watch_->WaitForFirst(timeout);
+  }
+  void LookAgain() { watch_->LookAgain(); }
+
+  // Serves status and, where the configuration says so, metrics. All outlive
+  // this object, `compile_cache` may be null. Its metrics_address is filled in.
+  absl::Status Serve(const MetricsConfig& config, StatusSources sources,
+                     const CompileCache* compile_cache,
+                     const ApprovalTable& approvals, CallThreads& threads,
+                     const PeerTable& peers);
+  grpc::Service* service() { return &*service_; }
+  // Where metrics are served; empty: nowhere.
+  const std::string& metrics_address() const {
+    return sources_.metrics_address;
+  }
+
+  // Conditions are left as they are. Before what the watch looks at goes.
+  void StopWatch();
+  // The same, and metrics are served no more. Both may be called again.
+  void Stop();
+
+ private:
+  Readiness readiness_;
+  Tally tally_;
+  Metrics metrics_;
+  std::optional<ReadinessWatch> watch_;
+  StatusSources sources_;
+  std::optional<OperatorServiceImpl> service_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_OPERATIONS_H_

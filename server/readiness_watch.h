@@ -1,0 +1,88 @@
+#ifndef SANDGLASS_SERVER_READINESS_WATCH_H_
+#define SANDGLASS_SERVER_READINESS_WATCH_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "sandbox/os/fd.h"
+#include "server/cancel_token.h"
+#include "server/live_policy.h"
+#include "server/pool_targets.h"
+#include "server/readiness.h"
+#include "server/run_function.h"
+
+namespace sandglass::server {
+
+struct ReadinessWatchParts {
+  Readiness* readiness = nullptr;  // outlives the watch, as do the others
+  const LivePolicy* policy = nullptr;
+  RunFunction run;
+  std::function<std::vector<PoolKeyState>()> pool;
+  // Directories that the daemon writes to.
+  std::vector<std::string> directories;
+  absl::Duration isolation_every = absl::Minutes(5);
+};
+
+// Looks after the conditions that nobody else tells of, on a thread of its own:
+// isolation, pool, disk.
+class ReadinessWatch {
+ public:
+  explicit ReadinessWatch(ReadinessWatchParts parts);
+  // Stops.
+  ~ReadinessWatch();
+  ReadinessWatch(const ReadinessWatch&) = delete;
+  ReadinessWatch& operator=(const ReadinessWatch&) = delete;
+
+  // Tries the isolation first. Call once.
+  absl::Status Start();
+  // Waits until the isolation was tried; false when the timeout came first.
+  bool WaitForFirst(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Another policy is in force: tries it soon.
+  void LookAgain();
+  // Cancels what it runs. May be called again.
+  void Stop();
+
+ private:
+  void Loop();
+  void CheckIsolationNow() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const ReadinessWatchParts parts_;
+  os::Fd wake_;
+  CancelToken cancel_;
+  mutable absl::Mutex mutex_;
+  bool tried_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+// Which jails can't be made: of kinds that are always kept ready, those without
+// a jail whose last fills all failed. Remembers what it saw before.
+class PoolWatch {
+ public:
+  absl::Status Look(const std::vector<PoolKeyState>& states);
+
+ private:
+  struct Seen {
+    uint64_t filled = 0;
+    uint64_t failures = 0;
+    bool fails = false;
+  };
+  std::map<JailKey, Seen> seen_;
+};
+
+// RESOURCE_EXHAUSTED when the file system of one of the directories has less
+// than kLeastFreeBytes or kLeastFreeFiles left; names it. One that can't be
+// asked counts as good: whoever writes there says more.
+absl::Status CheckRoom(const std::vector<std::string>& directories);
+inline constexpr uint64_t kLeastFreeBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kLeastFreeFiles = 100;
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_READINESS_WATCH_H_

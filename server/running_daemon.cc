@@ -1,0 +1,153 @@
+// How the daemon goes on and ends; serving.cc has how it begins.
+#include "server/running_daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "server/clock.h"
+#include "server/instant.h"
+#include "server/log.h"
+#include "server/notify.h"
+#include "server/wall_clock_watch.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kKillWait = absl::Seconds(5);
+constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
+constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
+constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+constexpr absl::Duration kAuditInterval = absl::Seconds(1);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+
+}  // namespace
+
+RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
+  pollfd fds[] = {{signals_.get(), POLLIN, 0},
+                  {spawner_died_.get(), POLLIN, 0},
+                  {clock_set_.get(), POLLIN, 0}};
+  const int timeout_ms =
+      timeout == absl::InfiniteDuration()
+          ? -1
+          : static_cast<int>(absl::ToInt64Milliseconds(timeout));
+  ::poll(fds, 3, timeout_ms);
+  if (fds[2].revents != 0) NoteClockSet();
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGHUP) {
+      reload_->Ask();
+      return Wake::kNothing;
+    }
+    if (stopping_) {
+      Log(LogLevel::kWarning, "second signal, ending at once");
+      // The sandbox ends with this process: its spawner sees the channel close.
+      ::_exit(1);
+    }
+    stopping_ = true;
+    return Wake::kStop;
+  }
+  return (fds[1].revents & POLLIN) != 0 ? Wake::kSpawnerDied : Wake::kNothing;
+}
+
+void RunningDaemon::NoteClockSet() {
+  uint64_t expirations = 0;
+  if (::read(clock_set_.get(), &expirations, sizeof(expirations)) >= 0 ||
+      errno != ECANCELED) {
+    return;
+  }
+  Log(LogLevel::kWarning, "clock_set", {});
+  ArmClockWatch(clock_set_);
+  dispatcher_->LookAgain();
+  pool_->LookAgain();
+  sessions_->NoteClockSet();
+}
+
+bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  while (!dispatcher_->idle() || !execs_->idle()) {
+    if (Until(end) <= absl::ZeroDuration()) return false;
+    if (WaitForWake(kPollInterval) == Wake::kSpawnerDied) return false;
+  }
+  return true;
+}
+
+void RunningDaemon::StopAccepting() {
+  operations_.readiness().Stop();
+  acceptor_.reset();
+  dispatcher_->StopAccepting();
+  sessions_->StopAccepting();
+  execs_->StopAccepting();
+}
+
+void RunningDaemon::ShowAuditHealth() {
+  if (!audit_) return;
+  operations_.readiness().Set(ReadyWhen::kAudit, audit_->Healthy());
+}
+
+int RunningDaemon::Run() {
+  while (true) {
+    switch (WaitForWake(audit_ ? kAuditInterval : absl::InfiniteDuration())) {
+      case Wake::kNothing:
+        ShowAuditHealth();
+        break;
+      case Wake::kStop:
+        return Drain();
+      case Wake::kSpawnerDied:
+        return EndWithoutSpawner();
+    }
+  }
+}
+
+int RunningDaemon::Drain() {
+  NotifyServiceManager("STOPPING=1");
+  Log(LogLevel::kInfo, "draining",
+      {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
+  StopAccepting();
+  languages_->Stop();
+  reload_->Stop();
+  operations_.StopWatch();
+  if (!WaitUntilIdle(parts_.config.drain_timeout)) {
+    dispatcher_->CancelAll();
+    execs_->KillAll();
+    WaitUntilIdle(kKillWait);
+  }
+  execs_->Shutdown(kKillWait);
+  // A client whose own last words meet a closed socket throws away what it has
+  // not read yet.
+  absl::SleepFor(kLastReadsWait);
+  grpc_->Shutdown(kLastAnswersWait);
+  operations_.Stop();
+  dispatcher_->Shutdown();
+  sessions_->Stop();
+  pool_->Stop();
+  parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
+  if (audit_) audit_->Stop("signal");
+  if (denied_) denied_->LogSummary();
+  Log(LogLevel::kInfo, "stopped");
+  return 0;
+}
+
+// Every run gets its answer (UNAVAILABLE) from its own worker; then a
+// supervisor makes a new start.
+int RunningDaemon::EndWithoutSpawner() {
+  StopAccepting();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(kDeadSpawnerWait);
+  while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
+    absl::SleepFor(kPollInterval);
+  }
+  grpc_->Shutdown(kDeadSpawnerWait);
+  if (audit_) audit_->Stop("the spawner died");
+  Log(LogLevel::kError, "stopped", {{"reason", "the spawner died"}});
+  // A worker that hangs on what the spawner left must not keep us here.
+  ::_exit(1);
+}
+
+}  // namespace sandglass::server

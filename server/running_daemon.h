@@ -1,0 +1,108 @@
+#ifndef SANDGLASS_SERVER_RUNNING_DAEMON_H_
+#define SANDGLASS_SERVER_RUNNING_DAEMON_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "sandbox/os/fd.h"
+#include "server/acceptor.h"
+#include "server/approvals.h"
+#include "server/call_threads.h"
+#include "server/compile_cache.h"
+#include "server/daemon_audit.h"
+#include "server/denied_calls.h"
+#include "server/exec_service.h"
+#include "server/exec_table.h"
+#include "server/file_service.h"
+#include "server/grpc_server.h"
+#include "server/jail_pool.h"
+#include "server/languages.h"
+#include "server/layer_service.h"
+#include "server/libraries.h"
+#include "server/operations.h"
+#include "server/peers.h"
+#include "server/policy_questions.h"
+#include "server/policy_reload.h"
+#include "server/policy_service.h"
+#include "server/prestart_kinds.h"
+#include "server/run_dispatcher.h"
+#include "server/server_info.h"
+#include "server/service.h"
+#include "server/serving.h"
+#include "server/session_service.h"
+#include "server/session_table.h"
+
+namespace sandglass::server {
+
+// The running daemon; members in the order of their making, so that they go in
+// the reverse one.
+class RunningDaemon {
+ public:
+  explicit RunningDaemon(ServingParts parts)
+      : parts_(std::move(parts)),
+        policy_(std::move(parts_.policy)),
+        prestart_(policy_) {}
+  ~RunningDaemon() { operations_.Stop(); }
+
+  absl::Status Start();
+  // Until a signal or the spawner's death.
+  int Run();
+
+ private:
+  enum class Wake { kNothing, kStop, kSpawnerDied };
+  Wake WaitForWake(absl::Duration timeout);
+  // What waits for a while waits by the wall clock.
+  void NoteClockSet();
+  // True when no run and no command that ends by itself is left; false when
+  // time is up or something happened.
+  bool WaitUntilIdle(absl::Duration timeout);
+  absl::Status ServeOperations();
+  void StartReload();
+  // Another policy has come into force.
+  void UsePolicy();
+  // Whether runs are refused for want of an audit log.
+  void ShowAuditHealth();
+  void StopAccepting();
+  int Drain();
+  int EndWithoutSpawner();
+
+  ServingParts parts_;
+  LivePolicy policy_;
+  const PrestartKinds prestart_;
+  os::Fd signals_;
+  os::Fd spawner_died_;
+  os::Fd clock_set_;
+  bool stopping_ = false;
+  Operations operations_;
+  std::unique_ptr<DaemonAudit> audit_;  // null: there is none
+  std::optional<DeniedCalls> denied_;   // with --trace-syscalls
+  std::optional<JailPool> pool_;
+  std::optional<LanguageProbe> languages_;
+  std::optional<CompileCache> compile_cache_;
+  std::optional<Libraries> libraries_;
+  std::optional<SessionTable> sessions_;
+  std::optional<ApprovalTable> approvals_;
+  std::optional<RunDispatcher> dispatcher_;
+  std::optional<PolicyQuestions> questions_;
+  ServerInfoSources info_;
+  PeerTable peers_;
+  std::optional<SandboxServiceImpl> service_;
+  std::optional<CallThreads> call_threads_;
+  std::optional<SessionServiceImpl> session_service_;
+  std::optional<FileServiceImpl> file_service_;
+  std::optional<ExecTable> execs_;
+  std::optional<ExecServiceImpl> exec_service_;
+  std::optional<PolicyServiceImpl> policy_service_;
+  std::optional<LayerAdmin> layer_admin_;
+  std::optional<LayerServiceImpl> layer_service_;
+  std::optional<PolicyReload> reload_;
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUNNING_DAEMON_H_
