@@ -114,6 +114,7 @@ add_executable(sandglass_consent_test
   e2e/agent_test.cc
   e2e/consent_test.cc
   e2e/on_record_test.cc
+  e2e/operator_test.cc
   e2e/toolbox_test.cc)
 target_link_libraries(sandglass_consent_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)

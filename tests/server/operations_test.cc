@@ -1,0 +1,280 @@
+// What those who run the daemon see of it: readiness, counts, metrics, traces.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/errors.h"
+#include "server/isolation_canary.h"
+#include "server/metrics.h"
+#include "server/metrics_config.h"
+#include "server/process_state.h"
+#include "server/proto_time.h"
+#include "server/readiness.h"
+#include "server/readiness_watch.h"
+#include "server/tally.h"
+#include "server/trace_context.h"
+#include "support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr char kTrace[] = "0af7651916cd43dd8448eb211c80319c";
+
+TEST(TraceContext, TakesTheTraceIdOfAWellFormedHeader) {
+  EXPECT_EQ(
+      ParseTraceparent(absl::StrCat("00-", kTrace, "-b7ad6b7169203331-01")),
+      kTrace);
+  // A later version may have more behind it.
+  EXPECT_EQ(
+      ParseTraceparent(absl::StrCat("01-", kTrace, "-b7ad6b7169203331-01-x")),
+      kTrace);
+}
+
+TEST(TraceContext, WhatIsNotWellFormedIsNoTrace) {
+  const std::string good = absl::StrCat("00-", kTrace, "-b7ad6b7169203331-01");
+  for (const std::string& bad :
+       {std::string(), good.substr(1), good.substr(0, good.size() - 1),
+        good + "-x", absl::StrCat("ff", good.substr(2)),
+        absl::StrCat("0x", good.substr(2)),
+        absl::StrReplaceAll(good, {{"a", "A"}}),
+        absl::StrReplaceAll(good, {{kTrace, std::string(32, '0')}}),
+        absl::StrReplaceAll(good, {{"b7ad6b7169203331", "0000000000000000"}}),
+        absl::StrReplaceAll(good, {{"-", "_"}}), std::string(1 << 20, '0')}) {
+    EXPECT_EQ(ParseTraceparent(bad), "") << bad.substr(0, 80);
+  }
+}
+
+class ReadinessTest : public ::testing::Test {
+ protected:
+  void Start() {
+    readiness_.Start([this](const std::string& service, bool serving) {
+      told_.push_back(absl::StrCat(service, serving ? " yes" : " no"));
+    });
+  }
+  Readiness readiness_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(ReadinessTest, IsNotReadyUntilItsJailsWereTried) {
+  Start();
+  EXPECT_FALSE(readiness_.Ready());
+  EXPECT_THAT(told_, AllOf(SizeIs(8), Contains(" no"),
+                           Contains("sandglass.v1.SandboxService no"),
+                           Contains("sandglass.v1.OperatorService yes")));
+  told_.clear();
+  readiness_.Set(ReadyWhen::kIsolation, absl::OkStatus(), "it held");
+  EXPECT_TRUE(readiness_.Ready());
+  EXPECT_EQ(told_.back(), " yes");
+  EXPECT_THAT(told_, AllOf(Contains("sandglass.v1.SandboxService yes"),
+                           Not(Contains("sandglass.v1.OperatorService yes"))));
+}
+
+TEST_F(ReadinessTest, AConditionTakesAwayOnlyTheServicesThatNeedIt) {
+  readiness_.Set(ReadyWhen::kIsolation, absl::OkStatus());
+  Start();
+  told_.clear();
+  readiness_.Set(ReadyWhen::kLanguages, absl::InternalError("ruby is broken"));
+  EXPECT_THAT(told_, ElementsAre(" no"));
+  readiness_.Set(ReadyWhen::kAudit, absl::InternalError("disk full"));
+  EXPECT_THAT(told_, AllOf(Contains("sandglass.v1.SandboxService no"),
+                           Contains("sandglass.v1.ExecService no"),
+                           Not(Contains("sandglass.v1.PolicyService no"))));
+  const std::vector<v1::Condition> conditions = readiness_.Conditions();
+  ASSERT_THAT(conditions, SizeIs(kReadyConditions));
+  EXPECT_TRUE(conditions[0].holds());
+  EXPECT_FALSE(conditions[1].holds());
+  EXPECT_EQ(conditions[1].detail(), "ruby is broken");
+}
+
+TEST_F(ReadinessTest, NothingIsServedAfterItsEnd) {
+  readiness_.Set(ReadyWhen::kIsolation, absl::OkStatus());
+  Start();
+  told_.clear();
+  readiness_.Stop();
+  EXPECT_THAT(told_, SizeIs(8));
+  EXPECT_FALSE(readiness_.Ready());
+  readiness_.Set(ReadyWhen::kDisk, absl::InternalError("full"));
+  EXPECT_THAT(told_, SizeIs(8));
+}
+
+// What the script prints in a jail that holds.
+constexpr char kGoodJail[] =
+    "Uid: 1000 1000 1000 1000\nGid: 1000 1000 1000 1000\nGroups: \n"
+    "CapInh: 0000000000000000\nCapPrm: 0000000000000000\n"
+    "CapEff: 0000000000000000\nCapBnd: 0000000000000000\n"
+    "CapAmb: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\nnet: lo\n"
+    "process: 2\nend: of the script\n";
+
+TEST(IsolationCanary, AJailThatHoldsIsTakenForOne) {
+  EXPECT_EQ(JudgeIsolation(kGoodJail), absl::OkStatus());
+}
+
+TEST(IsolationCanary, EachBreachIsTold) {
+  const std::pair<const char*, const char*> breaches[] = {
+      {"NoNewPrivs: 1", "NoNewPrivs: 0"},
+      {"Seccomp: 2", "Seccomp: 0"},
+      {"CapEff: 0000000000000000", "CapEff: 0000000000200000"},
+      {"CapBnd: 0000000000000000\n", ""},
+      {"Uid: 1000 1000 1000 1000", "Uid: 0 0 0 0"},
+      {"Gid: 1000 1000", "Gid: 1000 0"},
+      {"net: lo", "net: lo\nnet: eth0"},
+      {"process: 2", "process: 2\nreads: /etc/shadow"},
+      {"process: 2", "process: 2\nwrites: /usr/x"},
+      {"process: 2", "process: 2\ndoes: mount"},
+      {"process: 2",
+       "process: 1\nprocess: 2\nprocess: 3\nprocess: 4\nprocess: 5\n"
+       "process: 6\nprocess: 7\nprocess: 8\nprocess: 9"}};
+  for (const auto& [good, bad] : breaches) {
+    const std::string output = absl::StrReplaceAll(kGoodJail, {{good, bad}});
+    EXPECT_TRUE(absl::IsFailedPrecondition(JudgeIsolation(output))) << output;
+  }
+}
+
+TEST(IsolationCanary, AScriptThatDidNotEndSaysNothing) {
+  EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("")));
+  EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("NoNewPrivs: 0\n")));
+}
+
+PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {
+  PoolKeyState state{};
+  state.key.kind = "exec";
+  state.key.profile = "default";
+  state.idle = idle;
+  state.target = 2;
+  state.filled = filled;
+  state.fill_failures = failures;
+  return state;
+}
+
+TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
+  PoolWatch watch;
+  EXPECT_EQ(watch.Look({StateOf(0, 0, 0)}), absl::OkStatus());
+  EXPECT_THAT(std::string(watch.Look({StateOf(0, 0, 3)}).message()),
+              HasSubstr("exec for profile default"));
+  // Nobody has tried since.
+  EXPECT_FALSE(watch.Look({StateOf(0, 0, 3)}).ok());
+  EXPECT_EQ(watch.Look({StateOf(1, 1, 3)}), absl::OkStatus());
+  // Another failure beside jails that wait is none.
+  EXPECT_EQ(watch.Look({StateOf(1, 1, 4)}), absl::OkStatus());
+}
+
+TEST(CheckRoom, NamesADirectoryWithoutRoom) {
+  EXPECT_EQ(CheckRoom({"/no/such/directory"}), absl::OkStatus());
+  EXPECT_EQ(CheckRoom({"/"}), absl::OkStatus());
+}
+
+v1::RunCodeResponse ResponseOf(const std::string& language,
+                               v1::Outcome outcome) {
+  v1::RunCodeResponse response;
+  response.set_language(language);
+  response.set_outcome(outcome);
+  v1::Usage& usage = *response.mutable_usage();
+  *usage.mutable_wall_time() = ToProto(absl::Seconds(2));
+  *usage.mutable_cpu_user_time() = ToProto(absl::Milliseconds(1500));
+  usage.set_peak_memory_bytes(1000);
+  response.mutable_timings()->set_warm(true);
+  *response.mutable_timings()->mutable_run() = ToProto(absl::Seconds(2));
+  *response.mutable_timings()->mutable_total() = ToProto(absl::Seconds(3));
+  return response;
+}
+
+TEST(Tally, CountsByCallerAndLanguage) {
+  Tally tally(absl::UnixEpoch());
+  tally.NoteRun(User(1), ResponseOf("python", v1::OUTCOME_OK));
+  tally.NoteRun(User(1), ResponseOf("python", v1::OUTCOME_TIMEOUT));
+  tally.NoteRun(User(2), ResponseOf("bash", v1::OUTCOME_OK));
+  tally.NoteError(User(2), "bash", QueueFull(3, absl::Seconds(1)));
+  const v1::GetUsageResponse all =
+      tally.Usage(std::nullopt, absl::FromUnixSeconds(60));
+  ASSERT_EQ(all.totals_size(), 2);
+  EXPECT_EQ(all.totals(0).caller(), User(1).name);
+  EXPECT_EQ(all.totals(0).runs(), 2u);
+  EXPECT_EQ(FromProto(all.totals(0).cpu_time()), absl::Seconds(3));
+  EXPECT_DOUBLE_EQ(all.totals(0).memory_byte_seconds(), 4000);
+  EXPECT_EQ(all.totals(1).refused(), 1u);
+  EXPECT_EQ(tally.Usage(User(2).name, absl::Now()).totals_size(), 1);
+  ASSERT_THAT(tally.Errors(), SizeIs(1));
+  EXPECT_EQ(tally.Errors()[0].reason(), "QUEUE_FULL");
+  EXPECT_THAT(tally.Runs(), SizeIs(3));
+}
+
+TEST(Tally, CallersBeyondTheMostAreCountedTogether) {
+  Tally tally(absl::UnixEpoch());
+  for (uid_t uid = 1; uid <= Tally::kMostCallers + 5; ++uid) {
+    tally.NoteRun(User(uid), ResponseOf("bash", v1::OUTCOME_OK));
+  }
+  const v1::GetUsageResponse usage = tally.Usage(Tally::kOthers, absl::Now());
+  EXPECT_TRUE(usage.others());
+  ASSERT_EQ(usage.totals_size(), 1);
+  EXPECT_EQ(usage.totals(0).runs(), 5u);
+  // One that was there before still has its own.
+  tally.NoteRun(User(1), ResponseOf("bash", v1::OUTCOME_OK));
+  EXPECT_EQ(tally.Usage(User(1).name, absl::Now()).totals(0).runs(), 2u);
+}
+
+TEST(Metrics, TellOfRunsInPrometheussOwnForm) {
+  Metrics metrics;
+  metrics.NoteRun(ResponseOf("python", v1::OUTCOME_OK));
+  metrics.NoteRun(ResponseOf("python", v1::OUTCOME_MEMORY_LIMIT));
+  metrics.NoteCall("/sandglass.v1.SandboxService/RunCode", 8,
+                   absl::Milliseconds(3));
+  Metrics::State state;
+  state.status.set_version("1.2.3");
+  state.status.set_ready(true);
+  v1::PoolKind& kind = *state.status.add_pool();
+  kind.set_kind("exec");
+  kind.set_profile("default");
+  kind.set_idle(3);
+  const std::string text = metrics.Text(state);
+  for (const char* line :
+       {"sandglass_runs_total{language=\"python\",outcome=\"OK\","
+        "warm=\"true\"} 1\n",
+        "sandglass_limit_hits_total{language=\"python\",limit=\"memory\"} 1\n",
+        "sandglass_run_duration_seconds_count{language=\"python\","
+        "warm=\"true\"} 2\n",
+        "sandglass_run_cpu_seconds_total{language=\"python\"} 3\n",
+        "grpc_server_handled_total{grpc_code=\"RESOURCE_EXHAUSTED\","
+        "grpc_method=\"RunCode\",grpc_service=\"sandglass.v1.SandboxService\"}"
+        " 1\n",
+        "sandglass_build_info{version=\"1.2.3\"} 1\n", "sandglass_ready 1\n",
+        "sandglass_pool_ready{kind=\"exec\",profile=\"default\"} 3\n",
+        "# TYPE sandglass_run_duration_seconds histogram\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(MetricsConfig, TakesNumericAddressesOnly) {
+  for (const char* good : {"", "127.0.0.1:9464", "[::1]:0", "0.0.0.0:80"}) {
+    EXPECT_EQ(CheckMetricsAddress(good), absl::OkStatus()) << good;
+  }
+  for (const char* bad : {"9464", ":9464", "localhost:9464", "127.0.0.1",
+                          "127.0.0.1:", "127.0.0.1:65536", "::1:9464",
+                          "127.0.0.1:9464,127.0.0.1:80", "[127.0.0.1]:80"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckMetricsAddress(bad))) << bad;
+  }
+  EXPECT_FALSE(IsOpenToOthers("127.0.0.1:9464"));
+  EXPECT_FALSE(IsOpenToOthers("[::1]:9464"));
+  EXPECT_TRUE(IsOpenToOthers("0.0.0.0:9464"));
+}
+
+TEST(ProcessState, SeesThisProcess) {
+  const ProcessState state = LookAtOwnProcess();
+  EXPECT_GT(state.resident_bytes, 1u << 20);
+  EXPECT_GE(state.threads, 1u);
+  EXPECT_GE(state.open_fds, 3u);
+  EXPECT_GE(state.max_open_fds, state.open_fds);
+}
+
+}  // namespace
+}  // namespace sandglass::server
