@@ -157,19 +157,26 @@ absl::Status JudgeIsolation(std::string_view output) {
 
 absl::Status CheckIsolation(const PolicySet& policy, const RunFunction& run,
                             CancelToken& cancel) {
+  absl::Status not_tried = absl::UnavailableError("there is no profile");
+  bool any_held = false;
   for (const policy::SharedProfile& profile : policy.profiles()) {
     absl::Status held = TryOnce(*profile, run, cancel);
     // Once more: nothing is said of jails by a run that went wrong.
     if (!held.ok() && !absl::IsCancelled(held)) {
       held = TryOnce(*profile, run, cancel);
     }
-    if (!held.ok()) {
-      return absl::Status(held.code(),
-                          absl::StrCat("in a jail of profile ", profile->name,
-                                       ": ", held.message()));
+    if (held.ok()) {
+      any_held = true;
+      continue;
+    }
+    not_tried = absl::Status(
+        held.code(), absl::StrCat("in a jail of profile ", profile->name, ": ",
+                                  held.message()));
+    if (absl::IsFailedPrecondition(held) || absl::IsCancelled(held)) {
+      return not_tried;
     }
   }
-  return absl::OkStatus();
+  return any_held ? absl::OkStatus() : not_tried;
 }
 
 }  // namespace sandglass::server

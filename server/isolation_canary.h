@@ -17,9 +17,10 @@ namespace sandglass::server {
 // of each profile.
 
 // Runs it in jails of all profiles, one after another, on the calling thread.
-// OK: every jail held. FAILED_PRECONDITION: something that must not be possible
-// was, twice; says what, and under which profile. Other codes: it could not be
-// tried, which says nothing of the jails.
+// OK: every jail held in which it could be tried, and there was one; a filter
+// that lets no shell work lets nobody out. FAILED_PRECONDITION: something that
+// must not be possible was, twice; says what, and under which profile. Other
+// codes: it could nowhere be tried, which says nothing of the jails.
 absl::Status CheckIsolation(const PolicySet& policy, const RunFunction& run,
                             CancelToken& cancel);
 
