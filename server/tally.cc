@@ -27,13 +27,11 @@ void Tally::NoteRun(const Caller& caller, const v1::RunCodeResponse& response) {
   absl::MutexLock lock(&mutex_);
   ++runs_[{response.language(), response.outcome()}];
   Use& use = UseOf(caller, response.language());
-  ++use.runs;
+  const bool let_run = response.outcome() != v1::OUTCOME_DENIED &&
+                       response.outcome() != v1::OUTCOME_NEEDS_APPROVAL;
+  ++(let_run ? use.runs : use.refused);
   use.Add(response.usage());
-  // Where it failed, the response's own usage is that of the compile phase.
-  if (response.has_compile() &&
-      response.evidence().phase() != v1::PHASE_COMPILE) {
-    use.Add(response.compile().usage());
-  }
+  if (response.has_compile()) use.Add(response.compile().usage());
   if (response.has_network()) use.Add(response.network());
 }
 

@@ -209,6 +209,23 @@ TEST(Tally, CountsByCallerAndLanguage) {
   EXPECT_THAT(tally.Runs(), SizeIs(3));
 }
 
+TEST(Tally, WhatWasNotLetRunIsNoRunAndCompilersCount) {
+  Tally tally(absl::UnixEpoch());
+  tally.NoteRun(User(1), ResponseOf("cpp", v1::OUTCOME_DENIED));
+  v1::RunCodeResponse failed;
+  failed.set_language("cpp");
+  failed.set_outcome(v1::OUTCOME_COMPILE_ERROR);
+  failed.mutable_evidence()->set_phase(v1::PHASE_COMPILE);
+  *failed.mutable_compile()->mutable_usage() =
+      ResponseOf("cpp", v1::OUTCOME_OK).usage();
+  tally.NoteRun(User(1), failed);
+  const v1::GetUsageResponse usage = tally.Usage(std::nullopt, absl::Now());
+  ASSERT_EQ(usage.totals_size(), 1);
+  EXPECT_EQ(usage.totals(0).runs(), 1u);
+  EXPECT_EQ(usage.totals(0).refused(), 1u);
+  EXPECT_EQ(FromProto(usage.totals(0).cpu_time()), absl::Seconds(3));
+}
+
 TEST(Tally, CallersBeyondTheMostAreCountedTogether) {
   Tally tally(absl::UnixEpoch());
   for (uid_t uid = 1; uid <= Tally::kMostCallers + 5; ++uid) {
