@@ -113,6 +113,7 @@ add_executable(sandglass_consent_test
   e2e/agent_hard_test.cc
   e2e/agent_test.cc
   e2e/consent_test.cc
+  e2e/metrics_test.cc
   e2e/on_record_test.cc
   e2e/operator_test.cc
   e2e/toolbox_test.cc)
@@ -120,7 +121,8 @@ target_link_libraries(sandglass_consent_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_consent_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
-  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache")
 
 # System call filters as operators change them.
 add_executable(sandglass_filters_test e2e/seccomp_test.cc)

@@ -3,9 +3,8 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "sandglass/v1/operator_service.grpc.pb.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/shell.h"
 #include "tests/support/wait.h"
@@ -75,12 +74,15 @@ TEST_F(MetricsOfDaemon, NameNeitherCallersNorRuns) {
 
 TEST_F(MetricsOfDaemon, NonsenseOnTheirPortHarmsNothing) {
   // Too many who say nothing, garbage, a huge head, a path that isn't there.
-  RunShell(absl::StrCat("host=", address_, R"(; port=${host##*:}
-      for i in $(seq 50); do (exec 3<>/dev/tcp/127.0.0.1/$port; sleep 3) & done
-      head -c 100000 /dev/urandom >/dev/tcp/127.0.0.1/$port
-      (printf 'GET /metrics HTTP/1.1\r\nx: '; head -c 5000000 /dev/zero) >/dev/tcp/127.0.0.1/$port
-      curl -s -o /dev/null http://$host/../../etc/passwd
-      wait) 2>/dev/null)"));
+  RunShell(absl::StrCat("host=", address_, R"( bash 2>/dev/null <<'END'
+port=${host##*:}
+for i in $(seq 50); do (exec 3<>/dev/tcp/127.0.0.1/$port; sleep 3) & done
+head -c 100000 /dev/urandom >/dev/tcp/127.0.0.1/$port
+(printf 'GET /metrics HTTP/1.1\r\nx: '; head -c 5000000 /dev/zero) >/dev/tcp/127.0.0.1/$port
+curl -s -m 20 -o /dev/null --path-as-is http://$host/../../etc/passwd
+wait
+END
+)"));
   EXPECT_THAT(client().Run(Bash("echo hi")), OutcomeIs(v1::OUTCOME_OK));
   EXPECT_TRUE(
       WaitUntil([&] { return absl::StrContains(Text(), "sandglass_ready 1"); },
@@ -89,10 +91,11 @@ TEST_F(MetricsOfDaemon, NonsenseOnTheirPortHarmsNothing) {
 }
 
 TEST_F(MetricsOfDaemon, APortThatIsTakenIsOneClearLine) {
-  const std::string said = RunShell(absl::StrCat(
-      "exec 2>&1; ", SANDGLASS_DAEMON, " --listen unix:", daemon().directory(),
-      "/other.sock --state-dir ", daemon().directory(), "/other --metrics ",
-      address_, "; echo exit $?"));
+  const std::string said =
+      RunShell(absl::StrCat("exec 2>&1; $(dirname ", SANDGLASS_BINARY,
+                            ")/sandglassd --listen unix:", daemon().directory(),
+                            "/other.sock --state-dir ", daemon().directory(),
+                            "/other --metrics ", address_, "; echo exit $?"));
   EXPECT_THAT(said,
               HasSubstr(absl::StrCat("can't serve metrics on ", address_)));
   EXPECT_THAT(said, HasSubstr("exit 1\n"));
