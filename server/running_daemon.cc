@@ -15,6 +15,7 @@
 #include "server/log.h"
 #include "server/notify.h"
 #include "server/wall_clock_watch.h"
+#include "server/watchdog.h"
 
 namespace sandglass::server {
 namespace {
@@ -92,8 +93,12 @@ void RunningDaemon::ShowAuditHealth() {
 }
 
 int RunningDaemon::Run() {
+  Watchdog watchdog = WatchOver(*call_threads_, *dispatcher_);
+  const absl::Duration interval = std::min(
+      watchdog.interval(), audit_ ? kAuditInterval : absl::InfiniteDuration());
   while (true) {
-    switch (WaitForWake(audit_ ? kAuditInterval : absl::InfiniteDuration())) {
+    watchdog.Beat();
+    switch (WaitForWake(interval)) {
       case Wake::kNothing:
         ShowAuditHealth();
         break;
