@@ -10,6 +10,7 @@
 #include "sandbox/os/clocks.h"
 #include "server/call_metrics.h"
 #include "server/parse.h"
+#include "server/readiness.h"
 
 namespace sandglass::server {
 namespace {
@@ -63,6 +64,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
             ? std::string("gRPC could not be started")
             : absl::StrCat("can't listen on ", options.tcp_address,
                            "; is another program there already?"));
+  }
+  for (const char* service : Readiness::Services()) {
+    made->SetHealth(service, false);
   }
   made->SetHealth("", false);
   return made;

@@ -47,6 +47,8 @@ bool Needs(size_t condition, std::string_view service) {
 
 }  // namespace
 
+absl::Span<const char* const> Readiness::Services() { return kServices; }
+
 Readiness::Readiness() {
   const absl::Time now = os::WallNow();
   absl::MutexLock lock(&mutex_);

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "sandglass/v1/operator.pb.h"
 
 namespace sandglass::server {
@@ -37,6 +38,9 @@ class Readiness {
   // Told of each service at the start and when its state changes, under a lock:
   // it must not come back here.
   using Tell = std::function<void(const std::string& service, bool serving)>;
+
+  // The services of the API.
+  static absl::Span<const char* const> Services();
 
   Readiness();
 

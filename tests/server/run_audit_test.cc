@@ -155,23 +155,49 @@ TEST_F(RunAuditTest, TheProgramsTextIsThereIfItIsWanted) {
   EXPECT_EQ(Entries()[1]["code_sha256"], AuditHash(large));
 }
 
+// A policy whose one language is compiled.
+PolicySet CompiledPolicy() {
+  policy::Language toy{.id = "toy",
+                       .name = "Toy",
+                       .extensions = {".toy"},
+                       .source_file = "main.toy",
+                       .run = {"/bin/sh", "main"},
+                       .version = {"/bin/sh", "--version"},
+                       .package = "toy"};
+  toy.compile = policy::CompilePhase{.command = {"/bin/sh", "${source}"},
+                                     .artifacts = {"main"}};
+  auto languages = policy::LanguageTable::Create({toy});
+  EXPECT_TRUE(languages.ok()) << languages.status();
+  auto set = PolicySet::Create(
+      *std::move(languages),
+      {policy::Profile{.name = "default", .description = "for tests"}});
+  EXPECT_TRUE(set.ok()) << set.status();
+  return *std::move(set);
+}
+
 TEST_F(RunAuditTest, WhatACompilerUsedIsThereToo) {
-  options_.run = [run = runs_.function()](
-                     const Job& job, CancelToken& cancel,
-                     JobObserver* observer) -> absl::StatusOr<JobResult> {
-    absl::StatusOr<JobResult> result = run(job, cancel, observer);
-    auto compile = std::make_shared<JobResult>(*result);
-    compile->cpu_user = absl::Milliseconds(7);
-    compile->cached = job.code == "cached";
-    result->compile = std::move(compile);
+  const LivePolicy compiled{CompiledPolicy()};
+  options_.policy = &compiled;
+  options_.available = [](const policy::Language&, const policy::Profile&) {
+    return absl::OkStatus();
+  };
+  options_.run = [](const Job& job, CancelToken&,
+                    JobObserver*) -> absl::StatusOr<JobResult> {
+    JobResult result = OkResult(job, "");
+    if (job.phase == policy::Phase::kCompile) {
+      result.cpu_user = absl::Milliseconds(7);
+      result.files = {{.path = "main", .content = "#!", .mode = 0755}};
+    }
     return result;
   };
-  Submit(first_, GoodRequest("compiled"));
+  v1::RunCodeRequest request = GoodRequest("compiled");
+  request.set_language("toy");
+  Submit(first_, request);
   first_.WaitForEnd();
-  Submit(second_, GoodRequest("cached"));
-  second_.WaitForEnd();
   EXPECT_EQ(Entries()[0]["compile_usage"]["cpu_us"], 7000);
-  EXPECT_FALSE(Entries()[1].contains("compile_usage"));
+  EXPECT_EQ(Entries()[0]["usage"]["cpu_us"], 0);
+  // The policy goes before the fixture does.
+  dispatcher_.reset();
 }
 
 TEST_F(RunAuditTest, RunsThatNeverBeganHaveALineToo) {

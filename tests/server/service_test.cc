@@ -295,9 +295,12 @@ TEST_F(ServiceTest, HealthFollowsTheDaemon) {
     return slices.empty() ? -1 : static_cast<int>(slices[0].begin()[1]);
   };
   EXPECT_EQ(ask(), 2);
-  grpc_->SetHealth("", true);
+  grpc_->SetHealth("sandglass.v1.SandboxService", true);
   EXPECT_EQ(ask(), 1);
-  grpc_->SetHealth("", false);
+  grpc_->SetHealth("sandglass.v1.SandboxService", false);
+  EXPECT_EQ(ask(), 2);
+  // The daemon as a whole is another matter.
+  grpc_->SetHealth("", true);
   EXPECT_EQ(ask(), 2);
 }
 
