@@ -20,6 +20,7 @@ class MetricsOfDaemon : public OwnDaemonTest {
  protected:
   void SetUp() override {
     StartDaemon({.extra_arguments = {"--metrics", "127.0.0.1:0"}});
+    ASSERT_FALSE(HasFatalFailure());
     address_ = RunShell(absl::StrCat(
         SANDGLASS_BINARY, " --address ", daemon().address(),
         " status --json | sed -nE 's/.*\"metricsAddress\":\"([^\"]*)\".*/\\1/p'"
