@@ -25,9 +25,19 @@ failed_stages=()
 skipped=()
 total=0
 failed=0
+reasons=() # of failures, so that they are the last that is read
 
 usage() {
   say "usage: sudo $0 [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan] [--filter REGEX]"
+}
+
+# failures_of LOG: what GoogleTest said of each failure of a test, cut short.
+failures_of() {
+  awk '
+    /^\[ RUN      \] / { test = $4 }
+    /^[^ ]+:[0-9]+: Failure$/ { rest = 7; print test ":" }
+    /^\[  (FAILED|     OK) / || /^--- / { rest = 0 }
+    rest > 0 { rest--; print substr($0, 1, 600) }' "$1" | head -n 60
 }
 
 # summarise WHAT BINARY_DIR CODE SECONDS: adds a run of ctest to the totals.
@@ -41,6 +51,7 @@ summarise() {
     closing='no result'
   fi
   ((code == 0)) || failed_stages+=("$what")
+  mapfile -t -O "${#reasons[@]}" reasons < <(failures_of "$log")
   stages+=("$(printf '%-18s %5d s  %s' "$what" "$took" "$closing")")
   # Tests that ctest knows, and those within a suite that is one for it.
   mapfile -t -O "${#skipped[@]}" skipped < <({
@@ -99,6 +110,10 @@ finish() {
   if ((${#failed_stages[@]} > 0)); then
     say "Failed: $(printf '%s, ' "${failed_stages[@]}" | sed 's/, $//')"
     ((code == 0)) && code=1
+  fi
+  if ((${#reasons[@]} > 0)); then
+    say
+    printf '%s\n' "${reasons[@]}"
   fi
   # The closing line, in ctest's form, over all the runs above.
   if ((total > 0)); then
