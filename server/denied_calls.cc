@@ -119,6 +119,7 @@ void DeniedCalls::Note(const Source& source,
        {"calls", texts[0]},
        {"calls_then", texts[1]},
        {"calls_last", texts[2]}});
+  if (tell_) tell_(source, calls);
   absl::MutexLock lock(&mutex_);
   Total& total = totals_[{source.language, source.profile}];
   ++total.runs;

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_DENIED_CALLS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,7 +33,7 @@ absl::Status CheckTraceable(
 
 // What --trace-syscalls reports: in the log a line "syscalls_denied" for each
 // run and each process of a session, and in the end one for each language and
-// profile. Thread-safe.
+// profile. Whoever else is to hear of them is told. Thread-safe.
 class DeniedCalls {
  public:
   struct Source {
@@ -40,6 +41,10 @@ class DeniedCalls {
     std::string language;  // id
     std::string profile;
   };
+  using Tell = std::function<void(const Source& source,
+                                  const sandbox::RefusedCalls& calls)>;
+  explicit DeniedCalls(Tell tell = {}) : tell_(std::move(tell)) {}
+
   void Note(const Source& source, const sandbox::RefusedCalls& calls)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Lines "syscalls_denied_in_all".
@@ -51,6 +56,7 @@ class DeniedCalls {
     std::map<std::string, uint64_t> counts;  // by call
     uint64_t others = 0;                     // calls that are in no count
   };
+  const Tell tell_;
   mutable absl::Mutex mutex_;
   // By language and profile.
   std::map<std::pair<std::string, std::string>, Total> totals_

@@ -8,8 +8,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "policy/syscall_names.h"
 #include "policy/verdict.h"
 #include "prometheus/counter.h"
 #include "prometheus/exposer.h"
@@ -86,6 +88,14 @@ double Seconds(const google::protobuf::Duration& duration) {
   return absl::ToDoubleSeconds(FromProto(duration));
 }
 
+// A program can make up numbers without end.
+std::string CallLabel(const sandbox::RefusedCall& call) {
+  std::string name = policy::SyscallName(call.architecture, call.number);
+  const bool has_name =
+      !absl::StrContains(name, ':') && !absl::StartsWith(name, "number-");
+  return has_name ? name : "other";
+}
+
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
 // "/sandglass.v1.SandboxService/RunCode" in two.
@@ -153,6 +163,10 @@ struct Metrics::Families {
   Family<Counter>& network_refused =
       NewCounter("sandglass_network_refused_total",
                  "Connections and requests that the egress proxy refused.");
+  Family<Counter>& denials =
+      NewCounter("sandglass_seccomp_denials_total",
+                 "System calls of programs that the filter refused; counted "
+                 "only with --trace-syscalls.");
   Family<Counter>& commands = NewCounter(
       "sandglass_commands_total", "Commands in sessions that have ended.");
   Family<Counter>& cpu =
@@ -317,6 +331,18 @@ void Metrics::NoteCommand(const v1::ExecEnd& end) {
   if (const std::string limit = LimitOf(end.outcome()); !limit.empty()) {
     families_->limit_hits.Add({{"limit", limit}, {"language", ""}}).Increment();
   }
+}
+
+void Metrics::NoteDenied(const std::string& language,
+                         const sandbox::RefusedCalls& calls) {
+  const auto add = [&](const std::string& call, uint64_t count) {
+    families_->denials.Add({{"language", language}, {"call", call}})
+        .Increment(static_cast<double>(count));
+  };
+  for (const sandbox::RefusedCall& call : calls.calls) {
+    add(CallLabel(call), call.count);
+  }
+  if (calls.others > 0) add("other", calls.others);
 }
 
 void Metrics::NoteFill(const JailKey& key, sandbox::FillFor fill_for,

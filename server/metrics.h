@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "sandbox/refused_calls.h"
 #include "sandbox/sandbox.h"
 #include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/operator.pb.h"
@@ -37,6 +38,10 @@ class Metrics {
   // A run that has an answer; `queued` and `total` since it was accepted.
   void NoteRun(const v1::RunCodeResponse& response);
   void NoteCommand(const v1::ExecEnd& end);
+  // System calls of programs that a jail's filter refused, where they are
+  // traced.
+  void NoteDenied(const std::string& language,
+                  const sandbox::RefusedCalls& calls);
   // A jail of the pool, or one that a run had made for itself.
   void NoteFill(const JailKey& key, sandbox::FillFor fill_for,
                 absl::Duration took, bool made);

@@ -70,7 +70,12 @@ absl::Status RunningDaemon::Start() {
   if (!log.ok()) return log.status();
   audit_ = *std::move(log);
   RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
-  if (config.trace_syscalls) denied_.emplace();
+  if (config.trace_syscalls) {
+    denied_.emplace([this](const DeniedCalls::Source& source,
+                           const sandbox::RefusedCalls& calls) {
+      operations_.metrics().NoteDenied(source.language, calls);
+    });
+  }
   pool_.emplace(
       PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
       operations_.Noted([this](const JailKey& key, sandbox::FillFor fill_for) {

@@ -271,6 +271,24 @@ TEST(Metrics, TellOfRunsInPrometheussOwnForm) {
   }
 }
 
+TEST(Metrics, TellOfRefusedCallsByNamesThatProgramsCanNotMakeUp) {
+  constexpr uint32_t kX86_64 = 0xc000003e;
+  constexpr uint32_t kI386 = 0x40000003;
+  Metrics metrics;
+  metrics.NoteDenied(
+      "python",
+      {.calls = {{.architecture = kX86_64, .number = 272, .count = 2},
+                 {.architecture = kX86_64, .number = 9999, .count = 4},
+                 {.architecture = kI386, .number = 102, .count = 8}},
+       .others = 16});
+  const std::string text = metrics.Text({});
+  EXPECT_THAT(text,
+              HasSubstr("sandglass_seccomp_denials_total{call=\"unshare\","
+                        "language=\"python\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("sandglass_seccomp_denials_total{call=\"other\","
+                              "language=\"python\"} 28\n"));
+}
+
 TEST(MetricsConfig, TakesNumericAddressesOnly) {
   for (const char* good : {"", "127.0.0.1:9464", "[::1]:0", "0.0.0.0:80"}) {
     EXPECT_EQ(CheckMetricsAddress(good), absl::OkStatus()) << good;
