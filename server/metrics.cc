@@ -359,10 +359,10 @@ void Metrics::NoteFill(const JailKey& key, sandbox::FillFor fill_for,
 }
 
 void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
-  const auto [service, name] = MethodParts(method);
+  const std::pair<std::string, std::string> parts = MethodParts(method);
   families_->handled
-      .Add({{"grpc_service", service},
-            {"grpc_method", name},
+      .Add({{"grpc_service", parts.first},
+            {"grpc_method", parts.second},
             {"grpc_code",
              absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}})
       .Increment();
@@ -370,7 +370,7 @@ void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
       .Get(std::string(method),
            [&] {
              return &families_->handling.Add(
-                 {{"grpc_service", service}, {"grpc_method", name}},
+                 {{"grpc_service", parts.first}, {"grpc_method", parts.second}},
                  RunBuckets());
            })
       ->Observe(absl::ToDoubleSeconds(took));

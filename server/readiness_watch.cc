@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(5);
+constexpr uint64_t kSmallPart = 20;
 
 }  // namespace
 
@@ -45,19 +47,29 @@ absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
                    "; the log's pool_fill lines say why"));
 }
 
+absl::Status JudgeRoom(const std::string& directory, const Room& room) {
+  if (room.free_bytes < std::min(kLeastFreeBytes, room.bytes / kSmallPart)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(directory, " has only ", room.free_bytes, " bytes left"));
+  }
+  if (room.files > 0 &&
+      room.free_files < std::min(kLeastFreeFiles, room.files / kSmallPart)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        directory, " has room for only ", room.free_files, " more files"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRoom(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
-    struct statvfs room {};
-    if (::statvfs(directory.c_str(), &room) != 0) continue;
-    const uint64_t bytes = uint64_t{room.f_bavail} * room.f_frsize;
-    if (bytes < kLeastFreeBytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(directory, " has only ", bytes, " bytes left"));
-    }
-    // Some file systems count no files.
-    if (room.f_files > 0 && room.f_favail < kLeastFreeFiles) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          directory, " has room for only ", room.f_favail, " more files"));
+    struct statvfs found {};
+    if (::statvfs(directory.c_str(), &found) != 0) continue;
+    const Room room = {.bytes = uint64_t{found.f_blocks} * found.f_frsize,
+                       .free_bytes = uint64_t{found.f_bavail} * found.f_frsize,
+                       .files = found.f_files,
+                       .free_files = found.f_favail};
+    if (absl::Status enough = JudgeRoom(directory, room); !enough.ok()) {
+      return enough;
     }
   }
   return absl::OkStatus();

@@ -76,12 +76,22 @@ class PoolWatch {
   std::map<JailKey, Seen> seen_;
 };
 
-// RESOURCE_EXHAUSTED when the file system of one of the directories has less
-// than kLeastFreeBytes or kLeastFreeFiles left; names it. One that can't be
-// asked counts as good: whoever writes there says more.
-absl::Status CheckRoom(const std::vector<std::string>& directories);
+// Of a file system, for those without privileges.
+struct Room {
+  uint64_t bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t files = 0;  // 0: it doesn't count them
+  uint64_t free_files = 0;
+};
+// RESOURCE_EXHAUSTED when less than kLeastFreeBytes or kLeastFreeFiles is left;
+// of a small file system a twentieth.
+absl::Status JudgeRoom(const std::string& directory, const Room& room);
 inline constexpr uint64_t kLeastFreeBytes = uint64_t{16} << 20;
 inline constexpr uint64_t kLeastFreeFiles = 100;
+
+// The first directory without room. One that can't be asked counts as good:
+// whoever writes there says more.
+absl::Status CheckRoom(const std::vector<std::string>& directories);
 
 }  // namespace sandglass::server
 

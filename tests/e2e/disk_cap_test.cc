@@ -118,9 +118,6 @@ TEST_F(DiskCap, SlowsReadsFromTheDiskAndNothingElse) {
   // Spares that were made before anybody asked for a cap do for these.
   EXPECT_LT(SecondsToRead("default"), kSlowSeconds);
   EXPECT_LT(SecondsToRead("default", true), kSlowSeconds);
-  // Without a cap nothing is spent on one.
-  daemon().Remember();
-  EXPECT_THAT(daemon().groups(), Each(Not(HasSubstr("blkio"))));
   for (const bool fresh : {false, true, false, true}) {
     SCOPED_TRACE(fresh);
     EXPECT_EQ(SecondsToRead("slow", fresh) > kSlowSeconds, InForce());
@@ -150,6 +147,17 @@ TEST_F(DiskCap, IsToldWhereItIsInForceAndWhereNot) {
     EXPECT_EQ(profile.disk_io().reads_per_second(), 1000u);
     EXPECT_EQ(profile.disk_io().write_bytes_per_second(), 0u);
   }
+}
+
+class WithoutDiskCap : public OwnDaemonTest {};
+
+TEST_F(WithoutDiskCap, NothingIsSpentOnOne) {
+  StartDaemon();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_THAT(client().Run(Bash("exit 0")), OutcomeIs(v1::OUTCOME_OK));
+  daemon().Remember();
+  EXPECT_THAT(daemon().groups(), Each(Not(HasSubstr("blkio"))));
+  StopDaemon();
 }
 
 }  // namespace

@@ -172,6 +172,22 @@ TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
 TEST(CheckRoom, NamesADirectoryWithoutRoom) {
   EXPECT_EQ(CheckRoom({"/no/such/directory"}), absl::OkStatus());
   EXPECT_EQ(CheckRoom({"/"}), absl::OkStatus());
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const auto room = [](uint64_t mib, uint64_t free_bytes, uint64_t files,
+                       uint64_t free_files) {
+    return JudgeRoom("/x", {mib << 20, free_bytes, files, free_files});
+  };
+  EXPECT_EQ(room(1000, 16 * kMiB, 10000, 100), absl::OkStatus());
+  EXPECT_THAT(room(1000, 16 * kMiB - 1, 10000, 100).message(),
+              HasSubstr("/x has only 16777215 bytes left"));
+  EXPECT_THAT(room(1000, 16 * kMiB, 10000, 99).message(),
+              HasSubstr("/x has room for only 99 more files"));
+  // A file system that doesn't count files.
+  EXPECT_EQ(room(1000, 16 * kMiB, 0, 0), absl::OkStatus());
+  // A small one.
+  EXPECT_EQ(room(1, kMiB / 20, 40, 2), absl::OkStatus());
+  EXPECT_FALSE(room(1, kMiB / 20 - 1, 40, 2).ok());
+  EXPECT_FALSE(room(1, kMiB, 40, 1).ok());
 }
 
 v1::RunCodeResponse ResponseOf(const std::string& language,
