@@ -32,6 +32,7 @@
 #include "server/later_policy.h"
 #include "server/library_setup.h"
 #include "server/log.h"
+#include "server/place_check.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
 #include "server/prepared_store.h"
@@ -39,6 +40,7 @@
 #include "server/serving.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
+#include "server/text.h"
 #include "server/toolchain.h"
 #include "server/unix_socket.h"
 #include "server/zygotes.h"
@@ -48,6 +50,10 @@ namespace {
 
 // Raised by the spawner for runs that the pool has nothing for.
 constexpr uint32_t kSpareJails = 2;
+constexpr char kConfigurationPage[] = "docs/configuration.md";
+constexpr char kImagesPage[] = "docs/images.md";
+constexpr char kPolicyPage[] = "docs/policy.md";
+constexpr char kPage[] = "docs/troubleshooting.md";
 // Jails whose program has ended but whose teardown is under way take a slot.
 uint32_t MaxJails(const Config& config) {
   // Twice, for those on their way out; the idle ones; the spawner's spares; and
@@ -102,15 +108,17 @@ struct Settings {
 
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
-  if (!config.ok()) return config.status();
+  if (!config.ok()) return WithPage(config.status(), kConfigurationPage);
   for (const policy::Image& image : config->images) {
-    if (absl::Status good = sandbox::CheckImage(image); !good.ok()) return good;
+    if (absl::Status good = sandbox::CheckImage(image); !good.ok()) {
+      return WithPage(good, kImagesPage);
+    }
   }
   absl::StatusOr<ImageRecords> image_records = ReadImageRecords(config->images);
-  if (!image_records.ok()) return image_records.status();
+  if (!image_records.ok()) return WithPage(image_records.status(), kImagesPage);
   absl::StatusOr<PolicySet> policy =
       PolicySet::Load(config->policy_dir, config->images);
-  if (!policy.ok()) return policy.status();
+  if (!policy.ok()) return WithPage(policy.status(), kPolicyPage);
   const absl::StatusOr<std::string> uid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/uid_map");
   if (!uid_map.ok()) return uid_map.status();
@@ -225,8 +233,14 @@ absl::Status CheckTracing(const Settings& settings) {
 
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
-      {{"error", std::string(status.message())}});
+      {{"error", std::string(WithPage(status, kPage).message())}});
   return exit_status;
+}
+
+int Refuse(const absl::Status& status) {
+  std::fflush(stdout);
+  absl::FPrintF(stderr, "%s\n", std::string(WithPage(status, kPage).message()));
+  return kExitBadConfig;
 }
 
 }  // namespace
@@ -252,6 +266,11 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
 
   if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
     return Fail(made, 1);
+  }
+  if (absl::Status own =
+          CheckOwner("state_dir", config.state_dir, settings->identity.uid);
+      !own.ok()) {
+    return Fail(own, kExitBadConfig);
   }
   const absl::StatusOr<os::Fd> lock = LockStateDir(config.state_dir);
   if (!lock.ok()) return Fail(lock.status(), 1);
@@ -436,16 +455,11 @@ int CleanUp(const ConfigFlags& flags) {
 
 int CheckDaemon(const ConfigFlags& flags) {
   const absl::StatusOr<Settings> settings = LoadSettings(flags);
-  if (!settings.ok()) {
-    absl::FPrintF(stderr, "%s\n", std::string(settings.status().message()));
-    return kExitBadConfig;
-  }
+  if (!settings.ok()) return Refuse(settings.status());
   absl::PrintF("%s\n", ConfigToJson(settings->config));
   if (absl::Status root = RequireRoot(); !root.ok()) {
-    std::fflush(stdout);
-    absl::FPrintF(stderr, "the host was not probed: %s\n",
-                  std::string(root.message()));
-    return kExitBadConfig;
+    return Refuse(absl::FailedPreconditionError(
+        absl::StrCat("the host was not probed: ", root.message())));
   }
   sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(settings->config));
   const absl::Status layers =
@@ -460,23 +474,23 @@ int CheckDaemon(const ConfigFlags& flags) {
     absl::PrintF("%-24s %-14s %-9s %s\n", layer.name, state,
                  layer.required ? "yes" : "no", layer.detail);
   }
-  std::fflush(stdout);
-  if (!layers.ok()) {
-    absl::FPrintF(stderr, "%s\n", std::string(layers.message()));
-    return kExitBadConfig;
-  }
+  if (!layers.ok()) return Refuse(layers);
   if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
-    absl::FPrintF(stderr, "%s\n", std::string(traceable.message()));
-    return kExitBadConfig;
+    return Refuse(traceable);
   }
   for (const auto& [key, path] :
        {std::pair("spawner", settings->config.spawner),
         std::pair("egress.path", settings->config.egress.path)}) {
     if (::access(path.c_str(), X_OK) == 0) continue;
-    absl::FPrintF(stderr, "there is no executable %s; set \"%s\"\n", path, key);
-    return kExitBadConfig;
+    return Refuse(absl::FailedPreconditionError(
+        absl::StrCat("there is no executable ", path, "; set \"", key, "\"")));
   }
-  return 0;
+  const std::vector<std::string> wrong =
+      CheckPlaces(settings->config, settings->identity.uid);
+  for (const std::string& what : wrong) {
+    Refuse(absl::FailedPreconditionError(what));
+  }
+  return wrong.empty() ? 0 : kExitBadConfig;
 }
 
 }  // namespace sandglass::server

@@ -10,6 +10,7 @@
 #include "sandbox/os/clocks.h"
 #include "server/call_metrics.h"
 #include "server/parse.h"
+#include "server/place_check.h"
 #include "server/readiness.h"
 
 namespace sandglass::server {
@@ -27,6 +28,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const std::vector<grpc::Service*>& services, const GrpcOptions& options) {
   QuietenProtobuf();
   grpc::EnableDefaultHealthCheckService(true);
+  // gRPC would say so in a line of its own, which helps nobody.
+  if (!options.tcp_address.empty()) {
+    absl::Status free = CheckPort("listen", options.tcp_address);
+    if (!free.ok()) return free;
+  }
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   std::unique_ptr<GrpcServer> made(new GrpcServer());

@@ -97,7 +97,7 @@ while read -r name rest; do
 done </proc/net/dev
 for directory in /proc/[0-9]*; do echo "process: ${directory#/proc/}"; done
 for file in /etc/shadow /etc/sudoers /proc/kcore /dev/mem /dev/kmsg \
-    /proc/1/environ /proc/sys/kernel/core_pattern.x /root/.profile \
+    /proc/1/environ /proc/sys/kernel/core_pattern.x \
     /run/systemd/private /var/run/docker.sock; do
   if true <"$file"; then echo "reads: $file"; fi
 done

@@ -19,6 +19,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
+#include "server/place_check.h"
 #include "server/proto_time.h"
 #include "server/state_metrics.h"
 #include "server/text.h"
@@ -378,6 +379,9 @@ void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
 
 absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
                                            AskState ask) {
+  if (absl::Status free = CheckPort("metrics.listen", address); !free.ok()) {
+    return free;
+  }
   auto reader = std::make_shared<Reader>(families_->registry, std::move(ask));
   // A client that sends slowly, or reads slowly, has one of the two threads for
   // no longer than this.
@@ -388,9 +392,8 @@ absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
     reader->exposer = std::make_shared<prometheus::Exposer>(options);
   } catch (const std::exception& error) {
     return absl::UnavailableError(
-        absl::StrCat("can't serve metrics on ", address, ": ", error.what(),
-                     "; is another program there already? See \"metrics\" in "
-                     "docs/configuration.md"));
+        absl::StrCat("metrics.listen: can't serve metrics on ", address, ": ",
+                     error.what()));
   }
   reader->exposer->RegisterCollectable(reader);
   const std::vector<int> ports = reader->exposer->GetListeningPorts();

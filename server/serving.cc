@@ -41,7 +41,8 @@ constexpr uint64_t kEnvelopeBytes = 4096;
 
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, "start_failed",
-      {{"error", std::string(status.message())}});
+      {{"error",
+        std::string(WithPage(status, "docs/troubleshooting.md").message())}});
   return 1;
 }
 

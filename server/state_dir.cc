@@ -78,8 +78,12 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
   return fd;
 }
 
+std::string StateLock(const std::string& state_dir) {
+  return absl::StrCat(state_dir, "/", kLockName);
+}
+
 absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
-  const std::string path = absl::StrCat(state_dir, "/", kLockName);
+  const std::string path = StateLock(state_dir);
   os::Fd file(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) {

@@ -22,6 +22,9 @@ absl::StatusOr<os::Fd> TakeOverDirectory(
     const std::string& directory, uid_t owner, gid_t group, mode_t mode,
     const std::string& setting = "cache_dir");
 
+// The file that LockStateDir locks.
+std::string StateLock(const std::string& state_dir);
+
 // One daemon per state directory: takes a lock that ends with the descriptor
 // (and so with the process; children that exec don't inherit it).
 // FAILED_PRECONDITION when another daemon has it.

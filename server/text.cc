@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -25,6 +26,12 @@ bool IsPrintableAscii(std::string_view text) {
 std::string ErrorText(int error) {
   const char* text = ::strerrordesc_np(error);
   return text != nullptr ? text : absl::StrCat("error ", error);
+}
+
+absl::Status WithPage(const absl::Status& error, absl::string_view page) {
+  if (error.ok() || absl::StrContains(error.message(), "docs/")) return error;
+  return absl::Status(error.code(),
+                      absl::StrCat(error.message(), ". See ", page));
 }
 
 }  // namespace sandglass::server

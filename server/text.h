@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "policy/utf8.h"
 
@@ -30,6 +31,10 @@ bool IsPrintableAscii(std::string_view text);
 
 // What errno `error` means, as strerror(3) says it, but thread-safe.
 std::string ErrorText(int error);
+
+// The same error with ". See PAGE" behind its message, where that names no page
+// of docs/ yet. An error for people who run the daemon ends so.
+absl::Status WithPage(const absl::Status& error, absl::string_view page);
 
 }  // namespace sandglass::server
 

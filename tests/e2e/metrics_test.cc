@@ -97,8 +97,8 @@ TEST_F(MetricsOfDaemon, APortThatIsTakenIsOneClearLine) {
                             ")/sandglassd --listen unix:", daemon().directory(),
                             "/other.sock --state-dir ", daemon().directory(),
                             "/other --metrics ", address_, "; echo exit $?"));
-  EXPECT_THAT(said,
-              HasSubstr(absl::StrCat("can't serve metrics on ", address_)));
+  EXPECT_THAT(said, HasSubstr(absl::StrCat("metrics.listen: can't listen on ",
+                                           address_)));
   EXPECT_THAT(said, HasSubstr("exit 1\n"));
   StopDaemon();
 }

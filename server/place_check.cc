@@ -1,0 +1,162 @@
+#include "server/place_check.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/fd.h"
+#include "server/readiness_watch.h"
+#include "server/state_dir.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+absl::Status Wrong(const std::string& setting, const std::string& what) {
+  return absl::FailedPreconditionError(absl::StrCat(setting, ": ", what));
+}
+
+std::string Parent(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// That a directory is there, or could be made, and written to.
+absl::Status CheckDirectory(const std::string& setting,
+                            const std::string& directory, uid_t daemon) {
+  std::string at = directory;
+  struct stat info = {};
+  while (::stat(at.c_str(), &info) != 0) {
+    if (errno != ENOENT || at == "/") {
+      return Wrong(setting,
+                   absl::StrCat("can't look at ", at, ": ", ErrorText(errno)));
+    }
+    at = Parent(at);
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return Wrong(setting, absl::StrCat(at, " is no directory"));
+  }
+  if (::access(at.c_str(), W_OK) != 0) {
+    return Wrong(setting,
+                 absl::StrCat("can't write to ", at, ": ", ErrorText(errno)));
+  }
+  if (at == directory) {
+    if (absl::Status own = CheckOwner(setting, at, daemon); !own.ok()) {
+      return own;
+    }
+  }
+  const absl::Status room = CheckRoom({at});
+  return room.ok() ? room : Wrong(setting, std::string(room.message()));
+}
+
+// The state directory of a daemon that runs.
+bool IsInUse(const std::string& state_dir) {
+  const os::Fd lock(
+      ::open(StateLock(state_dir).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
+}
+
+absl::Status CheckSocketPlace(const std::string& path, uid_t daemon) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
+    return Wrong("listen", absl::StrCat(path, " is there and is no socket"));
+  }
+  return CheckDirectory("listen", Parent(path), daemon);
+}
+
+}  // namespace
+
+absl::Status CheckOwner(const std::string& setting,
+                        const std::string& directory, uid_t daemon) {
+  struct stat info = {};
+  if (::stat(directory.c_str(), &info) != 0) return absl::OkStatus();
+  // In a user namespace the host's root has no number of its own; who owns "/"
+  // stands for it.
+  struct stat top = {};
+  const bool of_root =
+      info.st_uid == 0 || (::stat("/", &top) == 0 && info.st_uid == top.st_uid);
+  if (of_root || info.st_uid == daemon || info.st_uid == ::geteuid()) {
+    return absl::OkStatus();
+  }
+  return Wrong(setting, absl::StrCat(directory, " belongs to uid ", info.st_uid,
+                                     ", who could take the daemon's place; "
+                                     "give it to root, or name another"));
+}
+
+absl::Status CheckPort(const std::string& setting, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (colon == std::string::npos ||
+      ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints,
+                    &found) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(setting, ": ", address, " is no address"));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
+      found, ::freeaddrinfo);
+  const os::Fd socket(
+      ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  // What is only waiting for late packets doesn't count.
+  if (socket.valid() &&
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
+          0 &&
+      ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      ::listen(socket.get(), 1) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  return absl::UnavailableError(absl::StrCat(
+      setting, ": can't listen on ", address, ": ", ErrorText(error),
+      error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
+}
+
+std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
+  std::vector<std::string> wrong;
+  std::set<std::string> said;
+  const auto note = [&](const absl::Status& status) {
+    if (status.ok()) return;
+    // Of directories within each other the first stands for all.
+    const std::string message(status.message());
+    if (said.insert(message.substr(message.find(": "))).second) {
+      wrong.push_back(message);
+    }
+  };
+  for (const auto& [setting, directory] :
+       {std::pair("state_dir", config.state_dir),
+        std::pair("cache_dir", config.cache_dir),
+        std::pair("libraries.dir", config.libraries.dir),
+        std::pair("audit.dir", config.audit.dir),
+        std::pair("sessions.durable_dir", config.sessions.durable_dir)}) {
+    if (!directory.empty()) note(CheckDirectory(setting, directory, daemon));
+  }
+  if (IsInUse(config.state_dir)) return wrong;
+  if (config.listen.unix_path.empty()) {
+    note(CheckPort("listen", config.listen.tcp_address));
+  } else {
+    note(CheckSocketPlace(config.listen.unix_path, daemon));
+  }
+  if (!config.metrics.listen.empty()) {
+    note(CheckPort("metrics.listen", config.metrics.listen));
+  }
+  return wrong;
+}
+
+}  // namespace sandglass::server

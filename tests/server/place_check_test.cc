@@ -1,0 +1,201 @@
+// What an operator gets to read who gives the daemon a place that it can't use:
+// one line, with the page that helps.
+#include "server/place_check.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "sandbox/os/fd.h"
+#include "server/config.h"
+#include "server/state_dir.h"
+#include "support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+struct Said {
+  int status;
+  std::string lines;  // standard error
+};
+
+// Runs a script with the daemon as $D and a directory of its own as $T, which
+// a mount of its own can be made at.
+Said Script(const std::string& text) {
+  const TempDir dir;
+  const std::string command =
+      absl::StrCat("D=", SANDGLASSD, " T=", dir.path(),
+                   " unshare --mount sh -c '", text, "' 2>&1 >/dev/null");
+  FILE* pipe = ::popen(command.c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  if (pipe == nullptr) return {};
+  Said said;
+  std::array<char, 4096> buffer;
+  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    said.lines.append(buffer.data(), got);
+  }
+  said.status = WEXITSTATUS(::pclose(pipe));
+  return said;
+}
+
+struct Place {
+  const char* name;
+  const char* script;  // ends with the daemon
+  std::vector<const char*> words;
+};
+
+constexpr char kCheck[] =
+    "$D --check --state-dir $T/s --cache-dir "
+    "$T/c ";
+
+const Place kPlaces[] = {
+    {"StateReadOnly",
+     "mkdir $T/s; mount -t tmpfs -o ro none $T/s; $CHECK",
+     {"state_dir: can't write to ", "/s: Read-only file system"}},
+    {"StateFull",
+     "mkdir $T/s; mount -t tmpfs -o size=1m none $T/s; "
+     "head -c 1m /dev/zero >$T/s/x; $CHECK",
+     {"state_dir: ", "/s has only 0 bytes left"}},
+    {"StateOfAnother",
+     "mkdir $T/s; chown 12345 $T/s; $CHECK",
+     {"state_dir: ", "/s belongs to uid 12345"}},
+    {"StateIsAFile",
+     "touch $T/s; $CHECK",
+     {"state_dir: ", "/s is no directory"}},
+    {"StateBelowAFile",
+     "touch $T/f; $D --check --cache-dir $T/c --state-dir $T/f/s",
+     {"state_dir: can't look at ", "/f/s: Not a directory"}},
+    {"CacheReadOnly",
+     "mkdir $T/c; mount -t tmpfs -o ro none $T/c; $CHECK",
+     {"cache_dir: can't write to ", "/c: Read-only file system"}},
+    {"AuditOfAnother",
+     "mkdir $T/a; chown 12345 $T/a; echo \"{\\\"audit\\\": {\\\"dir\\\": "
+     "\\\"$T/a\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"audit.dir: ", "/a belongs to uid 12345"}},
+    {"NoSocket",
+     "touch $T/sock; $CHECK --listen unix:$T/sock",
+     {"listen: ", "/sock is there and is no socket"}},
+    {"NoAccount",
+     "echo \"{\\\"user\\\": \\\"nobody-such\\\"}\" >$T/j; $CHECK --config $T/j",
+     {"user: \"nobody-such\" is neither an account"}},
+    {"NoPolicy", "$CHECK --policy-dir $T/p", {"/p/languages: can't be listed"}},
+    {"NoSpawner",
+     "$CHECK --spawner $T/none",
+     {"there is no executable ", "/none; set \"spawner\""}},
+    {"NoFile", "$D --check --config $T/none", {"/none: no such file"}},
+};
+
+class PlaceTest : public ::testing::TestWithParam<Place> {};
+
+TEST_P(PlaceTest, IsOneLineWithAPage) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  std::string script = GetParam().script;
+  const size_t at = script.find("$CHECK");
+  if (at != std::string::npos) script.replace(at, 6, kCheck);
+  const Said said = Script(script);
+  EXPECT_EQ(said.status, 78) << said.lines;
+  for (const char* word : GetParam().words) {
+    EXPECT_THAT(said.lines, HasSubstr(word));
+  }
+  EXPECT_THAT(said.lines, HasSubstr(". See docs/"));
+  // Of the spawner's place it is told before what runs do without it.
+  std::vector<std::string> lines =
+      absl::StrSplit(said.lines, '\n', absl::SkipEmpty());
+  std::erase_if(lines, [](const std::string& line) {
+    return absl::StrContains(line, " warning no_zygotes ");
+  });
+  EXPECT_THAT(lines, SizeIs(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlaceTest, ::testing::ValuesIn(kPlaces),
+                         [](const auto& each) { return each.param.name; });
+
+TEST(PlaceCheck, APortThatIsTakenIsNamedWithItsSetting) {
+  os::Fd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {.sin_family = AF_INET,
+                         .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr*>(&address), size),
+            0);
+  ASSERT_EQ(::listen(taken.get(), 1), 0);
+  ASSERT_EQ(
+      ::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size),
+      0);
+  const std::string text = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+  EXPECT_THAT(std::string(CheckPort("listen", text).message()),
+              HasSubstr(absl::StrCat("listen: can't listen on ", text,
+                                     ": Address already in use")));
+  taken.reset();
+  EXPECT_EQ(CheckPort("listen", text), absl::OkStatus());
+  EXPECT_EQ(CheckPort("listen", "127.0.0.1:0"), absl::OkStatus());
+  EXPECT_EQ(CheckPort("listen", "[::1]:0"), absl::OkStatus());
+  EXPECT_FALSE(CheckPort("listen", "nowhere").ok());
+}
+
+TEST(PlaceCheck, OfADaemonThatRunsThePortsAreLeftOut) {
+  const TempDir dir;
+  Config config;
+  config.state_dir = dir.path();
+  config.cache_dir = dir.Path("c");
+  config.libraries.dir = "";
+  config.listen = {.tcp_address = "192.0.2.1:1"};  // nobody's
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()), SizeIs(1));
+  const auto lock = LockStateDir(config.state_dir);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()), IsEmpty());
+}
+
+// Every key of the configuration with a value of another kind.
+TEST(EveryKey, OfAnotherKindIsNamed) {
+  const auto defaults = LoadConfig({});
+  ASSERT_TRUE(defaults.ok());
+  const TempDir dir;
+  const std::string file = dir.Path("config.json");
+  const Json whole = Json::parse(ConfigToJson(*defaults));
+  const Json flat = whole.flatten();
+  const std::set<std::string> names = {"/user", "/socket/group",
+                                       "/cgroup_parent"};
+  int tried = 0;
+  for (const auto& [pointer, value] : flat.items()) {
+    for (const Json& wrong :
+         {Json(Json::object({{"x", 1}})), Json(-1), Json("\x01?"), Json(1e300),
+          Json::array({Json::array()}), Json(nullptr)}) {
+      if (value.is_array() && wrong.is_array()) continue;
+      Json changed = Json::object();
+      changed[Json::json_pointer(pointer)] = wrong;
+      std::ofstream(file) << changed.dump();
+      const auto config = LoadConfig({.config_file = file});
+      // Accounts, groups and control groups are looked for later.
+      if (config.ok() && names.contains(pointer)) continue;
+      ASSERT_FALSE(config.ok()) << changed;
+      const std::string key = pointer.substr(0, pointer.find("/0"));
+      EXPECT_THAT(std::string(config.status().message()),
+                  HasSubstr(absl::StrCat("config.json: ", key)))
+          << changed;
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 200);
+}
+
+}  // namespace
+}  // namespace sandglass::server
