@@ -1,5 +1,6 @@
 // Sessions: Python that keeps its state.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -162,7 +163,10 @@ TEST_F(Sessions, RunsOfOneContextGoInOrder) {
         [&] {
           v1::ListRunsResponse runs;
           client().List({}, &runs);
-          return runs.runs_size() >= i + 2;
+          return std::count_if(runs.runs().begin(), runs.runs().end(),
+                               [&](const v1::RunSummary& run) {
+                                 return run.session_id() == session.id();
+                               }) >= i + 2;
         },
         absl::Seconds(10)));
   }
