@@ -64,6 +64,7 @@ std::vector<PoolSum> PoolByKind(const v1::GetStatusResponse& status) {
     sum.fill_failures += pool.fill_failures();
   }
   std::vector<PoolSum> in_order;
+  in_order.reserve(sums.size());
   for (auto& [kind, sum] : sums) in_order.push_back(std::move(sum));
   return in_order;
 }

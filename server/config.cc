@@ -56,7 +56,7 @@ std::string DefaultPolicyDirectory(const std::string& exe_dir) {
 
 // Of a program that the daemon starts.
 std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
-  const std::string installed = kInstalled + name;
+  std::string installed = kInstalled + name;
   if (exe_dir.empty()) return installed;
   std::error_code error;
   for (const std::string& beside : {name, "../libexec/sandglass/" + name}) {

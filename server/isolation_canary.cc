@@ -70,7 +70,7 @@ absl::Status TryOnce(const policy::Profile& profile, const RunFunction& run,
     return absl::UnavailableError(result.status().message());
   }
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
-  const absl::Status judged = JudgeIsolation(result->stdout_result.data);
+  absl::Status judged = JudgeIsolation(result->stdout_result.data);
   if (!absl::IsUnknown(judged)) return judged;
   return absl::UnknownError(
       absl::StrCat(judged.message(), ": ",

@@ -28,7 +28,7 @@ struct LayerAdminParts {
 class LayerAdmin {
  public:
   // What `parts` points to outlives it.
-  explicit LayerAdmin(LayerAdminParts parts) : parts_(std::move(parts)) {}
+  explicit LayerAdmin(LayerAdminParts parts) : parts_(parts) {}
 
   absl::StatusOr<v1::ListLayersResponse> List(
       const v1::ListLayersRequest& request) const;

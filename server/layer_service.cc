@@ -87,7 +87,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_) return Step::kNothing;
     if (!queue_.empty() && !broken_) {
-      current_ = std::move(queue_.front());
+      current_ = queue_.front();
       queue_.pop_front();
       writing_ = true;
       return Step::kWrite;
