@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
   app.add_option("--spawner", flags.spawner, "The sandglass-spawner executable")
       ->type_name("PATH");
   app.add_option("--metrics", flags.metrics,
-                 "Serve metrics for Prometheus there (default: nowhere)")
-      ->type_name("127.0.0.1:PORT");
+                 "Serve metrics for Prometheus there; a port alone is one of "
+                 "127.0.0.1 (default: nowhere)")
+      ->type_name("[ADDRESS:]PORT");
   app.add_option("--excuse-missing", flags.excuse_missing,
                  "Start although the host lacks this layer of isolation")
       ->type_name("LAYER");

@@ -29,18 +29,20 @@ std::pair<std::string_view, std::string_view> Split(std::string_view text) {
 
 }  // namespace
 
-absl::Status CheckMetricsAddress(const std::string& address) {
-  if (address.empty()) return absl::OkStatus();
+absl::StatusOr<std::string> MetricsAddress(const std::string& text) {
+  if (text.empty()) return text;
+  const bool port_only = text.find_first_not_of("0123456789") == text.npos;
+  std::string address = port_only ? absl::StrCat("127.0.0.1:", text) : text;
   const auto [host, port] = Split(address);
   uint32_t number = 0;
   if (host.empty() || !absl::SimpleAtoi(AbslView(port), &number) ||
       number > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quote(address),
-                     " is no address for metrics; write \"127.0.0.1:9464\" or "
-                     "\"[::1]:9464\", or \"\" for none"));
+        absl::StrCat(Quote(text),
+                     " is no address for metrics; write \"127.0.0.1:9464\", "
+                     "its port alone, \"[::1]:9464\", or \"\" for none"));
   }
-  return absl::OkStatus();
+  return address;
 }
 
 bool IsOpenToOthers(const std::string& address) {
@@ -51,20 +53,24 @@ bool IsOpenToOthers(const std::string& address) {
 void ReadMetricsConfig(policy::JsonObject& root, MetricsConfig& metrics) {
   std::optional<policy::JsonObject> object = root.OptionalObject("metrics");
   if (!object.has_value()) return;
-  metrics.listen = object->String("listen", metrics.listen);
-  if (const auto good = CheckMetricsAddress(metrics.listen); !good.ok()) {
-    object->AddError("listen", StdView(good.message()));
+  absl::StatusOr<std::string> address =
+      MetricsAddress(object->String("listen", metrics.listen));
+  if (!address.ok()) {
+    object->AddError("listen", StdView(address.status().message()));
+    return;
   }
+  metrics.listen = *std::move(address);
 }
 
 absl::Status ApplyMetricsFlag(const std::optional<std::string>& listen,
                               MetricsConfig& metrics) {
   if (!listen.has_value()) return absl::OkStatus();
-  if (absl::Status good = CheckMetricsAddress(*listen); !good.ok()) {
+  absl::StatusOr<std::string> address = MetricsAddress(*listen);
+  if (!address.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--metrics: ", good.message()));
+        absl::StrCat("--metrics: ", address.status().message()));
   }
-  metrics.listen = *listen;
+  metrics.listen = *std::move(address);
   return absl::OkStatus();
 }
 

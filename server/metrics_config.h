@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "policy/json_reader.h"
 
@@ -17,8 +18,10 @@ struct MetricsConfig {
   std::string listen;
 };
 
-// INVALID_ARGUMENT: neither empty nor a numeric IP address and a port.
-absl::Status CheckMetricsAddress(const std::string& address);
+// As it is listened on, from what was written: that, or a port of 127.0.0.1
+// alone. INVALID_ARGUMENT: neither that, nor empty, nor a numeric IP address
+// and a port.
+absl::StatusOr<std::string> MetricsAddress(const std::string& text);
 // Whether others than programs of this machine can connect there.
 bool IsOpenToOthers(const std::string& address);
 
