@@ -70,9 +70,7 @@ absl::Status Failure(const internal::StepFailure& failure) {
       failure.error() == EAGAIN) {
     return absl::UnavailableError("no zygote can serve yet");
   }
-  return absl::InternalError(absl::StrCat("jail set-up failed at ",
-                                          SetupStepName(failure.step()), ": ",
-                                          os::ErrorText(failure.error())));
+  return SetupFailure(failure.step(), failure.error());
 }
 
 absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
@@ -144,6 +142,19 @@ absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
 }
 
 }  // namespace
+
+absl::Status SetupFailure(int step, int error) {
+  const std::string text =
+      absl::StrCat("jail set-up failed at ", SetupStepName(step), ": ",
+                   os::ErrorText(error));
+  // Not ENOMEM: that may be the run's own limit.
+  if (error != EAGAIN && error != EMFILE && error != ENFILE &&
+      error != ENOSPC) {
+    return absl::InternalError(text);
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      text, "; the machine has no room for one more jail just now"));
+}
 
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
   internal::SpawnerEvent event;

@@ -29,6 +29,11 @@ struct JailRemoved {
 // Or what the yard has, without its kind.
 using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 
+// Why a jail could not be made: INTERNAL, but RESOURCE_EXHAUSTED where the
+// machine has no process, descriptor or room on disk left for one more, so that
+// it is worth another try.
+absl::Status SetupFailure(int step, int error);
+
 // An error means that the spawner broke the protocol; its channel is over then.
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet);
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/job_frame.h"
-#include "sandbox/os/status.h"
+#include "sandbox/spawner_event.h"
 #include "server/inspection.h"
 
 namespace sandglass::server {
@@ -62,17 +62,13 @@ std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
 }
 
 absl::Status SetupError(const sandbox::FailedEvent& failed) {
-  const std::string text =
-      absl::StrCat("jail set-up failed at ",
-                   sandbox::SetupStepName(static_cast<int>(failed.step)), ": ",
-                   os::ErrorText(failed.error));
   if (failed.step == sandbox::SetupStep::kStageFiles &&
       failed.error == ENOSPC) {
     return absl::InvalidArgumentError(
         "the files do not fit into /workspace; send less or ask for more "
         "limits.workspace_bytes and limits.max_files");
   }
-  return absl::InternalError(text);
+  return sandbox::SetupFailure(static_cast<int>(failed.step), failed.error);
 }
 
 sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {

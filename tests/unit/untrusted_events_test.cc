@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@
 
 namespace sandglass::sandbox {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 os::Fd Null() { return os::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)); }
 
@@ -299,6 +303,21 @@ TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
       refuses([](auto& told) { told.set_longest_ending_ms(~uint64_t{0}); }));
   EXPECT_TRUE(refuses([](auto& told) { told.set_stray_groups(1); }));
   EXPECT_TRUE(refuses([](auto& told) { told.set_zygote_deaths(1); }));
+}
+
+TEST(SetupFailure, IsWorthAnotherTryWhereTheMachineHasNoRoom) {
+  const int step = static_cast<int>(SetupStep::kCloneInit);
+  for (const int error : {EAGAIN, EMFILE, ENFILE, ENOSPC}) {
+    const absl::Status status = SetupFailure(step, error);
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("clone_init: "), HasSubstr("no room")));
+  }
+  for (const int error : {EPERM, ENOMEM, EINVAL}) {
+    EXPECT_TRUE(absl::IsInternal(SetupFailure(step, error)));
+  }
+  EXPECT_THAT(std::string(SetupFailure(-1, EPERM).message()),
+              HasSubstr("unknown_step"));
 }
 
 }  // namespace
