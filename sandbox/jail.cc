@@ -244,7 +244,15 @@ uint32_t Jail::ProcessCount() const {
 }
 
 bool Jail::RunIsOneProcess() const {
-  if (has_runner()) return ProcessCount() <= 1;
+  if (has_runner()) {
+    const uint32_t count = ProcessCount();
+    if (count != 1) return count == 0;
+    // It may have ended by now, and the one be another, who has the pipe's end
+    // no more: a child's is closed, a program's that it started too. Asked
+    // after the count: if it lives now, it was counted.
+    pollfd report = {done_report_.get(), POLLHUP, 0};
+    return ::poll(&report, 1, 0) == 0;
+  }
   return counters_.RunProcesses() == 1;
 }
 

@@ -208,7 +208,8 @@ class Jail {
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;
-  os::Fd report_;  // pipe from the runner's program
+  os::Fd report_;       // pipe from the runner's program
+  os::Fd done_report_;  // once it said its last
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
   bool waits_ = false;                    // the interpreter has said so

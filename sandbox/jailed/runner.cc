@@ -1,6 +1,7 @@
 #include "sandbox/jailed/runner.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -37,6 +38,17 @@ constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
 bool OfferToOom() {
   const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   return ::write(file.get(), "1000", 4) == 4;
+}
+
+// What the program forks doesn't hold the pipe that tells of the runner's end.
+// A program may have closed it and have a file of its own there.
+struct stat report_file = {};
+void CloseReportInChild() {
+  struct stat now = {};
+  if (::fstat(kReportFd, &now) == 0 && now.st_ino == report_file.st_ino &&
+      now.st_dev == report_file.st_dev) {
+    ::close(kReportFd);
+  }
 }
 
 constexpr size_t kTitleBytes = 1024;
@@ -127,6 +139,10 @@ void Runner::AnnounceReady() {
     Fail();
   }
   os::Fd report(kReportFd);
+  if (::fstat(kReportFd, &report_file) != 0 ||
+      ::pthread_atfork(nullptr, nullptr, CloseReportInChild) != 0) {
+    Fail();
+  }
   for (os::Fd* fd :
        {&streams_.in.program, &streams_.out.program, &streams_.err.program}) {
     fd->reset();

@@ -6,8 +6,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +54,36 @@ class Warm : public DaemonTest,
     return Request(GetParam(), std::move(code));
   }
 };
+
+// Its interpreter says that it is done while it still lives, and what it left
+// behind is then the only process as soon as it does not.
+TEST_P(Warm, WhatItLeavesBehindIsNeverTakenForIt) {
+  const bool python = GetParam().id == "python";
+  const std::string programs[] = {
+      python ? "import subprocess\n"
+               "subprocess.Popen(['sleep', '100'], start_new_session=True,\n"
+               "                 stdout=-3, stderr=-3)"
+             : "spawn('sleep', '100', pgroup: true, out: '/dev/null', "
+               "err: '/dev/null')",
+      python ? "import os, time\n"
+               "if os.fork() == 0:\n    os.setsid()\n    time.sleep(100)"
+             : "fork { Process.setsid; sleep 100 }"};
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (int time = 0; time < 40; ++time) {
+        const RunResult result = Run(Program(programs[caller % 2]));
+        if (result.response.outcome() != v1::OUTCOME_OK ||
+            result.response.evidence().leftover_processes() != 1) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
 
 // ---- the program can't tell ----
 
