@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/sandbox.h"
 #include "server/clock.h"
 #include "server/isolation_canary.h"
 #include "server/log.h"
@@ -26,6 +27,7 @@ absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
   std::string failing;
   std::map<JailKey, Seen> seen;
   for (const PoolKeyState& state : states) {
+    if (state.key.kind != sandbox::kExecKind) continue;
     const auto before = seen_.find(state.key);
     const Seen was = before == seen_.end() ? Seen{} : before->second;
     // Not a failure: nobody has tried since.
@@ -35,8 +37,7 @@ absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
     }
     seen[state.key] = {state.filled, state.fill_failures, fails};
     if (fails) {
-      absl::StrAppend(&failing, failing.empty() ? "" : ", ", state.key.kind,
-                      " for profile ",
+      absl::StrAppend(&failing, failing.empty() ? "" : ", ", "for profile ",
                       state.key.profile.substr(0, state.key.profile.find('@')));
     }
   }

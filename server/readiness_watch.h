@@ -61,8 +61,9 @@ class ReadinessWatch {
   std::thread thread_;
 };
 
-// Which jails can't be made: of kinds that are always kept ready, those without
-// a jail whose last fills all failed. Remembers what it saw before.
+// Which jails can't be made: of the kind that all runs fall back to, those
+// without a jail whose last fills all failed. Without those that an interpreter
+// waits in runs are only slower. Remembers what it saw before.
 class PoolWatch {
  public:
   absl::Status Look(const std::vector<PoolKeyState>& states);

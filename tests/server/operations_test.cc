@@ -161,12 +161,16 @@ TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
   PoolWatch watch;
   EXPECT_EQ(watch.Look({StateOf(0, 0, 0)}), absl::OkStatus());
   EXPECT_THAT(std::string(watch.Look({StateOf(0, 0, 3)}).message()),
-              HasSubstr("exec for profile default"));
+              HasSubstr("no jails can be made: for profile default"));
   // Nobody has tried since.
   EXPECT_FALSE(watch.Look({StateOf(0, 0, 3)}).ok());
   EXPECT_EQ(watch.Look({StateOf(1, 1, 3)}), absl::OkStatus());
   // Another failure beside jails that wait is none.
   EXPECT_EQ(watch.Look({StateOf(1, 1, 4)}), absl::OkStatus());
+  // Without an interpreter that waits runs start one.
+  PoolKeyState python = StateOf(0, 0, 5);
+  python.key.kind = "python-lean";
+  EXPECT_EQ(watch.Look({StateOf(1, 1, 4), python}), absl::OkStatus());
 }
 
 TEST(CheckRoom, NamesADirectoryWithoutRoom) {
