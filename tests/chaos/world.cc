@@ -173,28 +173,38 @@ std::string ChaosWorld::Chain(int number) const {
 }
 
 void ChaosWorld::KeepAuditFile(const std::string& name) {
-  fs::create_directories(Chain(chain_));
-  // The same file: lines that are still written to it are kept as well.
-  std::error_code ignored;
-  fs::create_hard_link(absl::StrCat(audit(), "/", name),
-                       absl::StrCat(Chain(chain_), "/", name), ignored);
-}
-
-void ChaosWorld::Gather(int number) const {
+  const fs::path file = absl::StrCat(audit(), "/", name);
   std::error_code error;
-  fs::create_directories(Chain(number), error);
-  if (number != chain_) return;
-  for (const auto& file : fs::directory_iterator(audit(), error)) {
-    std::error_code ignored;
-    fs::create_hard_link(file.path(), Chain(number) / file.path().filename(),
-                         ignored);
+  if (fs::exists(absl::StrCat(Chain(chain_), "/", name), error) &&
+      !fs::equivalent(file, absl::StrCat(Chain(chain_), "/", name), error)) {
+    // The server was killed before it saw that the first was gone, and went on
+    // from the line before it.
+    AuditBeginsAnew();
   }
+  fs::create_directories(Chain(chain_), error);
+  // The same file: lines that are still written to it are kept as well.
+  fs::create_hard_link(file, absl::StrCat(Chain(chain_), "/", name), error);
 }
 
-std::vector<std::string> ChaosWorld::Missing(const Ledger& ledger) const {
+void ChaosWorld::Gather() {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(audit(), error)) {
+    names.insert(file.path().filename().string());
+  }
+  const int before = chain_;
+  for (const std::string& name : names) KeepAuditFile(name);
+  // A new chain has all that came before, too.
+  if (chain_ != before) {
+    for (const std::string& name : names) KeepAuditFile(name);
+  }
+  for (int i = 0; i <= chain_; ++i) fs::create_directories(Chain(i), error);
+}
+
+std::vector<std::string> ChaosWorld::Missing(const Ledger& ledger) {
+  Gather();
   std::set<std::string> lines;  // "event id"
   for (int i = 0; i <= chain_; ++i) {
-    Gather(i);
     for (const auto& file : fs::directory_iterator(Chain(i))) {
       const std::string text = ReadFile(file.path());
       for (const absl::string_view line :
@@ -220,10 +230,10 @@ std::vector<std::string> ChaosWorld::Missing(const Ledger& ledger) const {
   return missing;
 }
 
-std::vector<std::string> ChaosWorld::VerifyAudit() const {
+std::vector<std::string> ChaosWorld::VerifyAudit() {
+  Gather();
   std::vector<std::string> said;
   for (int i = 0; i <= chain_; ++i) {
-    Gather(i);
     const client::SubprocessResult result =
         client::RunProcess({.args = {"audit", "verify", Chain(i)}});
     if (result.exit_code != 0) {

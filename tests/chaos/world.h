@@ -57,10 +57,10 @@ class ChaosWorld {
   void AuditBeginsAnew() { ++chain_; }
 
   // What was acknowledged and is not in the audit log.
-  std::vector<std::string> Missing(const Ledger& ledger) const;
+  std::vector<std::string> Missing(const Ledger& ledger);
   // What `sandglass audit verify` says of each log if not that it is as it was
   // written.
-  std::vector<std::string> VerifyAudit() const;
+  std::vector<std::string> VerifyAudit();
   // What the daemon has, once that stays the same for a while.
   Census Settled();
   // What is there more than at first, once it had time to go.
@@ -70,7 +70,7 @@ class ChaosWorld {
   void Mount(const std::string& name, const std::string& size);
   std::string Chain(int number) const;
   // All files of one log, those that are still written to as well.
-  void Gather(int number) const;
+  void Gather();
   CensusPlaces Places() const;
   void EndSessions();
 
