@@ -79,8 +79,8 @@ absl::Status Operations::Serve(const MetricsConfig& config,
                    threads, peers);
   if (config.listen.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> address =
-      metrics_.Serve(config.listen, [this, compile_cache] {
-        Metrics::State state{MakeStatus(sources_), std::nullopt};
+      metrics_.Serve(config.listen, [sources = sources_, compile_cache] {
+        Metrics::State state{MakeStatus(sources), std::nullopt};
         if (compile_cache != nullptr) {
           FillCompileCache(compile_cache->State(),
                            state.compile_cache.emplace());
