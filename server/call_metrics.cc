@@ -1,5 +1,8 @@
 #include "server/call_metrics.h"
 
+#include <string>
+
+#include "server/api_methods.h"
 #include "server/clock.h"
 
 namespace sandglass::server {
@@ -13,7 +16,7 @@ using grpc::experimental::ServerRpcInfo;
 class CallMeter final : public grpc::experimental::Interceptor {
  public:
   CallMeter(Metrics& metrics, const char* method)
-      : metrics_(metrics), method_(method) {}
+      : metrics_(metrics), method_(MeteredMethod(method)) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(
@@ -27,7 +30,7 @@ class CallMeter final : public grpc::experimental::Interceptor {
 
  private:
   Metrics& metrics_;
-  const char* const method_;  // lives as long as the service
+  const char* const method_;  // lives as long as the call
   const MonotonicTime began_ = Monotonic::now();
 };
 
@@ -46,6 +49,21 @@ class CallMeterFactory final
 };
 
 }  // namespace
+
+const char* MeteredMethod(const char* method) {
+  std::string name(method);
+  const size_t slash = name.rfind('/');
+  if (slash != std::string::npos && slash > 0) {
+    // gRPC's own, which is not made from a descriptor.
+    if (name == "/grpc.health.v1.Health/Check" ||
+        name == "/grpc.health.v1.Health/Watch") {
+      return method;
+    }
+    name[slash] = '.';
+    if (IsApiMethod(name.substr(1))) return method;
+  }
+  return "/unknown/unknown";
+}
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 MakeCallMetrics(Metrics& metrics) {

@@ -275,10 +275,11 @@ TEST_F(Service, HealthIsServedForServerAndService) {
   EXPECT_FALSE(client().Serving("no.such.Service"));
 }
 
-TEST_F(Service, ReflectionListsTheService) {
+TEST_F(Service, ReflectionListsTheServiceAndDescribesIt) {
   std::string answer;
-  client().Reflect(&answer);
+  EXPECT_THAT(client().Reflect(&answer), IsOk());
   EXPECT_THAT(answer, HasSubstr("sandglass.v1.SandboxService"));
+  EXPECT_THAT(answer, HasSubstr("sandglass/v1/sandbox_service.proto"));
 }
 
 TEST_F(Service, ADeadlineIsACeilingOfTheWallLimit) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/call_metrics.h"
 #include "server/errors.h"
 #include "server/isolation_canary.h"
 #include "server/metrics.h"
@@ -307,6 +308,19 @@ TEST(Metrics, TellOfRefusedCallsByNamesThatProgramsCanNotMakeUp) {
                         "language=\"python\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("sandglass_seccomp_denials_total{call=\"other\","
                               "language=\"python\"} 28\n"));
+}
+
+TEST(CallMetrics, CountMethodsThatClientsMakeUpAsOne) {
+  for (const char* known : {"/sandglass.v1.SandboxService/RunCode",
+                            "/sandglass.v1.OperatorService/GetStatus",
+                            "/grpc.health.v1.Health/Check"}) {
+    EXPECT_STREQ(MeteredMethod(known), known);
+  }
+  for (const char* unknown :
+       {"/a.B/c", "/sandglass.v1.SandboxService/None", "", "/", "//", "x",
+        "/grpc.health.v1.Health/Else", "/sandglass.v1.SandboxService/"}) {
+    EXPECT_STREQ(MeteredMethod(unknown), "/unknown/unknown");
+  }
 }
 
 TEST(MetricsConfig, TakesNumericAddressesOnly) {

@@ -247,15 +247,18 @@ grpc::Status Client::Reflect(std::string* answer) {
       "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
   call->StartCall(nullptr);
   if (WaitForEvent(queue)) {
-    // ServerReflectionRequest.list_services is field 7, a string.
-    call->Write(ToBuffer(std::string("\x3a\x01*", 3)), nullptr);
-    if (WaitForEvent(queue)) {
+    // ServerReflectionRequest.list_services is field 7, a string, and
+    // file_containing_symbol field 4.
+    for (const char* question :
+         {"\x3a\x01*", "\x22\x1bsandglass.v1.SandboxService"}) {
+      call->Write(ToBuffer(question), nullptr);
+      if (!WaitForEvent(queue)) break;
       grpc::ByteBuffer buffer;
       call->Read(&buffer, nullptr);
-      if (WaitForEvent(queue)) *answer = FromBuffer(buffer);
-      call->WritesDone(nullptr);
-      WaitForEvent(queue);
+      if (WaitForEvent(queue)) answer->append(FromBuffer(buffer));
     }
+    call->WritesDone(nullptr);
+    WaitForEvent(queue);
   }
   grpc::Status status;
   call->Finish(&status, nullptr);
