@@ -77,7 +77,7 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
                                          std::vector<os::Fd> fds) {
   if (created.no_slot()) {
     return JailAnswered{created.jail_id(),
-                        absl::ResourceExhaustedError("no slot is free")};
+                        absl::ResourceExhaustedError("no slot is free"), true};
   }
   if (created.has_failure()) {
     return JailAnswered{created.jail_id(), Failure(created.failure())};

@@ -21,6 +21,7 @@ namespace sandglass::sandbox {
 struct JailAnswered {
   uint64_t jail_id = 0;
   absl::StatusOr<Jail::Parts> parts;
+  bool no_slot = false;  // the yard has none free
 };
 // A jail is gone for good.
 struct JailRemoved {

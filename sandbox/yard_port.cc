@@ -190,9 +190,7 @@ absl::Status YardPort::TakeEvent(os::Packet packet) {
   }
   auto& answer = std::get<JailAnswered>(*news);
   if (!answer.parts.ok()) live_.erase(answer.jail_id);
-  if (absl::IsResourceExhausted(answer.parts.status())) {
-    answer.parts = NoSlot();
-  }
+  if (answer.no_slot) answer.parts = NoSlot();
   // Who no longer waits gets nothing: the parts close, and with the control
   // socket init ends.
   if (waiting_.contains(answer.jail_id)) {

@@ -305,6 +305,24 @@ TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
   EXPECT_TRUE(refuses([](auto& told) { told.set_zygote_deaths(1); }));
 }
 
+TEST(UntrustedSpawner, SaysWhetherAYardOrTheMachineHasNoRoom) {
+  const auto read = [](const internal::SpawnerEvent& event) {
+    absl::StatusOr<SpawnerNews> news =
+        ReadSpawnerEvent({event.SerializeAsString(), {}});
+    EXPECT_TRUE(news.ok()) << news.status();
+    return std::move(std::get<JailAnswered>(*news));
+  };
+  internal::SpawnerEvent event;
+  event.mutable_created()->set_no_slot(true);
+  EXPECT_TRUE(read(event).no_slot);
+  event.mutable_created()->set_no_slot(false);
+  event.mutable_created()->mutable_failure()->set_error(EAGAIN);
+  const JailAnswered failed = read(event);
+  EXPECT_FALSE(failed.no_slot);
+  EXPECT_THAT(std::string(failed.parts.status().message()),
+              HasSubstr("no room"));
+}
+
 TEST(SetupFailure, IsWorthAnotherTryWhereTheMachineHasNoRoom) {
   const int step = static_cast<int>(SetupStep::kCloneInit);
   for (const int error : {EAGAIN, EMFILE, ENFILE, ENOSPC}) {
