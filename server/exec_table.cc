@@ -104,6 +104,9 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
 absl::Status ExecTable::MayStart(const Session& session,
                                  const ExecRecord* record) const {
   const policy::Profile& profile = *session.spec().profile;
+  if (parts_.may_run) {
+    if (absl::Status may = parts_.may_run(); !may.ok()) return may;
+  }
   absl::Status denied;
   if (profile.commands == policy::SessionCommands::kDeny) {
     denied = CommandsDenied(profile.name);

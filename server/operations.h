@@ -32,6 +32,7 @@ class Operations {
   Operations();
 
   Readiness& readiness() { return readiness_; }
+  const Readiness& readiness() const { return readiness_; }
   Metrics& metrics() { return metrics_; }
 
   // A fill that is noted.

@@ -60,6 +60,8 @@ class RunningDaemon {
   // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   absl::Status ServeOperations();
+  // An error while a program was seen to get out of its jail.
+  absl::Status MayRun() const;
   void StartReload();
   // Another policy has come into force.
   void UsePolicy();

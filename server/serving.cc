@@ -134,14 +134,17 @@ absl::Status RunningDaemon::Start() {
     compile_cache_->Start();
   }
   if (parts_.libraries) {
-    parts_.libraries->run = run;
+    parts_.libraries->run =
+        [this, run](const Job& job, CancelToken& cancel,
+                    JobObserver* observer) -> absl::StatusOr<JobResult> {
+      if (absl::Status may = MayRun(); !may.ok()) return may;
+      return run(job, cancel, observer);
+    };
     libraries_.emplace(*std::move(parts_.libraries));
   }
   const auto available = [this](const policy::Language& language,
                                 const policy::Profile& profile) {
-    const absl::Status held =
-        operations_.readiness().Get(ReadyWhen::kIsolation);
-    if (absl::IsFailedPrecondition(held)) return IsolationBroken();
+    if (absl::Status may = MayRun(); !may.ok()) return may;
     return languages_->Available(language, profile);
   };
   sessions_.emplace(
@@ -212,6 +215,7 @@ absl::Status RunningDaemon::Start() {
                  const v1::ExecEnd& end) {
             operations_.NoteCommand(owner, language, end);
           },
+      .may_run = [this] { return MayRun(); },
       .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
@@ -264,6 +268,12 @@ absl::Status RunningDaemon::Start() {
        {"memory_budget_bytes", config.admission.memory_budget_bytes}});
   NotifyServiceManager("READY=1");
   return absl::OkStatus();
+}
+
+absl::Status RunningDaemon::MayRun() const {
+  const absl::Status held = operations_.readiness().Get(ReadyWhen::kIsolation);
+  return absl::IsFailedPrecondition(held) ? IsolationBroken()
+                                          : absl::OkStatus();
 }
 
 absl::Status RunningDaemon::ServeOperations() {
