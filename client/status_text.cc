@@ -108,10 +108,11 @@ Rows ConditionRows(const v1::GetStatusResponse& status) {
             ", ", FormatLongTime(FromProto(status.time()) - since), ")");
       }
       if (!holds) {
-        absl::StrAppend(&row.text, "; not served: ",
-                        condition.services().empty()
-                            ? "anything"
-                            : Names(condition.services()));
+        absl::StrAppend(
+            &row.text,
+            condition.services().empty()
+                ? "; calls are served all the same"
+                : absl::StrCat("; not served: ", Names(condition.services())));
       }
       rows.push_back(std::move(row));
     }

@@ -65,11 +65,11 @@ absl::Status TryOnce(const policy::Profile& profile, const RunFunction& run,
                      CancelToken& cancel) {
   const absl::StatusOr<JobResult> result =
       run(MakeIsolationJob(profile), cancel, nullptr);
+  if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) {
     // Only what came out of a jail says anything of it.
     return absl::UnavailableError(result.status().message());
   }
-  if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   absl::Status judged = JudgeIsolation(result->stdout_result.data);
   if (!absl::IsUnknown(judged)) return judged;
   return absl::UnknownError(

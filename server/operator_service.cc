@@ -27,8 +27,9 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetStatus(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  call->Start(threads_, kKey, request->Length(),
-              [this] { return SerializeMessage(ask_()); });
+  // Nobody's calls keep another's waiting.
+  call->Start(threads_, absl::StrCat(kKey, " ", caller->name),
+              request->Length(), [this] { return SerializeMessage(ask_()); });
   return call;
 }
 

@@ -194,11 +194,13 @@ void AddCompileCache(const v1::CompileCache& cache, FamilyList& list) {
 void AddProcess(const v1::GetStatusResponse& status, FamilyList& list) {
   list.Begin(MetricType::Gauge, "sandglass_build_info", "Always 1.");
   list.Add({{"version", status.version()}}, 1);
+  // Once, so that it doesn't change with the clock: who sees it change takes
+  // the daemon for another.
+  static const double began = static_cast<double>(status.time().seconds()) +
+                              status.time().nanos() / 1e9 -
+                              absl::ToDoubleSeconds(FromProto(status.uptime()));
   list.Gauge("process_start_time_seconds",
-             "When the daemon began, in seconds since 1970.",
-             static_cast<double>(status.time().seconds()) +
-                 status.time().nanos() / 1e9 -
-                 absl::ToDoubleSeconds(FromProto(status.uptime())));
+             "When the daemon began, in seconds since 1970.", began);
   list.Gauge("process_resident_memory_bytes", "Of the daemon's own process.",
              Number(status.resident_bytes()));
   list.Gauge("process_open_fds", "Of the daemon's own process.",
