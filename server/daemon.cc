@@ -274,6 +274,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   }
   const absl::StatusOr<os::Fd> lock = LockStateDir(config.state_dir);
   if (!lock.ok()) return Fail(lock.status(), 1);
+  // Before anything is made that only root could take away again.
+  if (absl::Status free = CheckPorts(config); !free.ok()) return Fail(free, 1);
 
   sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(config));
   const absl::Status layers =

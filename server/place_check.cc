@@ -128,6 +128,16 @@ absl::Status CheckPort(const std::string& setting, const std::string& address) {
       error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
 }
 
+absl::Status CheckPorts(const Config& config) {
+  if (!config.listen.tcp_address.empty()) {
+    absl::Status free = CheckPort("listen", config.listen.tcp_address);
+    if (!free.ok()) return free;
+  }
+  return config.metrics.listen.empty()
+             ? absl::OkStatus()
+             : CheckPort("metrics.listen", config.metrics.listen);
+}
+
 std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
   std::vector<std::string> wrong;
   std::set<std::string> said;

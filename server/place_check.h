@@ -23,6 +23,9 @@ absl::Status CheckOwner(const std::string& setting,
 // UNAVAILABLE when nobody can listen on a numeric "IP:PORT" now.
 absl::Status CheckPort(const std::string& setting, const std::string& address);
 
+// The same of all addresses of a configuration.
+absl::Status CheckPorts(const Config& config);
+
 // One line for each thing that is wrong: a directory that can't be made or
 // written, is another's or full; an address that is taken. Of a daemon that
 // runs already with this configuration the addresses are left out.

@@ -100,6 +100,9 @@ TEST_F(MetricsOfDaemon, APortThatIsTakenIsOneClearLine) {
   EXPECT_THAT(said, HasSubstr(absl::StrCat("metrics.listen: can't listen on ",
                                            address_)));
   EXPECT_THAT(said, HasSubstr("exit 1\n"));
+  // Nothing was begun that would be left.
+  EXPECT_THAT(RunShell(absl::StrCat("ls ", daemon().directory(), "/other")),
+              "sandglassd.lock\n");
   StopDaemon();
 }
 
