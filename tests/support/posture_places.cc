@@ -266,9 +266,11 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
       scene.NamespaceName(member, "mnt", own->second) == "host") {
     return;
   }
-  std::multiset<std::string> of_host;
+  std::multimap<std::string, std::string> of_host;
   if (&member == &scene.daemon()) {
-    for (const Mount& mount : MountsOf(getpid())) of_host.insert(mount.point);
+    for (const Mount& mount : MountsOf(getpid())) {
+      of_host.emplace(mount.point, mount.propagation);
+    }
   }
   const std::vector<Mount> mounts = MountsOf(member.pid);
   std::map<std::string, std::string> points;
@@ -277,12 +279,17 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
   std::map<std::string, bool> shown = EntriesOfProc();
   std::map<std::string, std::set<std::string>> masks;
   for (const Mount& mount : mounts) {
-    // The daemon's are the host's, made private.
-    if (of_host.contains(mount.point)) {
-      if (mount.propagation != "private") {
+    // The daemon's are the host's, and none passes anything back: it follows
+    // those that the host shares (mount_namespaces(7)).
+    if (const auto origin = of_host.find(mount.point);
+        origin != of_host.end()) {
+      const bool follows = absl::StrContains(origin->second, "shared") ||
+                           absl::StrContains(origin->second, "master");
+      if (mount.propagation != "private" &&
+          !(follows && mount.propagation == "master")) {
         facts["mount " + mount.point] = {mount.propagation};
       }
-      of_host.erase(of_host.find(mount.point));
+      of_host.erase(origin);
       continue;
     }
     const int layer = ++layers[mount.point];
