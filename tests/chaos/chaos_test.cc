@@ -182,6 +182,10 @@ TEST_F(Chaos, AnAuditFileThatIsRemoved) { Suffer({AuditFileRemoved()}); }
 
 TEST_F(Chaos, AnAuditFileThatIsReplaced) { Suffer({AuditFileChanged()}); }
 
+TEST_F(Chaos, AnAuditDirectoryThatIsRemoved) {
+  Suffer({AuditDirectoryRemoved()});
+}
+
 // What brings the daemon down while it can't come up again.
 TEST_F(Chaos, AServerKilledWhileTheDisksAreFull) {
   Suffer({FullDisk(0), FullDisk(1), FullDisk(2), KilledServer()});

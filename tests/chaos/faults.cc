@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "sandbox/os/fd.h"
 #include "tests/client/subprocess.h"
+#include "tests/support/client.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
@@ -181,10 +182,10 @@ Fault FullDisk(size_t which) {
 Fault FewProcesses() {
   return {
       .name = "few processes",
-      // Programs are refused what they need as well.
-      .outcomes = {v1::OUTCOME_NONZERO_EXIT, v1::OUTCOME_SIGNALED,
-                   v1::OUTCOME_PIDS_LIMIT, v1::OUTCOME_COMPILE_ERROR,
-                   v1::OUTCOME_JAIL_FAILED},
+      // Programs are refused what they need as well, and may go on without.
+      .outcomes = {v1::OUTCOME_OK, v1::OUTCOME_NONZERO_EXIT,
+                   v1::OUTCOME_SIGNALED, v1::OUTCOME_PIDS_LIMIT,
+                   v1::OUTCOME_COMPILE_ERROR, v1::OUTCOME_JAIL_FAILED},
       .codes = {grpc::StatusCode::INTERNAL},
       .begin =
           [](ChaosWorld& world) {
@@ -281,6 +282,30 @@ Fault AuditFileChanged() {
             EXPECT_TRUE(WaitUntil(
                 [&] { return NewestAuditFile(world) != name; }, kSoon));
             fs::remove(path);
+          }};
+}
+
+Fault AuditDirectoryRemoved() {
+  return {
+      .name = "audit directory removed",
+      .ends_daemon = true,
+      .begin =
+          [](ChaosWorld& world) {
+            world.KeepAudit();
+            fs::remove_all(world.audit());
+            Client client(world.daemon().address());
+            EXPECT_TRUE(WaitUntil([&] { return !client.Serving(); }, kSoon));
+            const RunResult refused = client.Run(Bash("echo no"));
+            EXPECT_EQ(DetailsOf(refused.status).reason, "AUDIT_UNWRITABLE")
+                << refused.status.error_message();
+            EXPECT_FALSE(fs::exists(world.audit()));
+            world.AuditBeginsAnew();
+          },
+      .end =
+          [](ChaosWorld& world) {
+            if (const auto server = world.Server()) {
+              KillAndWait(world, {*server});
+            }
           }};
 }
 

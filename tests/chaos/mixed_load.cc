@@ -175,8 +175,15 @@ bool MixedLoad::Expect(const std::string& call, const RunResult& result,
     return false;
   }
   if (result.response.stdout().data() == output) return true;
-  ledger_.Wrong(
-      absl::StrCat(call, ": ", Describe(result), " instead of ", output));
+  const std::string what =
+      absl::StrCat(call, ": ", Describe(result), " instead of ", output);
+  // What was refused something may go on without, and says so in its output: a
+  // JVM does without one of its threads. The evidence must say it, too.
+  if (result.response.evidence().limits_touched().empty()) {
+    ledger_.Wrong(what);
+  } else {
+    ledger_.Ended(v1::OUTCOME_OK, what);
+  }
   return false;
 }
 

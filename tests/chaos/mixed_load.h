@@ -38,6 +38,8 @@ class Ledger {
   // "run_code: UNAVAILABLE (message)", the same ones counted.
   std::map<std::string, int> failures() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::set<grpc::StatusCode> codes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends that were not as wanted; OK where only the output was another, and a
+  // limit was touched.
   std::map<v1::Outcome, std::string> ended() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> wrong() const ABSL_LOCKS_EXCLUDED(mutex_);
   int done() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -186,7 +186,7 @@ void ChaosWorld::KeepAuditFile(const std::string& name) {
   fs::create_hard_link(file, absl::StrCat(Chain(chain_), "/", name), error);
 }
 
-void ChaosWorld::Gather() {
+void ChaosWorld::KeepAudit() {
   std::set<std::string> names;
   std::error_code error;
   for (const auto& file : fs::directory_iterator(audit(), error)) {
@@ -202,7 +202,7 @@ void ChaosWorld::Gather() {
 }
 
 std::vector<std::string> ChaosWorld::Missing(const Ledger& ledger) {
-  Gather();
+  KeepAudit();
   std::set<std::string> lines;  // "event id"
   for (int i = 0; i <= chain_; ++i) {
     for (const auto& file : fs::directory_iterator(Chain(i))) {
@@ -231,7 +231,7 @@ std::vector<std::string> ChaosWorld::Missing(const Ledger& ledger) {
 }
 
 std::vector<std::string> ChaosWorld::VerifyAudit() {
-  Gather();
+  KeepAudit();
   std::vector<std::string> said;
   for (int i = 0; i <= chain_; ++i) {
     const client::SubprocessResult result =

@@ -53,6 +53,8 @@ class ChaosWorld {
   // Keeps a copy of what the audit log has now and will get in the same file,
   // for Missing and VerifyAudit; for faults that take the file away.
   void KeepAuditFile(const std::string& name);
+  // The same of all its files.
+  void KeepAudit();
   // The log begins anew: what was kept so far is a log of its own.
   void AuditBeginsAnew() { ++chain_; }
 
@@ -69,8 +71,6 @@ class ChaosWorld {
  private:
   void Mount(const std::string& name, const std::string& size);
   std::string Chain(int number) const;
-  // All files of one log, those that are still written to as well.
-  void Gather();
   CensusPlaces Places() const;
   void EndSessions();
 
