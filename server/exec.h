@@ -177,6 +177,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void SetTimer(uint64_t& timer, absl::Duration wait, void (Exec::*call)());
   void StopTimer(uint64_t& timer);
   void WallTimePassed();
+  void HangUpAgain();
   void GraceIsOver();
   void GiveUp();
   void CheckCpu();
@@ -218,6 +219,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   uint64_t stdin_watch_ = 0;
 
   uint64_t wall_timer_ = 0, cpu_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
+  absl::Duration grace_left_;
   absl::Duration wall_left_ = absl::InfiniteDuration();  // when it froze
   uint64_t events_watch_ = 0;
   bool gave_up_ = false;

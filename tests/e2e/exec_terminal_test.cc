@@ -110,6 +110,18 @@ TEST_F(ExecTerminal, SignalsGoToTheForeground) {
   EXPECT_EQ(info.end().outcome(), v1::OUTCOME_CANCELLED);
 }
 
+TEST_F(ExecTerminal, IsHungUpOnceMore) {
+  ExecStream stream(execs(),
+                    StartOf(OnTerminal("trap '' TERM; trap 'echo hung up' HUP; "
+                                       "exec 2>/dev/null; echo here; "
+                                       "while :; do sleep 0.1; done")));
+  ASSERT_TRUE(stream.ReadUntil("here"));
+  v1::ExecInfo info;
+  ASSERT_THAT(Stop(stream.result().exec_id(), absl::Seconds(4), &info), IsOk());
+  EXPECT_EQ(info.end().outcome(), v1::OUTCOME_CANCELLED);
+  EXPECT_THAT(stream.Finish().out(), HasSubstr("hung up\r\nhung up\r\n"));
+}
+
 TEST_F(ExecTerminal, ProgramsCanReadKeyByKey) {
   ExecStream stream(execs(),
                     StartOf(OnTerminal("exec python3 -c '"
