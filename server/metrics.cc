@@ -183,12 +183,12 @@ struct Metrics::Families {
   Family<Histogram>& step =
       NewHistogram("sandglass_jail_setup_step_duration_seconds",
                    "Steps of the making of jails that runs had.");
-  Family<Histogram>& fill = NewHistogram(
-      "sandglass_pool_fill_duration_seconds",
-      "How long it took to make a jail ready; for: the pool's stock, or a run "
-      "that found none.");
-  Family<Counter>& fill_failures = NewCounter(
-      "sandglass_pool_fill_failures_total", "Jails that could not be made.");
+  Family<Histogram>& fill =
+      NewHistogram("sandglass_pool_fill_duration_seconds",
+                   "How long it took the pool to make a jail ready.");
+  Family<Counter>& fill_failures =
+      NewCounter("sandglass_pool_fill_failures_total",
+                 "Jails that the pool could not make.");
   Family<Counter>& handled =
       NewCounter("grpc_server_handled_total",
                  "Calls that have ended, by method and code.");
@@ -346,16 +346,12 @@ void Metrics::NoteDenied(const std::string& language,
   if (calls.others > 0) add("other", calls.others);
 }
 
-void Metrics::NoteFill(const JailKey& key, sandbox::FillFor fill_for,
-                       absl::Duration took, bool made) {
+void Metrics::NoteFill(const JailKey& key, absl::Duration took, bool made) {
   if (!made) {
     families_->fill_failures.Add({{"kind", key.kind}}).Increment();
     return;
   }
-  families_->fill
-      .Add({{"kind", key.kind},
-            {"for", fill_for == sandbox::FillFor::kStock ? "stock" : "run"}},
-           RunBuckets())
+  families_->fill.Add({{"kind", key.kind}}, RunBuckets())
       .Observe(absl::ToDoubleSeconds(took));
 }
 

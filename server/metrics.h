@@ -42,9 +42,9 @@ class Metrics {
   // traced.
   void NoteDenied(const std::string& language,
                   const sandbox::RefusedCalls& calls);
-  // A jail of the pool, or one that a run had made for itself.
-  void NoteFill(const JailKey& key, sandbox::FillFor fill_for,
-                absl::Duration took, bool made);
+  // The pool made a jail, or could not. Those that runs make for themselves are
+  // in the runs' own phases and errors.
+  void NoteFill(const JailKey& key, absl::Duration took, bool made);
   // A call of the API: "/sandglass.v1.SandboxService/RunCode", and the number
   // of the code that it ended with.
   void NoteCall(std::string_view method, int code, absl::Duration took);
