@@ -61,7 +61,8 @@ std::shared_ptr<Run> RunDispatcher::Submit(
         {{"caller", caller.name},
          {"error", std::string(status.message())},
          {"trace_id", caller.trace_id, true}});
-    if (options_.on_refused) options_.on_refused(caller, status);
+    // Of a question about a program nothing would have run.
+    if (options_.on_refused && !look) options_.on_refused(caller, status);
     listener->OnEnd({.status = status});
     return nullptr;
   };
@@ -147,6 +148,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
     arrive();
   }
   if (claimed.how == How::kEnded) {
+    if (!claimed.end.status.ok()) return refuse(claimed.end.status);
     listener->OnEnd(claimed.end);
     return nullptr;
   }
