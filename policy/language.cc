@@ -78,6 +78,7 @@ std::optional<Canary> ReadCanary(JsonObject& root) {
   Canary canary;
   canary.code = object->String("code");
   canary.output = object->String("stdout");
+  canary.shell = object->String("shell", "");
   return canary;
 }
 

@@ -156,7 +156,11 @@ struct AnalyserRecipe {
 struct Canary {
   std::string code;
   std::string output;  // all that it prints to standard output
+  // A program that has /bin/sh run the file kIsolationFile of its working
+  // directory, with its own output; empty: there is none.
+  std::string shell;
 };
+inline constexpr char kIsolationFile[] = "isolation.sh";
 
 // One language as its file under policy/data/languages/ describes it.
 // placeholders.h tells what commands and environments may refer to.

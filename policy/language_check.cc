@@ -146,6 +146,10 @@ class Checker {
       Add("/canary/code",
           absl::StrCat("takes a program of 1 to ", kMostCanaryCode, " bytes"));
     }
+    if (canary.shell.size() > kMostCanaryCode) {
+      Add("/canary/shell", absl::StrCat("takes a program of at most ",
+                                        kMostCanaryCode, " bytes"));
+    }
     // Without output nobody would see that it did its work.
     if (canary.output.empty() || canary.output.size() > kMostCanaryOutput) {
       Add("/canary/stdout", absl::StrCat("takes what the program prints, 1 to ",

@@ -1,15 +1,18 @@
 #include "server/isolation_canary.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <string>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "policy/language.h"
+#include "policy/profile.h"
+#include "sandglass/v1/run.pb.h"
 #include "server/make_job.h"
 #include "server/run.h"
 #include "server/text.h"
@@ -46,25 +49,84 @@ std::string Only(const Facts& facts, const std::string& key) {
              : found->second.front();
 }
 
-Job MakeIsolationJob(const policy::Profile& profile) {
+// One kind of jail, and what is run in it.
+struct Place {
+  std::string kind;
+  std::string name;  // for people
   Job job;
-  job.run_id = NewRunId();
-  job.template_name = profile.jail_template;
-  job.limits = profile.limits;
-  job.limits.wall_time = std::max(job.limits.wall_time, kLeastTime);
-  job.limits.cpu_time = std::max(job.limits.cpu_time, kLeastTime);
-  job.limits.output_bytes = std::max(job.limits.output_bytes, kLeastOutput);
-  job.limits.output_total_bytes =
-      std::max(job.limits.output_total_bytes, kLeastOutput);
+};
+
+policy::Limits LimitsOf(policy::Limits limits) {
+  limits.wall_time = std::max(limits.wall_time, kLeastTime);
+  limits.cpu_time = std::max(limits.cpu_time, kLeastTime);
+  limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
+  limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
+  return limits;
+}
+
+Job ShellJob(const policy::Profile& profile, const std::string& jail_template) {
+  Job job;
+  job.template_name = jail_template;
+  job.has_network = jail_template == profile.network_template;
+  job.limits = LimitsOf(profile.limits);
   job.argv = {"/bin/sh", "-c", kIsolationScript};
   job.env = BaseEnvironment();
   return job;
 }
 
-absl::Status TryOnce(const policy::Profile& profile, const RunFunction& run,
-                     CancelToken& cancel) {
-  const absl::StatusOr<JobResult> result =
-      run(MakeIsolationJob(profile), cancel, nullptr);
+// As a program of that language is run; nothing when it would not be run by an
+// interpreter that had started.
+std::optional<Job> ProgramJob(const policy::SharedProfile& profile,
+                              const policy::Language& language) {
+  policy::Limits limits = profile->limits;
+  policy::RaiseTo(language.limits, limits);
+  v1::RunCodeRequest request;
+  request.set_language(language.id);
+  request.set_code(language.canary->shell);
+  Job job =
+      MakeJob(language, profile, {.run = LimitsOf(limits)}, std::move(request));
+  if (job.zygote.empty() && job.prestart.empty()) return std::nullopt;
+  job.files.push_back({policy::kIsolationFile, kIsolationScript, false});
+  // Its text is ours, and what it prints is read as it is.
+  job.inspection = nullptr;
+  job.redactor = nullptr;
+  return job;
+}
+
+std::vector<Place> PlacesOf(const PolicySet& policy) {
+  std::vector<Place> places;
+  std::set<std::string> known;  // those with the same name are the same
+  const auto add = [&](const std::string& kind, const policy::Profile& profile,
+                       const std::string& what, Job job) {
+    if (!known.insert(kind).second) return;
+    places.push_back({kind, absl::StrCat(what, " of profile ", profile.name),
+                      std::move(job)});
+  };
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    add(profile->jail_template, *profile, "a jail",
+        ShellJob(*profile, profile->jail_template));
+    add(profile->run_template(), *profile, "a jail with the network",
+        ShellJob(*profile, profile->run_template()));
+    const std::vector<policy::Language>* languages =
+        policy.languages().LanguagesIn(profile->image);
+    if (languages == nullptr) continue;
+    for (const policy::Language& language : *languages) {
+      if (!language.canary || language.canary->shell.empty() ||
+          !policy::AllowsLanguage(*profile, language.id)) {
+        continue;
+      }
+      if (std::optional<Job> job = ProgramJob(profile, language)) {
+        add(absl::StrCat(profile->run_template(), "/", language.id), *profile,
+            absl::StrCat("a jail for ", language.name), *std::move(job));
+      }
+    }
+  }
+  return places;
+}
+
+absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
+  job.run_id = NewRunId();
+  const absl::StatusOr<JobResult> result = run(job, cancel, nullptr);
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) {
     // Only what came out of a jail says anything of it.
@@ -77,6 +139,22 @@ absl::Status TryOnce(const policy::Profile& profile, const RunFunction& run,
                    AbslView(policy::OutcomeName(result->verdict.outcome)), " (",
                    result->verdict.explanation, "), stderr ",
                    Quote(result->stderr_result.data, kMaxQuotedBytes)));
+}
+
+// A run that went wrong says nothing of jails, so it takes two to call one
+// broken; a third comes where one of the two said nothing.
+absl::Status Try(const Job& job, const RunFunction& run, CancelToken& cancel) {
+  absl::Status escaped;
+  absl::Status last;
+  for (int i = 0; i < 2 + (escaped.ok() ? 0 : 1); ++i) {
+    last = TryOnce(job, run, cancel);
+    if (last.ok() || absl::IsCancelled(last)) return last;
+    if (!absl::IsFailedPrecondition(last)) continue;
+    if (!escaped.ok()) return last;
+    escaped = last;
+  }
+  // It got out once and never held.
+  return escaped.ok() ? last : escaped;
 }
 
 }  // namespace
@@ -157,28 +235,41 @@ absl::Status JudgeIsolation(std::string_view output) {
   return absl::FailedPreconditionError(absl::StrJoin(wrong, "; "));
 }
 
-absl::Status CheckIsolation(const PolicySet& policy, const RunFunction& run,
-                            CancelToken& cancel) {
-  absl::Status not_tried = absl::UnavailableError("there is no profile");
-  bool any_held = false;
-  for (const policy::SharedProfile& profile : policy.profiles()) {
-    absl::Status held = TryOnce(*profile, run, cancel);
-    // Once more: nothing is said of jails by a run that went wrong.
-    if (!held.ok() && !absl::IsCancelled(held)) {
-      held = TryOnce(*profile, run, cancel);
+IsolationCanary::Found IsolationCanary::Check(const PolicySet& policy,
+                                              const RunFunction& run,
+                                              CancelToken& cancel) {
+  Found found;
+  std::map<std::string, std::string> escaped;
+  for (const Place& place : PlacesOf(policy)) {
+    const absl::Status held = Try(place.job, run, cancel);
+    if (absl::IsCancelled(held)) {
+      found.status = held;
+      return found;
     }
+    const auto before = escaped_.find(place.kind);
     if (held.ok()) {
-      any_held = true;
-      continue;
-    }
-    not_tried = absl::Status(
-        held.code(), absl::StrCat("in a jail of profile ", profile->name, ": ",
-                                  held.message()));
-    if (absl::IsFailedPrecondition(held) || absl::IsCancelled(held)) {
-      return not_tried;
+      ++found.held;
+    } else if (absl::IsFailedPrecondition(held)) {
+      escaped[place.kind] =
+          absl::StrCat("in ", place.name, ": ", held.message());
+    } else if (before != escaped_.end()) {
+      escaped.insert(*before);
+    } else {
+      ++found.not_tried;
+      found.why = absl::StrCat("in ", place.name, ": ", held.message());
     }
   }
-  return any_held ? absl::OkStatus() : not_tried;
+  escaped_ = std::move(escaped);
+  if (!escaped_.empty()) {
+    found.status = absl::FailedPreconditionError(
+        absl::StrJoin(escaped_, "; ", [](std::string* out, const auto& escape) {
+          out->append(escape.second);
+        }));
+  } else if (found.held == 0) {
+    found.status = absl::UnavailableError(
+        found.why.empty() ? "there is no profile" : found.why);
+  }
+  return found;
 }
 
 }  // namespace sandglass::server

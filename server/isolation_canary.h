@@ -1,10 +1,12 @@
 #ifndef SANDGLASS_SERVER_ISOLATION_CANARY_H_
 #define SANDGLASS_SERVER_ISOLATION_CANARY_H_
 
+#include <cstddef>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "policy/profile.h"
 #include "server/cancel_token.h"
 #include "server/policy_set.h"
 #include "server/run_function.h"
@@ -13,16 +15,34 @@ namespace sandglass::server {
 
 // A program that looks around in a jail and tries what no program may: what the
 // start found of the host's layers is what it could set up, this is what a
-// program meets. It is a script for /bin/sh, in an image that has it, in a jail
-// of each profile.
+// program meets. It is a script for /bin/sh, in an image that has it.
+//
+// It is tried in a jail of each template of the profiles, and once more as what
+// programs are that an interpreter runs which had started already: of each
+// language whose canary has a `shell`.
+class IsolationCanary {
+ public:
+  struct Found {
+    // OK: every jail held in which it could be tried, and there was one; a
+    // filter that lets no shell work lets nobody out. FAILED_PRECONDITION:
+    // something that must not be possible was, in the second try, too; says
+    // what, and where. What was escaped from stays so until it held or left the
+    // policy. Other codes: it could nowhere be tried, which says nothing of the
+    // jails.
+    absl::Status status;
+    size_t held = 0;       // kinds of jails
+    size_t not_tried = 0;  // those that nothing is known of
+    std::string why;       // of one of these
+  };
 
-// Runs it in jails of all profiles, one after another, on the calling thread.
-// OK: every jail held in which it could be tried, and there was one; a filter
-// that lets no shell work lets nobody out. FAILED_PRECONDITION: something that
-// must not be possible was, twice; says what, and under which profile. Other
-// codes: it could nowhere be tried, which says nothing of the jails.
-absl::Status CheckIsolation(const PolicySet& policy, const RunFunction& run,
-                            CancelToken& cancel);
+  // Runs all, one after another, on the calling thread.
+  Found Check(const PolicySet& policy, const RunFunction& run,
+              CancelToken& cancel);
+
+ private:
+  // What happened, by the kind of jail.
+  std::map<std::string, std::string> escaped_;
+};
 
 // What the script printed: OK, FAILED_PRECONDITION as above, UNKNOWN when it
 // didn't come to its end.

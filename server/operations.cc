@@ -29,7 +29,7 @@ FillFunction Operations::Noted(FillFunction fill) {
                                         sandbox::FillFor fill_for) {
     const MonotonicTime began = Monotonic::now();
     auto jail = fill(key, fill_for);
-    metrics_.NoteFill(key, fill_for, Since(began), jail.ok());
+    metrics_.NoteFill(key, Since(began), jail.ok());
     return jail;
   };
 }
@@ -56,15 +56,16 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
   metrics_.NoteCommand(end);
 }
 
-absl::Status Operations::StartWatch(const Config& config,
-                                    const LivePolicy& policy, RunFunction run,
-                                    const JailPool& pool) {
+void Operations::StartWatch(const Config& config, const LivePolicy& policy,
+                            RunFunction run, const JailPool& pool,
+                            std::function<void()> try_languages) {
   watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
                                      .policy = &policy,
                                      .run = std::move(run),
                                      .pool = [&pool] { return pool.State(); },
+                                     .try_languages = std::move(try_languages),
                                      .directories = WrittenTo(config)});
-  return watch_->Start();
+  watch_->Start();
 }
 
 absl::Status Operations::Serve(const MetricsConfig& config,

@@ -44,8 +44,9 @@ class Operations {
 
   // From here on conditions are looked after. Directories are those that the
   // configuration says the daemon writes to.
-  absl::Status StartWatch(const Config& config, const LivePolicy& policy,
-                          RunFunction run, const JailPool& pool);
+  void StartWatch(const Config& config, const LivePolicy& policy,
+                  RunFunction run, const JailPool& pool,
+                  std::function<void()> try_languages);
   // As ReadinessWatch has them.
   bool WaitForFirst(absl::Duration timeout) const {
     return watch_->WaitForFirst(timeout);

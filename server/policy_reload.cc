@@ -151,7 +151,7 @@ void PolicyReload::Reload() {
        {"same", !changes.any},
        {"digest", digest},
        {"ms", absl::ToInt64Milliseconds(Since(began))}});
-  if (changes.any && parts_.after) parts_.after();
+  if (parts_.after) parts_.after(changes.any);
 }
 
 }  // namespace sandglass::server

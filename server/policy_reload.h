@@ -41,8 +41,8 @@ struct PolicyReloadParts {
   std::function<absl::Status(const PolicySet&, const PolicyChanges&)> record;
   // After one was refused, and the old one stayed. Empty: as above.
   std::function<void(const absl::Status& why)> record_refusal;
-  // Once it is in force.
-  std::function<void()> after;
+  // Once it is in force, or was found to be the same that was.
+  std::function<void(bool changed)> after;
 };
 
 // Puts what the policy directory says into force while the daemon runs, whole

@@ -1,19 +1,14 @@
 #include "server/readiness_watch.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/sandbox.h"
-#include "server/clock.h"
-#include "server/isolation_canary.h"
 #include "server/log.h"
-#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -81,75 +76,88 @@ ReadinessWatch::ReadinessWatch(ReadinessWatchParts parts)
 
 ReadinessWatch::~ReadinessWatch() { Stop(); }
 
-absl::Status ReadinessWatch::Start() {
-  wake_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_.valid()) {
-    return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
-  }
-  thread_ = std::thread([this] { Loop(); });
-  return absl::OkStatus();
+void ReadinessWatch::Start() {
+  pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
+  isolation_ = std::thread([this] { LookAfterIsolation(); });
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
-  const auto tried = [this]()
-                         ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return tried_; };
-  return mutex_.AwaitWithTimeout(absl::Condition(&tried), timeout);
+  return mutex_.AwaitWithTimeout(absl::Condition(&tried_), timeout);
 }
 
 void ReadinessWatch::LookAgain() {
-  if (wake_.valid()) ::eventfd_write(wake_.get(), 1);
+  absl::MutexLock lock(&mutex_);
+  again_ = true;
 }
 
 void ReadinessWatch::Stop() {
   cancel_.Cancel(policy::KillReason::kShutdown);
-  LookAgain();
-  if (thread_.joinable()) thread_.join();
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = again_ = true;
+  }
+  for (std::thread* thread : {&pool_and_disk_, &isolation_}) {
+    if (thread->joinable()) thread->join();
+  }
 }
 
-void ReadinessWatch::CheckIsolationNow() {
-  const absl::Status held =
-      CheckIsolation(*parts_.policy->Get(), parts_.run, cancel_);
-  if (cancel_.reason().has_value()) return;
-  const bool known = held.ok() || absl::IsFailedPrecondition(held);
-  if (!known) {
-    Log(LogLevel::kWarning, "isolation_not_tried",
-        {{"error", std::string(held.message())}});
+void ReadinessWatch::LookAfterPoolAndDisk() {
+  PoolWatch pool;
+  absl::MutexLock lock(&mutex_);
+  do {
+    mutex_.Unlock();
+    parts_.readiness->Set(ReadyWhen::kPool, pool.Look(parts_.pool()));
+    parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
+    mutex_.Lock();
+  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+}
+
+void ReadinessWatch::LookAfterIsolation() {
+  absl::Duration retry = kLookEvery;
+  bool tried_before = false;
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    again_ = false;
+    mutex_.Unlock();
+    const bool known = CheckIsolation();
+    // The first time they are about to be tried.
+    if (tried_before && parts_.try_languages &&
+        !parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
+      parts_.try_languages();
+    }
+    tried_before = true;
+    mutex_.Lock();
+    tried_ = true;
+    // What can't be tried is tried less and less often.
+    const absl::Duration wait = known ? parts_.isolation_every
+                                      : std::min(retry, parts_.isolation_every);
+    retry = known ? kLookEvery : retry * 2;
+    if (mutex_.AwaitWithTimeout(absl::Condition(&again_), wait)) {
+      retry = kLookEvery;
+    }
   }
+}
+
+bool ReadinessWatch::CheckIsolation() {
+  const IsolationCanary::Found found =
+      canary_.Check(*parts_.policy->Get(), parts_.run, cancel_);
+  if (cancel_.reason().has_value()) return false;
+  if (found.not_tried > 0) {
+    Log(LogLevel::kWarning, "isolation_not_tried",
+        {{"kinds_of_jails", static_cast<int64_t>(found.not_tried)},
+         {"error", found.why}});
+  }
+  const bool known =
+      found.status.ok() || absl::IsFailedPrecondition(found.status);
   // What is known of it stays, until more is.
   if (known ||
       absl::IsUnavailable(parts_.readiness->Get(ReadyWhen::kIsolation))) {
-    parts_.readiness->Set(
-        ReadyWhen::kIsolation,
-        known ? held : absl::UnavailableError(held.message()),
-        "a program that tried to get out of jails of all profiles did not");
+    parts_.readiness->Set(ReadyWhen::kIsolation, found.status,
+                          absl::StrCat("a program that tried to get out of ",
+                                       found.held, " kinds of jails did not"));
   }
-  absl::MutexLock lock(&mutex_);
-  tried_ = true;
-}
-
-void ReadinessWatch::Loop() {
-  PoolWatch pool;
-  std::optional<MonotonicTime> checked;
-  while (!cancel_.reason().has_value()) {
-    const MonotonicTime now = Monotonic::now();
-    const bool unknown =
-        absl::IsUnavailable(parts_.readiness->Get(ReadyWhen::kIsolation));
-    if (!checked || unknown ||
-        absl::FromChrono(now - *checked) >= parts_.isolation_every) {
-      CheckIsolationNow();
-      checked = now;
-    }
-    parts_.readiness->Set(ReadyWhen::kPool, pool.Look(parts_.pool()));
-    parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
-    pollfd woken = {wake_.get(), POLLIN, 0};
-    if (::poll(&woken, 1,
-               static_cast<int>(absl::ToInt64Milliseconds(kLookEvery))) > 0) {
-      eventfd_t times = 0;
-      ::eventfd_read(wake_.get(), &times);
-      checked.reset();
-    }
-  }
+  return known;
 }
 
 }  // namespace sandglass::server

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "sandbox/os/fd.h"
 #include "server/cancel_token.h"
+#include "server/isolation_canary.h"
 #include "server/live_policy.h"
 #include "server/pool_targets.h"
 #include "server/readiness.h"
@@ -25,13 +25,17 @@ struct ReadinessWatchParts {
   const LivePolicy* policy = nullptr;
   RunFunction run;
   std::function<std::vector<PoolKeyState>()> pool;
+  // Tries the languages again; empty: they weren't tried.
+  std::function<void()> try_languages;
   // Directories that the daemon writes to.
   std::vector<std::string> directories;
   absl::Duration isolation_every = absl::Minutes(5);
 };
 
-// Looks after the conditions that nobody else tells of, on a thread of its own:
-// isolation, pool, disk.
+// Looks after the conditions that nobody else tells of: pool and disk on one
+// thread, isolation, which takes as long as programs run, on another. With
+// isolation it has languages tried again that didn't work: what stood in their
+// way may have been the machine.
 class ReadinessWatch {
  public:
   explicit ReadinessWatch(ReadinessWatchParts parts);
@@ -40,25 +44,31 @@ class ReadinessWatch {
   ReadinessWatch(const ReadinessWatch&) = delete;
   ReadinessWatch& operator=(const ReadinessWatch&) = delete;
 
-  // Tries the isolation first. Call once.
-  absl::Status Start();
-  // Waits until the isolation was tried; false when the timeout came first.
+  // Call once.
+  void Start();
+  // Waits until the isolation was tried once; false when the timeout came
+  // first.
   bool WaitForFirst(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Another policy is in force: tries it soon.
-  void LookAgain();
+  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancels what it runs. May be called again.
-  void Stop();
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void Loop();
-  void CheckIsolationNow() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LookAfterPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LookAfterIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether anything is known of it now.
+  bool CheckIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ReadinessWatchParts parts_;
-  os::Fd wake_;
   CancelToken cancel_;
+  IsolationCanary canary_;  // of the thread that tries the isolation
   mutable absl::Mutex mutex_;
   bool tried_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  bool again_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread pool_and_disk_;
+  std::thread isolation_;
 };
 
 // Which jails can't be made: of the kind that all runs fall back to, those

@@ -45,7 +45,10 @@ class RunningDaemon {
       : parts_(std::move(parts)),
         policy_(std::move(parts_.policy)),
         prestart_(policy_) {}
-  ~RunningDaemon() { operations_.Stop(); }
+  ~RunningDaemon() {
+    if (languages_) languages_->Stop();
+    operations_.Stop();
+  }
 
   absl::Status Start();
   // Until a signal or the spawner's death.
@@ -64,7 +67,7 @@ class RunningDaemon {
   absl::Status MayRun() const;
   void StartReload();
   // Another policy has come into force.
-  void UsePolicy();
+  void RenewPool();
   // Whether runs are refused for want of an audit log.
   void ShowAuditHealth();
   void StopAccepting();

@@ -119,11 +119,12 @@ absl::Status RunningDaemon::Start() {
       });
   if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
-  if (absl::Status watching =
-          operations_.StartWatch(config, policy_, run, *pool_);
-      !watching.ok()) {
-    return watching;
+  std::function<void()> try_languages;
+  if (config.canaries) {
+    try_languages = [languages = &*languages_] { languages->CheckCanaries(); };
   }
+  operations_.StartWatch(config, policy_, run, *pool_,
+                         std::move(try_languages));
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);
@@ -306,12 +307,18 @@ void RunningDaemon::StartReload() {
           [this](const absl::Status& why) {
             if (audit_) audit_->NoteRefusedPolicy(why);
           },
-      .after = [this] { UsePolicy(); }});
+      .after =
+          [this](bool changed) {
+            if (changed) RenewPool();
+            // Whoever asked may have mended what was in their way.
+            operations_.LookAgain();
+            if (parts_.config.canaries) languages_->CheckCanaries();
+          }});
   reload_->Start();
   if (HangUpCameEarly()) reload_->Ask();
 }
 
-void RunningDaemon::UsePolicy() {
+void RunningDaemon::RenewPool() {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
   for (const policy::Language& language : policy->languages().languages()) {
@@ -323,8 +330,6 @@ void RunningDaemon::UsePolicy() {
   pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
     return policy->FindByTemplate(key.profile) != nullptr;
   });
-  operations_.LookAgain();
-  if (parts_.config.canaries) languages_->CheckCanaries();
 }
 
 int Serve(ServingParts parts) {

@@ -4,18 +4,22 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/execs.h"
 #include "tests/support/host_image.h"
 #include "tests/support/sessions.h"
 #include "tests/support/shell.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -205,12 +209,88 @@ TEST_F(Image, HasItsOwnCanaries) {
                 fs::copy_options::overwrite_existing);
   DaemonOptions options = Options();
   options.canaries = true;
-  options.broken_languages = true;
+  options.serving = "sandglass.v1.SandboxService";
   ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
   EXPECT_THAT(Refusal("bash"),
               AllOf(HasSubstr("canary failed under profile tiny"),
                     HasSubstr("in the image tiny")));
   EXPECT_EQ(Prints("echo fine", "default"), "fine\n");
+}
+
+// A shell that does whatever it is asked to do, or says so.
+constexpr char kEscapes[] =
+    "#!/bin/bash\necho 'does: mount'\necho 'end: of the script'\n";
+
+TEST_F(Image, AJailThatDoesNotHoldStopsAllRunsUntilItHolds) {
+  const std::string shell = place_ + "/tiny/usr/bin/sh";
+  const auto replace_shell = [&](const auto& make) {
+    fs::remove(shell);
+    make();
+    daemon().Signal(SIGHUP);
+  };
+  const auto runs = [&] {
+    return client().Run(In("default", "bash", "echo fine")).status;
+  };
+  const auto run_until = [&](const auto& good) {
+    grpc::Status last;
+    EXPECT_TRUE(WaitUntil(
+        [&] {
+          last = runs();
+          return good(last);
+        },
+        absl::Seconds(60)))
+        << last.error_message();
+  };
+  const auto refused = [](const grpc::Status& status) {
+    return DetailsOf(status).reason == "ISOLATION_BROKEN";
+  };
+  const auto bash_is_it = [&] { fs::copy_file("/bin/bash", shell); };
+  bash_is_it();
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
+  v1::CreateSessionRequest request;
+  request.set_language("bash");
+  TestSession session(client(), request);
+  ASSERT_THAT(session.status(), IsOk());
+  const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(
+      daemon().address(), grpc::InsecureChannelCredentials()));
+  const auto command = [&] {
+    return Execute(*execs, Command(session.id(), "echo fine")).status;
+  };
+  ASSERT_THAT(command(), IsOk());
+
+  replace_shell([&] {
+    Write("tiny/usr/bin/sh", kEscapes);
+    ASSERT_EQ(::chmod(shell.c_str(), 0755), 0);
+  });
+  run_until(refused);
+  // Jails of other profiles hold; nothing is run in them either.
+  EXPECT_EQ(DetailsOf(session.Run("echo fine").status).reason,
+            "ISOLATION_BROKEN");
+  EXPECT_EQ(DetailsOf(command()).reason, "ISOLATION_BROKEN");
+  EXPECT_FALSE(client().Serving());
+  EXPECT_FALSE(client().Serving("sandglass.v1.SandboxService"));
+  EXPECT_TRUE(client().Serving("sandglass.v1.OperatorService"));
+  EXPECT_THAT(daemon().LogTail(200),
+              AllOf(HasSubstr("of profile tiny"), HasSubstr("it does mount")));
+
+  // That it can't be tried any more is no reason to believe in it.
+  replace_shell([] {});
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        return absl::StrContains(daemon().LogTail(20), "policy_reloaded");
+      },
+      absl::Seconds(60)));
+  const absl::Time until = absl::Now() + absl::Seconds(3);
+  while (absl::Now() < until) {
+    ASSERT_TRUE(refused(runs()));
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+
+  replace_shell(bash_is_it);
+  run_until([](const grpc::Status& status) { return status.ok(); });
+  EXPECT_THAT(command(), IsOk());
+  EXPECT_THAT(session.Run("echo fine").status, IsOk());
+  EXPECT_TRUE(WaitUntil([&] { return client().Serving(); }, absl::Seconds(60)));
 }
 
 TEST_F(Image, HasWhatIsPreparedInIt) {

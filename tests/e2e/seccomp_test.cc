@@ -208,7 +208,8 @@ TEST_F(SeccompTest, AFilterThatBreaksARuntimeShowsAtTheStart) {
   Write("profiles/hard.json",
         R"({"description": "d", "languages": ["python"],
             "seccomp_add": ["no-threads"]})");
-  ASSERT_NO_FATAL_FAILURE(StartHere({.broken_languages = true}));
+  ASSERT_NO_FATAL_FAILURE(
+      StartHere({.serving = "sandglass.v1.SandboxService"}));
   EXPECT_FALSE(client().Serving());
   EXPECT_TRUE(client().Serving("sandglass.v1.SandboxService"));
 

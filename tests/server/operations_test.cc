@@ -8,7 +8,6 @@
 #include "gtest/gtest.h"
 #include "server/call_metrics.h"
 #include "server/errors.h"
-#include "server/isolation_canary.h"
 #include "server/metrics.h"
 #include "server/metrics_config.h"
 #include "server/process_state.h"
@@ -107,44 +106,6 @@ TEST_F(ReadinessTest, NothingIsServedAfterItsEnd) {
   EXPECT_FALSE(readiness_.Ready());
   readiness_.Set(ReadyWhen::kDisk, absl::InternalError("full"));
   EXPECT_THAT(told_, SizeIs(8));
-}
-
-// What the script prints in a jail that holds.
-constexpr char kGoodJail[] =
-    "Uid: 1000 1000 1000 1000\nGid: 1000 1000 1000 1000\nGroups: \n"
-    "CapInh: 0000000000000000\nCapPrm: 0000000000000000\n"
-    "CapEff: 0000000000000000\nCapBnd: 0000000000000000\n"
-    "CapAmb: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\nnet: lo\n"
-    "process: 2\nend: of the script\n";
-
-TEST(IsolationCanary, AJailThatHoldsIsTakenForOne) {
-  EXPECT_EQ(JudgeIsolation(kGoodJail), absl::OkStatus());
-}
-
-TEST(IsolationCanary, EachBreachIsTold) {
-  const std::pair<const char*, const char*> breaches[] = {
-      {"NoNewPrivs: 1", "NoNewPrivs: 0"},
-      {"Seccomp: 2", "Seccomp: 0"},
-      {"CapEff: 0000000000000000", "CapEff: 0000000000200000"},
-      {"CapBnd: 0000000000000000\n", ""},
-      {"Uid: 1000 1000 1000 1000", "Uid: 0 0 0 0"},
-      {"Gid: 1000 1000", "Gid: 1000 0"},
-      {"net: lo", "net: lo\nnet: eth0"},
-      {"process: 2", "process: 2\nreads: /etc/shadow"},
-      {"process: 2", "process: 2\nwrites: /usr/x"},
-      {"process: 2", "process: 2\ndoes: mount"},
-      {"process: 2",
-       "process: 1\nprocess: 2\nprocess: 3\nprocess: 4\nprocess: 5\n"
-       "process: 6\nprocess: 7\nprocess: 8\nprocess: 9"}};
-  for (const auto& [good, bad] : breaches) {
-    const std::string output = absl::StrReplaceAll(kGoodJail, {{good, bad}});
-    EXPECT_TRUE(absl::IsFailedPrecondition(JudgeIsolation(output))) << output;
-  }
-}
-
-TEST(IsolationCanary, AScriptThatDidNotEndSaysNothing) {
-  EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("")));
-  EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("NoNewPrivs: 0\n")));
 }
 
 PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {

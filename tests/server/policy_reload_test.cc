@@ -111,7 +111,7 @@ class PolicyReloadTest : public PolicyFiles {
               recorded_.push_back(changes);
               return record_;
             },
-        .after = [this] { ++after_; }});
+        .after = [this](bool changed) { ++(changed ? after_ : the_same_); }});
     reload_->Start();
   }
   std::vector<std::string> TemplatesNow() {
@@ -142,6 +142,7 @@ class PolicyReloadTest : public PolicyFiles {
   absl::Status record_;
   std::vector<PolicyChanges> recorded_;
   int after_ = 0;
+  int the_same_ = 0;
   std::unique_ptr<LivePolicy> live_;
   std::unique_ptr<PolicyReload> reload_;
 };
@@ -165,6 +166,7 @@ TEST_F(PolicyReloadTest, TheSameOnceMoreDisturbsNobody) {
   reload_->Stop();
   EXPECT_THAT(recorded_, IsEmpty());
   EXPECT_EQ(after_, 0);
+  EXPECT_EQ(the_same_, 1);
 }
 
 TEST_F(PolicyReloadTest, WhateverIsWrongKeepsTheOldOne) {

@@ -237,12 +237,10 @@ absl::Status Daemon::StartKeeper() {
 
 absl::Status Daemon::WaitUntilServing(const DaemonOptions& options) {
   const absl::Duration timeout = options.start_timeout;
-  const std::string service =
-      options.broken_languages ? "sandglass.v1.SandboxService" : "";
   const bool done = WaitUntil(
       [&] {
         return Wait(absl::ZeroDuration()).has_value() ||
-               (client_->Serving(service) && !IsPreparing(*client_));
+               (client_->Serving(options.serving) && !IsPreparing(*client_));
       },
       timeout);
   if (wait_status_) {

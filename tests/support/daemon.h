@@ -30,9 +30,9 @@ struct DaemonOptions {
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
-  // Languages don't work: the daemon as a whole isn't SERVING, its services
-  // are.
-  bool broken_languages = false;
+  // It counts as started when this service is SERVING; "": all that it needs
+  // works.
+  std::string serving;
   // The first one of all prepares the languages.
   absl::Duration start_timeout = absl::Minutes(4);
 };
