@@ -13,7 +13,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kLookEvery = absl::Seconds(5);
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+// What can't be tried is tried less and less often.
+constexpr absl::Duration kTryAgain = absl::Seconds(5);
 constexpr uint64_t kSmallPart = 20;
 
 }  // namespace
@@ -114,7 +116,7 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
 }
 
 void ReadinessWatch::LookAfterIsolation() {
-  absl::Duration retry = kLookEvery;
+  absl::Duration retry = kTryAgain;
   bool tried_before = false;
   absl::MutexLock lock(&mutex_);
   while (!stopping_) {
@@ -129,12 +131,11 @@ void ReadinessWatch::LookAfterIsolation() {
     tried_before = true;
     mutex_.Lock();
     tried_ = true;
-    // What can't be tried is tried less and less often.
     const absl::Duration wait = known ? parts_.isolation_every
                                       : std::min(retry, parts_.isolation_every);
-    retry = known ? kLookEvery : retry * 2;
+    retry = known ? kTryAgain : retry * 2;
     if (mutex_.AwaitWithTimeout(absl::Condition(&again_), wait)) {
-      retry = kLookEvery;
+      retry = kTryAgain;
     }
   }
 }

@@ -182,10 +182,12 @@ Fault FullDisk(size_t which) {
 Fault FewProcesses() {
   return {
       .name = "few processes",
-      // Programs are refused what they need as well, and may go on without.
-      .outcomes = {v1::OUTCOME_OK, v1::OUTCOME_NONZERO_EXIT,
-                   v1::OUTCOME_SIGNALED, v1::OUTCOME_PIDS_LIMIT,
-                   v1::OUTCOME_COMPILE_ERROR, v1::OUTCOME_JAIL_FAILED},
+      // Programs are refused what they need as well, and may go on without, or
+      // wait for it for ever: node does for a thread of its own.
+      .outcomes = {v1::OUTCOME_OK, v1::OUTCOME_TIMEOUT,
+                   v1::OUTCOME_NONZERO_EXIT, v1::OUTCOME_SIGNALED,
+                   v1::OUTCOME_PIDS_LIMIT, v1::OUTCOME_COMPILE_ERROR,
+                   v1::OUTCOME_JAIL_FAILED},
       .codes = {grpc::StatusCode::INTERNAL},
       .begin =
           [](ChaosWorld& world) {
