@@ -55,7 +55,8 @@ JailKey JailSource::KeyOf(const std::string& kind) const {
 }
 
 std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
-  std::unique_ptr<Jail> jail = pool_.Take(key);
+  std::unique_ptr<Jail> jail =
+      job_.is_trial ? pool_.TakeForTrial(key) : pool_.Take(key);
   warm_ = jail != nullptr;
   kind_ = key.kind;
   return jail;

@@ -13,6 +13,7 @@
 #include "policy/language.h"
 #include "policy/profile.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/languages.h"
 #include "server/make_job.h"
 #include "server/run.h"
 #include "server/text.h"
@@ -112,7 +113,8 @@ std::vector<Place> PlacesOf(const PolicySet& policy) {
     if (languages == nullptr) continue;
     for (const policy::Language& language : *languages) {
       if (!language.canary || language.canary->shell.empty() ||
-          !policy::AllowsLanguage(*profile, language.id)) {
+          !policy::AllowsLanguage(*profile, language.id) ||
+          !CheckInstalled(language).ok()) {
         continue;
       }
       if (std::optional<Job> job = ProgramJob(profile, language)) {
@@ -126,6 +128,7 @@ std::vector<Place> PlacesOf(const PolicySet& policy) {
 
 absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
   job.run_id = NewRunId();
+  job.is_trial = true;
   const absl::StatusOr<JobResult> result = run(job, cancel, nullptr);
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) {

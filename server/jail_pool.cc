@@ -145,17 +145,37 @@ std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
       entry.was_full = false;
     }
   } else {
-    // The newest: its memory is the warmest, and the oldest is the one that
-    // goes when there are too many.
-    jail = std::move(entry.idle.back().jail);
-    entry.idle.pop_back();
-    --jails_;
-    bytes_ -= entry.kind.idle_bytes;
+    jail = PopNewest(entry);
     ++entry.counts.hits;
   }
   Retarget(now);
   WakeIfWanted(now);
   return jail;
+}
+
+std::unique_ptr<Jail> JailPool::PopNewest(Entry& entry) {
+  // Its memory is the warmest, and the oldest is the one that goes when there
+  // are too many.
+  std::unique_ptr<Jail> jail = std::move(entry.idle.back().jail);
+  entry.idle.pop_back();
+  --jails_;
+  bytes_ -= entry.kind.idle_bytes;
+  return jail;
+}
+
+std::unique_ptr<Jail> JailPool::TakeForTrial(const JailKey& key) {
+  std::unique_ptr<Jail> jail;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it = entries_.find(key);
+    if (stopped_ || it == entries_.end() || it->second.idle.empty()) {
+      return nullptr;
+    }
+    jail = PopNewest(it->second);
+    WakeIfWanted(Monotonic::now());
+  }
+  // One that died is the trial's own loss.
+  return healthy_(*jail) ? std::move(jail) : nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
@@ -200,43 +220,6 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
     return absl::InternalError("the fill made no jail");
   }
   return jail;
-}
-
-JailPool::Entry& JailPool::Learn(const JailKey& key) {
-  if (const auto it = entries_.find(key); it != entries_.end()) {
-    return it->second;
-  }
-  size_t learnt = 0;
-  auto oldest = entries_.end();
-  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->second.always) continue;
-    ++learnt;
-    if (oldest == entries_.end() ||
-        it->second.last_use < oldest->second.last_use) {
-      oldest = it;
-    }
-  }
-  if (learnt >= kMostLearnt) {
-    Condemn(oldest->second, 0, oldest->second.idle.size());
-    entries_.erase(oldest);
-    wake_.Signal();
-  }
-  const bool always =
-      std::find(once_used_.begin(), once_used_.end(), key) != once_used_.end();
-  return entries_.try_emplace(key, options_, key, next_serial_++, always)
-      .first->second;
-}
-
-void JailPool::Keep(const JailKey& key) {
-  if (options_.floor == 0) return;
-  absl::MutexLock lock(&mutex_);
-  const auto [it, added] =
-      entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
-  if (added) ++next_serial_;
-  it->second.always = true;
-  const MonotonicTime now = Monotonic::now();
-  Retarget(now);
-  WakeIfWanted(now);
 }
 
 void JailPool::Condemn(Entry& entry, size_t first, size_t count) {

@@ -60,6 +60,9 @@ class JailPool {
   // that the key is used.
   std::unique_ptr<sandbox::Jail> Take(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for a trial, which is no use of the key: nothing is remembered.
+  std::unique_ptr<sandbox::Jail> TakeForTrial(const JailKey& key)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps this key from now on as if it had been in `always`.
   void Keep(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -145,6 +148,9 @@ class JailPool {
   std::unique_ptr<sandbox::Jail> TakeNewest(const JailKey& key, bool first)
       ABSL_LOCKS_EXCLUDED(mutex_);
   Entry& Learn(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The newest of those that wait. There is one.
+  std::unique_ptr<sandbox::Jail> PopNewest(Entry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks idle jails, counted from the oldest, for a filler to drop.
   void Condemn(Entry& entry, size_t first, size_t count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -121,6 +121,8 @@ struct Job {
   bool look_only = false;
   // Its profile lets it reach some hosts.
   bool has_network = false;
+  // Nobody asked for it: the pool is not to keep jails for such as it.
+  bool is_trial = false;
   // Of all that it prints or displays; null: none.
   std::shared_ptr<const policy::Redactor> redactor;
 };

@@ -145,7 +145,8 @@ bool ReadinessWatch::CheckIsolation() {
       canary_.Check(*parts_.policy->Get(), parts_.run, cancel_);
   if (cancel_.reason().has_value()) return false;
   if (found.not_tried > 0) {
-    Log(LogLevel::kWarning, "isolation_not_tried",
+    // A language may not be prepared yet, a profile let no shell work.
+    Log(LogLevel::kInfo, "isolation_not_tried",
         {{"kinds_of_jails", static_cast<int64_t>(found.not_tried)},
          {"error", found.why}});
   }

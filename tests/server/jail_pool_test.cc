@@ -37,6 +37,22 @@ TEST(JailPool, HandsOutWhatWasMadeAheadAndReplacesIt) {
   EXPECT_EQ(jails.dropped(), 0u);
 }
 
+TEST(JailPool, ATrialTakesWhatWaitsAndTeachesNothing) {
+  Jails jails;
+  JailPool pool(Options(), jails.fill(), jails.healthy());
+  pool.Start();
+  EXPECT_EQ(pool.TakeForTrial(Key("other")), nullptr);
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  EXPECT_EQ(pool.State().size(), 1u);
+  EXPECT_NE(pool.TakeForTrial(Key("exec")), nullptr);
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  const auto state = StateOf(pool, Key("exec"));
+  EXPECT_EQ(state.filled, 3u);
+  EXPECT_EQ(state.hits + state.misses, 0u);
+  jails.KillAll();
+  EXPECT_EQ(pool.TakeForTrial(Key("exec")), nullptr);
+}
+
 TEST(JailPool, AKeyIsNotServedWithAJailOfAnother) {
   Jails jails;
   JailPool pool(Options(), jails.fill(), jails.healthy());
