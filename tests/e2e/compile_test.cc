@@ -22,11 +22,17 @@ constexpr char kHello[] =
 constexpr char kBroken[] = "int main() {\n  return \"no\";\n}\n";
 // Keeps a compiler busy for longer than any test waits.
 constexpr char kSlow[] =
-    "template <int N, int M> struct A {\n"
-    "  static constexpr int v = A<N - 1, M>::v + A<N - 1, M + (1 << N)>::v;\n"
+    "constexpr unsigned F(unsigned n) {\n"
+    "  for (int i = 0; i < 1000; ++i) {\n"
+    "    for (int j = 0; j < 1000; ++j) n = n * 3 + 1;\n"
+    "  }\n"
+    "  return n;\n"
+    "}\n"
+    "template <int N> struct A {\n"
+    "  static constexpr unsigned v = A<N - 1>::v + F(N);\n"
     "};\n"
-    "template <int M> struct A<0, M> { static constexpr int v = 1; };\n"
-    "int main() { return A<24, 0>::v; }\n";
+    "template <> struct A<0> { static constexpr unsigned v = 1; };\n"
+    "int main() { return A<500>::v & 1; }\n";
 
 class Compile : public DaemonTest {};
 
