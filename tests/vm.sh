@@ -29,6 +29,7 @@ filters=(
   '*Posture*'
   'LimitsTest*'
   'FoundingPrograms*:Pool*:Crash*:Hostile*:Inside*'
+  '*/Hostile*:HostLeaks*:HostWatch*:Covert*'
   # Here is no matplotlib, and Java's kernel takes longer than it may.
   '*Session*:Exec*:*Durable*:Fork.*:Snapshot.*:*HostileKernelStart*-*FiguresAndTables*:*SessionLanguages*/java'
 )
@@ -75,7 +76,7 @@ copy_tests() {
   mkdir -p "$place/build/bin"
   # The clone may lie in /tmp, which a boot would empty.
   ln -s /dev/null "$work/tree/etc/tmpfiles.d/tmp.conf"
-  cp "$SANDGLASS_ROOT"/build/bin/{sandglass_{e2e,exec,durable}_test,sandglass-probe,sandglass_stuck_client} "$place/build/bin/"
+  cp "$SANDGLASS_ROOT"/build/bin/{sandglass_{e2e,exec,durable,security}_test,sandglass-probe,sandglass_stuck_client,sandglass_hostile} "$place/build/bin/"
   # For the ordinary user, who starts it from the clone.
   cp "$SANDGLASS_ROOT"/build/bin/{sandglassd,sandglass-spawner,sandglass-zygote-{python,ruby}.so,sandglass} "$place/build/bin/"
   cp -r "$SANDGLASS_ROOT"/{policy,tests,deploy} "$place/"

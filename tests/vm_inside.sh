@@ -9,7 +9,7 @@
 set -euo pipefail
 source "${0%/*}/vm_package.sh"
 
-TESTS=("$PWD"/build/bin/sandglass_{e2e,exec,durable}_test)
+TESTS=("$PWD"/build/bin/sandglass_{e2e,exec,durable,security}_test)
 PROGRAMS=$PWD/tests/conformance
 PREPARE_SECONDS=1800
 # What is kept over the boot.
