@@ -34,7 +34,12 @@ CounterFiles::CounterFiles(const CounterGroups& groups)
     : memory_on_v1_(groups.memory.valid()), cpu_on_v1_(groups.cpu.valid()) {
   if (memory_on_v1_) {
     memory_events_ = Open(groups.memory, "memory.oom_control");
-    memory_hits_ = Open(groups.memory, "memory.failcnt");
+    // Where swap is accounted, memory and swap together have the same limit and
+    // are charged first, so that the other counts nothing.
+    memory_hits_ = Open(groups.memory, "memory.memsw.failcnt");
+    if (!memory_hits_.valid()) {
+      memory_hits_ = Open(groups.memory, "memory.failcnt");
+    }
     memory_peak_ = Open(groups.memory, "memory.max_usage_in_bytes");
     memory_stat_ = Open(groups.memory, "memory.stat");
   } else {

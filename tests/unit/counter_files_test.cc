@@ -97,6 +97,11 @@ TEST_F(CounterFilesTest, OfControllersOnV1) {
   EXPECT_EQ(files.Memory().anonymous_bytes, 200u);
   EXPECT_EQ(files.Memory().shared_bytes, 40u);
   EXPECT_EQ(files.PeakProcesses(), std::nullopt);
+
+  // Where swap is accounted.
+  Write("v1/memory.failcnt", "0\n");
+  Write("v1/memory.memsw.failcnt", "13\n");
+  EXPECT_EQ(CounterFiles(OnV1()).Read().counters.memory_limit_hits, 13u);
 }
 
 TEST_F(CounterFilesTest, SeeEachChange) {
