@@ -42,8 +42,9 @@ class Metrics {
   // traced.
   void NoteDenied(const std::string& language,
                   const sandbox::RefusedCalls& calls);
-  // The pool made a jail, or could not. Those that runs make for themselves are
-  // in the runs' own phases and errors.
+  // The pool made a jail, or could not, be it for a run that waits. Jails
+  // without an interpreter that runs make for themselves are in the runs' own
+  // phases and errors.
   void NoteFill(const JailKey& key, absl::Duration took, bool made);
   // A call of the API: "/sandglass.v1.SandboxService/RunCode", and the number
   // of the code that it ended with.
