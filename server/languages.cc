@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -270,15 +271,28 @@ void LanguageProbe::AskVersions(bool of_host) {
   }
 }
 
-void LanguageProbe::CheckCanaries() {
+void LanguageProbe::CheckCanaries(Which which) {
   absl::MutexLock one(&checking_);
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   const MonotonicTime began = Monotonic::now();
-  std::map<std::string, std::map<std::string, absl::Status>> canaries;
+  std::map<std::string, std::map<std::string, absl::Status>> canaries, before;
+  {
+    absl::MutexLock lock(&mutex_);
+    before = canaries_;
+  }
   absl::Status all_work;
   for (const policy::Language* language : languages_.InAllImages()) {
     if (!language->canary || !Usable(*language).ok()) continue;
-    for (auto& [filter, works] : CheckOne(*policy, *language)) {
+    const std::map<std::string, absl::Status>& known = before[KeyOf(*language)];
+    const bool is_good =
+        !known.empty() &&
+        std::all_of(known.begin(), known.end(),
+                    [](const auto& each) { return each.second.ok(); });
+    std::map<std::string, absl::Status> found =
+        which == Which::kFailed && is_good
+            ? known
+            : CheckOne(*policy, *language, known);
+    for (auto& [filter, works] : found) {
       if (!works.ok()) {
         if (all_work.ok()) all_work = works;
         Log(LogLevel::kError, "canary_failed",
@@ -302,7 +316,8 @@ void LanguageProbe::CheckCanaries() {
 }
 
 std::map<std::string, absl::Status> LanguageProbe::CheckOne(
-    const PolicySet& policy, const policy::Language& language) {
+    const PolicySet& policy, const policy::Language& language,
+    const std::map<std::string, absl::Status>& before) {
   std::map<std::string, absl::Status> by_filter;
   for (const CanaryRun& canary : PlanCanaries(policy, language)) {
     absl::Status& works = by_filter[PolicySet::FilterName(*canary.profile)];
@@ -313,6 +328,11 @@ std::map<std::string, absl::Status> LanguageProbe::CheckOne(
       continue;
     }
     if (status.ok() || cancel_.reason().has_value()) continue;
+    // It says nothing, so what was known stays.
+    if (const auto was = before.find(PolicySet::FilterName(*canary.profile));
+        was != before.end()) {
+      works = was->second;
+    }
     Log(LogLevel::kWarning, "canary_not_run",
         {{"lang", language.id},
          {"profile", canary.profile->name},

@@ -58,9 +58,12 @@ class LanguageProbe {
 
   // Runs the canaries of all languages that are installed and prepared, by the
   // policy in force, one after another on the calling thread, and remembers
-  // which failed, in place of what was known before. For the probe's own
-  // thread, and for whoever has put another policy in force.
-  void CheckCanaries() ABSL_LOCKS_EXCLUDED(mutex_, checking_);
+  // which failed, in place of what was known before; what can't be tried stays
+  // as it was known. For the probe's own thread, and for whoever has put
+  // another policy in force. kFailed: only of languages that failed.
+  enum class Which { kAll, kFailed };
+  void CheckCanaries(Which which = Which::kAll)
+      ABSL_LOCKS_EXCLUDED(mutex_, checking_);
 
   // Whether programs in the language can run now under the profile.
   // FAILED_PRECONDITION: not installed, it could not be prepared, or its canary
@@ -107,8 +110,10 @@ class LanguageProbe {
   absl::Status Usable(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // How its canaries did, by filter: the first failure, or OK.
+  // `before` is what was known.
   std::map<std::string, absl::Status> CheckOne(
-      const PolicySet& policy, const policy::Language& language);
+      const PolicySet& policy, const policy::Language& language,
+      const std::map<std::string, absl::Status>& before);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language,
                                          const policy::Profile& profile);
   // A command that must end well.

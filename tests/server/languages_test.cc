@@ -218,6 +218,7 @@ class CanaryProbe : public ::testing::Test {
       if (job.code.empty()) return OkResult(job, "Toy 1.0\n");
       absl::MutexLock lock(&mutex_);
       ++canaries_;
+      if (!room_) return absl::ResourceExhaustedError("all jails are in use");
       if (broken_ != job.template_name) return OkResult(job, "42\n");
       JobResult result = OkResult(job, "");
       result.facts.wait_status = 31;  // SIGSYS
@@ -228,6 +229,10 @@ class CanaryProbe : public ::testing::Test {
   void Break(const std::string& filter) {
     absl::MutexLock lock(&mutex_);
     broken_ = filter;
+  }
+  void HaveRoom(bool room) {
+    absl::MutexLock lock(&mutex_);
+    room_ = room;
   }
   int canaries() {
     absl::MutexLock lock(&mutex_);
@@ -260,6 +265,7 @@ class CanaryProbe : public ::testing::Test {
 
   absl::Mutex mutex_;
   std::string broken_ ABSL_GUARDED_BY(mutex_);
+  bool room_ ABSL_GUARDED_BY(mutex_) = true;
   int canaries_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<bool> heard_ ABSL_GUARDED_BY(mutex_);
   std::optional<LivePolicy> policy_;
@@ -305,6 +311,26 @@ TEST_F(CanaryProbe, IsAskedAgainAfterAChange) {
   probe_->CheckCanaries();
   EXPECT_TRUE(Under("other").ok());
   EXPECT_EQ(heard(), (std::vector<bool>{true, false, true}));
+}
+
+TEST_F(CanaryProbe, OnlyThoseThatFailedAreTriedAgainAndNotBelievedUntried) {
+  Start({"default", "other"});
+  const int good = canaries();
+  probe_->CheckCanaries(LanguageProbe::Which::kFailed);
+  EXPECT_EQ(canaries(), good);
+  Break("other");
+  probe_->CheckCanaries();
+  EXPECT_FALSE(Under("other").ok());
+  // That it can't be tried says nothing of it.
+  HaveRoom(false);
+  probe_->CheckCanaries(LanguageProbe::Which::kFailed);
+  EXPECT_FALSE(Under("other").ok());
+  EXPECT_TRUE(Under("default").ok());
+  HaveRoom(true);
+  Break("");
+  probe_->CheckCanaries(LanguageProbe::Which::kFailed);
+  EXPECT_TRUE(Under("other").ok());
+  EXPECT_EQ(heard(), (std::vector<bool>{true, true, false, false, true}));
 }
 
 TEST_F(CanaryProbe, OneThatIsNotInstalledIsNotTried) {
