@@ -27,9 +27,10 @@ class StressNg : public DaemonTest,
   // before the kernel ends anything.
   void SetUp() override {
     DaemonTest::SetUp();
-    RunShell(
-        "program=$(command -v stress-ng); "
-        "cat $program $(ldd $program | grep -o '/[^ ]*') >/dev/null");
+    ASSERT_EQ(RunShell("program=$(command -v stress-ng) && "
+                       "cat $program $(ldd $program | grep -o '/[^ ]*') "
+                       ">/dev/null </dev/null && echo read"),
+              "read\n");
   }
 };
 
