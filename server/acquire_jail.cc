@@ -27,6 +27,15 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
     if (std::unique_ptr<Jail> jail = TakeIdle(KeyOf(job_.prestart))) {
       return jail;
     }
+    // But this is what a trial is of.
+    if (job_.is_trial) {
+      const JailKey key = KeyOf(job_.prestart);
+      absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
+      if (jail.ok()) {
+        kind_ = key.kind;
+        return jail;
+      }
+    }
   }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = KeyOf(job_.zygote);

@@ -103,6 +103,16 @@ absl::Status IsolationBroken() {
               "run; `sandglass status` says what it did");
 }
 
+absl::Status JailsOfProfileEscaped(const std::string& profile) {
+  return Make(absl::StatusCode::kUnavailable, "ISOLATION_BROKEN",
+              absl::StrCat("a program that tried to get out of a jail of the "
+                           "profile \"",
+                           profile,
+                           "\" did, and the profile was replaced since; delete "
+                           "the session, whose jail is such a one, and create "
+                           "another"));
+}
+
 absl::Status LanguageUnavailable(const std::string& why) {
   return Make(absl::StatusCode::kFailedPrecondition, "LANGUAGE_UNAVAILABLE",
               why);

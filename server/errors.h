@@ -28,6 +28,8 @@ absl::Status InvalidRequest(
 absl::Status MalformedMessage(const std::string& type);
 // UNAVAILABLE, "ISOLATION_BROKEN": a program got where none may.
 absl::Status IsolationBroken();
+// The same of jails of a profile that was replaced, which only sessions have.
+absl::Status JailsOfProfileEscaped(const std::string& profile);
 // FAILED_PRECONDITION, "LANGUAGE_UNAVAILABLE".
 absl::Status LanguageUnavailable(const std::string& why);
 // UNAVAILABLE, "LANGUAGE_PREPARING", with RetryInfo: its first start goes on.

@@ -105,7 +105,7 @@ absl::Status ExecTable::MayStart(const Session& session,
                                  const ExecRecord* record) const {
   const policy::Profile& profile = *session.spec().profile;
   if (parts_.may_run) {
-    if (absl::Status may = parts_.may_run(); !may.ok()) return may;
+    if (absl::Status may = parts_.may_run(profile); !may.ok()) return may;
   }
   absl::Status denied;
   if (profile.commands == policy::SessionCommands::kDeny) {

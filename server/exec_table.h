@@ -37,8 +37,9 @@ struct ExecTableParts {
   std::function<void(const Caller&, const std::string& language,
                      const v1::ExecEnd&)>
       on_end;
-  // An error while no command may start at all; absent: any time.
-  std::function<absl::Status()> may_run;
+  // An error while no command may start in jails of that profile; absent: any
+  // time.
+  std::function<absl::Status(const policy::Profile&)> may_run;
   // Commands that run at once, in all sessions; each takes ten descriptors.
   uint32_t max_running = 1024;
 };

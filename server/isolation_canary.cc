@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "policy/language.h"
 #include "policy/profile.h"
+#include "sandbox/sandbox.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/languages.h"
 #include "server/make_job.h"
@@ -21,7 +22,7 @@
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kLeastTime = absl::Seconds(20);
+constexpr absl::Duration kTime = absl::Seconds(20);
 constexpr uint64_t kLeastOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
 // Init, the file agent at most, the shell and what it starts.
@@ -58,8 +59,7 @@ struct Place {
 };
 
 policy::Limits LimitsOf(policy::Limits limits) {
-  limits.wall_time = std::max(limits.wall_time, kLeastTime);
-  limits.cpu_time = std::max(limits.cpu_time, kLeastTime);
+  limits.wall_time = limits.cpu_time = kTime;
   limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
   limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
   return limits;
@@ -126,6 +126,11 @@ std::vector<Place> PlacesOf(const PolicySet& policy) {
   return places;
 }
 
+std::string KindOf(const Job& job) {
+  if (!job.prestart.empty()) return job.prestart;
+  return job.zygote.empty() ? sandbox::kExecKind : job.zygote;
+}
+
 absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
   job.run_id = NewRunId();
   job.is_trial = true;
@@ -136,7 +141,14 @@ absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
     return absl::UnavailableError(result.status().message());
   }
   absl::Status judged = JudgeIsolation(result->stdout_result.data);
-  if (!absl::IsUnknown(judged)) return judged;
+  if (absl::IsFailedPrecondition(judged)) return judged;
+  // A run falls back to a jail without what it wanted.
+  const std::string wanted = KindOf(job);
+  if (result->timings.kind != wanted) {
+    return absl::UnavailableError(absl::StrCat(
+        "there was no jail of kind ", wanted, ", only ", result->timings.kind));
+  }
+  if (judged.ok()) return judged;
   return absl::UnknownError(
       absl::StrCat(judged.message(), ": ",
                    AbslView(policy::OutcomeName(result->verdict.outcome)), " (",
@@ -240,39 +252,51 @@ absl::Status JudgeIsolation(std::string_view output) {
 
 IsolationCanary::Found IsolationCanary::Check(const PolicySet& policy,
                                               const RunFunction& run,
-                                              CancelToken& cancel) {
+                                              CancelToken& cancel,
+                                              const EscapeFunction& on_escape) {
   Found found;
-  std::map<std::string, std::string> escaped;
   for (const Place& place : PlacesOf(policy)) {
     const absl::Status held = Try(place.job, run, cancel);
     if (absl::IsCancelled(held)) {
       found.status = held;
       return found;
     }
-    const auto before = escaped_.find(place.kind);
     if (held.ok()) {
       ++found.held;
+      escaped_.erase(place.kind);
     } else if (absl::IsFailedPrecondition(held)) {
-      escaped[place.kind] =
-          absl::StrCat("in ", place.name, ": ", held.message());
-    } else if (before != escaped_.end()) {
-      escaped.insert(*before);
+      escaped_[place.kind] = {
+          place.job.template_name,
+          absl::StrCat("in ", place.name, ": ", held.message())};
+      on_escape(Escapes(policy));
     } else {
       ++found.not_tried;
       found.why = absl::StrCat("in ", place.name, ": ", held.message());
     }
   }
-  escaped_ = std::move(escaped);
-  if (!escaped_.empty()) {
-    found.status = absl::FailedPreconditionError(
-        absl::StrJoin(escaped_, "; ", [](std::string* out, const auto& escape) {
-          out->append(escape.second);
-        }));
-  } else if (found.held == 0) {
+  found.status = Escapes(policy);
+  if (found.status.ok() && found.held == 0) {
     found.status = absl::UnavailableError(
         found.why.empty() ? "there is no profile" : found.why);
   }
   return found;
+}
+
+absl::Status IsolationCanary::Escapes(const PolicySet& policy) const {
+  std::string all;
+  for (const auto& [kind, escape] : escaped_) {
+    if (policy.FindByTemplate(escape.jail_template) == nullptr) continue;
+    absl::StrAppend(&all, all.empty() ? "" : "; ", escape.what);
+  }
+  return all.empty() ? absl::OkStatus() : absl::FailedPreconditionError(all);
+}
+
+std::set<std::string> IsolationCanary::EscapedTemplates() const {
+  std::set<std::string> templates;
+  for (const auto& [kind, escape] : escaped_) {
+    templates.insert(escape.jail_template);
+  }
+  return templates;
 }
 
 }  // namespace sandglass::server

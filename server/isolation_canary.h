@@ -2,7 +2,9 @@
 #define SANDGLASS_SERVER_ISOLATION_CANARY_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,17 +33,30 @@ class IsolationCanary {
     // jails.
     absl::Status status;
     size_t held = 0;       // kinds of jails
-    size_t not_tried = 0;  // those that nothing is known of
+    size_t not_tried = 0;  // those that could not be
     std::string why;       // of one of these
   };
+  // Hears of an escape as soon as it is known, and not only when all are tried.
+  using EscapeFunction = std::function<void(const absl::Status& escaped)>;
 
-  // Runs all, one after another, on the calling thread.
+  // Runs all, one after another, on the calling thread; each for 20 s at most.
   Found Check(const PolicySet& policy, const RunFunction& run,
-              CancelToken& cancel);
+              CancelToken& cancel, const EscapeFunction& on_escape);
+
+  // Jail templates that were escaped from and haven't held since. Those that
+  // left the policy stay: sessions live on in jails of them, and nobody tries
+  // them any more.
+  std::set<std::string> EscapedTemplates() const;
 
  private:
-  // What happened, by the kind of jail.
-  std::map<std::string, std::string> escaped_;
+  struct Escape {
+    std::string jail_template;
+    std::string what;
+  };
+  // Of the templates of this policy.
+  absl::Status Escapes(const PolicySet& policy) const;
+
+  std::map<std::string, Escape> escaped_;  // by the kind of jail
 };
 
 // What the script printed: OK, FAILED_PRECONDITION as above, UNKNOWN when it

@@ -172,6 +172,7 @@ std::unique_ptr<Jail> JailPool::TakeForTrial(const JailKey& key) {
       return nullptr;
     }
     jail = PopNewest(it->second);
+    it->second.was_full = false;  // of no run's doing
     WakeIfWanted(Monotonic::now());
   }
   // One that died is the trial's own loss.

@@ -52,6 +52,9 @@ class Operations {
     return watch_->WaitForFirst(timeout);
   }
   void LookAgain() { watch_->LookAgain(); }
+  bool EscapedFrom(const policy::Profile& profile) const {
+    return watch_->EscapedFrom(profile);
+  }
 
   // Serves status and, where the configuration says so, metrics. All outlive
   // this object, `compile_cache` may be null. Its metrics_address is filled in.

@@ -81,6 +81,7 @@ ReadinessWatch::~ReadinessWatch() { Stop(); }
 void ReadinessWatch::Start() {
   pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
   isolation_ = std::thread([this] { LookAfterIsolation(); });
+  languages_ = std::thread([this] { LookAfterLanguages(); });
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
@@ -99,7 +100,7 @@ void ReadinessWatch::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = again_ = true;
   }
-  for (std::thread* thread : {&pool_and_disk_, &isolation_}) {
+  for (std::thread* thread : {&pool_and_disk_, &isolation_, &languages_}) {
     if (thread->joinable()) thread->join();
   }
 }
@@ -117,49 +118,70 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
 
 void ReadinessWatch::LookAfterIsolation() {
   absl::Duration retry = kTryAgain;
-  bool tried_before = false;
   absl::MutexLock lock(&mutex_);
   while (!stopping_) {
     again_ = false;
     mutex_.Unlock();
-    const bool known = CheckIsolation();
-    // The first time they are about to be tried.
-    if (tried_before && parts_.try_languages &&
-        !parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
-      parts_.try_languages();
-    }
-    tried_before = true;
+    const bool everywhere = CheckIsolation();
     mutex_.Lock();
     tried_ = true;
-    const absl::Duration wait = known ? parts_.isolation_every
-                                      : std::min(retry, parts_.isolation_every);
-    retry = known ? kTryAgain : retry * 2;
+    const absl::Duration wait =
+        everywhere ? parts_.try_every : std::min(retry, parts_.try_every);
+    retry = everywhere ? kTryAgain : retry * 2;
     if (mutex_.AwaitWithTimeout(absl::Condition(&again_), wait)) {
       retry = kTryAgain;
     }
   }
 }
 
+void ReadinessWatch::LookAfterLanguages() {
+  absl::MutexLock lock(&mutex_);
+  while (
+      !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), parts_.try_every)) {
+    mutex_.Unlock();
+    if (parts_.try_languages &&
+        !parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
+      parts_.try_languages();
+    }
+    mutex_.Lock();
+  }
+}
+
 bool ReadinessWatch::CheckIsolation() {
   const IsolationCanary::Found found =
-      canary_.Check(*parts_.policy->Get(), parts_.run, cancel_);
+      canary_.Check(*parts_.policy->Get(), parts_.run, cancel_,
+                    [this](const absl::Status& escaped) {
+                      NoteEscapes();
+                      parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
+                    });
   if (cancel_.reason().has_value()) return false;
+  NoteEscapes();
   if (found.not_tried > 0) {
     // A language may not be prepared yet, a profile let no shell work.
     Log(LogLevel::kInfo, "isolation_not_tried",
         {{"kinds_of_jails", static_cast<int64_t>(found.not_tried)},
          {"error", found.why}});
   }
-  const bool known =
-      found.status.ok() || absl::IsFailedPrecondition(found.status);
   // What is known of it stays, until more is.
-  if (known ||
+  if (!absl::IsUnavailable(found.status) ||
       absl::IsUnavailable(parts_.readiness->Get(ReadyWhen::kIsolation))) {
     parts_.readiness->Set(ReadyWhen::kIsolation, found.status,
                           absl::StrCat("a program that tried to get out of ",
                                        found.held, " kinds of jails did not"));
   }
-  return known;
+  return found.not_tried == 0;
+}
+
+void ReadinessWatch::NoteEscapes() {
+  std::set<std::string> templates = canary_.EscapedTemplates();
+  absl::MutexLock lock(&mutex_);
+  escaped_templates_ = std::move(templates);
+}
+
+bool ReadinessWatch::EscapedFrom(const policy::Profile& profile) const {
+  absl::MutexLock lock(&mutex_);
+  return escaped_templates_.count(profile.jail_template) > 0 ||
+         escaped_templates_.count(profile.run_template()) > 0;
 }
 
 }  // namespace sandglass::server

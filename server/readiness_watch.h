@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "policy/profile.h"
 #include "server/cancel_token.h"
 #include "server/isolation_canary.h"
 #include "server/live_policy.h"
@@ -25,17 +27,17 @@ struct ReadinessWatchParts {
   const LivePolicy* policy = nullptr;
   RunFunction run;
   std::function<std::vector<PoolKeyState>()> pool;
-  // Tries the languages again; empty: they weren't tried.
+  // Tries the languages again that failed; empty: none is tried.
   std::function<void()> try_languages;
   // Directories that the daemon writes to.
   std::vector<std::string> directories;
-  absl::Duration isolation_every = absl::Minutes(5);
+  absl::Duration try_every = absl::Minutes(5);
 };
 
 // Looks after the conditions that nobody else tells of: pool and disk on one
-// thread, isolation, which takes as long as programs run, on another. With
-// isolation it has languages tried again that didn't work: what stood in their
-// way may have been the machine.
+// thread; isolation, which takes as long as programs run, on another. A third
+// has languages tried again that didn't work: what stood in their way may have
+// been the machine.
 class ReadinessWatch {
  public:
   explicit ReadinessWatch(ReadinessWatchParts parts);
@@ -49,16 +51,22 @@ class ReadinessWatch {
   // Waits until the isolation was tried once; false when the timeout came
   // first.
   bool WaitForFirst(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Another policy is in force: tries it soon.
+  // Something may be another way now: tries isolation soon.
   void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether programs got out of jails such as this profile's, and no such jail
+  // has held since. True of a profile that was replaced, too.
+  bool EscapedFrom(const policy::Profile& profile) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancels what it runs. May be called again.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void LookAfterPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
   void LookAfterIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether anything is known of it now.
+  void LookAfterLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it could be tried everywhere.
   bool CheckIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteEscapes() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ReadinessWatchParts parts_;
   CancelToken cancel_;
@@ -67,8 +75,10 @@ class ReadinessWatch {
   bool tried_ ABSL_GUARDED_BY(mutex_) = false;
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<std::string> escaped_templates_ ABSL_GUARDED_BY(mutex_);
   std::thread pool_and_disk_;
   std::thread isolation_;
+  std::thread languages_;
 };
 
 // Which jails can't be made: of the kind that all runs fall back to, those

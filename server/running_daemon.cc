@@ -43,6 +43,8 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGHUP) {
       reload_->Ask();
+      // Whoever sent it may have mended what was in the way.
+      operations_.LookAgain();
       return Wake::kNothing;
     }
     if (stopping_) {

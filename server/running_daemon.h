@@ -63,8 +63,10 @@ class RunningDaemon {
   // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   absl::Status ServeOperations();
-  // An error while a program was seen to get out of its jail.
+  // An error while a program was seen to get out of its jail. `profile` may be
+  // one that was replaced, by which a session goes on.
   absl::Status MayRun() const;
+  absl::Status MayRunBy(const policy::Profile& profile) const;
   void StartReload();
   // Another policy has come into force.
   void RenewPool();

@@ -121,7 +121,9 @@ absl::Status RunningDaemon::Start() {
   languages_->Start();
   std::function<void()> try_languages;
   if (config.canaries) {
-    try_languages = [languages = &*languages_] { languages->CheckCanaries(); };
+    try_languages = [languages = &*languages_] {
+      languages->CheckCanaries(LanguageProbe::Which::kFailed);
+    };
   }
   operations_.StartWatch(config, policy_, run, *pool_,
                          std::move(try_languages));
@@ -145,7 +147,7 @@ absl::Status RunningDaemon::Start() {
   }
   const auto available = [this](const policy::Language& language,
                                 const policy::Profile& profile) {
-    if (absl::Status may = MayRun(); !may.ok()) return may;
+    if (absl::Status may = MayRunBy(profile); !may.ok()) return may;
     return languages_->Available(language, profile);
   };
   sessions_.emplace(
@@ -216,7 +218,8 @@ absl::Status RunningDaemon::Start() {
                  const v1::ExecEnd& end) {
             operations_.NoteCommand(owner, language, end);
           },
-      .may_run = [this] { return MayRun(); },
+      .may_run =
+          [this](const policy::Profile& profile) { return MayRunBy(profile); },
       .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
@@ -277,6 +280,12 @@ absl::Status RunningDaemon::MayRun() const {
                                           : absl::OkStatus();
 }
 
+absl::Status RunningDaemon::MayRunBy(const policy::Profile& profile) const {
+  if (absl::Status may = MayRun(); !may.ok()) return may;
+  return operations_.EscapedFrom(profile) ? JailsOfProfileEscaped(profile.name)
+                                          : absl::OkStatus();
+}
+
 absl::Status RunningDaemon::ServeOperations() {
   return operations_.Serve(
       parts_.config.metrics,
@@ -310,9 +319,10 @@ void RunningDaemon::StartReload() {
       .after =
           [this](bool changed) {
             if (changed) RenewPool();
-            // Whoever asked may have mended what was in their way.
             operations_.LookAgain();
-            if (parts_.config.canaries) languages_->CheckCanaries();
+            if (!parts_.config.canaries) return;
+            languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
+                                              : LanguageProbe::Which::kFailed);
           }});
   reload_->Start();
   if (HangUpCameEarly()) reload_->Ask();

@@ -277,9 +277,12 @@ TEST_F(Image, AJailThatDoesNotHoldStopsAllRunsUntilItHolds) {
   replace_shell([] {});
   EXPECT_TRUE(WaitUntil(
       [&] {
-        return absl::StrContains(daemon().LogTail(20), "policy_reloaded");
+        const std::string log = daemon().LogTail(200);
+        const size_t tried = log.rfind("isolation_not_tried");
+        return tried != std::string::npos &&
+               absl::StrContains(log.substr(tried, 300), "of profile tiny");
       },
-      absl::Seconds(60)));
+      absl::Seconds(120)));
   const absl::Time until = absl::Now() + absl::Seconds(3);
   while (absl::Now() < until) {
     ASSERT_TRUE(refused(runs()));

@@ -24,7 +24,10 @@ namespace sandglass::server {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 // What the script prints in a jail that holds.
@@ -104,7 +107,9 @@ class IsolationOfJails : public ::testing::Test {
 
   IsolationCanary::Found Check() {
     tried_.clear();
-    return canary_.Check(*policy_, Runner(), cancel_);
+    return canary_.Check(
+        *policy_, Runner(), cancel_,
+        [this](const absl::Status& escaped) { heard_.push_back(escaped); });
   }
 
   RunFunction Runner() {
@@ -116,6 +121,8 @@ class IsolationOfJails : public ::testing::Test {
       std::vector<std::string>& prints = prints_[place];
       if (prints.empty()) return absl::UnavailableError("no jail");
       JobResult result;
+      result.timings.kind =
+          job.zygote.empty() || falls_back_ ? "exec" : job.zygote;
       result.stdout_result.data = prints.front();
       if (prints.size() > 1) prints.erase(prints.begin());
       return result;
@@ -129,6 +136,8 @@ class IsolationOfJails : public ::testing::Test {
   // The last goes on; none: it can't be tried.
   std::map<std::string, std::vector<std::string>> prints_;
   std::vector<std::string> tried_;
+  bool falls_back_ = false;  // no zygote serves
+  std::vector<absl::Status> heard_;
 };
 
 std::string BadJail() {
@@ -175,6 +184,28 @@ TEST_F(IsolationOfJails, IsBrokenByASecondEscapeOnly) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
 }
 
+TEST_F(IsolationOfJails, OfAnotherKindSaysNothing) {
+  UseProfiles({"default"});
+  prints_["default"] = prints_["default by zygote"] = {kGoodJail};
+  falls_back_ = true;
+  IsolationCanary::Found found = Check();
+  EXPECT_EQ(found.held, 1u);
+  EXPECT_EQ(found.not_tried, 1u);
+  EXPECT_THAT(found.why, HasSubstr("no jail of kind toy-lean, only exec"));
+  falls_back_ = false;
+  prints_["default by zygote"] = {BadJail()};
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
+  prints_["default by zygote"] = {kGoodJail};
+  falls_back_ = true;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
+  falls_back_ = false;
+  EXPECT_EQ(Check().status, absl::OkStatus());
+  // An escape is one, wherever it was.
+  falls_back_ = true;
+  prints_["default by zygote"] = {BadJail()};
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
+}
+
 TEST_F(IsolationOfJails, StaysBrokenUntilItHeldOrLeftThePolicy) {
   prints_["default"] = {kGoodJail};
   prints_["net+network by zygote"] = {BadJail()};
@@ -183,19 +214,54 @@ TEST_F(IsolationOfJails, StaysBrokenUntilItHeldOrLeftThePolicy) {
   EXPECT_THAT(found.status.message(),
               AllOf(HasSubstr("in a jail for Toy of profile net"),
                     HasSubstr("it does mount")));
+  ASSERT_THAT(heard_, SizeIs(1));
+  EXPECT_EQ(heard_[0], found.status);
+  EXPECT_THAT(canary_.EscapedTemplates(), ElementsAre("net+network"));
   // It can't be tried, others hold.
   prints_.erase("net+network by zygote");
   EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
   prints_["net+network by zygote"] = {kGoodJail};
   EXPECT_EQ(Check().status, absl::OkStatus());
+  EXPECT_THAT(canary_.EscapedTemplates(), IsEmpty());
   prints_["net+network by zygote"] = {BadJail()};
   EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
+  // Sessions may live on in such jails.
   UseProfiles({"default"});
   EXPECT_EQ(Check().status, absl::OkStatus());
+  EXPECT_THAT(canary_.EscapedTemplates(), ElementsAre("net+network"));
+  UseProfiles({"default", "net"});
+  prints_.erase("net+network by zygote");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check().status));
+  prints_["net+network by zygote"] = {kGoodJail};
+  EXPECT_EQ(Check().status, absl::OkStatus());
+  EXPECT_THAT(canary_.EscapedTemplates(), IsEmpty());
 }
 
-// A watch that tries them again at once.
-TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedWithThem) {
+TEST_F(IsolationOfJails, SessionsOfAReplacedProfileMayBeTold) {
+  prints_["default"] = {kGoodJail};
+  prints_["net"] = {BadJail()};
+  Readiness readiness;
+  LivePolicy policy(*std::move(policy_));
+  const policy::SharedProfile net = policy.Get()->FindProfile("net");
+  const policy::SharedProfile good = policy.Get()->FindProfile("");
+  ReadinessWatch watch(
+      {.readiness = &readiness, .policy = &policy, .run = Runner(), .pool = [] {
+         return std::vector<PoolKeyState>();
+       }});
+  watch.Start();
+  ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(readiness.Get(ReadyWhen::kIsolation)));
+  UseProfiles({"default"});
+  policy.Set(std::make_shared<const PolicySet>(*std::move(policy_)));
+  watch.LookAgain();
+  EXPECT_TRUE(
+      Eventually([&] { return readiness.Get(ReadyWhen::kIsolation).ok(); }));
+  EXPECT_TRUE(watch.EscapedFrom(*net));
+  EXPECT_FALSE(watch.EscapedFrom(*good));
+  watch.Stop();
+}
+
+TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedAgain) {
   for (const char* place : {"default", "default by zygote", "net",
                             "net+network", "net+network by zygote"}) {
     prints_[place] = {kGoodJail};
@@ -216,7 +282,7 @@ TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedWithThem) {
                                               absl::OkStatus());
                               }
                             },
-                        .isolation_every = absl::Milliseconds(1)});
+                        .try_every = absl::Milliseconds(1)});
   watch.Start();
   ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
   EXPECT_TRUE(Eventually([&] { return readiness.Ready(); }));
