@@ -385,9 +385,9 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
 
   os::Fd audit_directory;
   if (!config.audit.dir.empty()) {
-    absl::StatusOr<os::Fd> directory =
-        TakeOverDirectory(config.audit.dir, settings->identity.uid,
-                          settings->identity.gid, 0750, "audit.dir");
+    absl::StatusOr<os::Fd> directory = TakeOverDirectory(
+        config.audit.dir, settings->identity.uid, settings->identity.gid, 0750,
+        "audit.dir", Holds::kItsOwn);
     if (!directory.ok()) return Fail(directory.status(), 1);
     audit_directory = *std::move(directory);
   }

@@ -157,6 +157,13 @@ std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
         std::pair("sessions.durable_dir", config.sessions.durable_dir)}) {
     if (!directory.empty()) note(CheckDirectory(setting, directory, daemon));
   }
+  for (const auto& [setting, directory] :
+       {std::pair("audit.dir", config.audit.dir),
+        std::pair("sessions.durable_dir", config.sessions.durable_dir)}) {
+    if (!directory.empty()) {
+      note(CheckHoldsNothingElse(setting, directory, daemon));
+    }
+  }
   if (IsInUse(config.state_dir)) return wrong;
   if (config.listen.unix_path.empty()) {
     note(CheckPort("listen", config.listen.tcp_address));

@@ -61,8 +61,8 @@ void LogFailure(const char* event, const std::string& name,
 absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
     const std::string& directory, uid_t owner, gid_t group,
     uint64_t most_bytes) {
-  absl::StatusOr<os::Fd> fd =
-      TakeOverDirectory(directory, owner, group, 0700, "sessions.durable_dir");
+  absl::StatusOr<os::Fd> fd = TakeOverDirectory(
+      directory, owner, group, 0700, "sessions.durable_dir", Holds::kItsOwn);
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(

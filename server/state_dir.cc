@@ -17,6 +17,8 @@
 namespace sandglass::server {
 namespace {
 
+// What mke2fs(8) puts into a new file system.
+constexpr char kOfFileSystem[] = "lost+found";
 constexpr char kLockName[] = "sandglassd.lock";
 
 // FNV-1a, 32 bits: stable between releases, no secret.
@@ -46,9 +48,33 @@ absl::Status MakeDirectories(const std::string& path) {
   }
 }
 
+absl::Status CheckHoldsNothingElse(const std::string& setting,
+                                   const std::string& directory, uid_t owner) {
+  struct stat info = {};
+  if (::stat(directory.c_str(), &info) != 0 || info.st_uid == owner) {
+    return absl::OkStatus();
+  }
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    if (::lstat(entry.path().c_str(), &info) != 0 || info.st_uid == owner ||
+        entry.path().filename() == kOfFileSystem) {
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        setting, ": ", directory, " has what isn't this server's (",
+        Quote(entry.path().filename().string(), 64),
+        "), and would be for it alone; name a directory of its own, for "
+        "example ",
+        directory, "/sandglass"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
                                          uid_t owner, gid_t group, mode_t mode,
-                                         const std::string& setting) {
+                                         const std::string& setting,
+                                         Holds holds) {
   if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
   const auto failure = [](absl::string_view what, const std::string& path) {
     return absl::InternalError(
@@ -71,6 +97,10 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
     return absl::FailedPreconditionError(absl::StrCat(
         path, " belongs to uid ", uid,
         ", not to this server; remove it, or set another \"", setting, "\""));
+  }
+  if (holds == Holds::kItsOwn) {
+    absl::Status own = CheckHoldsNothingElse(setting, directory, owner);
+    if (!own.ok()) return own;
   }
   if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), mode) != 0) {
     return failure("take over", directory);

@@ -14,13 +14,20 @@ namespace sandglass::server {
 // Makes a directory and its parents, each 0755; fine when it is there.
 absl::Status MakeDirectories(const std::string& path);
 
+// FAILED_PRECONDITION when a directory isn't `owner`'s and has something in it
+// that isn't either: whoever takes it over would lock others out of what is
+// theirs. One that isn't there is nobody's.
+absl::Status CheckHoldsNothingElse(const std::string& setting,
+                                   const std::string& directory, uid_t owner);
+
 // Makes a directory, if it isn't there, and gives it to `owner` and `group`
 // with this mode. FAILED_PRECONDITION when it or the one above belongs to
-// anybody but root, `owner` and the caller; the message names the setting it
-// comes from.
+// anybody but root, `owner` and the caller; with kItsOwn also as
+// CheckHoldsNothingElse; the message names the setting it comes from.
+enum class Holds { kAnything, kItsOwn };
 absl::StatusOr<os::Fd> TakeOverDirectory(
     const std::string& directory, uid_t owner, gid_t group, mode_t mode,
-    const std::string& setting = "cache_dir");
+    const std::string& setting = "cache_dir", Holds holds = Holds::kAnything);
 
 // The file that LockStateDir locks.
 std::string StateLock(const std::string& state_dir);

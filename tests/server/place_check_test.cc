@@ -75,6 +75,12 @@ const Place kPlaces[] = {
      "mkdir $T/s; mount -t tmpfs -o size=1m none $T/s; "
      "head -c 1m /dev/zero >$T/s/x; $CHECK",
      {"state_dir: ", "/s has only 0 bytes left"}},
+    {"AuditBesideOthersLogs",
+     "mkdir -p $T/logs/lost+found; touch $T/logs/syslog; "
+     "echo \"{\\\"audit\\\": {\\\"dir\\\": \\\"$T/logs\\\"}}\" >$T/c.json; "
+     "$CHECK --config $T/c.json",
+     {"audit.dir: ", "/logs has what isn't this server's (\"syslog\")",
+      "for example ", "/logs/sandglass"}},
     {"StateOfAnother",
      "mkdir $T/s; chown 12345 $T/s; $CHECK",
      {"state_dir: ", "/s belongs to uid 12345"}},
