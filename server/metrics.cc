@@ -379,11 +379,11 @@ absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
     return free;
   }
   auto reader = std::make_shared<Reader>(families_->registry, std::move(ask));
-  // A client that sends slowly, or reads slowly, has one of the two threads for
-  // no longer than this.
+  // A client that sends slowly, or reads slowly, or only connects has one of
+  // the threads for no longer than this.
   const std::vector<std::string> options = {
-      "listening_ports",    address, "num_threads",           "2",
-      "request_timeout_ms", "5000",  "keep_alive_timeout_ms", "1000"};
+      "listening_ports",    address, "num_threads",           "8",
+      "request_timeout_ms", "2000",  "keep_alive_timeout_ms", "1000"};
   try {
     reader->exposer = std::make_shared<prometheus::Exposer>(options);
   } catch (const std::exception& error) {
