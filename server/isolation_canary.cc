@@ -10,11 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "policy/language.h"
 #include "policy/profile.h"
 #include "sandbox/sandbox.h"
 #include "sandglass/v1/run.pb.h"
-#include "server/languages.h"
 #include "server/make_job.h"
 #include "server/run.h"
 #include "server/text.h"
@@ -56,6 +54,7 @@ struct Place {
   std::string kind;
   std::string name;  // for people
   Job job;
+  const policy::Language* language = nullptr;  // of its program; null: a shell
 };
 
 policy::Limits LimitsOf(policy::Limits limits) {
@@ -98,10 +97,11 @@ std::vector<Place> PlacesOf(const PolicySet& policy) {
   std::vector<Place> places;
   std::set<std::string> known;  // those with the same name are the same
   const auto add = [&](const std::string& kind, const policy::Profile& profile,
-                       const std::string& what, Job job) {
+                       const std::string& what, Job job,
+                       const policy::Language* language = nullptr) {
     if (!known.insert(kind).second) return;
     places.push_back({kind, absl::StrCat(what, " of profile ", profile.name),
-                      std::move(job)});
+                      std::move(job), language});
   };
   for (const policy::SharedProfile& profile : policy.profiles()) {
     add(profile->jail_template, *profile, "a jail",
@@ -113,13 +113,13 @@ std::vector<Place> PlacesOf(const PolicySet& policy) {
     if (languages == nullptr) continue;
     for (const policy::Language& language : *languages) {
       if (!language.canary || language.canary->shell.empty() ||
-          !policy::AllowsLanguage(*profile, language.id) ||
-          !CheckInstalled(language).ok()) {
+          !policy::AllowsLanguage(*profile, language.id)) {
         continue;
       }
       if (std::optional<Job> job = ProgramJob(profile, language)) {
         add(absl::StrCat(profile->run_template(), "/", language.id), *profile,
-            absl::StrCat("a jail for ", language.name), *std::move(job));
+            absl::StrCat("a jail for ", language.name), *std::move(job),
+            &language);
       }
     }
   }
@@ -251,12 +251,16 @@ absl::Status JudgeIsolation(std::string_view output) {
 }
 
 IsolationCanary::Found IsolationCanary::Check(const PolicySet& policy,
+                                              const UsableFunction& usable,
                                               const RunFunction& run,
                                               CancelToken& cancel,
                                               const EscapeFunction& on_escape) {
   Found found;
   for (const Place& place : PlacesOf(policy)) {
-    const absl::Status held = Try(place.job, run, cancel);
+    absl::Status held =
+        place.language == nullptr ? absl::OkStatus() : usable(*place.language);
+    if (!held.ok() && !absl::IsUnavailable(held)) continue;
+    if (held.ok()) held = Try(place.job, run, cancel);
     if (absl::IsCancelled(held)) {
       found.status = held;
       return found;

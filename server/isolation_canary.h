@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "policy/language.h"
 #include "server/cancel_token.h"
 #include "server/policy_set.h"
 #include "server/run_function.h"
@@ -39,9 +40,14 @@ class IsolationCanary {
   // Hears of an escape as soon as it is known, and not only when all are tried.
   using EscapeFunction = std::function<void(const absl::Status& escaped)>;
 
+  // Whether programs of a language can be run. UNAVAILABLE: not yet. Other
+  // errors: not at all, so that nothing of it needs to be tried.
+  using UsableFunction = std::function<absl::Status(const policy::Language&)>;
+
   // Runs all, one after another, on the calling thread; each for 20 s at most.
-  Found Check(const PolicySet& policy, const RunFunction& run,
-              CancelToken& cancel, const EscapeFunction& on_escape);
+  Found Check(const PolicySet& policy, const UsableFunction& usable,
+              const RunFunction& run, CancelToken& cancel,
+              const EscapeFunction& on_escape);
 
   // Jail templates that were escaped from and haven't held since. Those that
   // left the policy stay: sessions live on in jails of them, and nobody tries

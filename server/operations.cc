@@ -57,11 +57,13 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
 }
 
 void Operations::StartWatch(const Config& config, const LivePolicy& policy,
+                            IsolationCanary::UsableFunction usable,
                             RunFunction run, const JailPool& pool,
                             std::function<void()> try_languages) {
   watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
                                      .policy = &policy,
                                      .run = std::move(run),
+                                     .usable = std::move(usable),
                                      .pool = [&pool] { return pool.State(); },
                                      .try_languages = std::move(try_languages),
                                      .directories = WrittenTo(config)});

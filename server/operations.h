@@ -45,8 +45,8 @@ class Operations {
   // From here on conditions are looked after. Directories are those that the
   // configuration says the daemon writes to.
   void StartWatch(const Config& config, const LivePolicy& policy,
-                  RunFunction run, const JailPool& pool,
-                  std::function<void()> try_languages);
+                  IsolationCanary::UsableFunction usable, RunFunction run,
+                  const JailPool& pool, std::function<void()> try_languages);
   // As ReadinessWatch has them.
   bool WaitForFirst(absl::Duration timeout) const {
     return watch_->WaitForFirst(timeout);

@@ -149,7 +149,7 @@ void ReadinessWatch::LookAfterLanguages() {
 
 bool ReadinessWatch::CheckIsolation() {
   const IsolationCanary::Found found =
-      canary_.Check(*parts_.policy->Get(), parts_.run, cancel_,
+      canary_.Check(*parts_.policy->Get(), parts_.usable, parts_.run, cancel_,
                     [this](const absl::Status& escaped) {
                       NoteEscapes();
                       parts_.readiness->Set(ReadyWhen::kIsolation, escaped);

@@ -26,6 +26,7 @@ struct ReadinessWatchParts {
   Readiness* readiness = nullptr;  // outlives the watch, as do the others
   const LivePolicy* policy = nullptr;
   RunFunction run;
+  IsolationCanary::UsableFunction usable;  // not empty
   std::function<std::vector<PoolKeyState>()> pool;
   // Tries the languages again that failed; empty: none is tried.
   std::function<void()> try_languages;

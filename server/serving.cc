@@ -125,8 +125,12 @@ absl::Status RunningDaemon::Start() {
       languages->CheckCanaries(LanguageProbe::Which::kFailed);
     };
   }
-  operations_.StartWatch(config, policy_, run, *pool_,
-                         std::move(try_languages));
+  operations_.StartWatch(
+      config, policy_,
+      [languages = &*languages_](const policy::Language& language) {
+        return languages->Available(language);
+      },
+      run, *pool_, std::move(try_languages));
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);

@@ -108,7 +108,8 @@ class IsolationOfJails : public ::testing::Test {
   IsolationCanary::Found Check() {
     tried_.clear();
     return canary_.Check(
-        *policy_, Runner(), cancel_,
+        *policy_, [this](const policy::Language&) { return usable_; }, Runner(),
+        cancel_,
         [this](const absl::Status& escaped) { heard_.push_back(escaped); });
   }
 
@@ -137,6 +138,7 @@ class IsolationOfJails : public ::testing::Test {
   std::map<std::string, std::vector<std::string>> prints_;
   std::vector<std::string> tried_;
   bool falls_back_ = false;  // no zygote serves
+  absl::Status usable_;
   std::vector<absl::Status> heard_;
 };
 
@@ -168,6 +170,22 @@ TEST_F(IsolationOfJails, IsUnknownWhereItCanNotBeTried) {
   EXPECT_EQ(found.status, absl::OkStatus());
   EXPECT_EQ(found.not_tried, 4u);
   EXPECT_THAT(found.why, HasSubstr("no jail"));
+}
+
+TEST_F(IsolationOfJails, OfALanguageThatCanNotBeRunIsNotTried) {
+  UseProfiles({"default"});
+  prints_["default"] = {kGoodJail};
+  prints_["default by zygote"] = {BadJail()};
+  usable_ = absl::UnavailableError("it is being prepared");
+  IsolationCanary::Found found = Check();
+  EXPECT_EQ(found.status, absl::OkStatus());
+  EXPECT_EQ(found.not_tried, 1u);
+  EXPECT_THAT(found.why, HasSubstr("it is being prepared"));
+  usable_ = absl::FailedPreconditionError("it is not installed");
+  found = Check();
+  EXPECT_EQ(found.held, 1u);
+  EXPECT_EQ(found.not_tried, 0u);
+  EXPECT_THAT(tried_, ElementsAre("default"));
 }
 
 TEST_F(IsolationOfJails, IsBrokenByASecondEscapeOnly) {
@@ -245,9 +263,11 @@ TEST_F(IsolationOfJails, SessionsOfAReplacedProfileMayBeTold) {
   const policy::SharedProfile net = policy.Get()->FindProfile("net");
   const policy::SharedProfile good = policy.Get()->FindProfile("");
   ReadinessWatch watch(
-      {.readiness = &readiness, .policy = &policy, .run = Runner(), .pool = [] {
-         return std::vector<PoolKeyState>();
-       }});
+      {.readiness = &readiness,
+       .policy = &policy,
+       .run = Runner(),
+       .usable = [](const policy::Language&) { return absl::OkStatus(); },
+       .pool = [] { return std::vector<PoolKeyState>(); }});
   watch.Start();
   ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
   EXPECT_TRUE(absl::IsFailedPrecondition(readiness.Get(ReadyWhen::kIsolation)));
@@ -271,18 +291,19 @@ TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedAgain) {
   readiness.Set(ReadyWhen::kLanguages, absl::InternalError("it was too slow"));
   const LivePolicy policy(*std::move(policy_));
   std::atomic<int> times = 0;
-  ReadinessWatch watch({.readiness = &readiness,
-                        .policy = &policy,
-                        .run = Runner(),
-                        .pool = [] { return std::vector<PoolKeyState>(); },
-                        .try_languages =
-                            [&] {
-                              if (++times == 2) {
-                                readiness.Set(ReadyWhen::kLanguages,
-                                              absl::OkStatus());
-                              }
-                            },
-                        .try_every = absl::Milliseconds(1)});
+  ReadinessWatch watch(
+      {.readiness = &readiness,
+       .policy = &policy,
+       .run = Runner(),
+       .usable = [](const policy::Language&) { return absl::OkStatus(); },
+       .pool = [] { return std::vector<PoolKeyState>(); },
+       .try_languages =
+           [&] {
+             if (++times == 2) {
+               readiness.Set(ReadyWhen::kLanguages, absl::OkStatus());
+             }
+           },
+       .try_every = absl::Milliseconds(1)});
   watch.Start();
   ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
   EXPECT_TRUE(Eventually([&] { return readiness.Ready(); }));
