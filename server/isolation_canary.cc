@@ -177,7 +177,8 @@ absl::Status Try(const Job& job, const RunFunction& run, CancelToken& cancel) {
 // Nothing of it is printed where all is well, but the facts and "end". The
 // shell's own errors go nowhere: they are the good case. Not ":" but "true": a
 // redirection that fails ends the shell when it is a special built-in's (POSIX,
-// "Consequences of Shell Errors").
+// "Consequences of Shell Errors"). A file under which there is another can be
+// opened and is empty.
 const char kIsolationScript[] = R"sh(
 exec 2>/dev/null
 while read -r key value; do
@@ -189,10 +190,13 @@ while read -r name rest; do
   case $name in *:) echo "net: ${name%:}" ;; esac
 done </proc/net/dev
 for directory in /proc/[0-9]*; do echo "process: ${directory#/proc/}"; done
-for file in /etc/shadow /etc/sudoers /proc/kcore /dev/mem /dev/kmsg \
+for file in /etc/shadow /etc/sudoers /proc/kcore /proc/keys /dev/mem /dev/kmsg \
     /proc/1/environ /proc/sys/kernel/core_pattern.x \
     /run/systemd/private /var/run/docker.sock; do
-  if true <"$file"; then echo "reads: $file"; fi
+  line=
+  if true <"$file" && { read -r line <"$file" || [ -n "$line" ]; }; then
+    echo "reads: $file"
+  fi
 done
 for file in /usr/x /usr/bin/x /etc/x /x /sys/x /sys/fs/cgroup/x /proc/sysrq-trigger \
     /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/1/oom_score_adj \

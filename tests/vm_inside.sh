@@ -72,6 +72,7 @@ second_start() {
   systemctl restart sandglassd.service
   echo "active after $((SECONDS - start)) s"
   sandglass info | sed '/^Profiles/,$d'
+  sandglass status
 }
 
 hello_in_every_language() {

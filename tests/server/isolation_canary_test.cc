@@ -3,7 +3,12 @@
 
 #include "server/isolation_canary.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -27,6 +33,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -66,6 +73,38 @@ TEST(IsolationCanary, EachBreachIsTold) {
 TEST(IsolationCanary, AScriptThatDidNotEndSaysNothing) {
   EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("")));
   EXPECT_TRUE(absl::IsUnknown(JudgeIsolation("NoNewPrivs: 0\n")));
+}
+
+// Runs the script as a user without rights who sees `shadow` as /etc/shadow.
+std::string OutputWithShadow(const std::string& shadow) {
+  const TempDir dir;
+  std::ofstream(dir.Path("script")) << kIsolationScript;
+  std::ofstream(dir.Path("shadow")) << shadow;
+  FILE* pipe = ::popen(
+      absl::StrCat("unshare --mount sh -c 'mount --bind ", dir.Path("shadow"),
+                   " /etc/shadow && exec setpriv --reuid 65534 --regid 65534 "
+                   "--clear-groups --inh-caps=-all sh' <",
+                   dir.Path("script"))
+          .c_str(),
+      "r");
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), got);
+  }
+  EXPECT_EQ(::pclose(pipe), 0);
+  return output;
+}
+
+// Jails have an empty file over what kernels tell in /proc.
+TEST(IsolationCanary, AFileThatIsReadIsOneWithSomethingInIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string covered = OutputWithShadow("");
+  EXPECT_THAT(covered, HasSubstr("end: of the script"));
+  EXPECT_THAT(covered, Not(HasSubstr("reads: /etc/shadow")));
+  for (const char* shadow : {"root:x:1\n", "no newline", "\n"}) {
+    EXPECT_THAT(OutputWithShadow(shadow), HasSubstr("reads: /etc/shadow"));
+  }
 }
 
 // Jails by template, as the canary's jobs name them, and what its script prints
