@@ -38,6 +38,7 @@
 #include "server/prepared_store.h"
 #include "server/secret_files.h"
 #include "server/serving.h"
+#include "server/settings.h"
 #include "server/state_dir.h"
 #include "server/supervisor.h"
 #include "server/text.h"
@@ -50,27 +51,7 @@ namespace {
 
 // Raised by the spawner for runs that the pool has nothing for.
 constexpr uint32_t kSpareJails = 2;
-constexpr char kConfigurationPage[] = "docs/configuration.md";
-constexpr char kImagesPage[] = "docs/images.md";
-constexpr char kPolicyPage[] = "docs/policy.md";
 constexpr char kPage[] = "docs/troubleshooting.md";
-// Jails whose program has ended but whose teardown is under way take a slot.
-uint32_t MaxJails(const Config& config) {
-  // Twice, for those on their way out; the idle ones; the spawner's spares; and
-  // those of sessions.
-  const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  return std::min(4096u, 2 * config.admission.max_running + 8 + idle +
-                             config.sessions.max_sessions);
-}
-
-absl::Status RequireRoot() {
-  if (::geteuid() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "sandglassd must be started as root: it makes namespaces and control "
-      "groups, and then gives root up for good. An ordinary user can be root "
-      "of a user namespace: see docs/rootless.md");
-}
-
 absl::Status RequireSingleThread() {
   std::error_code error;
   const auto threads = std::distance(
@@ -92,79 +73,6 @@ void RaiseOpenFiles() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// What the flags and files alone decide.
-struct Settings {
-  Config config;
-  ImageRecords image_records;
-  PolicySet policy;
-  Identity identity;
-  gid_t socket_group;
-  sandbox::UidSlice uids;  // of the yards
-  uid_t reader_uid;        // the policy reader's
-  uid_t egress_uid;        // the egress proxy's
-  std::vector<PlannedZygote> zygotes;
-  bool own_user_namespace;  // started in one that isn't the host's
-};
-
-absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
-  absl::StatusOr<Config> config = LoadConfig(flags);
-  if (!config.ok()) return WithPage(config.status(), kConfigurationPage);
-  for (const policy::Image& image : config->images) {
-    if (absl::Status good = sandbox::CheckImage(image); !good.ok()) {
-      return WithPage(good, kImagesPage);
-    }
-  }
-  absl::StatusOr<ImageRecords> image_records = ReadImageRecords(config->images);
-  if (!image_records.ok()) return WithPage(image_records.status(), kImagesPage);
-  absl::StatusOr<PolicySet> policy =
-      PolicySet::Load(config->policy_dir, config->images);
-  if (!policy.ok()) return WithPage(policy.status(), kPolicyPage);
-  const absl::StatusOr<std::string> uid_map =
-      os::ReadSmallFile(AT_FDCWD, "/proc/self/uid_map");
-  if (!uid_map.ok()) return uid_map.status();
-  const absl::StatusOr<std::string> gid_map =
-      os::ReadSmallFile(AT_FDCWD, "/proc/self/gid_map");
-  if (!gid_map.ok()) return gid_map.status();
-  if (absl::Status place = CheckDurablePlace(*config, *policy); !place.ok()) {
-    return place;
-  }
-  std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
-  const auto yards = static_cast<uint32_t>(1 + zygotes.size() +
-                                           config->libraries.zygotes.size());
-  absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 2,
-      *uid_map, *gid_map);
-  if (!uids.ok()) return uids.status();
-  config->uid_base = uids->first;
-  // The last two are no yard's.
-  const uid_t reader_uid = uids->first + --uids->count;
-  const uid_t egress_uid = uids->first + --uids->count;
-  absl::StatusOr<Identity> identity =
-      ResolveIdentity(config->user, config->uid_base);
-  if (!identity.ok()) return identity.status();
-  absl::StatusOr<gid_t> group =
-      ResolveGroup(config->socket_group, identity->gid);
-  if (!group.ok()) return group.status();
-  if (!config->cgroup_parent.empty()) {
-    const absl::StatusOr<sandbox::CgroupHost> found =
-        sandbox::FindCgroups(config->cgroup_parent);
-    if (!found.ok()) return found.status();
-  }
-  // What --check shows is what is used.
-  config->user = absl::StrCat(identity->uid, ":", identity->gid);
-  config->socket_group = absl::StrCat(*group);
-  return Settings{*std::move(config),
-                  *std::move(image_records),
-                  *std::move(policy),
-                  *identity,
-                  *group,
-                  *uids,
-                  reader_uid,
-                  egress_uid,
-                  std::move(zygotes),
-                  !sandbox::MapsEveryId(*uid_map)};
-}
-
 void LogHost(const sandbox::HostReport& host) {
   for (const sandbox::Layer& layer : host.layers) {
     const bool in_force = layer.state == sandbox::LayerState::kInForce;
@@ -177,16 +85,6 @@ void LogHost(const sandbox::HostReport& host) {
                                    : "not_available")},
          {"detail", layer.detail}});
   }
-}
-
-// What jails see of the host's disks; the last two may hold what is prepared.
-std::vector<std::string> DiskPlaces(const Config& config) {
-  std::vector<std::string> places = {"/usr", config.cache_dir,
-                                     config.state_dir};
-  for (const policy::Image& image : config.images) {
-    places.push_back(image.root + "/usr");
-  }
-  return places;
 }
 
 // Without one, languages that need it are not offered.
@@ -225,22 +123,10 @@ void NamePreparedDirs(PolicySet& policy) {
       });
 }
 
-absl::Status CheckTracing(const Settings& settings) {
-  if (!settings.config.trace_syscalls) return absl::OkStatus();
-  if (absl::Status host = sandbox::CheckCallTracing(); !host.ok()) return host;
-  return CheckTraceable(settings.policy.templates());
-}
-
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
       {{"error", std::string(WithPage(status, kPage).message())}});
   return exit_status;
-}
-
-int Refuse(const absl::Status& status) {
-  std::fflush(stdout);
-  absl::FPrintF(stderr, "%s\n", std::string(WithPage(status, kPage).message()));
-  return kExitBadConfig;
 }
 
 }  // namespace
@@ -267,8 +153,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
     return Fail(made, 1);
   }
-  if (absl::Status own =
-          CheckOwner("state_dir", config.state_dir, settings->identity.uid);
+  if (absl::Status own = CheckNobodyElses("state_dir", config.state_dir,
+                                          settings->identity.uid);
       !own.ok()) {
     return Fail(own, kExitBadConfig);
   }
@@ -285,6 +171,10 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
   if (!layers.ok()) return Fail(layers, kExitBadConfig);
   if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
     return Fail(traceable, kExitBadConfig);
+  }
+  if (const std::string small = WhyNoneFits(config, settings->policy);
+      !small.empty()) {
+    Log(LogLevel::kWarning, "nothing_fits", {{"error", small}});
   }
   if (config.trace_syscalls) {
     Log(LogLevel::kWarning, "tracing_syscalls",
@@ -453,46 +343,6 @@ int CleanUp(const ConfigFlags& flags) {
   if (config->listen.unix_path.empty()) return 0;
   const absl::Status removed = RemoveStaleSocket(config->listen.unix_path);
   return removed.ok() ? 0 : Fail(removed, 1);
-}
-
-int CheckDaemon(const ConfigFlags& flags) {
-  const absl::StatusOr<Settings> settings = LoadSettings(flags);
-  if (!settings.ok()) return Refuse(settings.status());
-  absl::PrintF("%s\n", ConfigToJson(settings->config));
-  if (absl::Status root = RequireRoot(); !root.ok()) {
-    return Refuse(absl::FailedPreconditionError(
-        absl::StrCat("the host was not probed: ", root.message())));
-  }
-  sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(settings->config));
-  const absl::Status layers =
-      sandbox::RequireLayers(host, settings->config.excuse_missing);
-  absl::PrintF("\nkernel %s\n%-24s %-14s %-9s %s\n", host.kernel, "layer",
-               "state", "required", "detail");
-  for (const sandbox::Layer& layer : host.layers) {
-    const char* state =
-        layer.state == sandbox::LayerState::kInForce   ? "in force"
-        : layer.state == sandbox::LayerState::kExcused ? "excused"
-                                                       : "not available";
-    absl::PrintF("%-24s %-14s %-9s %s\n", layer.name, state,
-                 layer.required ? "yes" : "no", layer.detail);
-  }
-  if (!layers.ok()) return Refuse(layers);
-  if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
-    return Refuse(traceable);
-  }
-  for (const auto& [key, path] :
-       {std::pair("spawner", settings->config.spawner),
-        std::pair("egress.path", settings->config.egress.path)}) {
-    if (::access(path.c_str(), X_OK) == 0) continue;
-    return Refuse(absl::FailedPreconditionError(
-        absl::StrCat("there is no executable ", path, "; set \"", key, "\"")));
-  }
-  const std::vector<std::string> wrong =
-      CheckPlaces(settings->config, settings->identity.uid);
-  for (const std::string& what : wrong) {
-    Refuse(absl::FailedPreconditionError(what));
-  }
-  return wrong.empty() ? 0 : kExitBadConfig;
 }
 
 }  // namespace sandglass::server

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/egress/authority.h"
-#include "sandbox/os/files.h"
+#include "server/certificate_file.h"
 #include "server/secret_files.h"
 
 namespace sandglass::server {
@@ -22,16 +22,15 @@ absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config) {
   EgressSeed seed;
   absl::StatusOr<std::map<std::string, os::Fd>> secrets =
       OpenSecrets(config.secrets_dir);
-  if (!secrets.ok()) return secrets.status();
-  seed.secrets = *std::move(secrets);
-  if (!config.ca_file.empty()) {
-    absl::StatusOr<std::string> roots = os::ReadWholeFile(config.ca_file);
-    if (!roots.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("egress.ca_file: ", roots.status().message()));
-    }
-    seed.extra_roots = *std::move(roots);
+  if (!secrets.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("egress.secrets_dir: ", secrets.status().message()));
   }
+  seed.secrets = *std::move(secrets);
+  absl::StatusOr<std::string> roots =
+      ReadCertificates("egress.ca_file", config.ca_file);
+  if (!roots.ok()) return roots.status();
+  seed.extra_roots = *std::move(roots);
   const absl::StatusOr<std::shared_ptr<egress::Authority>> authority =
       egress::Authority::Make();
   if (!authority.ok()) return authority.status();

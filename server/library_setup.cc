@@ -9,6 +9,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/status.h"
+#include "server/certificate_file.h"
 #include "server/digest.h"
 #include "server/image_files.h"
 #include "server/library_registry.h"
@@ -164,15 +165,11 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
   }
   // An image may trust nobody, and registries are those of the host.
   const std::string hosts = os::ReadWholeFile(kHostTrusts).value_or("");
-  std::string certificates;
-  if (!config.ca_file.empty()) {
-    absl::StatusOr<std::string> read = os::ReadWholeFile(config.ca_file);
-    if (!read.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("libraries.ca_file: ", read.status().message()));
-    }
-    certificates = absl::StrCat(hosts, "\n", *read);
-  }
+  absl::StatusOr<std::string> certificates =
+      ReadCertificates("libraries.ca_file", config.ca_file);
+  if (!certificates.ok()) return certificates.status();
+  if (!certificates->empty())
+    *certificates = absl::StrCat(hosts, "\n", *certificates);
   LibrariesParts parts;
   parts.store = *std::move(store);
   parts.max_bytes = config.max_bytes;
@@ -205,8 +202,9 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
                                   : language->run.front();
     toolchain.Add(RealPathInImage(language->image_root, tool).value_or(""));
     installer.toolchain = toolchain.Hex();
-    installer.certificates =
-        certificates.empty() && !language->image.empty() ? hosts : certificates;
+    installer.certificates = certificates->empty() && !language->image.empty()
+                                 ? hosts
+                                 : *certificates;
     jail.name = installer.profile.jail_template;
     jail.maximum = installer.profile.limits;
     jail.image = installer.profile.image;

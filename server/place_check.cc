@@ -1,10 +1,12 @@
 #include "server/place_check.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <netdb.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +14,13 @@
 #include <set>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/fd.h"
 #include "server/readiness_watch.h"
 #include "server/state_dir.h"
 #include "server/text.h"
+#include "server/unix_socket.h"
 
 namespace sandglass::server {
 namespace {
@@ -28,6 +32,22 @@ absl::Status Wrong(const std::string& setting, const std::string& what) {
 std::string Parent(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// Whether what is in it are the kernel's own things.
+bool IsKernels(const struct statfs& system) {
+  switch (system.f_type) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEVPTS_SUPER_MAGIC:
+    case SECURITYFS_MAGIC:
+    case DEBUGFS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // That a directory is there, or could be made, and written to.
@@ -45,14 +65,16 @@ absl::Status CheckDirectory(const std::string& setting,
   if (!S_ISDIR(info.st_mode)) {
     return Wrong(setting, absl::StrCat(at, " is no directory"));
   }
+  struct statfs system = {};
+  if (::statfs(at.c_str(), &system) == 0 && IsKernels(system)) {
+    return Wrong(setting, absl::StrCat(at, " is no place for files"));
+  }
   if (::access(at.c_str(), W_OK) != 0) {
     return Wrong(setting,
                  absl::StrCat("can't write to ", at, ": ", ErrorText(errno)));
   }
-  if (at == directory) {
-    if (absl::Status own = CheckOwner(setting, at, daemon); !own.ok()) {
-      return own;
-    }
+  if (absl::Status own = CheckNobodyElses(setting, at, daemon); !own.ok()) {
+    return own;
   }
   const absl::Status room = CheckRoom({at});
   return room.ok() ? room : Wrong(setting, std::string(room.message()));
@@ -66,6 +88,14 @@ bool IsInUse(const std::string& state_dir) {
          errno == EWOULDBLOCK;
 }
 
+absl::Status UsedByAnother(const Config& config) {
+  return Wrong(
+      "state_dir",
+      absl::StrCat("a sandglassd that doesn't listen on ",
+                   config.listen.ToString(), " uses ", config.state_dir,
+                   "; stop it, or give this one another"));
+}
+
 absl::Status CheckSocketPlace(const std::string& path, uid_t daemon) {
   struct stat info = {};
   if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
@@ -74,26 +104,9 @@ absl::Status CheckSocketPlace(const std::string& path, uid_t daemon) {
   return CheckDirectory("listen", Parent(path), daemon);
 }
 
-}  // namespace
-
-absl::Status CheckOwner(const std::string& setting,
-                        const std::string& directory, uid_t daemon) {
-  struct stat info = {};
-  if (::stat(directory.c_str(), &info) != 0) return absl::OkStatus();
-  // In a user namespace the host's root has no number of its own; who owns "/"
-  // stands for it.
-  struct stat top = {};
-  const bool of_root =
-      info.st_uid == 0 || (::stat("/", &top) == 0 && info.st_uid == top.st_uid);
-  if (of_root || info.st_uid == daemon || info.st_uid == ::geteuid()) {
-    return absl::OkStatus();
-  }
-  return Wrong(setting, absl::StrCat(directory, " belongs to uid ", info.st_uid,
-                                     ", who could take the daemon's place; "
-                                     "give it to root, or name another"));
-}
-
-absl::Status CheckPort(const std::string& setting, const std::string& address) {
+// A socket that listens, for as long as it is kept.
+absl::StatusOr<os::Fd> TakePort(const std::string& setting,
+                                const std::string& address) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -111,8 +124,7 @@ absl::Status CheckPort(const std::string& setting, const std::string& address) {
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       found, ::freeaddrinfo);
-  const os::Fd socket(
-      ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  os::Fd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   // What is only waiting for late packets doesn't count.
   if (socket.valid() &&
@@ -120,7 +132,7 @@ absl::Status CheckPort(const std::string& setting, const std::string& address) {
           0 &&
       ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
       ::listen(socket.get(), 1) == 0) {
-    return absl::OkStatus();
+    return socket;
   }
   const int error = errno;
   return absl::UnavailableError(absl::StrCat(
@@ -128,14 +140,30 @@ absl::Status CheckPort(const std::string& setting, const std::string& address) {
       error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
 }
 
+}  // namespace
+
+absl::Status CheckPort(const std::string& setting, const std::string& address) {
+  return TakePort(setting, address).status();
+}
+
 absl::Status CheckPorts(const Config& config) {
+  os::Fd held;
   if (!config.listen.tcp_address.empty()) {
-    absl::Status free = CheckPort("listen", config.listen.tcp_address);
-    if (!free.ok()) return free;
+    absl::StatusOr<os::Fd> port = TakePort("listen", config.listen.tcp_address);
+    if (!port.ok()) return port.status();
+    held = *std::move(port);
   }
-  return config.metrics.listen.empty()
-             ? absl::OkStatus()
-             : CheckPort("metrics.listen", config.metrics.listen);
+  if (config.metrics.listen.empty()) return absl::OkStatus();
+  const absl::StatusOr<os::Fd> port =
+      TakePort("metrics.listen", config.metrics.listen);
+  if (port.ok() || !held.valid()) return port.status();
+  held.reset();
+  if (!TakePort("metrics.listen", config.metrics.listen).ok()) {
+    return port.status();
+  }
+  return absl::UnavailableError(
+      absl::StrCat("metrics.listen: ", config.metrics.listen,
+                   " is the address of listen, too; name another port"));
 }
 
 std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
@@ -164,15 +192,22 @@ std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
       note(CheckHoldsNothingElse(setting, directory, daemon));
     }
   }
-  if (IsInUse(config.state_dir)) return wrong;
+  const bool in_use = IsInUse(config.state_dir);
   if (config.listen.unix_path.empty()) {
-    note(CheckPort("listen", config.listen.tcp_address));
-  } else {
-    note(CheckSocketPlace(config.listen.unix_path, daemon));
+    const absl::Status ports = CheckPorts(config);
+    if (!in_use) note(ports);
+    if (in_use && ports.ok()) note(UsedByAnother(config));
+    return wrong;
   }
-  if (!config.metrics.listen.empty()) {
-    note(CheckPort("metrics.listen", config.metrics.listen));
+  note(CheckSocketPlace(config.listen.unix_path, daemon));
+  const bool answers = Answers(config.listen.unix_path).value_or(false);
+  if (in_use && !answers) note(UsedByAnother(config));
+  if (in_use) return wrong;
+  if (answers) {
+    note(Wrong("listen", absl::StrCat("another server answers on ",
+                                      config.listen.unix_path)));
   }
+  note(CheckPorts(config));
   return wrong;
 }
 

@@ -53,8 +53,9 @@ Readiness::Readiness() {
   const absl::Time now = os::WallNow();
   absl::MutexLock lock(&mutex_);
   for (State& state : states_) state.since = now;
-  states_[static_cast<size_t>(ReadyWhen::kIsolation)].status =
-      absl::UnavailableError("not tried yet");
+  State& isolation = states_[static_cast<size_t>(ReadyWhen::kIsolation)];
+  isolation.detail = "not tried yet";
+  isolation.status = absl::UnavailableError(isolation.detail);
 }
 
 void Readiness::Start(Tell tell) {

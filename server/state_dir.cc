@@ -21,6 +21,14 @@ namespace {
 constexpr char kOfFileSystem[] = "lost+found";
 constexpr char kLockName[] = "sandglassd.lock";
 
+// In a user namespace the host's root has no number of its own; who owns "/"
+// stands for it.
+bool IsRoots(const struct stat& info) {
+  struct stat top = {};
+  return info.st_uid == 0 ||
+         (::stat("/", &top) == 0 && info.st_uid == top.st_uid);
+}
+
 // FNV-1a, 32 bits: stable between releases, no secret.
 uint32_t Fnv1a(const std::string& text) {
   uint32_t hash = 2166136261u;
@@ -46,6 +54,28 @@ absl::Status MakeDirectories(const std::string& path) {
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
+}
+
+absl::Status CheckNobodyElses(const std::string& setting,
+                              const std::string& directory, uid_t owner) {
+  for (const std::string& at :
+       {directory, std::filesystem::path(directory).parent_path().string()}) {
+    struct stat info = {};
+    if (::stat(at.c_str(), &info) != 0) continue;
+    if (!IsRoots(info) && info.st_uid != owner && info.st_uid != ::geteuid()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          setting, ": ", at, " belongs to uid ", info.st_uid,
+          ", who could take this server's place; give it to root, or name "
+          "another"));
+    }
+    if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(setting, ": everybody may write to ", at,
+                       ", and so take this server's place; run chmod o-w ", at,
+                       ", or name another"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckHoldsNothingElse(const std::string& setting,
@@ -82,21 +112,10 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
   };
   os::Fd fd(::open(directory.c_str(),
                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info = {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return failure("open", directory);
-  }
-  // Whoever owns the directory above could put another in its place.
-  const std::string parent =
-      std::filesystem::path(directory).parent_path().string();
-  struct stat above = {};
-  if (::stat(parent.c_str(), &above) != 0) return failure("look at", parent);
-  for (const auto& [path, uid] :
-       {std::pair(directory, info.st_uid), std::pair(parent, above.st_uid)}) {
-    if (uid == 0 || uid == owner || uid == ::geteuid()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " belongs to uid ", uid,
-        ", not to this server; remove it, or set another \"", setting, "\""));
+  if (!fd.valid()) return failure("open", directory);
+  if (absl::Status safe = CheckNobodyElses(setting, directory, owner);
+      !safe.ok()) {
+    return safe;
   }
   if (holds == Holds::kItsOwn) {
     absl::Status own = CheckHoldsNothingElse(setting, directory, owner);
@@ -135,11 +154,7 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
 std::string OtherWriters(const std::string& directory) {
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) return "";
-  // In a user namespace the host's root has no number of its own; who owns "/"
-  // stands for it.
-  struct stat top {};
-  if (info.st_uid != 0 &&
-      (::stat("/", &top) != 0 || info.st_uid != top.st_uid)) {
+  if (!IsRoots(info)) {
     return absl::StrCat("its owner, uid ", info.st_uid);
   }
   if ((info.st_mode & S_IWOTH) != 0) return "everybody";

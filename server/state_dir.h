@@ -14,6 +14,14 @@ namespace sandglass::server {
 // Makes a directory and its parents, each 0755; fine when it is there.
 absl::Status MakeDirectories(const std::string& path);
 
+// FAILED_PRECONDITION when somebody who is neither root, nor `owner`, nor
+// whoever calls could put something of theirs in the place of what is in
+// `directory`: it or the one above belongs to them, or everybody may write to
+// it (but as to /tmp, where nobody touches another's). One that isn't there is
+// nobody's. `setting` is what names it, for the message.
+absl::Status CheckNobodyElses(const std::string& setting,
+                              const std::string& directory, uid_t owner);
+
 // FAILED_PRECONDITION when a directory isn't `owner`'s and has something in it
 // that isn't either: whoever takes it over would lock others out of what is
 // theirs. One that isn't there is nobody's.
@@ -21,8 +29,7 @@ absl::Status CheckHoldsNothingElse(const std::string& setting,
                                    const std::string& directory, uid_t owner);
 
 // Makes a directory, if it isn't there, and gives it to `owner` and `group`
-// with this mode. FAILED_PRECONDITION when it or the one above belongs to
-// anybody but root, `owner` and the caller; with kItsOwn also as
+// with this mode. FAILED_PRECONDITION as CheckNobodyElses, with kItsOwn also as
 // CheckHoldsNothingElse; the message names the setting it comes from.
 enum class Holds { kAnything, kItsOwn };
 absl::StatusOr<os::Fd> TakeOverDirectory(

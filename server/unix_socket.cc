@@ -37,6 +37,19 @@ os::Fd NewSocket() {
 
 }  // namespace
 
+absl::StatusOr<bool> Answers(const std::string& path) {
+  const os::Fd probe = NewSocket();
+  if (!probe.valid()) return Failed(path, "socket");
+  const sockaddr_un address = AddressOf(path);
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address),
+                sizeof(address)) == 0 ||
+      errno == EAGAIN) {  // its backlog is full
+    return true;
+  }
+  if (errno != ECONNREFUSED && errno != ENOENT) return Failed(path, "connect");
+  return false;
+}
+
 absl::Status RemoveStaleSocket(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
@@ -48,19 +61,11 @@ absl::Status RemoveStaleSocket(const std::string& path) {
                      " is there and is not a socket; remove it or listen on "
                      "another path"));
   }
-  const os::Fd probe = NewSocket();
-  if (!probe.valid()) return Failed(path, "socket");
-  const sockaddr_un address = AddressOf(path);
-  const bool answered =
-      ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address),
-                sizeof(address)) == 0 ||
-      errno == EAGAIN;  // its backlog is full
-  if (answered) {
+  const absl::StatusOr<bool> answers = Answers(path);
+  if (!answers.ok()) return answers.status();
+  if (*answers) {
     return absl::FailedPreconditionError(absl::StrCat(
         "another server answers on ", Quote(path, 256), "; stop it first"));
-  }
-  if (errno != ECONNREFUSED && errno != ENOENT) {
-    return Failed(path, "connect");
   }
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return Failed(path, "removing a stale socket");
@@ -70,10 +75,12 @@ absl::Status RemoveStaleSocket(const std::string& path) {
 
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   const std::string& path = options.path;
-  if (absl::Status made =
-          MakeDirectories(std::filesystem::path(path).parent_path().string());
-      !made.ok()) {
-    return made;
+  const std::string directory =
+      std::filesystem::path(path).parent_path().string();
+  if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
+  if (absl::Status safe = CheckNobodyElses("listen", directory, options.owner);
+      !safe.ok()) {
+    return safe;
   }
   if (absl::Status removed = RemoveStaleSocket(path); !removed.ok()) {
     return removed;

@@ -21,8 +21,12 @@ struct UnixSocketOptions {
 // Makes a listening, non-blocking socket with that owner and mode; nobody can
 // connect before they are set. Makes the directory (0755) when it is missing.
 // A socket that nobody answers on any more is replaced; FAILED_PRECONDITION
-// when somebody does, or when the path is something else than a socket.
+// when somebody does, when the path is something else than a socket, or as
+// CheckNobodyElses of its directory.
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options);
+
+// Whether somebody listens on a socket; false when there is none.
+absl::StatusOr<bool> Answers(const std::string& path);
 
 // Removes a socket that nobody answers on any more; OK when there is none. The
 // errors are ListenOnUnixSocket's.

@@ -72,6 +72,11 @@ second_start() {
   systemctl restart sandglassd.service
   echo "active after $((SECONDS - start)) s"
   sandglass info | sed '/^Profiles/,$d'
+  # Of each language but those still being prepared it has been tried by then.
+  until sandglass status >/dev/null; do
+    ((SECONDS - start < PREPARE_SECONDS)) || break
+    sleep 2
+  done
   sandglass status
 }
 

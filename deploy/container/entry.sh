@@ -1,6 +1,7 @@
 #!/bin/sh
 # The image's entry: lets the container's own control groups be written, where the
-# engine shows them read-only and root here may mount, then runs the command.
+# engine shows them read-only and root here may mount, closes the daemon's places to
+# others, then runs the command.
 #
 #   entry.sh COMMAND…
 #
@@ -18,5 +19,11 @@ if ! grep -qv ':/$' /proc/self/cgroup; then
     ($3 == "cgroup2" || $4 ~ /,(memory|pids|cpu)(,|$)/) {print $2}' /proc/mounts |
     while read -r point; do mount -o remount,bind,rw "$point"; done
 fi 2>/dev/null
+
+# Volumes of Kubernetes come open to everybody, and who else has one mounted could
+# put a socket of its own there. No others' than root's are touched.
+for place in /run/sandglass /var/lib/sandglass /var/cache/sandglass; do
+  [ -O "$place" ] && chmod o-w "$place"
+done 2>/dev/null
 
 exec "$@"

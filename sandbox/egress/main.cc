@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -135,4 +136,10 @@ int Main() {
 }  // namespace
 }  // namespace sandglass::egress
 
-int main() { return sandglass::egress::Main(); }
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::puts("sandglass-egress " SANDGLASS_VERSION);
+    return 0;
+  }
+  return sandglass::egress::Main();
+}

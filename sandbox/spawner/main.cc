@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
@@ -59,4 +60,10 @@ int Main() {
 }  // namespace
 }  // namespace sandglass::sandbox
 
-int main() { return sandglass::sandbox::Main(); }
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::puts("sandglass-spawner " SANDGLASS_VERSION);
+    return 0;
+  }
+  return sandglass::sandbox::Main();
+}

@@ -23,11 +23,13 @@
 #include "sandbox/os/fd.h"
 #include "server/config.h"
 #include "server/state_dir.h"
+#include "server/unix_socket.h"
 #include "support.h"
 
 namespace sandglass::server {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -84,6 +86,58 @@ const Place kPlaces[] = {
     {"StateOfAnother",
      "mkdir $T/s; chown 12345 $T/s; $CHECK",
      {"state_dir: ", "/s belongs to uid 12345"}},
+    {"StateBelowAnothers",
+     "mkdir -p $T/o/s; chown 12345 $T/o; $D --check --cache-dir $T/c "
+     "--state-dir $T/o/s",
+     {"state_dir: ", "/o belongs to uid 12345", "give it to root"}},
+    {"StateOpenToAll",
+     "mkdir $T/s; chmod 777 $T/s; $CHECK",
+     {"state_dir: everybody may write to ", "/s, ", "run chmod o-w "}},
+    {"CacheOpenToAll",
+     "mkdir $T/c; chmod 777 $T/c; $CHECK",
+     {"cache_dir: everybody may write to "}},
+    {"SocketWhereAllMayWrite",
+     "mkdir $T/x; chmod 777 $T/x; $CHECK --listen unix:$T/x/sock",
+     {"listen: everybody may write to ", "/x, "}},
+    {"StateInProc",
+     "$D --check --cache-dir $T/c --state-dir /proc/sandglass",
+     {"state_dir: /proc is no place for files"}},
+    {"CacheInSys",
+     "$D --check --cache-dir /sys/sandglass --state-dir $T/s",
+     {"cache_dir: /sys is no place for files"}},
+    {"NoSecrets",
+     "echo \"{\\\"egress\\\": {\\\"secrets_dir\\\": "
+     "\\\"$T/none\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"egress.secrets_dir: ", "/none: No such file"}},
+    {"NoAuthorities",
+     "echo \"{\\\"egress\\\": {\\\"ca_file\\\": "
+     "\\\"$T/none\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"egress.ca_file: ", "/none: No such file"}},
+    {"NoCertificate",
+     "echo x >$T/ca; echo \"{\\\"libraries\\\": {\\\"ca_file\\\": "
+     "\\\"$T/ca\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"libraries.ca_file: ", "/ca has no certificate in PEM"}},
+    {"BadCertificate",
+     "printf -- \"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END "
+     "CERTIFICATE-----\\n\" >$T/ca; echo \"{\\\"egress\\\": "
+     "{\\\"ca_file\\\": \\\"$T/ca\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"egress.ca_file: ", "/ca has a certificate that isn"}},
+    {"OnePortForTwo",
+     "$CHECK --listen 127.0.0.1:47213 --metrics 47213",
+     {"metrics.listen: 127.0.0.1:47213 is the address of listen, too"}},
+    {"NoHelper",
+     "$CHECK --spawner /bin/true",
+     {"/bin/true is no sandglass-spawner ", "it says \"true (GNU coreutils) ",
+      "set \"spawner\""}},
+    {"AnothersHelper",
+     "echo \"{\\\"egress\\\": {\\\"path\\\": \\\"${D%d}-spawner\\\"}}\" "
+     ">$T/j; $CHECK --config $T/j",
+     {" is no sandglass-egress ", "it says \"sandglass-spawner "}},
+    {"NoMemoryForAnyProgram",
+     "echo \"{\\\"admission\\\": {\\\"memory_budget\\\": "
+     "\\\"64MiB\\\"}}\" >$T/j; $CHECK --config $T/j",
+     {"admission.memory_budget: 64 MiB is less than a program of profile "
+      "default may use (256 MiB)"}},
     {"StateIsAFile",
      "touch $T/s; $CHECK",
      {"state_dir: ", "/s is no directory"}},
@@ -168,6 +222,29 @@ TEST(PlaceCheck, OfADaemonThatRunsThePortsAreLeftOut) {
   const auto lock = LockStateDir(config.state_dir);
   ASSERT_TRUE(lock.ok()) << lock.status();
   EXPECT_THAT(CheckPlaces(config, ::geteuid()), IsEmpty());
+}
+
+TEST(PlaceCheck, AnotherDaemonIsFoundByItsSocketOrItsState) {
+  const TempDir dir;
+  Config config;
+  config.state_dir = dir.Path("s");
+  config.cache_dir = dir.Path("c");
+  config.libraries.dir = "";
+  config.listen = {.unix_path = dir.Path("sock")};
+  ASSERT_EQ(MakeDirectories(config.state_dir), absl::OkStatus());
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()), IsEmpty());
+  auto listener = ListenOnUnixSocket({.path = config.listen.unix_path,
+                                      .owner = ::geteuid(),
+                                      .group = ::getegid()});
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()),
+              ElementsAre(HasSubstr("another server answers on ")));
+  const auto lock = LockStateDir(config.state_dir);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()), IsEmpty());  // itself
+  listener->reset();
+  EXPECT_THAT(CheckPlaces(config, ::geteuid()),
+              ElementsAre(HasSubstr("a sandglassd that doesn't listen on ")));
 }
 
 // Every key of the configuration with a value of another kind.

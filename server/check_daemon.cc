@@ -1,0 +1,92 @@
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "sandbox/host_probe.h"
+#include "server/certificate_file.h"
+#include "server/config.h"
+#include "server/daemon.h"
+#include "server/egress_seed.h"
+#include "server/helper_check.h"
+#include "server/place_check.h"
+#include "server/secret_files.h"
+#include "server/settings.h"
+#include "server/supervisor.h"
+#include "server/text.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kPage[] = "docs/troubleshooting.md";
+
+int Refuse(const absl::Status& status) {
+  std::fflush(stdout);
+  absl::FPrintF(stderr, "%s\n", std::string(WithPage(status, kPage).message()));
+  return kExitBadConfig;
+}
+
+// What is named besides places: programs, secrets, certificates.
+std::vector<absl::Status> CheckFiles(const Settings& settings) {
+  const Config& config = settings.config;
+  std::vector<absl::Status> found = {
+      CheckHelper("spawner", config.spawner, "sandglass-spawner"),
+      CheckHelper("egress.path", config.egress.path, "sandglass-egress")};
+  const absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config.egress);
+  found.push_back(seed.ok() ? CheckSecrets(settings.policy, seed->SecretNames())
+                            : seed.status());
+  if (!config.libraries.dir.empty()) {
+    found.push_back(
+        ReadCertificates("libraries.ca_file", config.libraries.ca_file)
+            .status());
+  }
+  return found;
+}
+
+}  // namespace
+
+int CheckDaemon(const ConfigFlags& flags) {
+  const absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (!settings.ok()) return Refuse(settings.status());
+  absl::PrintF("%s\n", ConfigToJson(settings->config));
+  if (absl::Status root = RequireRoot(); !root.ok()) {
+    return Refuse(absl::FailedPreconditionError(
+        absl::StrCat("the host was not probed: ", root.message())));
+  }
+  sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(settings->config));
+  const absl::Status layers =
+      sandbox::RequireLayers(host, settings->config.excuse_missing);
+  absl::PrintF("\nkernel %s\n%-24s %-14s %-9s %s\n", host.kernel, "layer",
+               "state", "required", "detail");
+  for (const sandbox::Layer& layer : host.layers) {
+    const char* state =
+        layer.state == sandbox::LayerState::kInForce   ? "in force"
+        : layer.state == sandbox::LayerState::kExcused ? "excused"
+                                                       : "not available";
+    absl::PrintF("%-24s %-14s %-9s %s\n", layer.name, state,
+                 layer.required ? "yes" : "no", layer.detail);
+  }
+  if (!layers.ok()) return Refuse(layers);
+  if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
+    return Refuse(traceable);
+  }
+  std::vector<std::string> wrong =
+      CheckPlaces(settings->config, settings->identity.uid);
+  for (const absl::Status& status : CheckFiles(*settings)) {
+    if (!status.ok()) wrong.emplace_back(status.message());
+  }
+  const std::string small = WhyNoneFits(settings->config, settings->policy);
+  if (!small.empty()) wrong.push_back(small);
+  for (const std::string& what : wrong) {
+    Refuse(absl::FailedPreconditionError(what));
+  }
+  if (!wrong.empty()) return kExitBadConfig;
+  absl::PrintF("\nAll is well: sandglassd could start so.\n");
+  return 0;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,20 @@
+#ifndef SANDGLASS_SERVER_HELPER_CHECK_H_
+#define SANDGLASS_SERVER_HELPER_CHECK_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace sandglass::server {
+
+// FAILED_PRECONDITION unless `path` is the program `name` ("sandglass-spawner")
+// of this daemon's own version, by what it answers to --version within `wait`.
+// Runs it. `setting` is the key that names it, for the message.
+absl::Status CheckHelper(const std::string& setting, const std::string& path,
+                         const std::string& name,
+                         absl::Duration wait = absl::Seconds(5));
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_HELPER_CHECK_H_
