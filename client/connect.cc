@@ -161,8 +161,15 @@ absl::StatusOr<UniqueFd> Connect(const Address& address) {
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
-                                           std::string traceparent) {
+                                           std::string traceparent,
+                                           absl::Duration patience) {
   grpc::ChannelArguments arguments;
+  const int milliseconds =
+      static_cast<int>(absl::ToInt64Milliseconds(patience));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds);
+  // As often as a long run needs it.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));
   arguments.SetMaxSendMessageSize(

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/address.h"
 #include "client/unique_fd.h"
 #include "grpcpp/channel.h"
@@ -18,11 +19,16 @@ constexpr size_t kMaxMessageBytes = 16 << 20;
 // of a daemon (no such socket, a stale one, no permission) and what to do.
 absl::StatusOr<UniqueFd> Connect(const Address& address);
 
+// How long a daemon may be silent while a call waits for it, twice: it is asked
+// for a sign of life then, and again so long later is taken for one that hangs.
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
 // A channel over a connection of Connect. It never connects again: when the
-// connection breaks, calls fail with UNAVAILABLE at once. Calls that name no
-// trace of their own get this traceparent, unless it is empty.
+// connection breaks or the daemon hangs, calls fail with UNAVAILABLE. Calls
+// that name no trace of their own get this traceparent, unless it is empty.
 std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
-                                           std::string traceparent);
+                                           std::string traceparent,
+                                           absl::Duration patience = kPatience);
 
 }  // namespace sandglass::client
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/terminal_filter.h"
@@ -100,6 +101,22 @@ void AppendDetail(const google::protobuf::Any& any, const std::string& message,
   }
 }
 
+// gRPC's own words for a deadline or a sign of life that was waited for in
+// vain; the daemon's errors have details.
+bool HasNotAnswered(const grpc::Status& status) {
+  if (!status.error_details().empty()) return false;
+  return status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+         (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+          absl::StrContains(status.error_message(), "keepalive"));
+}
+
+// gRPC's words for a server that doesn't speak it, like one for metrics.
+bool IsOfAnotherProtocol(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNKNOWN &&
+         status.error_details().empty() &&
+         status.error_message() == "Stream removed";
+}
+
 }  // namespace
 
 bool IsConnectionLoss(const grpc::Status& status) {
@@ -109,15 +126,23 @@ bool IsConnectionLoss(const grpc::Status& status) {
 
 std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
                          Advice advice) {
+  const std::string daemon =
+      absl::StrCat("the daemon at ", VisibleText(address));
+  if (HasNotAnswered(status)) {
+    return absl::StrCat("sandglass: ", daemon,
+                        " does not answer: it is stopped or hangs, or its "
+                        "machine is out of memory; see its log "
+                        "(docs/troubleshooting.md)\n");
+  }
   if (IsConnectionLoss(status)) {
-    return absl::StrCat("sandglass: the connection to the daemon at ",
-                        VisibleText(address), " broke (",
+    return absl::StrCat("sandglass: the connection to ", daemon, " broke (",
                         VisibleText(status.error_message()),
                         "); see whether it still runs with: sandglass info\n");
   }
   std::string out = absl::StrCat("sandglass: ", CodeName(status.error_code()),
                                  ": ", Indented(status.error_message()), "\n");
-  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
+      IsOfAnotherProtocol(status)) {
     absl::StrAppend(&out, "  is ", VisibleText(address),
                     " a sandglassd of this client's version?\n");
   }

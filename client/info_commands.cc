@@ -46,8 +46,9 @@ std::string StateOf(const v1::LanguageInfo& language) {
   if (!language.available()) {
     return absl::StrCat("not available: ", language.unavailable_reason());
   }
-  return absl::StrCat(language.version(),
-                      language.preparing() ? " (still being prepared)" : "");
+  return absl::StrCat(language.version(), language.preparing()
+                                              ? " (usable; still being checked)"
+                                              : "");
 }
 
 std::string SessionsOf(const v1::LanguageInfo& language) {

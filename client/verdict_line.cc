@@ -209,9 +209,12 @@ std::string InterruptedLine(int signal, absl::Duration elapsed,
       "sandglass: ", Coloured("CANCELLED", false, colour), " after ",
       FormatTimeSpan(elapsed), ": ",
       signal == SIGINT ? "Ctrl-C" : absl::StrCat("SIG", sigabbrev_np(signal)),
-      " here; the daemon was told to stop the run");
-  if (!run_id.empty()) {
-    absl::StrAppend(&line, " (run ", VisibleText(run_id), ")");
+      " here; ");
+  if (run_id.empty()) {
+    absl::StrAppend(&line, "the call was cancelled before its run began");
+  } else {
+    absl::StrAppend(&line, "the daemon was told to stop the run (run ",
+                    VisibleText(run_id), ")");
   }
   return line;
 }

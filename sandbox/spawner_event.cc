@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jail_doors.h"
@@ -13,6 +14,8 @@
 namespace sandglass::sandbox {
 namespace {
 
+// A status's payload that says so.
+constexpr char kZygoteStarting[] = "sandglass.zygote-starting";
 // See SandboxOptions; and a hundred years.
 constexpr uint64_t kMostJails = 4096;
 constexpr uint64_t kMostEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
@@ -68,7 +71,7 @@ bool IsDoor(internal::FdRole role, size_t place) {
 absl::Status Failure(const internal::StepFailure& failure) {
   if (failure.step() == static_cast<int>(SetupStep::kForkRunner) &&
       failure.error() == EAGAIN) {
-    return absl::UnavailableError("no zygote can serve yet");
+    return ZygoteStarting();
   }
   return SetupFailure(failure.step(), failure.error());
 }
@@ -154,6 +157,16 @@ absl::Status SetupFailure(int step, int error) {
   }
   return absl::ResourceExhaustedError(absl::StrCat(
       text, "; the machine has no room for one more jail just now"));
+}
+
+absl::Status ZygoteStarting() {
+  absl::Status status = absl::UnavailableError("no zygote can serve yet");
+  status.SetPayload(kZygoteStarting, absl::Cord());
+  return status;
+}
+
+bool IsZygoteStarting(const absl::Status& status) {
+  return status.GetPayload(kZygoteStarting).has_value();
 }
 
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {

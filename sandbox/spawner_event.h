@@ -16,7 +16,7 @@ namespace sandglass::sandbox {
 // must not reach further than its own jails.
 
 // A jail was asked for, and there it is, or the reason why not:
-// RESOURCE_EXHAUSTED when the yard has no slot free, UNAVAILABLE while no
+// RESOURCE_EXHAUSTED when the yard has no slot free, ZygoteStarting while no
 // zygote serves.
 struct JailAnswered {
   uint64_t jail_id = 0;
@@ -34,6 +34,11 @@ using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 // machine has no process, descriptor or room on disk left for one more, so that
 // it is worth another try.
 absl::Status SetupFailure(int step, int error);
+
+// UNAVAILABLE, and known by IsZygoteStarting: the yard's zygote doesn't serve
+// yet, or doesn't any more.
+absl::Status ZygoteStarting();
+bool IsZygoteStarting(const absl::Status& status);
 
 // An error means that the spawner broke the protocol; its channel is over then.
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet);

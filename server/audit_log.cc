@@ -109,12 +109,26 @@ absl::Status AuditLog::GoOn() {
   return absl::OkStatus();
 }
 
-absl::Status AuditLog::Check() {
-  struct stat directory = {};
-  if (::fstat(directory_.get(), &directory) != 0 || directory.st_nlink == 0) {
+absl::Status AuditLog::CheckDirectory() const {
+  struct stat ours = {};
+  if (::fstat(directory_.get(), &ours) != 0 || ours.st_nlink == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(Quote(path_, 256), " was removed", kRestart));
   }
+  struct stat named = {};
+  const bool found = ::stat(path_.c_str(), &named) == 0;
+  // Who may not look along the path is none the wiser.
+  if (found ? IsSameFile(ours, named) : errno != ENOENT) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("what the log is written to is ", Quote(path_, 256),
+                   " no more: it was renamed",
+                   found ? ", and another is there" : "", kRestart));
+}
+
+absl::Status AuditLog::Check() {
+  if (absl::Status status = CheckDirectory(); !status.ok()) return status;
   looked_ = Monotonic::now();
   if (file_ == nullptr) return absl::OkStatus();
   const std::string name = policy::AuditFileName(file_seq_);
@@ -277,11 +291,9 @@ absl::Status AuditLog::Resume() {
       ::ftruncate(file_->get(), static_cast<off_t>(bytes_)) == 0) {
     leftover_ = 0;
   }
-  if (absl::Status status = Check(); !status.ok()) {
-    // Not into a directory that is gone.
-    if (::fstat(directory_.get(), &info) != 0 || info.st_nlink == 0) {
-      return status;
-    }
+  // Not into a directory that is gone.
+  if (absl::Status status = CheckDirectory(); !status.ok()) return status;
+  if (!Check().ok()) {
     if (absl::Status begun = BeginFile(); !begun.ok()) return begun;
   }
   if (file_ != nullptr &&

@@ -88,6 +88,8 @@ class AuditLog {
  private:
   AuditLog(os::Fd directory, std::string path, const AuditLogOptions& options);
   absl::Status GoOn() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the directory is where it was.
+  absl::Status CheckDirectory() const;
   // Whether directory and file are as they were left.
   absl::Status Check() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a line, in the next file where it has no room in this one.

@@ -131,9 +131,10 @@ int Fail(const absl::Status& status, int exit_status) {
 
 }  // namespace
 
-int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
+int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   // What the starter left open is none of our business.
   os::CloseFrom(3);
+  if (supervisor != nullptr) supervisor->KeepFromChildren();
   KeepHangUps();
   const pid_t parent = ::getppid();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
@@ -299,7 +300,7 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
       !dropped.ok()) {
     return Fail(dropped, 1);
   }
-  if (supervision == Supervision::kSupervised) {
+  if (supervisor != nullptr) {
     if (absl::Status bound = DieWithParent(parent); !bound.ok()) {
       return Fail(bound, 1);
     }
@@ -319,7 +320,8 @@ int RunDaemon(const ConfigFlags& flags, Supervision supervision) {
                 .unix_listener = std::move(listener),
                 .audit_directory = std::move(audit_directory),
                 .policy_reader = *std::move(reader),
-                .check_policy = std::move(check_policy)});
+                .check_policy = std::move(check_policy),
+                .supervisor = supervisor});
 }
 
 int CleanUp(const ConfigFlags& flags) {

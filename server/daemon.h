@@ -2,15 +2,16 @@
 #define SANDGLASS_SERVER_DAEMON_H_
 
 #include "server/config.h"
+#include "server/heartbeat.h"
 
 namespace sandglass::server {
 
-enum class Supervision { kNone, kSupervised };
-
-// Starts, serves and drains; returns the process's exit status: 0 after an
+// Starts, serves and drains. `supervisor`: what a supervisor that forked this
+// process watches it by, whose death is also this one's; null: there is none.
+// Returns the process's exit status: 0 after an
 // orderly end, kExitBadConfig for what a restart would not help, else 1.
 // Preconditions: single-threaded; no gRPC object exists.
-int RunDaemon(const ConfigFlags& flags, Supervision supervision);
+int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor);
 
 // Removes what a daemon with these flags left on the host, for after its end:
 // the daemon has no rights left to do it. Needs root. Returns an exit status.

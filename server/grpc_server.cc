@@ -21,6 +21,9 @@ constexpr size_t kTransportMemory = size_t{512} << 20;
 // Only reflection takes threads; the rest is callbacks.
 constexpr int kMaxThreads = 16;
 constexpr int kMaxCallsPerConnection = 256;
+// Clients may ask for a sign of life so often, also between two calls. gRPC's
+// own five minutes end the connections of those that do.
+constexpr int kLeastPingMilliseconds = 5000;
 
 }  // namespace
 
@@ -42,6 +45,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetMaxSendMessageSize(options.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              kMaxCallsPerConnection);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      kLeastPingMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // Another daemon on the same port must be an error, not a share of it.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   grpc::ResourceQuota quota("sandglassd");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sandbox/spawner_event.h"
 #include "server/fill_news.h"
 #include "server/log.h"
 
@@ -15,6 +16,7 @@ using sandbox::Jail;
 // has had too many for so long.
 constexpr absl::Duration kSettle = absl::Seconds(1);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
+constexpr absl::Duration kZygoteRetry = absl::Milliseconds(100);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
 // Far from where arithmetic on time points overflows.
 constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
@@ -370,6 +372,10 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
 FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
                             MonotonicTime began, MonotonicTime now) {
   KeyState& counts = entry.counts;
+  if (sandbox::IsZygoteStarting(status)) {
+    entry.retry_at = After(now, kZygoteRetry);
+    return FillNews::kNone;
+  }
   if (status.ok()) {
     counts.last_fill = absl::FromChrono(now - began);
     counts.mean_fill = counts.filled == 0

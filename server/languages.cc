@@ -154,7 +154,7 @@ bool LanguageProbe::WaitForVersions(absl::Duration timeout) const {
 bool LanguageProbe::Preparing(const policy::Language& language) const {
   if (!language.prepare || !CheckInstalled(language).ok()) return false;
   absl::MutexLock lock(&mutex_);
-  return prepared_.count(language.id) == 0 &&
+  return prepared_.count(KeyOf(language)) == 0 &&
          (!usable_ || language.prepare->optional);
 }
 

@@ -68,10 +68,10 @@ int main(int argc, char** argv) {
 
   if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);
-  if (!supervise) return server::RunDaemon(flags, server::Supervision::kNone);
+  if (!supervise) return server::RunDaemon(flags, nullptr);
   return server::Supervise(
-      [&] {
-        return server::RunDaemon(flags, server::Supervision::kSupervised);
+      [&](server::Heartbeat& heartbeat) {
+        return server::RunDaemon(flags, &heartbeat);
       },
       [&] { return server::CleanUp(flags); });
 }

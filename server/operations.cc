@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sandbox/os/clocks.h"
+#include "sandbox/spawner_event.h"
 #include "server/clock.h"
 #include "server/log.h"
 #include "server/metrics_config.h"
@@ -26,10 +27,15 @@ Operations::Operations() : tally_(os::WallNow()) {}
 
 FillFunction Operations::Noted(FillFunction fill) {
   return [this, fill = std::move(fill)](const JailKey& key,
-                                        sandbox::FillFor fill_for) {
+                                        sandbox::FillFor fill_for)
+             -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
     const MonotonicTime began = Monotonic::now();
     auto jail = fill(key, fill_for);
-    metrics_.NoteFill(key, Since(began), jail.ok());
+    const absl::Status judged =
+        patience_.Judge(key.kind, jail.status(), Monotonic::now());
+    if (sandbox::IsZygoteStarting(judged)) return judged;
+    metrics_.NoteFill(key, Since(began), judged.ok());
+    if (!judged.ok()) return judged;
     return jail;
   };
 }

@@ -12,6 +12,7 @@
 #include "server/call_threads.h"
 #include "server/compile_cache.h"
 #include "server/config.h"
+#include "server/fill_patience.h"
 #include "server/jail_pool.h"
 #include "server/metrics.h"
 #include "server/operator_service.h"
@@ -77,6 +78,7 @@ class Operations {
   Readiness readiness_;
   Tally tally_;
   Metrics metrics_;
+  FillPatience patience_;
   std::optional<ReadinessWatch> watch_;
   StatusSources sources_;
   std::optional<OperatorServiceImpl> service_;

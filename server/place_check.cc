@@ -1,12 +1,10 @@
 #include "server/place_check.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <netdb.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/os/files.h"
 #include "server/readiness_watch.h"
 #include "server/state_dir.h"
 #include "server/text.h"
@@ -34,22 +33,6 @@ std::string Parent(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-// Whether what is in it are the kernel's own things.
-bool IsKernels(const struct statfs& system) {
-  switch (system.f_type) {
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-    case DEVPTS_SUPER_MAGIC:
-    case SECURITYFS_MAGIC:
-    case DEBUGFS_MAGIC:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // That a directory is there, or could be made, and written to.
 absl::Status CheckDirectory(const std::string& setting,
                             const std::string& directory, uid_t daemon) {
@@ -65,8 +48,8 @@ absl::Status CheckDirectory(const std::string& setting,
   if (!S_ISDIR(info.st_mode)) {
     return Wrong(setting, absl::StrCat(at, " is no directory"));
   }
-  struct statfs system = {};
-  if (::statfs(at.c_str(), &system) == 0 && IsKernels(system)) {
+  const os::Fd found(::open(at.c_str(), O_PATH | O_CLOEXEC));
+  if (os::IsKernelFileSystem(found.get())) {
     return Wrong(setting, absl::StrCat(at, " is no place for files"));
   }
   if (::access(at.c_str(), W_OK) != 0) {

@@ -37,6 +37,8 @@ class PolicyReader {
   absl::StatusOr<std::vector<std::string>> Read(absl::Duration timeout);
 
   pid_t pid() const { return pid_; }
+  // A descriptor that can be read from once the process has ended, for poll(2).
+  int end() const { return pidfd_.get(); }
 
   // Ends the process; one that hangs ends with this one.
   ~PolicyReader();

@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
-constexpr absl::Duration kDeadSpawnerWait = absl::Milliseconds(500);
+constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
 constexpr absl::Duration kAuditInterval = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 
@@ -31,13 +31,19 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 
 RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                  {spawner_died_.get(), POLLIN, 0},
-                  {clock_set_.get(), POLLIN, 0}};
+                  {helper_died_.get(), POLLIN, 0},
+                  {clock_set_.get(), POLLIN, 0},
+                  {reader_died_ ? -1 : parts_.policy_reader->end(), POLLIN, 0}};
   const int timeout_ms =
       timeout == absl::InfiniteDuration()
           ? -1
           : static_cast<int>(absl::ToInt64Milliseconds(timeout));
-  ::poll(fds, 3, timeout_ms);
+  ::poll(fds, std::size(fds), timeout_ms);
+  if (fds[3].revents != 0) {
+    reader_died_ = true;
+    // Says so, in the log and to whoever asks for the status.
+    reload_->Ask();
+  }
   if (fds[2].revents != 0) NoteClockSet();
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -55,7 +61,7 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
     stopping_ = true;
     return Wake::kStop;
   }
-  return (fds[1].revents & POLLIN) != 0 ? Wake::kSpawnerDied : Wake::kNothing;
+  return (fds[1].revents & POLLIN) != 0 ? Wake::kHelperDied : Wake::kNothing;
 }
 
 void RunningDaemon::NoteClockSet() {
@@ -76,7 +82,7 @@ bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
       Monotonic::now() + absl::ToChronoNanoseconds(timeout);
   while (!dispatcher_->idle() || !execs_->idle()) {
     if (Until(end) <= absl::ZeroDuration()) return false;
-    if (WaitForWake(kPollInterval) == Wake::kSpawnerDied) return false;
+    if (WaitForWake(kPollInterval) == Wake::kHelperDied) return false;
   }
   return true;
 }
@@ -95,7 +101,8 @@ void RunningDaemon::ShowAuditHealth() {
 }
 
 int RunningDaemon::Run() {
-  Watchdog watchdog = WatchOver(*call_threads_, *dispatcher_);
+  Watchdog watchdog =
+      WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
   const absl::Duration interval = std::min(
       watchdog.interval(), audit_ ? kAuditInterval : absl::InfiniteDuration());
   while (true) {
@@ -106,14 +113,15 @@ int RunningDaemon::Run() {
         break;
       case Wake::kStop:
         return Drain();
-      case Wake::kSpawnerDied:
-        return EndWithoutSpawner();
+      case Wake::kHelperDied:
+        return EndWithoutHelper();
     }
   }
 }
 
 int RunningDaemon::Drain() {
   NotifyServiceManager("STOPPING=1");
+  if (parts_.supervisor != nullptr) parts_.supervisor->Rest();
   Log(LogLevel::kInfo, "draining",
       {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
   StopAccepting();
@@ -143,16 +151,16 @@ int RunningDaemon::Drain() {
 
 // Every run gets its answer (UNAVAILABLE) from its own worker; then a
 // supervisor makes a new start.
-int RunningDaemon::EndWithoutSpawner() {
+int RunningDaemon::EndWithoutHelper() {
   StopAccepting();
   const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(kDeadSpawnerWait);
+      Monotonic::now() + absl::ToChronoNanoseconds(kDeadHelperWait);
   while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }
-  grpc_->Shutdown(kDeadSpawnerWait);
-  if (audit_) audit_->Stop("the spawner died");
-  Log(LogLevel::kError, "stopped", {{"reason", "the spawner died"}});
+  grpc_->Shutdown(kDeadHelperWait);
+  if (audit_) audit_->Stop("a helper died");
+  Log(LogLevel::kError, "stopped", {{"reason", "a helper died"}});
   // A worker that hangs on what the spawner left must not keep us here.
   ::_exit(1);
 }

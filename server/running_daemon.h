@@ -51,11 +51,11 @@ class RunningDaemon {
   }
 
   absl::Status Start();
-  // Until a signal or the spawner's death.
+  // Until a signal or the death of a spawner or of the egress proxy.
   int Run();
 
  private:
-  enum class Wake { kNothing, kStop, kSpawnerDied };
+  enum class Wake { kNothing, kStop, kHelperDied };
   Wake WaitForWake(absl::Duration timeout);
   // What waits for a while waits by the wall clock.
   void NoteClockSet();
@@ -74,13 +74,14 @@ class RunningDaemon {
   void ShowAuditHealth();
   void StopAccepting();
   int Drain();
-  int EndWithoutSpawner();
+  int EndWithoutHelper();
 
   ServingParts parts_;
   LivePolicy policy_;
   const PrestartKinds prestart_;
   os::Fd signals_;
-  os::Fd spawner_died_;
+  os::Fd helper_died_;
+  bool reader_died_ = false;
   os::Fd clock_set_;
   bool stopping_ = false;
   Operations operations_;

@@ -52,14 +52,14 @@ absl::Status RunningDaemon::Start() {
   absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
-  spawner_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!spawner_died_.valid()) {
+  helper_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!helper_died_.valid()) {
     return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
   }
   clock_set_ = WatchWallClock();
   absl::Status reading = parts_.sandbox->StartReader(
-      [fd = spawner_died_.get()](const absl::Status& status) {
-        Log(LogLevel::kError, "spawner_died",
+      [fd = helper_died_.get()](const absl::Status& status) {
+        Log(LogLevel::kError, "helper_died",
             {{"error", std::string(status.message())}});
         ::eventfd_write(fd, 1);
       });

@@ -10,6 +10,7 @@
 #include "sandbox/sandbox.h"
 #include "server/compile_store.h"
 #include "server/config.h"
+#include "server/heartbeat.h"
 #include "server/image_files.h"
 #include "server/image_record.h"
 #include "server/library_setup.h"
@@ -39,12 +40,13 @@ struct ServingParts {
   std::unique_ptr<PolicyReader> policy_reader;
   // Whether this daemon can work by a policy that is read later.
   std::function<absl::Status(const PolicySet&)> check_policy;
+  Heartbeat* supervisor = nullptr;  // null: there is none
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the
 // exit status: 0 once a SIGTERM or SIGINT has drained it, 1 when it could not
-// start or the spawner died. SIGHUP reloads the policy. A second signal ends
-// the process at once.
+// start or a spawner or the egress proxy died. SIGHUP reloads the policy. A
+// second signal ends the process at once.
 int Serve(ServingParts parts);
 
 }  // namespace sandglass::server

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
+#include <memory>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/process.h"
 #include "server/clock.h"
@@ -16,6 +17,9 @@
 
 namespace sandglass::server {
 namespace {
+
+// At a daemon's heart, within the patience.
+constexpr int kLooks = 6;
 
 timespec Timespec(absl::Duration duration) {
   return absl::ToTimespec(std::max(duration, absl::ZeroDuration()));
@@ -33,16 +37,24 @@ class Supervisor {
   }
 
   // Returns the last daemon's exit status.
-  int Run(const std::function<int()>& daemon) {
+  int Run(const std::function<int(Heartbeat&)>& daemon) {
+    const absl::StatusOr<std::unique_ptr<Heartbeat>> heartbeat =
+        Heartbeat::Create();
+    if (!heartbeat.ok()) {
+      Log(LogLevel::kError, "start_failed",
+          {{"error", std::string(heartbeat.status().message())}});
+      return 1;
+    }
     absl::Duration backoff = options_.first_backoff;
     for (bool first = true;; first = false) {
       const MonotonicTime started = Monotonic::now();
-      const pid_t child = Start(daemon);
+      (*heartbeat)->Rest();
+      const pid_t child = Start([&] { return daemon(**heartbeat); });
       if (child < 0) {
         Log(LogLevel::kError, "supervisor_fork_failed",
             {{"error", ErrorText(errno)}});
       } else {
-        const int status = WaitFor(child);
+        const int status = WaitFor(child, heartbeat->get());
         if (stopping_ || status == 0 || (first && status == kExitBadConfig)) {
           return status;
         }
@@ -75,7 +87,10 @@ class Supervisor {
   }
 
   // The child's exit status, 128 + n for signal n.
-  int WaitFor(pid_t child) {
+  int WaitFor(pid_t child, const Heartbeat* heartbeat = nullptr) {
+    uint64_t seen = 0;
+    int still = 0;  // looks without a beat
+    MonotonicTime next_look = Monotonic::now();
     while (true) {
       // Any child: as PID 1 of a container we get orphans too.
       int status = 0;
@@ -83,18 +98,41 @@ class Supervisor {
         if (ended != child) continue;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       }
-      const int signal = ::sigwaitinfo(&signals_, nullptr);
+      if (heartbeat != nullptr && Until(next_look) <= absl::ZeroDuration()) {
+        next_look = Monotonic::now() +
+                    absl::ToChronoNanoseconds(options_.patience / kLooks);
+        const uint64_t beats = heartbeat->beats();
+        still = beats == 0 || beats != seen || stopping_ ? 0 : still + 1;
+        seen = beats;
+        // Counted in looks: when both of us stood still, as a container that is
+        // paused, it has time to beat once more.
+        if (still > kLooks) {
+          still = 0;
+          Log(LogLevel::kError, "daemon_hangs",
+              {{"pid", int64_t{child}},
+               {"for_ms", absl::ToInt64Milliseconds(options_.patience)}});
+          ::kill(child, SIGKILL);
+        }
+      }
+      const int signal = heartbeat == nullptr
+                             ? ::sigwaitinfo(&signals_, nullptr)
+                             : WaitUntil(next_look);
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
       if (signal > 0 && signal != SIGCHLD) ::kill(child, signal);
     }
+  }
+
+  // The signal that came; -1: none.
+  int WaitUntil(MonotonicTime time) {
+    const timespec rest = Timespec(Until(time));
+    return ::sigtimedwait(&signals_, nullptr, &rest);
   }
 
   void Pause(absl::Duration duration) {
     const MonotonicTime end =
         Monotonic::now() + absl::ToChronoNanoseconds(duration);
     while (!stopping_ && Until(end) > absl::ZeroDuration()) {
-      const timespec rest = Timespec(Until(end));
-      const int signal = ::sigtimedwait(&signals_, nullptr, &rest);
+      const int signal = WaitUntil(end);
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
     }
   }
@@ -107,7 +145,7 @@ class Supervisor {
 
 }  // namespace
 
-int Supervise(const std::function<int()>& daemon,
+int Supervise(const std::function<int(Heartbeat&)>& daemon,
               const std::function<int()>& clean_up,
               const SupervisorOptions& options) {
   Supervisor supervisor(options);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/heartbeat.h"
 
 namespace sandglass::server {
 
@@ -14,22 +15,27 @@ namespace sandglass::server {
 // as it is now (EX_CONFIG of sysexits.h).
 inline constexpr int kExitBadConfig = 78;
 
+// A daemon that has beaten once and then not for so long is killed.
+inline constexpr absl::Duration kSupervisorsPatience = absl::Seconds(30);
+
 struct SupervisorOptions {
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration longest_backoff = absl::Seconds(5);
   // A daemon that lived this long resets the backoff.
   absl::Duration healthy_after = absl::Seconds(10);
+  absl::Duration patience = kSupervisorsPatience;
 };
 
 // Keeps a daemon running: calls `daemon` in a child process and again in a new
 // one when that ends, until it ends with 0, or a SIGTERM or SIGINT came (which
 // are passed on); then calls `clean_up` in one more child. kExitBadConfig ends
 // it, too, but of the first daemon only: what could be started once can be
-// again, when a file that is being edited is whole or the host has room.
+// again, when a file that is being edited is whole or the host has room. One
+// whose heart stands still for `patience` is killed.
 // Opens and parses nothing. The children die with this process. Returns the
 // exit status for this process; what the functions return is their child's.
 // Preconditions: single-threaded; no gRPC object exists.
-int Supervise(const std::function<int()>& daemon,
+int Supervise(const std::function<int(Heartbeat&)>& daemon,
               const std::function<int()>& clean_up,
               const SupervisorOptions& options = {});
 

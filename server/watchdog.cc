@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/supervisor.h"
 
 namespace sandglass::server {
 namespace {
@@ -57,9 +59,15 @@ void Watchdog::Beat(MonotonicTime now) {
   ask_([answered = answered_] { *answered = true; });
 }
 
-Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs) {
+Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs,
+                   Heartbeat* supervisor) {
+  std::optional<absl::Duration> time = WatchdogTime();
+  const bool manager_asks = time.has_value();
+  if (supervisor != nullptr) {
+    time = std::min(time.value_or(kSupervisorsPatience), kSupervisorsPatience);
+  }
   return Watchdog(
-      WatchdogTime(),
+      time,
       [&threads, &runs](const Watchdog::Done& done) {
         threads.Continue("watchdog", [&runs, done] {
           // Comes back only where the lock of the runs can be had.
@@ -67,7 +75,10 @@ Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs) {
           done();
         });
       },
-      [] { NotifyServiceManager("WATCHDOG=1"); });
+      [manager_asks, supervisor] {
+        if (manager_asks) NotifyServiceManager("WATCHDOG=1");
+        if (supervisor != nullptr) supervisor->Beat();
+      });
 }
 
 }  // namespace sandglass::server

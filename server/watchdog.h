@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "server/call_threads.h"
 #include "server/clock.h"
+#include "server/heartbeat.h"
 #include "server/run_dispatcher.h"
 
 namespace sandglass::server {
@@ -47,8 +48,10 @@ class Watchdog {
 };
 
 // For the daemon's main loop: the other thread is one of those that serve
-// calls, which also has to get what guards the runs. Both must outlive it.
-Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs);
+// calls, which also has to get what guards the runs. Tells the service manager
+// and the supervisor, unless that is null. All must outlive it.
+Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs,
+                   Heartbeat* supervisor);
 
 }  // namespace sandglass::server
 

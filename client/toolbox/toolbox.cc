@@ -52,7 +52,6 @@ std::string LanguageLine(const v1::LanguageInfo& language) {
         language.id(), ": not available: ", language.unavailable_reason()));
   }
   std::string line = absl::StrCat(language.id(), ": ", language.version());
-  if (language.preparing()) line += " (still being prepared)";
   if (language.session() == v1::SESSION_SUPPORT_KERNEL) {
     line += "; in a sandbox variables stay from run to run";
   } else if (language.session() == v1::SESSION_SUPPORT_PROGRAM) {

@@ -12,6 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "client/connect.h"
+#include "client/error_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -67,6 +70,24 @@ TEST(CliNoDaemonTest, AMissingSocketIsOneLineAtOnce) {
   }
   // Loosely: nobody waited for a backoff.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+// The kernel takes connections for a daemon that is stopped; only nobody reads.
+TEST(CliNoDaemonTest, OneThatHangsIsFoundWithoutADeadline) {
+  int ends[2];
+  ASSERT_EQ(
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+      0);
+  const UniqueFd silent(ends[1]);
+  const auto channel =
+      MakeChannel(UniqueFd(ends[0]), "", absl::Milliseconds(200));
+  const auto stub = v1::SandboxService::NewStub(channel);
+  grpc::ClientContext context;
+  v1::RunCodeResponse response;
+  const grpc::Status status = stub->RunCode(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(RpcErrorText(status, "unix:/a"),
+              HasSubstr("the daemon at unix:/a does not answer"));
 }
 
 TEST(CliNoDaemonTest, RunAndKillSayItToo) {

@@ -53,6 +53,32 @@ TEST(RpcErrorTextTest, SaysWhenToTryAgain) {
             "  try again in 2.00 s\n");
 }
 
+TEST(RpcErrorTextTest, NamesADaemonThatDoesNotAnswer) {
+  for (const grpc::Status& status :
+       {grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"),
+        grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                     "keepalive watchdog timeout")}) {
+    EXPECT_EQ(RpcErrorText(status, kAddress),
+              "sandglass: the daemon at unix:/a does not answer: it is stopped "
+              "or hangs, or its machine is out of memory; see its log "
+              "(docs/troubleshooting.md)\n");
+  }
+  google::rpc::ErrorInfo info;
+  info.set_reason("DEADLINE_TOO_SHORT");
+  EXPECT_THAT(RpcErrorText(RichStatus(grpc::StatusCode::DEADLINE_EXCEEDED,
+                                      "no time is left", {&info}),
+                           kAddress),
+              HasSubstr("DEADLINE_EXCEEDED: no time is left\n"));
+}
+
+TEST(RpcErrorTextTest, NamesAServerThatSpeaksSomethingElse) {
+  EXPECT_EQ(
+      RpcErrorText(grpc::Status(grpc::StatusCode::UNKNOWN, "Stream removed"),
+                   kAddress),
+      "sandglass: UNKNOWN: Stream removed\n"
+      "  is unix:/a a sandglassd of this client's version?\n");
+}
+
 TEST(RpcErrorTextTest, SurvivesDetailsThatAreGarbage) {
   EXPECT_EQ(RpcErrorText(grpc::Status(grpc::StatusCode::INTERNAL, "oops",
                                       "\xff\xff garbage"),

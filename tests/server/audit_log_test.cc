@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -291,6 +292,26 @@ TEST_F(AuditLogTest, NoticesThatItsDirectoryIsGone) {
               AllOf(HasSubstr("was removed"), HasSubstr("restart sandglassd")));
   EXPECT_FALSE(log->Ready().ok());
   EXPECT_EQ(log->Head().seq, 1u);
+}
+
+TEST_F(AuditLogTest, NoticesThatItsDirectoryWasRenamed) {
+  path_ = dir_.Path("audit");
+  fs::create_directory(path_);
+  const auto log = Open();
+  ASSERT_TRUE(log->Append("run", {}).ok());
+  fs::rename(path_, dir_.Path("elsewhere"));
+  EXPECT_THAT(std::string(log->Append("run", {}).message()),
+              AllOf(HasSubstr("no more: it was renamed; put it back"),
+                    HasSubstr("restart sandglassd")));
+  fs::create_directory(path_);
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(log->Ready().message(), ", and another is there");
+  }));
+  EXPECT_EQ(log->Head().seq, 1u);
+  fs::remove(path_);
+  fs::rename(dir_.Path("elsewhere"), path_);
+  EXPECT_TRUE(Eventually([&] { return log->Ready().ok(); }));
+  EXPECT_EQ(log->Head().seq, 2u);  // "resumed"
 }
 
 TEST_F(AuditLogTest, GoesOnInANewFileWhenItsFileIsGoneOrChanged) {

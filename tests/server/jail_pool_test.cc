@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pool_support.h"
+#include "sandbox/spawner_event.h"
 
 namespace sandglass::server {
 namespace {
@@ -85,6 +86,21 @@ TEST(JailPool, AFailingFillBacksOffAndIsLoggedOncePerChange) {
   EXPECT_THAT(log, ::testing::HasSubstr("no yard"));
   EXPECT_EQ(log.find("pool_fill_failed"), log.rfind("pool_fill_failed"));
   EXPECT_THAT(log, ::testing::HasSubstr("pool_fill_works_again"));
+}
+
+TEST(JailPool, AZygoteThatStartsIsNoFailure) {
+  Jails jails;
+  jails.Fail(sandbox::ZygoteStarting());
+  ::testing::internal::CaptureStderr();
+  JailPool pool(Options(), jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(Eventually([&] { return jails.calls() >= 2; }));
+  EXPECT_EQ(StateOf(pool, Key("exec")).fill_failures, 0u);
+  jails.Fail(absl::OkStatus());
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  pool.Stop();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::Not(::testing::HasSubstr("pool_fill_")));
 }
 
 TEST(JailPool, AFailingFillIsTriedAgain) {

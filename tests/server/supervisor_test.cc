@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "support.h"
 
@@ -32,13 +34,14 @@ class SupervisorTest : public ::testing::Test {
   }
   // Runs Supervise in a child process.
   pid_t Start(
-      const std::function<int()>& daemon,
+      const std::function<int(Heartbeat&)>& daemon,
       const std::function<int()>& clean_up = [] { return 0; }) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::_exit(Supervise(daemon, clean_up,
                         {.first_backoff = absl::Milliseconds(1),
-                         .longest_backoff = absl::Milliseconds(4)}));
+                         .longest_backoff = absl::Milliseconds(4),
+                         .patience = absl::Milliseconds(1500)}));
     }
     return child;
   }
@@ -52,7 +55,7 @@ class SupervisorTest : public ::testing::Test {
 };
 
 TEST_F(SupervisorTest, StartsAgainAfterAFailureUntilAnOrderlyEnd) {
-  const pid_t supervisor = Start([this] {
+  const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     return Starts() < 4 ? 1 : 0;
   });
@@ -61,7 +64,7 @@ TEST_F(SupervisorTest, StartsAgainAfterAFailureUntilAnOrderlyEnd) {
 }
 
 TEST_F(SupervisorTest, GivesUpOnABadConfiguration) {
-  const pid_t supervisor = Start([this] {
+  const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     return kExitBadConfig;
   });
@@ -70,7 +73,7 @@ TEST_F(SupervisorTest, GivesUpOnABadConfiguration) {
 }
 
 TEST_F(SupervisorTest, GoesOnWhenTheConfigurationBrokeLater) {
-  const pid_t supervisor = Start([this] {
+  const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     switch (Starts()) {
       case 1:
@@ -88,7 +91,7 @@ TEST_F(SupervisorTest, GoesOnWhenTheConfigurationBrokeLater) {
 TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
   const std::string cleaned = dir_.path() + "/cleaned";
   const pid_t supervisor = Start(
-      [this] {
+      [this](Heartbeat&) {
         sigset_t term;
         sigemptyset(&term);
         sigaddset(&term, SIGTERM);
@@ -112,8 +115,37 @@ TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
   EXPECT_TRUE(std::filesystem::exists(cleaned));
 }
 
+TEST_F(SupervisorTest, ADaemonThatHangsIsKilledAndStartedAgain) {
+  const pid_t supervisor = Start([this](Heartbeat& heartbeat) {
+    Note();
+    heartbeat.KeepFromChildren();
+    heartbeat.Beat();
+    if (Starts() == 1) ::pause();
+    return 0;
+  });
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 2);
+}
+
+// Before it has begun to, while it beats, and once it said that it ends.
+TEST_F(SupervisorTest, ADaemonThatMayBeSilentIsLeftAlone) {
+  const pid_t supervisor = Start([this](Heartbeat& heartbeat) {
+    Note();
+    absl::SleepFor(absl::Seconds(2));
+    for (int i = 0; i < 40; ++i) {
+      heartbeat.Beat();
+      absl::SleepFor(absl::Milliseconds(60));
+    }
+    heartbeat.Rest();
+    absl::SleepFor(absl::Seconds(2));
+    return 0;
+  });
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 1);
+}
+
 TEST_F(SupervisorTest, TheDaemonDiesWithItsSupervisor) {
-  const pid_t supervisor = Start([this] {
+  const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     ::pause();
     return 0;

@@ -20,6 +20,10 @@ CHANNEL_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
     # No proxy of the environment stands between us and the own machine.
     ("grpc.enable_http_proxy", 0),
+    # One that hangs is found while a call waits for it, however long that may.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.max_pings_without_data", 0),
     # A daemon that is started again is found soon.
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 50),
