@@ -94,6 +94,9 @@ FailureAction=poweroff-force
 Type=oneshot
 WorkingDirectory=$SANDGLASS_ROOT
 ExecStart=/bin/bash tests/vm_inside.sh $1$words
+# As of a login, which the posture files are of.
+IgnoreSIGPIPE=no
+LimitNOFILE=524288
 StandardOutput=tty
 StandardError=tty
 TTYPath=/dev/ttyS0

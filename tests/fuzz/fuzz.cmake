@@ -82,6 +82,7 @@ target_link_libraries(sandglass_fuzzed_client PUBLIC sandglass_fuzzed_terminal
   nlohmann_json::nlohmann_json)
 
 add_library(sandglass_fuzzed_llm STATIC
+  ${client}/json_depth.cc
   ${client}/llm/answer_reader.cc
   ${client}/llm/anthropic.cc
   ${client}/llm/anthropic_decoder.cc

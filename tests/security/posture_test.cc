@@ -54,6 +54,9 @@ bool HasOnlyV2() {
   return true;
 }
 
+// By which a spawner hears of jails that are out of memory, from v1.
+constexpr char kOutOfMemory[] = "fds eventfd, rw cloexec";
+
 // The files say of control groups what a host with those of v1 has.
 bool IsOfGroups(const std::string& key) {
   return absl::StartsWith(key, "group ") ||
@@ -76,8 +79,13 @@ Placeholders PlaceholdersOf(const Daemon& daemon, const Scene& scene,
           absl::StrCat("/proc/", scene.daemon().pid, "/exe"), error)
           .parent_path()
           .string();
+  const std::string installed =
+      (std::filesystem::path(binaries).parent_path() / "libexec/sandglass")
+          .string();
   Placeholders placeholders = {{daemon.directory(), "DIRECTORY"},
                                {binaries + "/sandglass", "BINARIES/sandglass"},
+                               // Where a package has the helpers.
+                               {installed + "/sandglass", "BINARIES/sandglass"},
                                // As rootless_daemon.sh calls its own.
                                {CACHE_DIR "-rootless", "CACHE"},
                                {CACHE_DIR, "CACHE"},
@@ -136,15 +144,18 @@ class Comparison {
     Expectations expectations(POSTURE_DIR, Conditions(scene));
     const Placeholders placeholders = PlaceholdersOf(daemon_, scene, marker_);
     const bool only_v2 = HasOnlyV2();
-    const auto known = [&](const std::string& key) {
-      return HostKnows(scene, key) && !(only_v2 && IsOfGroups(key));
-    };
     std::string text;
     const auto compare = [&](const Subject& subject, const std::string& role,
                              Facts facts, const Member& member) {
+      const auto of_groups = [&](const std::string& key) {
+        return IsOfGroups(key) || (role == "spawner" && key == kOutOfMemory);
+      };
+      const auto known = [&](const std::string& key) {
+        return HostKnows(scene, key) && !(only_v2 && of_groups(key));
+      };
       if (only_v2) {
         std::erase_if(facts,
-                      [](const auto& fact) { return IsOfGroups(fact.first); });
+                      [&](const auto& fact) { return of_groups(fact.first); });
       }
       if (update) {
         expectations.Update(file_, role, subject.base, facts, known);
