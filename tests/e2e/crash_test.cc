@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -129,6 +130,42 @@ TEST_F(Crash, UnderSuperviseAKilledServerIsHealthyAgain) {
   EXPECT_TRUE(ServingAgain());
   EXPECT_TRUE(WaitUntilDead(jail, kSettle)) << Describe(jail);
   EXPECT_THAT(client().Run(Bash("echo again")), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
+// Its heart stands still; the supervisor gives it half a minute.
+TEST_F(Crash, UnderSuperviseAServerThatHangsIsReplaced) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  daemon().Remember();
+  std::vector<Process> servers = Named("sandglassd");
+  std::erase(servers, daemon().process());
+  ASSERT_EQ(servers.size(), 1U) << Describe(servers);
+  // The first heartbeat comes with the daemon's readiness.
+  absl::SleepFor(absl::Seconds(1) * Slowdown());
+  ASSERT_TRUE(Kill(servers.front(), SIGSTOP));
+  ASSERT_TRUE(WaitUntilDead(servers, absl::Seconds(60) * Slowdown()));
+  EXPECT_TRUE(ServingAgain());
+  EXPECT_THAT(client().Run(Bash("echo again")), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
+TEST_F(Crash, TheEndOfThePolicyReaderIsToldAtOnce) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  pid_t reader = 0;
+  for (const Process& process : daemon().Processes()) {
+    if (CommandOf(process.pid).find("sandglass-policy-reader") == 0) {
+      reader = process.pid;
+    }
+  }
+  ASSERT_NE(reader, 0);
+  ASSERT_EQ(::kill(reader, SIGKILL), 0);
+  EXPECT_TRUE(WaitUntil(
+      [this] {
+        return absl::StrContains(daemon().LogTail(50),
+                                 "the process that reads the policy has died");
+      },
+      kSettle));
+  EXPECT_THAT(client().Run(Bash("echo on")), OutcomeIs(v1::OUTCOME_OK));
   StopDaemon();
 }
 
