@@ -220,6 +220,7 @@ std::string LanguageProbe::Version(const policy::Language& language) const {
 }
 
 void LanguageProbe::Probe() {
+  TakeStored();
   AskVersions(true);
   {
     absl::MutexLock lock(&mutex_);
@@ -248,6 +249,18 @@ void LanguageProbe::Probe() {
     if (language->prepare) in_use.insert(PlaceOf(*language));
   }
   store_->RemoveOld(in_use);
+}
+
+void LanguageProbe::TakeStored() {
+  if (!store_) return;
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (!language->prepare || !CheckInstalled(*language).ok() ||
+        !store_->Has(PlaceOf(*language))) {
+      continue;
+    }
+    absl::MutexLock lock(&mutex_);
+    prepared_[KeyOf(*language)] = absl::OkStatus();
+  }
 }
 
 void LanguageProbe::AskVersions(bool of_host) {

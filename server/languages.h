@@ -96,6 +96,8 @@ class LanguageProbe {
 
  private:
   void Probe();
+  // What an earlier start prepared is there before anything is run.
+  void TakeStored() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskVersions(bool of_host) ABSL_LOCKS_EXCLUDED(mutex_);
   // One after another: what takes next to nothing, what languages can't be used
   // without, what only makes them faster.

@@ -10,13 +10,18 @@ find_package(OpenSSL REQUIRED)
 set(sandbox ${PROJECT_SOURCE_DIR}/sandbox)
 add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/counter_files.cc
+  ${sandbox}/egress_port.cc
+  ${sandbox}/privileges.cc
   ${sandbox}/jail.cc
+  ${sandbox}/jail_doors.cc
   ${sandbox}/jail_events.cc
   ${sandbox}/jailed/runner_job.cc
   ${sandbox}/jailed/stage.cc
   ${sandbox}/jailed/workspace.cc
+  ${sandbox}/java_key_store.cc
   ${sandbox}/job_frame.cc
   ${sandbox}/netlink_bytes.cc
+  ${sandbox}/network_proto.cc
   ${sandbox}/session_jail.cc
   ${sandbox}/spawner/request.cc ${sandbox}/spawner/template_book.cc
   ${sandbox}/spawner_event.cc
@@ -37,16 +42,22 @@ target_link_libraries(sandglass_fuzzed_output PUBLIC
 add_library(sandglass_fuzzed_server STATIC
   ${server}/cancel_token.cc
   ${server}/config.cc
+  ${server}/egress_config.cc
   ${server}/errors.cc
   ${server}/identity.cc
   ${server}/inspection.cc
+  ${server}/jail_network.cc
   ${server}/kernel_protocol.cc
+  ${server}/libraries_config.cc
+  ${server}/library_checks.cc
   ${server}/listen_address.cc
   ${server}/log.cc
   ${server}/make_job.cc
   ${server}/memory_budget.cc
+  ${server}/metrics_config.cc
   ${server}/parse.cc
   ${server}/policy_set.cc
+  ${server}/registry_url.cc
   ${server}/request_checks.cc
   ${server}/response.cc
   ${server}/run.cc

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/jail.h"
@@ -120,12 +121,12 @@ class Probe : public ::testing::Test {
   const policy::Language& language() {
     return policy_->Get()->languages().languages()[0];
   }
+  PreparedStore Store() {
+    return *PreparedStore::Open(dir_.Path("prepared"), ::getuid(), ::getgid());
+  }
   void Start(bool with_store = true) {
     std::optional<PreparedStore> store;
-    if (with_store) {
-      store =
-          *PreparedStore::Open(dir_.Path("prepared"), ::getuid(), ::getgid());
-    }
+    if (with_store) store = Store();
     probe_.emplace(*policy_, std::move(store), std::ref(tools_));
     probe_->Start();
     ASSERT_TRUE(probe_->WaitForVersions(absl::Seconds(10)));
@@ -150,6 +151,24 @@ TEST_F(Probe, PreparesOnceAndKeepsIt) {
   Start();
   EXPECT_TRUE(probe_->Available(language()).ok());
   EXPECT_EQ(tools_.prepared_, 2);
+}
+
+TEST_F(Probe, WhatIsKeptIsThereBeforeTheVersions) {
+  Use(Prepared());
+  Start();
+  absl::Notification asked, go_on;
+  probe_.emplace(*policy_, Store(),
+                 [&](const Job& job, CancelToken&, JobObserver*) {
+                   asked.Notify();
+                   go_on.WaitForNotification();
+                   return OkResult(job, "Toy 1.0\n");
+                 });
+  probe_->Start();
+  asked.WaitForNotification();
+  EXPECT_EQ(probe_->Available(language()), absl::OkStatus());
+  EXPECT_EQ(probe_->Version(language()), "");
+  go_on.Notify();
+  EXPECT_TRUE(probe_->WaitForVersions(absl::Seconds(10)));
 }
 
 TEST_F(Probe, ALanguageIsUnavailableUntilItIsPrepared) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Each style check finds a planted mistake and passes the tree without it."""
 
+import json
 import os
 import shutil
 import signal
@@ -163,7 +164,7 @@ class Shell(StyleCheckTest):
 
 
 class Compiled(StyleCheckTest):
-    """tidy.py and thread_safety.py, each on one planted file."""
+    """tidy.py and thread_safety.py, each on one planted file; fuzz_sources.py."""
 
     GOOD = ('#include "absl/synchronization/mutex.h"\n'
             "class Counter {\n"
@@ -208,6 +209,41 @@ class Compiled(StyleCheckTest):
         bad = self.findings("thread_safety.py", self.UNGUARDED)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         self.assertIn("requires holding mutex 'mutex_'", bad.stdout)
+
+    def test_a_source_that_a_fuzz_target_lacks_is_found(self):
+        tree = os.path.join(self.top, "tree")
+        shutil.copytree(HERE, os.path.join(tree, "tests/style"),
+                        dirs_exist_ok=True)
+        name = "namespace sandglass { int %s(); }"
+        self.write("tree/client/a.h", name % "A")
+        self.write("tree/client/a.cc", name % "B" +
+                   "namespace sandglass { int A() { return B(); } }")
+        self.write("tree/client/b.cc", "namespace sandglass { int B() { return 1; } }")
+        self.write("tree/tests/fuzz/t_fuzz.cc", '#include "client/a.h"\n')
+        entries = []
+        for unit in ("a", "b"):
+            source, output = (os.path.join(tree, "client", unit + ".cc"),
+                              os.path.join(tree, "client", unit + ".o"))
+            command = ["g++", "-c", source, "-o", output]
+            subprocess.run(command, check=True)
+            entries.append({"directory": tree, "file": source, "output": output,
+                            "arguments": command})
+        self.write("tree/compile_commands.json", json.dumps(entries))
+        listed = ("set(client ${PROJECT_SOURCE_DIR}/client)\n"
+                  "add_library(fuzzed STATIC\n  ${client}/a.cc%s)\n"
+                  "sandglass_fuzz_target(t fuzzed)\n")
+
+        def check(more):
+            self.write("tree/tests/fuzz/fuzz.cmake", listed % more)
+            return subprocess.run(
+                [sys.executable, os.path.join(tree, "tests/style/fuzz_sources.py"),
+                 tree], text=True, stdout=subprocess.PIPE, check=False)
+
+        good = check("\n  ${client}/b.cc")
+        self.assertEqual(good.returncode, 0, good.stdout)
+        bad = check("")
+        self.assertEqual(bad.returncode, 1, bad.stdout)
+        self.assertIn("t lacks sandglass::B(), which client/a.cc needs", bad.stdout)
 
     def test_use_after_move_is_found(self):
         good = self.findings("tidy.py", self.GOOD)
