@@ -21,6 +21,7 @@
 #include "sandbox/os/open_beneath.h"
 #include "server/digest.h"
 #include "server/image_files.h"
+#include "server/package_list.h"
 #include "server/state_dir.h"
 #include "server/text.h"
 
@@ -189,7 +190,7 @@ std::string PreparedName(const policy::Language& language) {
   }
   for (const std::string& path : language.needs)
     digest.Add(Identity(root, path));
-  digest.Add(ReadWhole(root + kInstalledPackages));
+  digest.Add(PackageList(ReadWhole(root + kInstalledPackages)));
   return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));
 }
 

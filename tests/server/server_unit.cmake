@@ -44,6 +44,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/response_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/fill_patience_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/isolation_canary_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/package_list_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/operations_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/run_audit_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/server_info_test.cc
