@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
                "Print the effective configuration and what the host offers, "
                "then exit");
   app.add_flag("--supervise", supervise,
-               "Stay as a parent that starts the daemon again when it dies");
+               "Stay as a parent that starts the daemon again when it dies or "
+               "hangs");
   app.add_flag(
       "--sweep", sweep,
       "Remove what a daemon of this state directory that is gone left: "
