@@ -211,7 +211,7 @@ std::string InterruptedLine(int signal, absl::Duration elapsed,
       signal == SIGINT ? "Ctrl-C" : absl::StrCat("SIG", sigabbrev_np(signal)),
       " here; ");
   if (run_id.empty()) {
-    absl::StrAppend(&line, "the call was cancelled before its run began");
+    absl::StrAppend(&line, "the call to the daemon was cancelled");
   } else {
     absl::StrAppend(&line, "the daemon was told to stop the run (run ",
                     VisibleText(run_id), ")");

@@ -39,6 +39,28 @@ uint32_t Fnv1a(const std::string& text) {
   return hash;
 }
 
+std::string Above(const std::string& directory) {
+  return std::filesystem::path(directory).parent_path().string();
+}
+
+// What CheckNobodyElses says of one directory, `info` being its state.
+absl::Status CheckState(const std::string& setting, const std::string& at,
+                        const struct stat& info, uid_t owner) {
+  if (!IsRoots(info) && info.st_uid != owner && info.st_uid != ::geteuid()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        setting, ": ", at, " belongs to uid ", info.st_uid,
+        ", who could take this server's place; give it to root, or name "
+        "another"));
+  }
+  if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(setting, ": everybody may write to ", at,
+                     ", and so take this server's place; run chmod o-w ", at,
+                     ", or name another"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status MakeDirectories(const std::string& path) {
@@ -58,21 +80,15 @@ absl::Status MakeDirectories(const std::string& path) {
 
 absl::Status CheckNobodyElses(const std::string& setting,
                               const std::string& directory, uid_t owner) {
-  for (const std::string& at :
-       {directory, std::filesystem::path(directory).parent_path().string()}) {
+  for (const std::string& at : {directory, Above(directory)}) {
     struct stat info = {};
-    if (::stat(at.c_str(), &info) != 0) continue;
-    if (!IsRoots(info) && info.st_uid != owner && info.st_uid != ::geteuid()) {
+    if (::stat(at.c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;
       return absl::FailedPreconditionError(absl::StrCat(
-          setting, ": ", at, " belongs to uid ", info.st_uid,
-          ", who could take this server's place; give it to root, or name "
-          "another"));
+          setting, ": can't look at ", at, ": ", ErrorText(errno)));
     }
-    if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(setting, ": everybody may write to ", at,
-                       ", and so take this server's place; run chmod o-w ", at,
-                       ", or name another"));
+    if (absl::Status safe = CheckState(setting, at, info, owner); !safe.ok()) {
+      return safe;
     }
   }
   return absl::OkStatus();
@@ -112,11 +128,14 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
   };
   os::Fd fd(::open(directory.c_str(),
                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid()) return failure("open", directory);
-  if (absl::Status safe = CheckNobodyElses(setting, directory, owner);
-      !safe.ok()) {
-    return safe;
+  // What was opened, which may not be what the path leads to any more.
+  struct stat info = {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
+    return failure("open", directory);
   }
+  absl::Status safe = CheckState(setting, directory, info, owner);
+  if (safe.ok()) safe = CheckNobodyElses(setting, directory, owner);
+  if (!safe.ok()) return safe;
   if (holds == Holds::kItsOwn) {
     absl::Status own = CheckHoldsNothingElse(setting, directory, owner);
     if (!own.ok()) return own;

@@ -121,8 +121,8 @@ TEST(InterruptedLineTest, NamesSignalTimeAndRun) {
             "sandglass: CANCELLED after 2.00 s: Ctrl-C here; the daemon was "
             "told to stop the run (run r-9)");
   EXPECT_EQ(InterruptedLine(SIGTERM, absl::Seconds(2), "", Colour::kOff),
-            "sandglass: CANCELLED after 2.00 s: SIGTERM here; the call was "
-            "cancelled before its run began");
+            "sandglass: CANCELLED after 2.00 s: SIGTERM here; the call to "
+            "the daemon was cancelled");
 }
 
 }  // namespace
