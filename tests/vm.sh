@@ -19,7 +19,7 @@ source "$(dirname "$0")/debian_tree.sh"
 USAGE='usage: vm.sh [--keep] [--filter GTEST-FILTER]'
 MEMORY_MIB=4096
 DISK_MIB=6144
-BOOT_SECONDS=6000
+BOOT_SECONDS=8400
 
 work=''
 machine=''
