@@ -13,6 +13,7 @@
 #include "sandbox/os/process.h"
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/notify.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -20,6 +21,9 @@ namespace {
 
 // At a daemon's heart, within the patience.
 constexpr int kLooks = 6;
+
+// And the signal's number: the exit status of who died of one, as in a shell.
+constexpr int kDiedOf = 128;
 
 timespec Timespec(absl::Duration duration) {
   return absl::ToTimespec(std::max(duration, absl::ZeroDuration()));
@@ -34,6 +38,10 @@ class Supervisor {
       sigaddset(&signals_, signal);
     }
     ::pthread_sigmask(SIG_BLOCK, &signals_, &old_mask_);
+    // Whoever read our log may have gone.
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &old_pipe_);
   }
 
   // Returns the last daemon's exit status.
@@ -55,6 +63,11 @@ class Supervisor {
             {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child, heartbeat->get());
+        // A daemon that wasn't yet ready for signals dies of them.
+        if (stopping_ &&
+            (status == kDiedOf + SIGTERM || status == kDiedOf + SIGINT)) {
+          return 0;
+        }
         if (stopping_ || status == 0 || (first && status == kExitBadConfig)) {
           return status;
         }
@@ -65,6 +78,9 @@ class Supervisor {
             {{"status", int64_t{status}},
              {"restart_in_ms", absl::ToInt64Milliseconds(backoff)}});
       }
+      // A service manager's watchdog would end us, whose successor's first
+      // daemon may not fail as ours may.
+      NotifyServiceManager("WATCHDOG=1");
       Pause(backoff);
       if (stopping_) return 0;
       backoff = std::min(backoff * 2, options_.longest_backoff);
@@ -81,6 +97,7 @@ class Supervisor {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
     if (child != 0) return child;
+    ::sigaction(SIGPIPE, &old_pipe_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
     if (!DieWithParent(self).ok()) ::_exit(1);
     ::_exit(function());
@@ -96,7 +113,8 @@ class Supervisor {
       int status = 0;
       for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         if (ended != child) continue;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return WIFEXITED(status) ? WEXITSTATUS(status)
+                                 : kDiedOf + WTERMSIG(status);
       }
       if (heartbeat != nullptr && Until(next_look) <= absl::ZeroDuration()) {
         next_look = Monotonic::now() +
@@ -108,24 +126,29 @@ class Supervisor {
         // paused, it has time to beat once more.
         if (still > kLooks) {
           still = 0;
+          // First: the log may be what it hangs on.
+          ::kill(child, SIGKILL);
           Log(LogLevel::kError, "daemon_hangs",
               {{"pid", int64_t{child}},
                {"for_ms", absl::ToInt64Milliseconds(options_.patience)}});
-          ::kill(child, SIGKILL);
         }
       }
-      const int signal = heartbeat == nullptr
-                             ? ::sigwaitinfo(&signals_, nullptr)
-                             : WaitUntil(next_look);
+      siginfo_t info{};
+      const int signal = heartbeat == nullptr ? ::sigwaitinfo(&signals_, &info)
+                                              : WaitUntil(next_look, &info);
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
-      if (signal > 0 && signal != SIGCHLD) ::kill(child, signal);
+      // What a terminal sends the child has got as well, and a second SIGINT
+      // would be "at once" to it.
+      if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) {
+        ::kill(child, signal);
+      }
     }
   }
 
   // The signal that came; -1: none.
-  int WaitUntil(MonotonicTime time) {
+  int WaitUntil(MonotonicTime time, siginfo_t* info = nullptr) {
     const timespec rest = Timespec(Until(time));
-    return ::sigtimedwait(&signals_, nullptr, &rest);
+    return ::sigtimedwait(&signals_, info, &rest);
   }
 
   void Pause(absl::Duration duration) {
@@ -140,6 +163,7 @@ class Supervisor {
   const SupervisorOptions options_;
   sigset_t signals_;
   sigset_t old_mask_;
+  struct sigaction old_pipe_ {};
   bool stopping_ = false;
 };
 

@@ -32,7 +32,8 @@ struct SupervisorOptions {
 // it, too, but of the first daemon only: what could be started once can be
 // again, when a file that is being edited is whole or the host has room. One
 // whose heart stands still for `patience` is killed.
-// Opens and parses nothing. The children die with this process. Returns the
+// Between two it tells a service manager's watchdog that all goes on. Parses
+// nothing. The children die with this process. Returns the
 // exit status for this process; what the functions return is their child's.
 // Preconditions: single-threaded; no gRPC object exists.
 int Supervise(const std::function<int(Heartbeat&)>& daemon,

@@ -1,6 +1,9 @@
 #include "server/supervisor.h"
 
+#include <pty.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +16,8 @@
 
 namespace sandglass::server {
 namespace {
+
+volatile sig_atomic_t interrupts = 0;
 
 // A line per start, kept in a file since each daemon is a process of its own.
 class SupervisorTest : public ::testing::Test {
@@ -113,6 +118,85 @@ TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
   EXPECT_EQ(Wait(supervisor), 0);
   EXPECT_EQ(Starts(), 2);
   EXPECT_TRUE(std::filesystem::exists(cleaned));
+}
+
+TEST_F(SupervisorTest, AStopBeforeTheDaemonIsReadyForOneIsInOrder) {
+  const pid_t supervisor = Start([this](Heartbeat&) {
+    Note();
+    ::pause();
+    return 1;
+  });
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  ::kill(supervisor, SIGTERM);
+  EXPECT_EQ(Wait(supervisor), 0);
+}
+
+// A terminal sends it to both, and a daemon that gets two ends at once.
+TEST_F(SupervisorTest, CtrlCReachesTheDaemonOnce) {
+  int terminal = -1;
+  const pid_t supervisor = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (supervisor == 0) {
+    ::_exit(Supervise(
+        [this](Heartbeat&) {
+          struct sigaction count {};
+          count.sa_handler = [](int) { interrupts = interrupts + 1; };
+          ::sigaction(SIGINT, &count, nullptr);
+          Note();
+          while (interrupts == 0) absl::SleepFor(absl::Milliseconds(1));
+          absl::SleepFor(absl::Milliseconds(500));
+          return interrupts == 1 ? 0 : 20;
+        },
+        [] { return 0; }, {}));
+  }
+  ASSERT_GT(supervisor, 0);
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  ASSERT_EQ(::write(terminal, "\x03", 1), 1);
+  EXPECT_EQ(Wait(supervisor), 0);
+  ::close(terminal);
+}
+
+TEST_F(SupervisorTest, GoesOnWhenNobodyReadsTheLog) {
+  int log[2];
+  ASSERT_EQ(::pipe(log), 0);
+  const pid_t supervisor = ::fork();
+  if (supervisor == 0) {
+    ::dup2(log[1], STDERR_FILENO);
+    ::close(log[0]);
+    ::close(log[1]);
+    ::_exit(Supervise(
+        [this](Heartbeat&) {
+          Note();
+          return Starts() < 3 ? 1 : 0;
+        },
+        [] { return 0; }, {.first_backoff = absl::Milliseconds(1)}));
+  }
+  ::close(log[0]);
+  ::close(log[1]);
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 3);
+}
+
+TEST_F(SupervisorTest, TellsTheServiceManagerBetweenTwoStarts) {
+  const std::string path = dir_.path() + "/notify";
+  const int manager = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(manager, reinterpret_cast<const sockaddr*>(&address),
+                   sizeof(address)),
+            0);
+  ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  const pid_t supervisor = Start([this](Heartbeat&) {
+    Note();
+    return Starts() < 3 ? 1 : 0;
+  });
+  ::unsetenv("NOTIFY_SOCKET");
+  EXPECT_EQ(Wait(supervisor), 0);
+  for (int i = 0; i < 2; ++i) {
+    char said[32] = {};
+    ASSERT_GT(::recv(manager, said, sizeof(said) - 1, MSG_DONTWAIT), 0) << i;
+    EXPECT_STREQ(said, "WATCHDOG=1");
+  }
+  ::close(manager);
 }
 
 TEST_F(SupervisorTest, ADaemonThatHangsIsKilledAndStartedAgain) {
