@@ -161,7 +161,8 @@ class Sandbox {
   // Jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;
   // What each yard has, by kind. All are asked at once; of one that doesn't
-  // answer in time what it said last, and nothing when it never did. Calls
+  // answer in time what it said last, and nothing when that was more than
+  // YardPort::kStockHolds ago. Calls
   // that come while a yard is asked share its answer.
   std::vector<YardStock> TakeStock(absl::Duration timeout);
   // Waits until all jails are gone.

@@ -93,7 +93,9 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
   const auto answer = answers_.find(id);
   if (answer == answers_.end()) {
     if (!broken_.ok()) return Unavailable();
-    return absl::DeadlineExceededError("no jail was made in time");
+    // Nobody's deadline but ours: the caller may try again.
+    return absl::UnavailableError(absl::StrCat(
+        "the spawner made no jail within ", absl::FormatDuration(timeout)));
   }
   absl::StatusOr<Jail::Parts> parts = std::move(answer->second);
   answers_.erase(answer);
@@ -129,7 +131,8 @@ uint64_t YardPort::AskStock() {
 }
 
 std::optional<YardStock> YardPort::AwaitStock(uint64_t answer,
-                                              absl::Time deadline) {
+                                              absl::Time deadline,
+                                              absl::Duration at_most_ago) {
   const absl::MutexLock lock(&mutex_);
   const auto answered = [this, answer]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stock_answers_ >= answer || !broken_.ok();
@@ -137,6 +140,7 @@ std::optional<YardStock> YardPort::AwaitStock(uint64_t answer,
   AwaitUntil(absl::Condition(&answered),
              os::MonotonicNanos() +
                  absl::ToInt64Nanoseconds(deadline - os::SteadyNow()));
+  if (os::SteadyNow() - stock_time_ > at_most_ago) return std::nullopt;
   return stock_;
 }
 
@@ -206,6 +210,7 @@ absl::Status YardPort::NoteStock(YardStock stock) {
   // Whoever asked may have gone: the next one has it.
   ++stock_answers_;
   stock_ = std::move(stock);
+  stock_time_ = os::SteadyNow();
   return absl::OkStatus();
 }
 

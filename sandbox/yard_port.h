@@ -29,6 +29,9 @@ namespace sandglass::sandbox {
 // reads the channel and hands replies out. Thread-safe.
 class YardPort {
  public:
+  // What a busy spawner said may be shown for so long.
+  static constexpr absl::Duration kStockHolds = absl::Seconds(30);
+
   YardPort(Yard yard, bool has_zygote, uint32_t max_jails, bool traces_calls);
   // Closes the channel: the yard ends with everything in it.
   ~YardPort();
@@ -46,8 +49,10 @@ class YardPort {
   // can't be asked.
   uint64_t AskStock();
   // The latest answer, that one when it comes before `deadline` (of
-  // os::SteadyNow); without a kind. nullopt: there never was one.
-  std::optional<YardStock> AwaitStock(uint64_t answer, absl::Time deadline);
+  // os::SteadyNow); without a kind. nullopt: none came, or none for so long
+  // that the spawner must be taken for hung.
+  std::optional<YardStock> AwaitStock(uint64_t answer, absl::Time deadline,
+                                      absl::Duration at_most_ago = kStockHolds);
 
  private:
   // Until the condition holds, or os::MonotonicNanos() is `end`: absl::Mutex
@@ -79,6 +84,7 @@ class YardPort {
   uint64_t stock_questions_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t stock_answers_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<YardStock> stock_ ABSL_GUARDED_BY(mutex_);
+  absl::Time stock_time_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace sandglass::sandbox

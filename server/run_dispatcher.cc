@@ -340,8 +340,6 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
                           ? ShuttingDown()
                           : absl::OkStatus());
-  } else if (absl::IsDeadlineExceeded(result.status())) {
-    Finish(run, {.status = result.status()}, queued);
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);
   }

@@ -41,13 +41,12 @@ constexpr int64_t kCalmNanos = 2'000'000;
 // Taking stock waits so long for a moment in which nobody waits.
 constexpr int64_t kStockNanos = 50'000'000;
 
-// True while somebody has the other end of a jail's control socket.
-bool IsHeld(const os::Fd& init_end) {
+}  // namespace
+
+bool Spawner::IsHeld(const os::Fd& init_end) {
   struct pollfd fd = {init_end.get(), 0, 0};
   return init_end.valid() && ::poll(&fd, 1, 0) == 0;
 }
-
-}  // namespace
 
 Spawner::Spawner(internal::SpawnerConfig config, os::Fd channel,
                  CgroupRoots roots, os::Fd template_ledger)

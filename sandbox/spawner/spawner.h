@@ -58,6 +58,8 @@ class Spawner {
     // Init's end of `control`: the ends of runners are told there, and init's
     // own; when the daemon lets go of the jail shows there.
     os::Fd init_end;
+    // When stock was first taken of it after that; 0: it wasn't.
+    int64_t ending_since_ns = 0;
     // Steps so far, the spawner's and a spare's init's.
     google::protobuf::RepeatedPtrField<internal::StepTime> steps;
   };
@@ -69,6 +71,8 @@ class Spawner {
     int64_t since_ns = os::MonotonicNanos();  // of its init's end
   };
 
+  // True while somebody has the other end of a jail's control socket.
+  static bool IsHeld(const os::Fd& init_end);
   absl::Status Prepare();
   absl::Status ServeOnce();
   absl::Status TakeRequest();

@@ -88,16 +88,28 @@ void Spawner::CountGroups() {
 
 absl::Status Spawner::TellStock() {
   stock_due_ns_ = 0;
-  stock_.set_jails(static_cast<uint32_t>(
-      std::count_if(live_.begin(), live_.end(),
-                    [](const auto& each) { return each.second.id != 0; })));
   stock_.set_spares(static_cast<uint32_t>(spares_.size()));
-  stock_.set_ending(static_cast<uint32_t>(dead_.size()));
   const int64_t now = os::MonotonicNanos();
   int64_t longest = 0;
   for (const DeadJail& jail : dead_) {
     longest = std::max(longest, now - jail.since_ns);
   }
+  uint32_t held = 0;
+  auto ending = static_cast<uint32_t>(dead_.size());
+  for (auto& [init, jail] : live_) {
+    if (jail.id == 0) continue;
+    if (IsHeld(jail.init_end)) {
+      ++held;
+      continue;
+    }
+    // Its init can't be reaped while a process of its namespace doesn't die
+    // (pid_namespaces(7)), for example of one that waits for a dead disk.
+    ++ending;
+    if (jail.ending_since_ns == 0) jail.ending_since_ns = now;
+    longest = std::max(longest, now - jail.ending_since_ns);
+  }
+  stock_.set_jails(held);
+  stock_.set_ending(ending);
   stock_.set_longest_ending_ms(static_cast<uint64_t>(longest) / 1'000'000);
   CountGroups();
   if (const auto count =

@@ -1,8 +1,11 @@
 // What real yards say that they have.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/clocks.h"
+#include "sandbox/os/process.h"
 #include "tests/jail/session_fixture.h"
 
 namespace sandglass::sandbox {
@@ -181,6 +186,68 @@ TEST(YardStock, SaysHowLongAJailEndsWhoseGroupStays) {
            stock.longest_ending > first.longest_ending + absl::Milliseconds(50);
   });
   ASSERT_EQ(::rmdir(inner.c_str()), 0) << errno;
+  const YardStock after = AwaitStock(IsAtRest);
+  EXPECT_EQ(after.longest_ending, absl::ZeroDuration());
+  EXPECT_TRUE(g_sandbox->WaitUntilEmpty(kPatience));
+}
+
+// A child of ours in the pid namespace of a program's, which is killed with it
+// and stays there until we reap it: as a process that waits for a dead disk.
+class Straggler {
+ public:
+  explicit Straggler(pid_t program) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    parent_ = ::fork();
+    if (parent_ == 0) {
+      // Not what the daemon of these tests holds jails by.
+      ::dup2(ready[1], STDIN_FILENO);
+      os::CloseFrom(STDERR_FILENO + 1);
+      const int space =
+          ::open(absl::StrCat("/proc/", program, "/ns/pid").c_str(), O_RDONLY);
+      if (::setns(space, CLONE_NEWPID) != 0) ::_exit(1);
+      const pid_t child = ::fork();
+      if (child > 0 && ::write(STDIN_FILENO, "r", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+  }
+  ~Straggler() {
+    ::kill(parent_, SIGKILL);
+    ::waitpid(parent_, nullptr, 0);
+  }
+  Straggler(const Straggler&) = delete;
+  Straggler& operator=(const Straggler&) = delete;
+
+ private:
+  pid_t parent_;
+};
+
+TEST(YardStock, SaysHowLongAJailEndsWhoseProcessesDoNotDie) {
+  AwaitStock(IsAtRest);
+  std::optional<Straggler> straggler;
+  {
+    TestSession session;
+    pid_t program = 0;
+    std::ifstream(absl::StrCat(
+        TestSession::RunDirectory(session.Started(Shell("sleep 1000"))),
+        "/p-1/cgroup.procs")) >>
+        program;
+    ASSERT_GT(program, 0);
+    straggler.emplace(program);
+  }
+  const YardStock first = AwaitStock([](const YardStock& stock) {
+    return stock.ending == 1 && stock.longest_ending > absl::ZeroDuration();
+  });
+  EXPECT_EQ(first.jails, 0u) << Text(first);
+  AwaitStock([&](const YardStock& stock) {
+    return stock.ending == 1 &&
+           stock.longest_ending > first.longest_ending + absl::Milliseconds(50);
+  });
+  straggler.reset();
   const YardStock after = AwaitStock(IsAtRest);
   EXPECT_EQ(after.longest_ending, absl::ZeroDuration());
   EXPECT_TRUE(g_sandbox->WaitUntilEmpty(kPatience));

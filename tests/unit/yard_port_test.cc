@@ -118,6 +118,8 @@ TEST_F(StockOfAYard, IsTheLastKnownWhileNoAnswerComes) {
   const auto known = Known(second);
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->jails, 1u);
+  // But not for ever.
+  EXPECT_FALSE(port_.AwaitStock(second, os::SteadyNow(), absl::ZeroDuration()));
   // An answer that comes late is the next caller's.
   ends_.ExpectQuestion();
   ends_.Answer(2);
