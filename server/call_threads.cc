@@ -12,6 +12,8 @@ namespace {
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
 // So long a thread that isn't one of the first waits for work.
 constexpr absl::Duration kPatience = absl::Seconds(10);
+// The key of urgent tasks, which is no session's.
+constexpr char kUrgent[] = "urgent";
 
 }  // namespace
 
@@ -52,13 +54,20 @@ void CallThreads::Continue(const std::string& key, Task task) {
   Put(key, 0, std::move(task));
 }
 
+void CallThreads::Urgent(Task task) {
+  absl::MutexLock lock(&mutex_);
+  ++loads_[kUrgent].waiting;
+  waiting_.push_front({kUrgent, 0, std::move(task)});
+  StartThread(options_.most_threads + 1);
+}
+
 void CallThreads::Put(const std::string& key, uint64_t bytes, Task task) {
   Load& load = loads_[key];
   ++load.waiting;
   load.waiting_bytes += bytes;
   waiting_bytes_ += bytes;
   waiting_.push_back({key, bytes, std::move(task)});
-  StartThread();
+  StartThread(options_.most_threads);
 }
 
 bool CallThreads::MayRun(const Waiting& waiting) const {
@@ -77,10 +86,9 @@ bool CallThreads::HasWork() const {
   return (stopping_ && waiting_.empty()) || CanRunSome();
 }
 
-void CallThreads::StartThread() {
+void CallThreads::StartThread(int most) {
   // Who looks for work finds it.
-  if (idle_ > 0 ||
-      threads_.size() >= static_cast<size_t>(options_.most_threads) ||
+  if (idle_ > 0 || threads_.size() >= static_cast<size_t>(most) ||
       !CanRunSome()) {
     return;
   }
@@ -121,13 +129,18 @@ void CallThreads::Work(Threads::iterator self) {
     --load.waiting;
     load.waiting_bytes -= taken.bytes;
     ++load.running;
-    StartThread();
+    StartThread(options_.most_threads);
     mutex_.Unlock();
     taken.task();
     // What it holds goes here, too.
     taken.task = nullptr;
     mutex_.Lock();
     if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
+    // One was there for what was urgent.
+    if (threads_.size() > static_cast<size_t>(options_.most_threads)) {
+      ended_.splice(ended_.end(), threads_, self);
+      return;
+    }
   }
 }
 

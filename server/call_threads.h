@@ -49,6 +49,9 @@ class CallThreads {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The next step of a call that was let in; never refused.
   void Continue(const std::string& key, Task task) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Done before all that waits, on a thread of its own where callers have all
+  // others busy; never refused. For one that is soon done.
+  void Urgent(Task task) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Waiting {
@@ -69,7 +72,7 @@ class CallThreads {
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool CanRunSome() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // One more thread, if all that there are have work and some is left.
-  void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartThread(int most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work(Threads::iterator self) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const CallThreadsOptions options_;

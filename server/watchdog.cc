@@ -69,7 +69,7 @@ Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs,
   return Watchdog(
       time,
       [&threads, &runs](const Watchdog::Done& done) {
-        threads.Continue("watchdog", [&runs, done] {
+        threads.Urgent([&runs, done] {
           // Comes back only where the lock of the runs can be had.
           static_cast<void>(runs.idle());
           done();

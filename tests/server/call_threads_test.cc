@@ -46,6 +46,28 @@ TEST(CallThreads, OneKeyNeverHoldsUpAnother) {
   go.Notify();
 }
 
+TEST(CallThreads, WhatIsUrgentIsDoneWhenAllWait) {
+  absl::Notification go;
+  std::atomic<int> stuck{0};
+  CallThreads threads({.threads = 1, .most_threads = 3, .per_key = 2});
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(threads
+                    .Add(absl::StrCat("slow", i % 5), 1,
+                         [&] {
+                           ++stuck;
+                           go.WaitForNotification();
+                         })
+                    .ok());
+  }
+  for (int i = 0; i < 5; ++i) {
+    absl::Notification done;
+    threads.Urgent([&] { done.Notify(); });
+    ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  }
+  EXPECT_LE(stuck, 3) << "it is no thread for others";
+  go.Notify();
+}
+
 TEST(CallThreads, ManyKeysThatWaitHoldUpNoOther) {
   absl::Notification go;
   std::atomic<int> stuck{0};
