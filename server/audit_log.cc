@@ -226,8 +226,8 @@ absl::Status AuditLog::WriteHere(absl::string_view bytes) {
 
 absl::Status AuditLog::BeginFile() {
   const bool durable = options_.fsync != AuditFsync::kOff;
-  if (durable && file_ != nullptr) {
-    if (::fdatasync(file_->get()) != 0) return DiskError("sync a file");
+  if (durable && file_ != nullptr && !doubtful_) {
+    if (::fdatasync(file_->get()) != 0) return SyncFailed();
     synced_ = written_;
   }
   const uint64_t seq = head_.seq + 1;
@@ -236,6 +236,7 @@ absl::Status AuditLog::BeginFile() {
   file_ = std::make_shared<const os::Fd>(*std::move(file));
   file_seq_ = seq;
   bytes_ = leftover_ = 0;
+  doubtful_ = false;
   if (durable && ::fsync(directory_.get()) != 0) {
     return DiskError("sync the directory");
   }
@@ -293,7 +294,7 @@ absl::Status AuditLog::Resume() {
   }
   // Not into a directory that is gone.
   if (absl::Status status = CheckDirectory(); !status.ok()) return status;
-  if (!Check().ok()) {
+  if (doubtful_ || !Check().ok()) {
     if (absl::Status begun = BeginFile(); !begun.ok()) return begun;
   }
   if (file_ != nullptr &&
@@ -330,13 +331,24 @@ absl::Status AuditLog::Sync(uint64_t lines) {
     mutex_.Lock();
     syncing_ = false;
     if (result != 0) {
-      ++sync_failures_;
       errno = error;
-      return Fail(DiskError("sync a file"));
+      return Fail(SyncFailed());
     }
     synced_ = std::max(synced_, target);
   }
   return absl::OkStatus();
+}
+
+absl::Status AuditLog::SyncFailed() {
+  absl::Status failure = DiskError("sync a file");
+  ++sync_failures_;
+  // The system tells it once, and takes the pages for written from then on
+  // (fsync(2), "EIO").
+  doubtful_ = true;
+  lost_ += written_ - synced_;
+  lost_in_all_ += written_ - synced_;
+  synced_ = written_;
+  return failure;
 }
 
 void AuditLog::SyncLoop() {

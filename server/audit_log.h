@@ -41,7 +41,9 @@ struct AuditLogOptions {
 // were left. When they are not, or a line can't be written, the log is
 // unhealthy: every Append fails until it can be written again. It then goes on
 // by itself, with a line "resumed" that says why and how many lines were lost;
-// in a new file where the old one was removed or changed.
+// in a new file where the old one was removed or changed. Lines that the system
+// could not bring to the disk count as lost, and what follows them is in a new
+// file.
 class AuditLog {
  public:
   // Goes on where the log in `directory` ends; `path` is for messages. Takes a
@@ -107,6 +109,8 @@ class AuditLog {
   // Waits until the first `lines` lines are on the disk. One of those who wait
   // at the same time does it for all.
   absl::Status Sync(uint64_t lines) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The file could not be brought to the disk, as errno says.
+  absl::Status SyncFailed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SyncLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   bool NotSyncing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !syncing_;
@@ -138,6 +142,8 @@ class AuditLog {
   uint64_t synced_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sync_failures_ ABSL_GUARDED_BY(mutex_) = 0;
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
+  // The end of the file may not be what was written to it.
+  bool doubtful_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread sync_thread_;
 };

@@ -65,13 +65,15 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
 void Operations::StartWatch(const Config& config, const LivePolicy& policy,
                             IsolationCanary::UsableFunction usable,
                             RunFunction run, const JailPool& pool,
-                            std::function<void()> try_languages) {
+                            std::function<void()> try_languages,
+                            std::function<absl::Status()> audit) {
   watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
                                      .policy = &policy,
                                      .run = std::move(run),
                                      .usable = std::move(usable),
                                      .pool = [&pool] { return pool.State(); },
                                      .try_languages = std::move(try_languages),
+                                     .audit = std::move(audit),
                                      .directories = WrittenTo(config)});
   watch_->Start();
 }

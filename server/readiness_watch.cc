@@ -82,6 +82,7 @@ void ReadinessWatch::Start() {
   pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
   isolation_ = std::thread([this] { LookAfterIsolation(); });
   languages_ = std::thread([this] { LookAfterLanguages(); });
+  if (parts_.audit) audit_ = std::thread([this] { LookAfterAudit(); });
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
@@ -100,7 +101,8 @@ void ReadinessWatch::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = again_ = true;
   }
-  for (std::thread* thread : {&pool_and_disk_, &isolation_, &languages_}) {
+  for (std::thread* thread :
+       {&pool_and_disk_, &isolation_, &languages_, &audit_}) {
     if (thread->joinable()) thread->join();
   }
 }
@@ -112,8 +114,31 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
     mutex_.Unlock();
     parts_.readiness->Set(ReadyWhen::kPool, pool.Look(parts_.pool()));
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
+    CheckAuditAnswers();
     mutex_.Lock();
   } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+}
+
+void ReadinessWatch::LookAfterAudit() {
+  absl::MutexLock lock(&mutex_);
+  do {
+    audit_asked_ = Monotonic::now();
+    mutex_.Unlock();
+    const absl::Status health = parts_.audit();
+    mutex_.Lock();
+    audit_asked_.reset();
+    parts_.readiness->Set(ReadyWhen::kAudit, health);
+  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+}
+
+void ReadinessWatch::CheckAuditAnswers() {
+  absl::MutexLock lock(&mutex_);
+  if (!audit_asked_ || Since(*audit_asked_) < parts_.audit_patience) return;
+  parts_.readiness->Set(
+      ReadyWhen::kAudit,
+      absl::UnavailableError(absl::StrCat(
+          "the disk of the audit log has not answered for more than ",
+          absl::FormatDuration(parts_.audit_patience))));
 }
 
 void ReadinessWatch::LookAfterIsolation() {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 #include "policy/profile.h"
 #include "server/cancel_token.h"
+#include "server/clock.h"
 #include "server/isolation_canary.h"
 #include "server/live_policy.h"
 #include "server/pool_targets.h"
@@ -30,15 +32,20 @@ struct ReadinessWatchParts {
   std::function<std::vector<PoolKeyState>()> pool;
   // Tries the languages again that failed; empty: none is tried.
   std::function<void()> try_languages;
+  // Whether runs can be put on record; empty: none are.
+  std::function<absl::Status()> audit;
+  // A disk that takes longer for it counts as one that can't be written to.
+  absl::Duration audit_patience = absl::Seconds(10);
   // Directories that the daemon writes to.
   std::vector<std::string> directories;
   absl::Duration try_every = absl::Minutes(5);
 };
 
 // Looks after the conditions that nobody else tells of: pool and disk on one
-// thread; isolation, which takes as long as programs run, on another. A third
-// has languages tried again that didn't work: what stood in their way may have
-// been the machine.
+// thread; isolation, which takes as long as programs run, on another; on a
+// third the audit log, which takes as long as its disk does. A fourth has
+// languages tried again that didn't work: what stood in their way may have been
+// the machine.
 class ReadinessWatch {
  public:
   explicit ReadinessWatch(ReadinessWatchParts parts);
@@ -65,6 +72,8 @@ class ReadinessWatch {
   void LookAfterPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
   void LookAfterIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
   void LookAfterLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LookAfterAudit() ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckAuditAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it could be tried everywhere.
   bool CheckIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
   void NoteEscapes() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -76,10 +85,13 @@ class ReadinessWatch {
   bool tried_ ABSL_GUARDED_BY(mutex_) = false;
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // Since when the audit log is looked at; none: it has answered.
+  std::optional<MonotonicTime> audit_asked_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> escaped_templates_ ABSL_GUARDED_BY(mutex_);
   std::thread pool_and_disk_;
   std::thread isolation_;
   std::thread languages_;
+  std::thread audit_;
 };
 
 // Which jails can't be made: of the kind that all runs fall back to, those

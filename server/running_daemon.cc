@@ -24,7 +24,6 @@ constexpr absl::Duration kKillWait = absl::Seconds(5);
 constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
 constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
-constexpr absl::Duration kAuditInterval = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 
 }  // namespace
@@ -95,21 +94,13 @@ void RunningDaemon::StopAccepting() {
   execs_->StopAccepting();
 }
 
-void RunningDaemon::ShowAuditHealth() {
-  if (!audit_) return;
-  operations_.readiness().Set(ReadyWhen::kAudit, audit_->Healthy());
-}
-
 int RunningDaemon::Run() {
   Watchdog watchdog =
       WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
-  const absl::Duration interval = std::min(
-      watchdog.interval(), audit_ ? kAuditInterval : absl::InfiniteDuration());
   while (true) {
     watchdog.Beat();
-    switch (WaitForWake(interval)) {
+    switch (WaitForWake(watchdog.interval())) {
       case Wake::kNothing:
-        ShowAuditHealth();
         break;
       case Wake::kStop:
         return Drain();

@@ -70,8 +70,6 @@ class RunningDaemon {
   void StartReload();
   // Another policy has come into force.
   void RenewPool();
-  // Whether runs are refused for want of an audit log.
-  void ShowAuditHealth();
   void StopAccepting();
   int Drain();
   int EndWithoutHelper();

@@ -130,7 +130,9 @@ absl::Status RunningDaemon::Start() {
       [languages = &*languages_](const policy::Language& language) {
         return languages->Available(language);
       },
-      run, *pool_, std::move(try_languages));
+      run, *pool_, std::move(try_languages),
+      audit_ ? [audit = audit_.get()] { return audit->Healthy(); }
+             : std::function<absl::Status()>());
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);

@@ -5,9 +5,12 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <thread>
 
@@ -18,6 +21,20 @@
 #include "nlohmann/json.hpp"
 #include "policy/audit_verify.h"
 #include "support.h"
+
+// How many calls fail next, as they do once after a failed writeback.
+static std::atomic<int> failing_syncs{
+    0};  // NOLINT(misc-use-anonymous-namespace)
+
+// In place of the C library's in this program.
+extern "C" int fdatasync(int fd) {
+  if (failing_syncs > 0) {
+    --failing_syncs;
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
 
 namespace sandglass::server {
 namespace {
@@ -405,6 +422,42 @@ TEST_F(AuditLogTest, WhatCanBeNoLineDoesItNoHarm) {
   EXPECT_TRUE(log->Ready().ok());
   EXPECT_TRUE(log->Append("run", {}).ok());
   EXPECT_EQ(Verify().lines, 1u);
+}
+
+// The system says it once, and the next call would find nothing to do.
+TEST_F(AuditLogTest, LinesThatDidNotReachTheDiskCountAsLost) {
+  for (const AuditFsync fsync : {AuditFsync::kInterval, AuditFsync::kAlways}) {
+    SCOPED_TRACE(fsync == AuditFsync::kAlways ? "always" : "interval");
+    TempDir dir;
+    path_ = dir.path();
+    const auto log =
+        Open({.fsync = fsync, .fsync_interval = absl::Milliseconds(20)});
+    ASSERT_TRUE(log->Append("run", {{"n", 1}}).ok());
+    failing_syncs = 1;
+    const absl::Status second = log->Append("run", {{"n", 2}});
+    EXPECT_EQ(second.ok(), fsync == AuditFsync::kInterval) << second;
+    ASSERT_TRUE(Eventually([&] { return log->state().lost > 0; }));
+    const uint64_t lost = log->state().lost;
+    ASSERT_TRUE(Eventually([&] { return log->Ready().ok(); }));
+    EXPECT_EQ(log->state().lost, lost);
+    EXPECT_THAT(Files(), SizeIs(2)) << "what is doubtful isn't gone on with";
+    const std::string resumed = ReadFile(path_ + "/" + Files()[1]);
+    EXPECT_THAT(resumed, HasSubstr(absl::StrCat("\"lost\":", lost)));
+    EXPECT_TRUE(log->Append("run", {{"n", 3}}).ok());
+    EXPECT_THAT(Found(Verify()), IsEmpty());
+  }
+}
+
+TEST_F(AuditLogTest, AFileThatCanNotBeSyncedWhenItIsFullIsDoubtful) {
+  const auto log = Open({.fsync = AuditFsync::kInterval,
+                         .fsync_interval = absl::Hours(1),
+                         .max_file_bytes = 300});
+  ASSERT_TRUE(log->Append("run", {{"n", 1}}).ok());
+  failing_syncs = 1;
+  EXPECT_FALSE(log->Append("run", {{"n", std::string(300, '2')}}).ok());
+  EXPECT_EQ(log->state().lost, 2u) << "the one before it, and its own";
+  ASSERT_TRUE(Eventually([&] { return log->Ready().ok(); }));
+  EXPECT_THAT(Files(), SizeIs(2));
 }
 
 TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {

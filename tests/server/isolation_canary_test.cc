@@ -18,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -317,6 +318,31 @@ TEST_F(IsolationOfJails, SessionsOfAReplacedProfileMayBeTold) {
       Eventually([&] { return readiness.Get(ReadyWhen::kIsolation).ok(); }));
   EXPECT_TRUE(watch.EscapedFrom(*net));
   EXPECT_FALSE(watch.EscapedFrom(*good));
+  watch.Stop();
+}
+
+TEST_F(IsolationOfJails, AnAuditLogWhoseDiskHangsIsToldMeanwhile) {
+  Readiness readiness;
+  const LivePolicy policy(*std::move(policy_));
+  absl::Notification go;
+  ReadinessWatch watch(
+      {.readiness = &readiness,
+       .policy = &policy,
+       .run = Runner(),
+       .usable = [](const policy::Language&) { return absl::OkStatus(); },
+       .pool = [] { return std::vector<PoolKeyState>(); },
+       .audit =
+           [&] {
+             go.WaitForNotification();
+             return absl::OkStatus();
+           },
+       .audit_patience = absl::Milliseconds(50)});
+  watch.Start();
+  const auto audit = [&] { return readiness.Get(ReadyWhen::kAudit); };
+  ASSERT_TRUE(Eventually([&] { return !audit().ok(); }));
+  EXPECT_THAT(std::string(audit().message()), HasSubstr("has not answered"));
+  go.Notify();
+  EXPECT_TRUE(Eventually([&] { return audit().ok(); }));
   watch.Stop();
 }
 
