@@ -33,9 +33,7 @@ int Refuse(const absl::Status& status) {
 // What is named besides places: programs, secrets, certificates.
 std::vector<absl::Status> CheckFiles(const Settings& settings) {
   const Config& config = settings.config;
-  std::vector<absl::Status> found = {
-      CheckHelper("spawner", config.spawner, "sandglass-spawner"),
-      CheckHelper("egress.path", config.egress.path, "sandglass-egress")};
+  std::vector<absl::Status> found = CheckHelpers(config);
   const absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config.egress);
   found.push_back(seed.ok() ? CheckSecrets(settings.policy, seed->SecretNames())
                             : seed.status());

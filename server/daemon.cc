@@ -27,6 +27,7 @@
 #include "server/daemon_signals.h"
 #include "server/denied_calls.h"
 #include "server/egress_seed.h"
+#include "server/helper_check.h"
 #include "server/identity.h"
 #include "server/image_files.h"
 #include "server/later_policy.h"
@@ -129,6 +130,12 @@ int Fail(const absl::Status& status, int exit_status) {
   return exit_status;
 }
 
+// What only another configuration, or another host, can help against is said so
+// by its code.
+int FailedStart(const absl::Status& status) {
+  return Fail(status, absl::IsFailedPrecondition(status) ? kExitBadConfig : 1);
+}
+
 }  // namespace
 
 int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
@@ -152,7 +159,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   }
 
   if (absl::Status made = MakeDirectories(config.state_dir); !made.ok()) {
-    return Fail(made, 1);
+    return FailedStart(made);
   }
   if (absl::Status own = CheckNobodyElses("state_dir", config.state_dir,
                                           settings->identity.uid);
@@ -163,6 +170,10 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (!lock.ok()) return Fail(lock.status(), 1);
   // Before anything is made that only root could take away again.
   if (absl::Status free = CheckPorts(config); !free.ok()) return Fail(free, 1);
+
+  for (const absl::Status& helper : CheckHelpers(config)) {
+    if (!helper.ok()) return FailedStart(helper);
+  }
 
   sandbox::HostReport host = sandbox::ProbeHost(DiskPlaces(config));
   const absl::Status layers =
@@ -270,7 +281,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     absl::StatusOr<std::unique_ptr<SessionStore>> store = SessionStore::Open(
         config.sessions.durable_dir, settings->identity.uid,
         settings->identity.gid, config.sessions.durable_bytes);
-    if (!store.ok()) return Fail(store.status(), 1);
+    if (!store.ok()) return FailedStart(store.status());
     sessions = *std::move(store);
   }
 
@@ -279,7 +290,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     absl::StatusOr<os::Fd> directory = TakeOverDirectory(
         config.audit.dir, settings->identity.uid, settings->identity.gid, 0750,
         "audit.dir", Holds::kItsOwn);
-    if (!directory.ok()) return Fail(directory.status(), 1);
+    if (!directory.ok()) return FailedStart(directory.status());
     audit_directory = *std::move(directory);
   }
 

@@ -98,4 +98,9 @@ absl::Status CheckHelper(const std::string& setting, const std::string& path,
                             Quote(said, kMostAnswerBytes)));
 }
 
+std::vector<absl::Status> CheckHelpers(const Config& config) {
+  return {CheckHelper("spawner", config.spawner, "sandglass-spawner"),
+          CheckHelper("egress.path", config.egress.path, "sandglass-egress")};
+}
+
 }  // namespace sandglass::server

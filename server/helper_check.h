@@ -2,9 +2,11 @@
 #define SANDGLASS_SERVER_HELPER_CHECK_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/config.h"
 
 namespace sandglass::server {
 
@@ -13,7 +15,10 @@ namespace sandglass::server {
 // Runs it. `setting` is the key that names it, for the message.
 absl::Status CheckHelper(const std::string& setting, const std::string& path,
                          const std::string& name,
-                         absl::Duration wait = absl::Seconds(5));
+                         absl::Duration wait = absl::Seconds(20));
+
+// Of all that this configuration names.
+std::vector<absl::Status> CheckHelpers(const Config& config);
 
 }  // namespace sandglass::server
 

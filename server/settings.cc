@@ -112,15 +112,15 @@ std::vector<std::string> DiskPlaces(const Config& config) {
 
 std::string WhyNoneFits(const Config& config, const PolicySet& policy) {
   const policy::SharedProfile profile = policy.FindProfile("");
-  if (profile == nullptr ||
-      profile->limits.memory_bytes <= config.admission.memory_budget_bytes) {
-    return "";
-  }
+  if (profile == nullptr) return "";
+  const uint64_t takes =
+      profile->limits.memory_bytes + config.admission.overhead_bytes;
+  if (takes <= config.admission.memory_budget_bytes) return "";
   return absl::StrCat(
       "admission.memory_budget: ",
       policy::FormatBytes(config.admission.memory_budget_bytes),
-      " is less than a program of profile ", profile->name, " may use (",
-      policy::FormatBytes(profile->limits.memory_bytes),
+      " is less than a program of profile ", profile->name, " counts for (",
+      policy::FormatBytes(takes),
       "), so that none would ever run; raise it, or lower the profile's "
       "memory_bytes");
 }

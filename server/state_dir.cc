@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/clock.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -20,6 +22,8 @@ namespace {
 // What mke2fs(8) puts into a new file system.
 constexpr char kOfFileSystem[] = "lost+found";
 constexpr char kLockName[] = "sandglassd.lock";
+// More than `--check` has the lock, to see whether a daemon has it.
+constexpr auto kOnlookersHold = std::chrono::milliseconds(200);
 
 // In a user namespace the host's root has no number of its own; who owns "/"
 // stands for it.
@@ -70,9 +74,14 @@ absl::Status MakeDirectories(const std::string& path) {
       // Whatever the umask was.
       ::chmod(part.c_str(), 0755);
     } else if (errno != EEXIST) {
-      return absl::InternalError(absl::StrCat("can't make the directory ",
-                                              Quote(part, 256), ": ",
-                                              ErrorText(errno)));
+      const std::string what =
+          absl::StrCat("can't make the directory ", Quote(part, 256), ": ",
+                       ErrorText(errno));
+      // The rest may be otherwise in a moment.
+      const bool stays = errno == EROFS || errno == ENOTDIR ||
+                         errno == EACCES || errno == EPERM;
+      return stays ? absl::FailedPreconditionError(what)
+                   : absl::InternalError(what);
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
@@ -158,7 +167,13 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
     return absl::InternalError(
         absl::StrCat("can't open ", Quote(path, 256), ": ", ErrorText(errno)));
   }
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+  const MonotonicTime end = Monotonic::now() + kOnlookersHold;
+  int locked = 0;
+  while ((locked = ::flock(file.get(), LOCK_EX | LOCK_NB)) != 0 &&
+         errno == EWOULDBLOCK && Monotonic::now() < end) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  if (locked != 0) {
     if (errno == EWOULDBLOCK) {
       return absl::FailedPreconditionError(absl::StrCat(
           "another sandglassd uses the state directory ", Quote(state_dir, 256),

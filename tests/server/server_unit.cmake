@@ -49,6 +49,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/run_audit_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/server_info_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/settings_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_record_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_table_test.cc
