@@ -280,7 +280,10 @@ void Metrics::NoteRun(const v1::RunCodeResponse& response) {
   }
   of.total[timings.warm()]->Observe(Seconds(timings.total()));
   const v1::Usage& usage = response.usage();
-  of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
+  // One that never ran had none.
+  if (usage.peak_memory_bytes() > 0) {
+    of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
+  }
   of.cpu->Increment(Seconds(usage.cpu_user_time()) +
                     Seconds(usage.cpu_system_time()) +
                     Seconds(response.compile().usage().cpu_user_time()) +

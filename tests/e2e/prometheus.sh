@@ -2,6 +2,7 @@
 # Has Debian's own Prometheus read a daemon's metrics. Prints, each on a line:
 #
 #   promtool says nothing wrong            of the metrics
+#   promtool tries the rules: SUCCESS      with alerts_test.yml
 #   rules: N                               that it took, none of which fires
 #   up 1
 #   QUERY VALUE                            for each further argument
@@ -62,6 +63,10 @@ said="$("$bin/promtool" check metrics <"$work/metrics" 2>&1)" || true
 # Of other libraries' names, which are conventions of their own.
 said="$(grep -v '^grpc_' <<<"$said" || true)"
 say "promtool says ${said:-nothing wrong}"
+
+cp "$SANDGLASS_ROOT"/deploy/prometheus/alerts.yml "$SANDGLASS_ROOT/tests/e2e/alerts_test.yml" "$work/"
+tried="$("$bin/promtool" test rules "$work/alerts_test.yml" 2>&1)" || true
+say "promtool tries the rules: $(sed '1d;s/^ *//' <<<"$tried" | tr '\n' ' ')"
 
 cat >"$work/config.yml" <<END
 global: {scrape_interval: 1s, evaluation_interval: 1s}
