@@ -65,6 +65,8 @@ it there, and answers with its output and a verdict that rests on facts of the
 kernel. The package has the daemon as a service, and sandglass, its command
 line client. Languages are those whose interpreters and compilers are there.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Without it CPack makes a package that asks for no libraries.
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
 # Beside what is linked: the account and the directories are systemd's to make.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "init-system-helpers (>= 1.54~), systemd")
 # Two languages, and what the client loads when it talks with a model.
@@ -73,9 +75,13 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "${suggested}")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   "${made}/postinst;${made}/prerm;${made}/postrm;${deb}/conffiles")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# Directories are made as the umask of whoever builds wants them.
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/deploy/cmake/directory_modes.cmake)
 include(CPack)
 
 add_custom_target(deb
+  COMMAND ${CMAKE_COMMAND} -D "PROGRAM=${DPKG_SHLIBDEPS}" -P
+    ${PROJECT_SOURCE_DIR}/deploy/cmake/need_shlibdeps.cmake
   COMMAND ${CMAKE_CPACK_COMMAND} --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake
   DEPENDS sandglass_man sandglass_changelog VERBATIM)
 add_dependencies(deb sandglass sandglassd sandglass-spawner sandglass-egress

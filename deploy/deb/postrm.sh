@@ -14,6 +14,7 @@ if [ "$1" = purge ]; then
   fi
   for directory in etc run var/cache var/lib var/log; do
     # A directory that an administrator has mounted there stays.
-    rm -rf --one-file-system "$DPKG_ROOT/$directory/sandglass" || true
+    rm -rf --one-file-system --preserve-root=all \
+      "$DPKG_ROOT/$directory/sandglass" || true
   done
 fi

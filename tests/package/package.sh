@@ -59,6 +59,13 @@ FILES
   [[ -z $other ]] || wrong "not expected: $other"
 }
 
+# Each may be looked into by everybody, whatever the umask was.
+directories_are_open() {
+  local closed
+  closed="$(awk '/^d/ && ($1 != "drwxr-xr-x" || $2 != "root/root")' "$work/files")"
+  [[ -z $closed ]] || wrong "directories: $closed"
+}
+
 control_is_right() {
   local field
   field="$(dpkg-deb -f "$package" Depends)"
@@ -104,6 +111,24 @@ manual_is_complete() {
     wrong 'sandglassd.json(5) has not the whole sample'
 }
 
+# A purge, in a file system of its own: what is mounted at a directory stays.
+purge_spares_mounts() {
+  local root=$work/purged directory
+  for directory in etc run var/cache var/lib var/log; do
+    mkdir -p "$root/$directory/sandglass"
+    touch "$root/$directory/sandglass/file"
+  done
+  # shellcheck disable=SC2016 # for the inner shell
+  unshare --map-root-user --mount bash -c '
+    mount -t tmpfs tmpfs "$1/var/lib/sandglass" && touch "$1/var/lib/sandglass/kept" || exit 1
+    DPKG_ROOT=$1 sh "$2" purge 2>"$1/words"
+    find "$1" -name kept' purge "$root" "$work/control/postrm" >"$work/kept"
+  [[ $(<"$work/kept") == "$root/var/lib/sandglass/kept" ]] ||
+    wrong "a purge leaves '$(<"$work/kept")' of what is mounted at /var/lib/sandglass"
+  [[ $(find "$root" -name file) == "$root/var/lib/sandglass/file" ]] ||
+    wrong "a purge leaves: $(find "$root" -name file)"
+}
+
 # Its unit names only programs and files that are in the package.
 unit_is_right() {
   local unit=$work/tree/usr/lib/systemd/system/sandglassd.service program file seen=0
@@ -131,7 +156,7 @@ build="$(cd "${1:?a build directory}" && pwd)"
 need_tools
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-cpack --config "$build/CPackConfig.cmake" -B "$work/out" >"$work/cpack.log" 2>&1 || {
+(umask 077 && cpack --config "$build/CPackConfig.cmake" -B "$work/out") >"$work/cpack.log" 2>&1 || {
   cat "$work/cpack.log"
   exit 1
 }
@@ -141,8 +166,10 @@ dpkg-deb -x "$package" "$work/tree"
 dpkg-deb -e "$package" "$work/control"
 
 has_all_files
+directories_are_open
 control_is_right
 manual_is_complete
+purge_spares_mounts
 unit_is_right
 daemon_finds_its_files
 # Warnings too; what it may say is in deploy/deb/lintian-overrides.
