@@ -17,6 +17,7 @@ source "$(dirname "$0")/common.sh"
 
 RUN_PACKAGES=(
   bash
+  ca-certificates
   python3
   libabsl20220623
   libcurl4
@@ -34,6 +35,9 @@ RUN_PACKAGES=(
 BUILD_PACKAGES=(
   ccache
   cmake
+  # With the next, for the Debian package.
+  dpkg-dev
+  file
   g++
   libabsl-dev
   libc-ares-dev
@@ -67,7 +71,6 @@ mapfile -t LIBRARY_PACKAGES < <(library_packages)
 
 TEST_PACKAGES=(
   bubblewrap
-  ca-certificates
   clang-14
   clang-format-14
   clang-tidy-14
@@ -94,10 +97,8 @@ TEST_PACKAGES=(
   shellcheck
   # A judge of the jails.
   stress-ng
-  # Make the Debian package and look at it.
+  # Look at the Debian package.
   bsdextrautils
-  dpkg-dev
-  file
   lintian
   man-db
   wget
