@@ -148,7 +148,7 @@ start() {
   done
 }
 
-stop() { engine stop --time 40 "$NAME" >/dev/null; }
+stop() { engine stop --time 60 "$NAME" >/dev/null; }
 last_line() { engine logs "$NAME" 2>&1 | grep -v ' \(info\|warning\) ' | tail -n 1; }
 outcome() { inside run "$@" 2>&1 | sed -n 's/^sandglass: \([A-Z_]*\) after.*/\1/p' || true; }
 
@@ -271,7 +271,7 @@ agent_in_a_pod() {
     # shellcheck disable=SC2086 # as words
     if engine exec "$POD-sandglassd" $probe >/dev/null 2>&1; then passed "pod: probe $probe"; else missed "pod: probe $probe"; fi
   done
-  engine pod stop --time 40 "$POD" >/dev/null 2>&1 || true
+  engine pod stop --time 60 "$POD" >/dev/null 2>&1 || true
   expect 'pod: ends' '0 0' "$(engine inspect --format '{{.State.ExitCode}}' "$POD-sandglassd" "$POD-agent" | xargs)"
   engine pod rm --force "$POD" >/dev/null 2>&1 || true
 }
@@ -311,7 +311,7 @@ agent_by_compose() {
   else
     missed "compose: $(tail -n 1 "$work/compose.log")"
   fi
-  "${compose[@]}" down --volumes --timeout 40 >>"$work/compose.log" 2>&1 || missed 'compose: down'
+  "${compose[@]}" down --volumes --timeout 60 >>"$work/compose.log" 2>&1 || missed 'compose: down'
   expect 'compose: nothing stays' '' "$(engine ps --all --quiet)"
   return "$failed"
 }
