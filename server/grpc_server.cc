@@ -1,6 +1,9 @@
 #include "server/grpc_server.h"
 
+#include <thread>
+
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
@@ -23,6 +26,7 @@ constexpr int kMaxThreads = 16;
 constexpr int kMaxCallsPerConnection = 256;
 // Clients may ask for a sign of life so often, also between two calls. gRPC's
 // own five minutes end the connections of those that do.
+constexpr absl::Duration kCancelled = absl::Milliseconds(300);
 constexpr int kLeastPingMilliseconds = 5000;
 
 }  // namespace
@@ -95,11 +99,20 @@ void GrpcServer::SetHealth(const std::string& service, bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(service, serving);
 }
 
-void GrpcServer::Shutdown(absl::Duration timeout) {
-  if (server_ == nullptr) return;
+void GrpcServer::Shutdown(absl::Duration timeout,
+                          const std::function<void()>& cut) {
+  if (server_ == nullptr || stopped_) return;
+  stopped_ = true;
+  absl::Notification done;
+  std::thread cutter([&] {
+    if (!done.WaitForNotificationWithTimeout(timeout + kCancelled) && cut) {
+      cut();
+    }
+  });
   server_->Shutdown(absl::ToChronoTime(os::WallNow() + timeout));
+  done.Notify();
+  cutter.join();
   server_->Wait();
-  server_.reset();
 }
 
 }  // namespace sandglass::server

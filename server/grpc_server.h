@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_GRPC_SERVER_H_
 #define SANDGLASS_SERVER_GRPC_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,15 +39,20 @@ class GrpcServer {
   void SetHealth(const std::string& service, bool serving);
 
   // Takes no new calls, waits for those under way, cancels what is left when
-  // the time is over.
-  void Shutdown(absl::Duration timeout);
+  // the time is over. Clients that don't read what they were sent would keep it
+  // waiting: soon afterwards `cut` is called, which must end their connections.
+  void Shutdown(absl::Duration timeout,
+                const std::function<void()>& cut = nullptr);
 
   // The TCP port that was bound; 0 without TCP.
   int tcp_port() const { return tcp_port_; }
 
  private:
   GrpcServer() = default;
+  // Its end may take ten seconds: so long gRPC's own thread polls for a
+  // connection that took no more.
   std::unique_ptr<grpc::Server> server_;
+  bool stopped_ = false;
   int tcp_port_ = 0;
 };
 

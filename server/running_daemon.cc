@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "server/clock.h"
+#include "server/cut_connections.h"
 #include "server/instant.h"
 #include "server/log.h"
 #include "server/notify.h"
@@ -94,6 +95,14 @@ void RunningDaemon::StopAccepting() {
   execs_->StopAccepting();
 }
 
+void RunningDaemon::StopServing(absl::Duration timeout) {
+  grpc_->Shutdown(timeout, [this] {
+    const int cut =
+        CutConnections(parts_.config.listen.unix_path, grpc_->tcp_port());
+    Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
+  });
+}
+
 int RunningDaemon::Run() {
   Watchdog watchdog =
       WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
@@ -128,7 +137,7 @@ int RunningDaemon::Drain() {
   // A client whose own last words meet a closed socket throws away what it has
   // not read yet.
   absl::SleepFor(kLastReadsWait);
-  grpc_->Shutdown(kLastAnswersWait);
+  StopServing(kLastAnswersWait);
   operations_.Stop();
   dispatcher_->Shutdown();
   sessions_->Stop();
@@ -149,7 +158,7 @@ int RunningDaemon::EndWithoutHelper() {
   while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }
-  grpc_->Shutdown(kDeadHelperWait);
+  StopServing(kDeadHelperWait);
   if (audit_) audit_->Stop("a helper died");
   Log(LogLevel::kError, "stopped", {{"reason", "a helper died"}});
   // A worker that hangs on what the spawner left must not keep us here.

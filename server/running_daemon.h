@@ -71,6 +71,8 @@ class RunningDaemon {
   // Another policy has come into force.
   void RenewPool();
   void StopAccepting();
+  // Also where clients don't read their answers.
+  void StopServing(absl::Duration timeout);
   int Drain();
   int EndWithoutHelper();
 

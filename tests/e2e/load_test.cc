@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/slowdown.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -100,30 +101,33 @@ TEST_F(Load, AUnaryCallThatIsGivenUpEndsItsJailAtOnce) {
   EXPECT_TRUE(WaitUntilDead(jail, kAtOnce)) << Describe(jail);
 }
 
-TEST_F(Load, AKilledClientsJailIsGoneAtOnce) {
-  const std::string marker = MakeMarker();
+// A client that has had the first line of its program. It reads on.
+pid_t SpawnClient(std::string address, std::string code, std::string marker) {
   int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  std::string code = "echo ready; sleep 40; true";
   std::string path = STUCK_CLIENT_PATH;
-  std::string address = daemon().address();
   std::string language = "bash";
-  std::string mark = marker;
   char* argv[] = {path.data(), address.data(), language.data(),
-                  code.data(), mark.data(),    nullptr};
-  pid_t vanishing = -1;
-  ASSERT_EQ(
-      posix_spawn(&vanishing, path.c_str(), &actions, nullptr, argv, environ),
-      0);
+                  code.data(), marker.data(),  nullptr};
+  pid_t client = -1;
+  EXPECT_EQ(
+      posix_spawn(&client, path.c_str(), &actions, nullptr, argv, environ), 0);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   char line[16] = {};
   const ssize_t got = read(ends[0], line, sizeof(line) - 1);
   close(ends[0]);
   EXPECT_GT(got, 0) << "the client did not get its program started";
+  return client;
+}
+
+TEST_F(Load, AKilledClientsJailIsGoneAtOnce) {
+  const std::string marker = MakeMarker();
+  const pid_t vanishing =
+      SpawnClient(daemon().address(), "echo ready; sleep 40; true", marker);
   const std::vector<Process> jail = WaitForMarked(daemon(), marker);
   EXPECT_FALSE(jail.empty());
   kill(vanishing, SIGKILL);
@@ -132,6 +136,23 @@ TEST_F(Load, AKilledClientsJailIsGoneAtOnce) {
 }
 
 class SmallDaemon : public OwnDaemonTest {};
+
+// gRPC's server waits for what it can't get rid of.
+TEST_F(SmallDaemon, AClientThatReadsNothingDoesNotHoldUpAStop) {
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = R"({"drain_timeout": "1s"})"}));
+  const pid_t client =
+      SpawnClient(daemon().address(), "echo ready; while :; do echo more; done",
+                  MakeMarker());
+  kill(client, SIGSTOP);
+  // Until nothing more fits on the way to it.
+  WaitUntil([] { return false; }, absl::Seconds(1));
+  const absl::Time start = absl::Now();
+  StopDaemon();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(10) * Slowdown());
+  kill(client, SIGKILL);
+  waitpid(client, nullptr, 0);
+}
 
 TEST_F(SmallDaemon, OverTheQueueIsResourceExhaustedWithRetryInfo) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = R"({

@@ -3,11 +3,13 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/approvals_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/audit_log_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/audit_sync_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/call_threads_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/canary_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/cut_connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/denied_calls_test.cc
@@ -16,6 +18,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/event_loop_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/exec_output_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/file_results_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/host_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/inspection_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
