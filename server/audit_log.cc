@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -166,6 +167,7 @@ absl::Status AuditLog::Append(std::string_view event,
     ++lost_in_all_;
     return Fail(std::move(status));
   }
+  TellState();
   return options_.fsync == AuditFsync::kAlways ? Sync(written_) : status;
 }
 
@@ -182,8 +184,31 @@ absl::Status AuditLog::Ready(std::chrono::milliseconds at_most_ago) {
 }
 
 AuditLog::State AuditLog::state() const {
-  absl::MutexLock lock(&mutex_);
-  return {written_, lost_in_all_, failure_};
+  absl::MutexLock lock(&state_mutex_);
+  return state_;
+}
+
+void AuditLog::TellState() {
+  absl::MutexLock lock(&state_mutex_);
+  state_ = {written_, lost_in_all_, failure_};
+}
+
+absl::Duration AuditLog::SyncTime() const {
+  absl::MutexLock lock(&state_mutex_);
+  return sync_began_ ? Since(*sync_began_) : absl::ZeroDuration();
+}
+
+int AuditLog::SyncData(const os::Fd& file) {
+  {
+    absl::MutexLock lock(&state_mutex_);
+    sync_began_ = Monotonic::now();
+  }
+  const int result = ::fdatasync(file.get());
+  const int error = errno;
+  absl::MutexLock lock(&state_mutex_);
+  sync_began_.reset();
+  errno = error;
+  return result;
 }
 
 policy::AuditHead AuditLog::Head() const {
@@ -202,6 +227,7 @@ absl::Status AuditLog::Write(absl::string_view body) {
   if (file_ == nullptr ||
       (bytes_ > 0 && bytes_ + line.size() > options_.max_file_bytes)) {
     if (absl::Status begun = BeginFile(); !begun.ok()) return begun;
+    DeleteOldest();
   }
   if (absl::Status written = WriteHere(line); !written.ok()) return written;
   head_ = std::move(head);
@@ -227,7 +253,7 @@ absl::Status AuditLog::WriteHere(absl::string_view bytes) {
 absl::Status AuditLog::BeginFile() {
   const bool durable = options_.fsync != AuditFsync::kOff;
   if (durable && file_ != nullptr && !doubtful_) {
-    if (::fdatasync(file_->get()) != 0) return SyncFailed();
+    if (SyncData(*file_) != 0) return SyncFailed();
     synced_ = written_;
   }
   const uint64_t seq = head_.seq + 1;
@@ -240,7 +266,6 @@ absl::Status AuditLog::BeginFile() {
   if (durable && ::fsync(directory_.get()) != 0) {
     return DiskError("sync the directory");
   }
-  DeleteOldest();
   return absl::OkStatus();
 }
 
@@ -268,21 +293,27 @@ absl::Status AuditLog::Fail(absl::Status why) {
     failure_ = why;
     next_try_ = Monotonic::now() + kBetweenTries;
   }
+  TellState();
   return why;
 }
 
 void AuditLog::TryAgain() {
-  if (Monotonic::now() < next_try_) return;
-  next_try_ = Monotonic::now() + kBetweenTries;
+  // Which lets go of the lock while the disk is busy.
+  if (resuming_ || Monotonic::now() < next_try_) return;
+  resuming_ = true;
   absl::Status resumed = Resume();
+  resuming_ = false;
+  next_try_ = Monotonic::now() + kBetweenTries;
   if (!resumed.ok()) {
     failure_ = std::move(resumed);
+    TellState();
     return;
   }
   Log(LogLevel::kWarning, "audit_resumed",
       {{"dir", path_}, {"lost", lost_}, {"head", FormatAuditHead(head_)}});
   failure_ = absl::OkStatus();
   lost_ = 0;
+  TellState();
 }
 
 absl::Status AuditLog::Resume() {
@@ -294,9 +325,43 @@ absl::Status AuditLog::Resume() {
   }
   // Not into a directory that is gone.
   if (absl::Status status = CheckDirectory(); !status.ok()) return status;
-  if (doubtful_ || !Check().ok()) {
-    if (absl::Status begun = BeginFile(); !begun.ok()) return begun;
+  if (!doubtful_) {
+    const bool anew = !Check().ok();
+    if (anew) {
+      if (absl::Status begun = BeginFile(); !begun.ok()) return begun;
+      DeleteOldest();
+    }
+    const absl::Status resumed = WriteResumed();
+    return resumed.ok() && options_.fsync == AuditFsync::kAlways
+               ? Sync(written_)
+               : resumed;
   }
+  // As long as the disk takes nothing, no try leaves a file, and none makes an
+  // old one go.
+  const auto old_file = file_;
+  const auto old = std::tuple(file_seq_, bytes_, leftover_, head_, written_);
+  absl::Status resumed = BeginFile();
+  const bool begun = file_ != old_file;
+  if (resumed.ok()) resumed = WriteResumed();
+  if (resumed.ok()) resumed = Sync(written_);
+  if (resumed.ok()) {
+    DeleteOldest();
+    return resumed;
+  }
+  if (begun) {
+    ::unlinkat(directory_.get(), policy::AuditFileName(file_seq_).c_str(), 0);
+  }
+  // "resumed" itself is no loss.
+  lost_ -= written_ - std::get<4>(old);
+  lost_in_all_ -= written_ - std::get<4>(old);
+  file_ = old_file;
+  std::tie(file_seq_, bytes_, leftover_, head_, written_) = old;
+  synced_ = written_;
+  doubtful_ = true;
+  return resumed;
+}
+
+absl::Status AuditLog::WriteResumed() {
   if (file_ != nullptr &&
       ::fallocate(file_->get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes_),
                   kRoomBytes) != 0 &&
@@ -307,9 +372,7 @@ absl::Status AuditLog::Resume() {
       "resumed",
       {{"reason", std::string(failure_.message())}, {"lost", lost_}});
   if (!body.ok()) return body.status();
-  if (absl::Status written = Write(*body); !written.ok()) return written;
-  return options_.fsync == AuditFsync::kAlways ? Sync(written_)
-                                               : absl::OkStatus();
+  return Write(*body);
 }
 
 absl::Status AuditLog::Sync(uint64_t lines) {
@@ -324,15 +387,21 @@ absl::Status AuditLog::Sync(uint64_t lines) {
     }
     syncing_ = true;
     const uint64_t target = written_;
+    const uint64_t before = synced_;
     const std::shared_ptr<const os::Fd> file = file_;
     mutex_.Unlock();
-    const int result = ::fdatasync(file->get());
+    const int result = SyncData(*file);
     const int error = errno;
     mutex_.Lock();
     syncing_ = false;
     if (result != 0) {
       errno = error;
-      return Fail(SyncFailed());
+      if (file == file_) return Fail(SyncFailed());
+      // The next file has begun meanwhile; what is in doubt is in this one.
+      ++sync_failures_;
+      lost_ += target - before;
+      lost_in_all_ += target - before;
+      return Fail(DiskError("sync a file"));
     }
     synced_ = std::max(synced_, target);
   }

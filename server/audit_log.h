@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -83,7 +84,10 @@ class AuditLog {
     uint64_t lost = 0;
     absl::Status failure;  // OK: it is healthy
   };
-  State state() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Never waits for the disk.
+  State state() const ABSL_LOCKS_EXCLUDED(state_mutex_);
+  // For how long the disk has been at the sync that goes on.
+  absl::Duration SyncTime() const ABSL_LOCKS_EXCLUDED(state_mutex_);
 
   const std::string& path() const { return path_; }
 
@@ -99,6 +103,7 @@ class AuditLog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteHere(absl::string_view bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Nothing is deleted for it yet.
   absl::Status BeginFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DeleteOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the log unhealthy; returns `why`.
@@ -106,6 +111,10 @@ class AuditLog {
   // Makes it healthy again if that is possible and time to try.
   void TryAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Resume() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteResumed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What state() says from now on.
+  void TellState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int SyncData(const os::Fd& file) ABSL_LOCKS_EXCLUDED(state_mutex_);
   // Waits until the first `lines` lines are on the disk. One of those who wait
   // at the same time does it for all.
   absl::Status Sync(uint64_t lines) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,8 +153,14 @@ class AuditLog {
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
   // The end of the file may not be what was written to it.
   bool doubtful_ ABSL_GUARDED_BY(mutex_) = false;
+  bool resuming_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread sync_thread_;
+
+  // Held for moments only, and after mutex_.
+  mutable absl::Mutex state_mutex_;
+  State state_ ABSL_GUARDED_BY(state_mutex_);
+  std::optional<MonotonicTime> sync_began_ ABSL_GUARDED_BY(state_mutex_);
 };
 
 }  // namespace sandglass::server

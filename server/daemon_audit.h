@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/audit_log.h"
 #include "server/config.h"
@@ -33,6 +35,11 @@ class DaemonAudit {
   // checks: call it once a second or so, also to let the log go on by itself.
   // Takes as long as the disk does.
   absl::Status Healthy() {
+    if (log_->SyncTime() > kSlowDisk) {
+      return absl::UnavailableError(absl::StrCat(
+          "the audit log's disk has been at one sync for more than ",
+          absl::FormatDuration(kSlowDisk)));
+    }
     log_->Ready().IgnoreError();
     return runs_.Ready(std::chrono::milliseconds(100));
   }
@@ -49,6 +56,8 @@ class DaemonAudit {
   void Stop(const std::string& reason);
 
  private:
+  static constexpr absl::Duration kSlowDisk = absl::Seconds(10);
+
   DaemonAudit(std::unique_ptr<AuditLog> log, const RunAuditOptions& options)
       : log_(std::move(log)), runs_(*log_, options) {}
 

@@ -5,12 +5,9 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <thread>
 
@@ -20,21 +17,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "policy/audit_verify.h"
-#include "support.h"
-
-// How many calls fail next, as they do once after a failed writeback.
-static std::atomic<int> failing_syncs{
-    0};  // NOLINT(misc-use-anonymous-namespace)
-
-// In place of the C library's in this program.
-extern "C" int fdatasync(int fd) {
-  if (failing_syncs > 0) {
-    --failing_syncs;
-    errno = EIO;
-    return -1;
-  }
-  return static_cast<int>(::syscall(SYS_fdatasync, fd));
-}
+#include "tests/server/audit_log_fixture.h"
 
 namespace sandglass::server {
 namespace {
@@ -49,72 +32,6 @@ using Json = nlohmann::ordered_json;
 using policy::AuditFileName;
 using testing::ReadFile;
 using testing::WriteFile;
-
-os::Fd OpenDirectory(const std::string& path) {
-  return os::Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-
-class AuditLogTest : public ::testing::Test {
- protected:
-  absl::StatusOr<std::unique_ptr<AuditLog>> TryOpen(
-      const AuditLogOptions& options = {.fsync = AuditFsync::kOff}) {
-    return AuditLog::Open(OpenDirectory(path_), path_, options);
-  }
-  std::unique_ptr<AuditLog> Open(const AuditLogOptions& options = {
-                                     .fsync = AuditFsync::kOff}) {
-    auto log = TryOpen(options);
-    EXPECT_TRUE(log.ok()) << log.status();
-    return *std::move(log);
-  }
-  // A log of `count` lines, closed again.
-  void Fill(int count) {
-    const auto log = Open();
-    for (int i = 0; i < count; ++i) {
-      EXPECT_TRUE(log->Append("run", {{"n", i}}).ok());
-    }
-  }
-  std::string At(uint64_t seq) const {
-    return path_ + "/" + AuditFileName(seq);
-  }
-  std::vector<std::string> Files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path_)) {
-      names.push_back(entry.path().filename());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  policy::AuditReport Verify() const {
-    policy::AuditVerifier verifier;
-    for (const std::string& name : Files()) {
-      verifier.BeginFile(name);
-      verifier.Add(ReadFile(path_ + "/" + name));
-      verifier.EndFile();
-    }
-    return verifier.Finish();
-  }
-  // The lines' objects.
-  std::vector<Json> Entries() const {
-    std::vector<Json> entries;
-    for (const std::string& name : Files()) {
-      const std::string text = ReadFile(path_ + "/" + name);
-      for (const absl::string_view line :
-           absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-        entries.push_back(
-            Json::parse(line.begin(), line.end(), nullptr, false));
-      }
-    }
-    return entries;
-  }
-  static std::vector<std::string> Found(const policy::AuditReport& report) {
-    std::vector<std::string> found;
-    for (const auto& finding : report.findings) found.push_back(finding.what);
-    return found;
-  }
-
-  TempDir dir_;
-  std::string path_ = dir_.path();
-};
 
 TEST_F(AuditLogTest, WritesLinesThatFollowEachOther) {
   const auto log = Open();
@@ -422,42 +339,6 @@ TEST_F(AuditLogTest, WhatCanBeNoLineDoesItNoHarm) {
   EXPECT_TRUE(log->Ready().ok());
   EXPECT_TRUE(log->Append("run", {}).ok());
   EXPECT_EQ(Verify().lines, 1u);
-}
-
-// The system says it once, and the next call would find nothing to do.
-TEST_F(AuditLogTest, LinesThatDidNotReachTheDiskCountAsLost) {
-  for (const AuditFsync fsync : {AuditFsync::kInterval, AuditFsync::kAlways}) {
-    SCOPED_TRACE(fsync == AuditFsync::kAlways ? "always" : "interval");
-    TempDir dir;
-    path_ = dir.path();
-    const auto log =
-        Open({.fsync = fsync, .fsync_interval = absl::Milliseconds(20)});
-    ASSERT_TRUE(log->Append("run", {{"n", 1}}).ok());
-    failing_syncs = 1;
-    const absl::Status second = log->Append("run", {{"n", 2}});
-    EXPECT_EQ(second.ok(), fsync == AuditFsync::kInterval) << second;
-    ASSERT_TRUE(Eventually([&] { return log->state().lost > 0; }));
-    const uint64_t lost = log->state().lost;
-    ASSERT_TRUE(Eventually([&] { return log->Ready().ok(); }));
-    EXPECT_EQ(log->state().lost, lost);
-    EXPECT_THAT(Files(), SizeIs(2)) << "what is doubtful isn't gone on with";
-    const std::string resumed = ReadFile(path_ + "/" + Files()[1]);
-    EXPECT_THAT(resumed, HasSubstr(absl::StrCat("\"lost\":", lost)));
-    EXPECT_TRUE(log->Append("run", {{"n", 3}}).ok());
-    EXPECT_THAT(Found(Verify()), IsEmpty());
-  }
-}
-
-TEST_F(AuditLogTest, AFileThatCanNotBeSyncedWhenItIsFullIsDoubtful) {
-  const auto log = Open({.fsync = AuditFsync::kInterval,
-                         .fsync_interval = absl::Hours(1),
-                         .max_file_bytes = 300});
-  ASSERT_TRUE(log->Append("run", {{"n", 1}}).ok());
-  failing_syncs = 1;
-  EXPECT_FALSE(log->Append("run", {{"n", std::string(300, '2')}}).ok());
-  EXPECT_EQ(log->state().lost, 2u) << "the one before it, and its own";
-  ASSERT_TRUE(Eventually([&] { return log->Ready().ok(); }));
-  EXPECT_THAT(Files(), SizeIs(2));
 }
 
 TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {
