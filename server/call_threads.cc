@@ -136,8 +136,9 @@ void CallThreads::Work(Threads::iterator self) {
     taken.task = nullptr;
     mutex_.Lock();
     if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
-    // One was there for what was urgent.
-    if (threads_.size() > static_cast<size_t>(options_.most_threads)) {
+    // One was there for what was urgent, if no more of that has come.
+    if (threads_.size() > static_cast<size_t>(options_.most_threads) &&
+        (waiting_.empty() || waiting_.front().key != kUrgent)) {
       ended_.splice(ended_.end(), threads_, self);
       return;
     }

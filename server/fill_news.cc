@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "sandbox/spawner_event.h"
 #include "server/log.h"
 
 namespace sandglass::server {
@@ -15,8 +16,9 @@ FillNews NewsOf(const absl::Status& last, const absl::Status& now) {
 void LogFillNews(const JailKey& key, const absl::Status& status,
                  FillNews news) {
   if (news == FillNews::kFails) {
-    // Unavailable: a zygote is on its way up; the spawner tells of its ends.
-    Log(absl::IsUnavailable(status) ? LogLevel::kInfo : LogLevel::kWarning,
+    // The spawner tells of a zygote's ends.
+    Log(sandbox::IsZygoteStarting(status) ? LogLevel::kInfo
+                                          : LogLevel::kWarning,
         "pool_fill_failed",
         {{"kind", key.kind},
          {"profile", key.profile},

@@ -65,13 +65,23 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
                                   argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return absl::InternalError(ErrorText(error));
+    const std::string why = absl::StrCat(path, ": ", ErrorText(error));
+    // Those may pass.
+    return error == EAGAIN || error == ENOMEM || error == ENFILE
+               ? absl::UnavailableError(why)
+               : absl::InternalError(why);
   }
   input.reset();
   const std::string text =
       ReadUntil(output, After(Now(), wait), kMostAnswerBytes);
   ::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  // Whoever said nothing and didn't end by itself was too slow, or killed.
+  if (text.empty() && WIFSIGNALED(status)) {
+    return absl::UnavailableError(absl::StrCat(path, " said nothing within ",
+                                               absl::FormatDuration(wait)));
+  }
   return text;
 }
 
@@ -88,8 +98,10 @@ absl::Status CheckHelper(const std::string& setting, const std::string& path,
   }
   absl::StatusOr<std::string> answer = AnswerToVersion(path, wait);
   if (!answer.ok()) {
-    return wrong(
-        absl::StrCat("can't run ", path, ": ", answer.status().message()));
+    const std::string why =
+        absl::StrCat("can't run ", answer.status().message());
+    return absl::IsUnavailable(answer.status()) ? absl::UnavailableError(why)
+                                                : wrong(why);
   }
   const std::string right = absl::StrCat(name, " ", kVersion);
   const std::string said = answer->substr(0, answer->find('\n'));

@@ -11,7 +11,8 @@
 namespace sandglass::server {
 
 // FAILED_PRECONDITION unless `path` is the program `name` ("sandglass-spawner")
-// of this daemon's own version, by what it answers to --version within `wait`.
+// of this daemon's own version, by what it answers to --version. UNAVAILABLE
+// when it can't be asked now, or says nothing within `wait`.
 // Runs it. `setting` is the key that names it, for the message.
 absl::Status CheckHelper(const std::string& setting, const std::string& path,
                          const std::string& name,

@@ -65,7 +65,8 @@ absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
       directory, owner, group, 0700, "sessions.durable_dir", Holds::kItsOwn);
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    // That one may end.
+    return absl::UnavailableError(absl::StrCat(
         "another sandglassd keeps its durable sessions in ",
         Quote(directory, 256),
         "; stop it, or give this one another \"sessions.durable_dir\""));

@@ -55,6 +55,8 @@ class Supervisor {
     }
     absl::Duration backoff = options_.first_backoff;
     for (bool first = true;; first = false) {
+      TakePending();
+      if (stopping_) return 0;
       const MonotonicTime started = Monotonic::now();
       (*heartbeat)->Rest();
       const pid_t child = Start([&] { return daemon(**heartbeat); });
@@ -149,6 +151,13 @@ class Supervisor {
   int WaitUntil(MonotonicTime time, siginfo_t* info = nullptr) {
     const timespec rest = Timespec(Until(time));
     return ::sigtimedwait(&signals_, info, &rest);
+  }
+
+  // A terminal's would be taken for one that the next child has got, too.
+  void TakePending() {
+    for (int signal = 0; (signal = WaitUntil(Monotonic::now())) > 0;) {
+      if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
+    }
   }
 
   void Pause(absl::Duration duration) {

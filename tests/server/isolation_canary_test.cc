@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/notification.h"
@@ -337,11 +338,12 @@ TEST_F(IsolationOfJails, AnAuditLogWhoseDiskHangsIsToldMeanwhile) {
              return absl::OkStatus();
            },
        .audit_patience = absl::Milliseconds(50)});
+  absl::Cleanup let_go = [&go] { go.Notify(); };
   watch.Start();
   const auto audit = [&] { return readiness.Get(ReadyWhen::kAudit); };
   ASSERT_TRUE(Eventually([&] { return !audit().ok(); }));
   EXPECT_THAT(std::string(audit().message()), HasSubstr("has not answered"));
-  go.Notify();
+  std::move(let_go).Invoke();
   EXPECT_TRUE(Eventually([&] { return audit().ok(); }));
   watch.Stop();
 }
