@@ -102,13 +102,21 @@ absl::StatusOr<std::string> CompileStore::Read(const std::string& key,
 absl::Status CompileStore::Write(const std::string& key,
                                  std::string_view bytes) const {
   const std::string name = UnfinishedName();
-  os::Fd file(::openat(directory_.get(), name.c_str(),
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                       0600));
+  // Without a name while it is written, so that a crash leaves nothing. Some
+  // file systems, overlayfs among them, can't do that.
+  os::Fd file(
+      ::openat(directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  const bool nameless = file.valid();
+  if (!nameless) {
+    file.reset(::openat(directory_.get(), name.c_str(),
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        0600));
+  }
   if (!file.valid()) return Failure("make a file in", path_);
   // Whatever the umask was.
   if (::fchmod(file.get(), 0600) == 0 &&
       os::WriteAll(file.get(), AbslView(bytes)) &&
+      (!nameless || Name(file, name)) &&
       ::renameat(directory_.get(), name.c_str(), directory_.get(),
                  key.c_str()) == 0) {
     return absl::OkStatus();
@@ -116,6 +124,12 @@ absl::Status CompileStore::Write(const std::string& key,
   const absl::Status failure = Failure("write to", path_);
   ::unlinkat(directory_.get(), name.c_str(), 0);
   return failure;
+}
+
+bool CompileStore::Name(const os::Fd& file, const std::string& name) const {
+  // open(2), "O_TMPFILE": without a capability only by this way.
+  return ::linkat(AT_FDCWD, absl::StrCat("/proc/self/fd/", file.get()).c_str(),
+                  directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 bool CompileStore::Remove(const std::string& key) const {
