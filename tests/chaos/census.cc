@@ -28,15 +28,9 @@ int LinesWith(const std::string& text, const std::string& part) {
   return lines;
 }
 
-int EntriesBelow(const std::string& directory, bool only_directories) {
-  int entries = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(directory, error), end;
-       !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (!only_directories || it->is_directory(ignored)) ++entries;
-  }
-  return entries;
+// Files that somebody writes, by the names that the daemon gives them.
+bool IsTemporary(const std::string& name) {
+  return absl::StartsWith(name, ".unfinished") || absl::EndsWith(name, ".new");
 }
 
 // What it is of, without the numbers that tell apart those of one kind.
@@ -73,6 +67,29 @@ std::set<std::string> Roots(const Daemon& daemon) {
   return roots;
 }
 
+// Children that nobody has waited for, of these processes.
+void CountZombies(const std::set<Process>& parents, Census& census) {
+  std::map<std::string, std::string> names;  // of the parents, by pid
+  for (const Process& process : parents) {
+    names[absl::StrCat(process.pid)] = NameOf(process.pid);
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+    const auto status = StatusOf(pid);
+    const auto state = status.find("State");
+    const auto parent = status.find("PPid");
+    if (state == status.end() || parent == status.end() ||
+        !absl::StartsWith(state->second, "Z")) {
+      continue;
+    }
+    if (const auto it = names.find(parent->second); it != names.end()) {
+      ++census[absl::StrCat("zombie child of ", it->second)];
+    }
+  }
+}
+
 std::set<Process> AllProcesses(const Daemon& daemon) {
   const std::vector<Process> tree = daemon.Processes();
   std::set<Process> all(tree.begin(), tree.end());
@@ -86,6 +103,21 @@ std::set<Process> AllProcesses(const Daemon& daemon) {
 
 }  // namespace
 
+void ForEachBelow(
+    const std::string& directory,
+    const std::function<void(const fs::directory_entry&)>& function) {
+  std::error_code error;
+  // Not recursive_directory_iterator, which ends at the first that is gone.
+  for (fs::directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    function(*it);
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) {
+      ForEachBelow(it->path().string(), function);
+    }
+  }
+}
+
 std::vector<std::string> GroupRoots(const Daemon& daemon) {
   std::vector<std::string> directories;
   for (const std::string& root : Roots(daemon)) {
@@ -98,7 +130,9 @@ std::vector<std::string> GroupRoots(const Daemon& daemon) {
 
 Census Count(const Daemon& daemon, const CensusPlaces& places) {
   Census census;
-  for (const Process& process : AllProcesses(daemon)) {
+  const std::set<Process> processes = AllProcesses(daemon);
+  CountZombies(processes, census);
+  for (const Process& process : processes) {
     const std::string name = NameOf(process.pid);
     if (name.empty()) continue;
     ++census[absl::StrCat("process ", name)];
@@ -112,13 +146,24 @@ Census Count(const Daemon& daemon, const CensusPlaces& places) {
     }
   }
   for (const std::string& root : GroupRoots(daemon)) {
-    census["cgroup"] += EntriesBelow(root, /*only_directories=*/true);
+    ForEachBelow(root, [&](const fs::directory_entry& entry) {
+      std::error_code ignored;
+      if (entry.is_directory(ignored)) ++census["cgroup"];
+    });
   }
   census["mount"] =
       LinesWith(ReadProc(getpid(), "mountinfo"), places.named + "/");
   census["socket"] = LinesWith(ReadFile("/proc/net/unix"), places.named + "/");
   for (const std::string& directory : places.directories) {
-    census["file"] += EntriesBelow(directory, /*only_directories=*/false);
+    ForEachBelow(directory,
+                 [&](const fs::directory_entry&) { ++census["file"]; });
+  }
+  for (const std::string& directory : places.written) {
+    ForEachBelow(directory, [&](const fs::directory_entry& entry) {
+      if (IsTemporary(entry.path().filename().string())) {
+        ++census["temporary file"];
+      }
+    });
   }
   return census;
 }
@@ -133,6 +178,18 @@ std::vector<std::string> More(const Census& now, const Census& before) {
     }
   }
   return more;
+}
+
+std::vector<std::string> MissingProcesses(const Census& now,
+                                          const Census& before) {
+  std::vector<std::string> missing;
+  for (const auto& [kind, had] : before) {
+    if (!absl::StartsWith(kind, "process ")) continue;
+    if (!now.contains(kind)) {
+      missing.push_back(absl::StrCat(kind, ": none, had ", had));
+    }
+  }
+  return missing;
 }
 
 uint64_t RssOf(const Daemon& daemon, const std::string& name) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <system_error>
 
@@ -32,24 +33,24 @@ constexpr int kSpareProcesses = 2;
 constexpr int kGoneClients = 4;
 
 // Of a process that is gone by itself nothing is asked.
-void KillAll(const std::vector<Process>& processes) {
+bool KillAll(const std::vector<Process>& processes) {
   for (const Process& process : processes) (void)Kill(process, SIGKILL);
   EXPECT_TRUE(WaitUntilDead(processes, kSoon));
+  return !processes.empty();
 }
 
 // Waits for the server's end, too: before it, the daemon may look healthy.
-void KillAndWait(ChaosWorld& world, std::vector<Process> processes) {
+bool KillAndWait(ChaosWorld& world, std::vector<Process> processes) {
   const std::optional<Process> server = world.Server();
-  if (processes.empty()) return;
-  (void)Kill(processes.front(), SIGKILL);
-  if (server) {
-    EXPECT_TRUE(WaitUntilDead({*server}, kSoon)) << Describe(*server);
-  }
+  if (processes.empty() || !server) return false;
+  const bool killed = Kill(processes.front(), SIGKILL);
+  EXPECT_TRUE(WaitUntilDead({*server}, kSoon)) << Describe(*server);
+  return killed;
 }
 
 // As a daemon without rights would; root has blocks in reserve on some file
 // systems.
-void Fill(const std::string& directory) {
+bool Fill(const std::string& directory) {
   const std::string path = directory + "/filler";
   const os::Fd file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600));
@@ -61,39 +62,58 @@ void Fill(const std::string& directory) {
       step /= 2;
     }
   }
+  return size > 0 && errno == ENOSPC;
 }
 
-// In each hierarchy that has such a file. Returns what it was.
-void WriteToRoots(ChaosWorld& world, const std::string& file,
+// In each hierarchy that has such a file; false where none has it.
+bool WriteToRoots(ChaosWorld& world, const std::string& file,
                   const std::function<std::string(const std::string&)>& value) {
   world.daemon().Remember();
+  bool written = false;
   for (const std::string& root : GroupRoots(world.daemon())) {
     const std::string path = absl::StrCat(root, "/", file);
-    if (access(path.c_str(), W_OK) == 0) WriteFile(path, value(root));
+    if (access(path.c_str(), W_OK) != 0) continue;
+    WriteFile(path, value(root));
+    written |= ReadFile(path) == value(root) + "\n";
   }
+  return written;
 }
 
 std::vector<std::string> JailGroups(ChaosWorld& world) {
   std::vector<std::string> jails;
   world.daemon().Remember();
   for (const std::string& root : GroupRoots(world.daemon())) {
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(root, error), end;
-         !error && it != end; it.increment(error)) {
-      const std::string path = it->path();
-      if (absl::StartsWith(it->path().filename().string(), "jail-") &&
+    ForEachBelow(root, [&](const fs::directory_entry& entry) {
+      const std::string path = entry.path();
+      if (absl::StartsWith(entry.path().filename().string(), "jail-") &&
           access((path + "/cgroup.freeze").c_str(), W_OK) == 0) {
         jails.push_back(path);
       }
-    }
+    });
   }
   return jails;
 }
 
-void SetFrozen(ChaosWorld& world, const char* value) {
+// How many of them are.
+int SetFrozen(ChaosWorld& world, const char* value) {
+  int so = 0;
   for (const std::string& jail : JailGroups(world)) {
     WriteFile(jail + "/cgroup.freeze", value);
+    so +=
+        ReadFile(jail + "/cgroup.freeze") == absl::StrCat(value, "\n") ? 1 : 0;
   }
+  return so;
+}
+
+bool HasState(const Process& process, char state) {
+  const auto status = StatusOf(process.pid);
+  const auto it = status.find("State");
+  return it != status.end() && it->second.starts_with(state);
+}
+
+// Calls, or programs, that were not as they are without a fault.
+bool SomebodyMissedSomething(ChaosWorld&, const Ledger& ledger) {
+  return !ledger.failures().empty() || !ledger.ended().empty();
 }
 
 std::string NewestAuditFile(ChaosWorld& world) {
@@ -141,14 +161,14 @@ rlim_t LowestFreeDescriptor(pid_t pid) {
 
 Fault KilledZygotes() {
   return {.name = "killed zygotes",
-          .begin = [](ChaosWorld& world) { KillAll(world.Zygotes()); }};
+          .begin = [](ChaosWorld& world) { return KillAll(world.Zygotes()); }};
 }
 
 Fault KilledSpawner() {
   return {.name = "killed spawner",
           .ends_daemon = true,
           .begin = [](ChaosWorld& world) {
-            KillAndWait(world, world.Named("sandglass-spawn"));
+            return KillAndWait(world, world.Named("sandglass-spawn"));
           }};
 }
 
@@ -156,9 +176,8 @@ Fault KilledServer() {
   return {.name = "killed server",
           .ends_daemon = true,
           .begin = [](ChaosWorld& world) {
-            if (const auto server = world.Server()) {
-              KillAndWait(world, {*server});
-            }
+            const auto server = world.Server();
+            return server && KillAndWait(world, {*server});
           }};
 }
 
@@ -166,13 +185,15 @@ Fault KilledProxy() {
   return {.name = "killed proxy",
           .ends_daemon = true,
           .begin = [](ChaosWorld& world) {
-            KillAndWait(world, world.Named("sandglass-egres"));
+            return KillAndWait(world, world.Named("sandglass-egres"));
           }};
 }
 
 Fault FullDisk(size_t which) {
   return {.name = absl::StrCat("full disk ", which),
-          .begin = [which](ChaosWorld& world) { Fill(world.disks()[which]); },
+          .codes = {grpc::StatusCode::UNAVAILABLE},
+          .begin =
+              [which](ChaosWorld& world) { return Fill(world.disks()[which]); },
           .end =
               [which](ChaosWorld& world) {
                 fs::remove(world.disks()[which] + "/filler");
@@ -180,27 +201,36 @@ Fault FullDisk(size_t which) {
 }
 
 Fault FewProcesses() {
-  return {
-      .name = "few processes",
-      // Programs are refused what they need as well, and may go on without, or
-      // wait for it for ever: node does for a thread of its own.
-      .outcomes = {v1::OUTCOME_OK, v1::OUTCOME_TIMEOUT,
-                   v1::OUTCOME_NONZERO_EXIT, v1::OUTCOME_SIGNALED,
-                   v1::OUTCOME_PIDS_LIMIT, v1::OUTCOME_COMPILE_ERROR,
-                   v1::OUTCOME_JAIL_FAILED},
-      .codes = {grpc::StatusCode::INTERNAL},
-      .begin =
-          [](ChaosWorld& world) {
-            WriteToRoots(world, "pids.max", [](const std::string& root) {
-              return absl::StrCat(std::stoi(ReadFile(root + "/pids.current")) +
-                                  kSpareProcesses);
-            });
-          },
-      .end =
-          [](ChaosWorld& world) {
-            WriteToRoots(world, "pids.max",
-                         [](const std::string&) { return "max"; });
-          }};
+  return {.name = "few processes",
+          // Programs are refused what they need as well, and may go on without,
+          // or wait for it for ever: node does for a thread of its own.
+          .outcomes = {v1::OUTCOME_OK, v1::OUTCOME_TIMEOUT,
+                       v1::OUTCOME_NONZERO_EXIT, v1::OUTCOME_SIGNALED,
+                       v1::OUTCOME_PIDS_LIMIT, v1::OUTCOME_COMPILE_ERROR,
+                       v1::OUTCOME_JAIL_FAILED},
+          .codes = {grpc::StatusCode::INTERNAL, grpc::StatusCode::UNAVAILABLE,
+                    grpc::StatusCode::NOT_FOUND,
+                    grpc::StatusCode::RESOURCE_EXHAUSTED},
+          .begin =
+              [](ChaosWorld& world) {
+                std::map<std::string, std::string> most;
+                return WriteToRoots(
+                    world, "pids.max", [&most](const std::string& root) {
+                      std::string& value = most[root];
+                      if (value.empty()) {
+                        value = absl::StrCat(
+                            std::stoi(ReadFile(root + "/pids.current")) +
+                            kSpareProcesses);
+                      }
+                      return value;
+                    });
+              },
+          .felt = SomebodyMissedSomething,
+          .end =
+              [](ChaosWorld& world) {
+                WriteToRoots(world, "pids.max",
+                             [](const std::string&) { return "max"; });
+              }};
 }
 
 Fault FewDescriptors() {
@@ -208,15 +238,20 @@ Fault FewDescriptors() {
           // A spawner's message without its descriptors is a broken one, which
           // ends the daemon.
           .outcomes = {v1::OUTCOME_JAIL_FAILED, v1::OUTCOME_SHUTDOWN},
-          .codes = {grpc::StatusCode::INTERNAL},
+          .codes = {grpc::StatusCode::INTERNAL, grpc::StatusCode::UNAVAILABLE,
+                    grpc::StatusCode::CANCELLED, grpc::StatusCode::NOT_FOUND,
+                    grpc::StatusCode::RESOURCE_EXHAUSTED},
           .begin =
               [](ChaosWorld& world) {
-                if (const auto server = world.Server()) {
-                  // New ones only take the place of old ones.
+                const auto server = world.Server();
+                // New ones only take the place of old ones.
+                if (server) {
                   SetDescriptors(server->pid,
                                  LowestFreeDescriptor(server->pid) / 2);
                 }
+                return server.has_value();
               },
+          .felt = SomebodyMissedSomething,
           .end =
               [](ChaosWorld& world) {
                 if (const auto server = world.Server()) {
@@ -227,7 +262,7 @@ Fault FewDescriptors() {
 
 Fault FrozenJails() {
   return {.name = "frozen jails",
-          .begin = [](ChaosWorld& world) { SetFrozen(world, "1"); },
+          .begin = [](ChaosWorld& world) { return SetFrozen(world, "1") > 0; },
           .end = [](ChaosWorld& world) { SetFrozen(world, "0"); }};
 }
 
@@ -235,9 +270,9 @@ Fault StoppedServer() {
   return {.name = "stopped server",
           .begin =
               [](ChaosWorld& world) {
-                if (const auto server = world.Server()) {
-                  (void)Kill(*server, SIGSTOP);
-                }
+                const auto server = world.Server();
+                return server && Kill(*server, SIGSTOP) &&
+                       WaitUntil([&] { return HasState(*server, 'T'); }, kSoon);
               },
           .end =
               [](ChaosWorld& world) {
@@ -248,14 +283,25 @@ Fault StoppedServer() {
 }
 
 Fault BrokenPolicy() {
+  auto refused = std::make_shared<int>(0);
   return {.name = "broken policy and configuration",
           .begin =
-              [](ChaosWorld& world) {
+              [refused](ChaosWorld& world) {
+                *refused = world.LogLines("policy_not_reloaded");
                 WriteFile(world.policy() + "/profiles/broken.json",
                           "{ nonsense");
                 fs::rename(world.config(), world.config() + ".kept");
                 WriteFile(world.config(), "{\"lis");
                 world.daemon().Signal(SIGHUP);
+                return true;
+              },
+          .felt =
+              [refused](ChaosWorld& world, const Ledger&) {
+                return WaitUntil(
+                    [&] {
+                      return world.LogLines("policy_not_reloaded") > *refused;
+                    },
+                    kSoon);
               },
           .end =
               [](ChaosWorld& world) {
@@ -266,15 +312,26 @@ Fault BrokenPolicy() {
 }
 
 Fault AuditFileRemoved() {
-  return {.name = "audit file removed", .begin = [](ChaosWorld& world) {
-            const std::string name = NewestAuditFile(world);
-            world.KeepAuditFile(name);
-            fs::remove(absl::StrCat(world.audit(), "/", name));
-          }};
+  auto removed = std::make_shared<std::string>();
+  return {.name = "audit file removed",
+          .codes = {grpc::StatusCode::UNAVAILABLE},
+          .begin =
+              [removed](ChaosWorld& world) {
+                *removed = NewestAuditFile(world);
+                world.KeepAuditFile(*removed);
+                return fs::remove(absl::StrCat(world.audit(), "/", *removed));
+              },
+          .felt =
+              [removed](ChaosWorld& world, const Ledger&) {
+                return WaitUntil(
+                    [&] { return NewestAuditFile(world) > *removed; }, kSoon);
+              }};
 }
 
 Fault AuditFileChanged() {
-  return {.name = "audit file changed", .begin = [](ChaosWorld& world) {
+  return {.name = "audit file changed",
+          .codes = {grpc::StatusCode::UNAVAILABLE},
+          .begin = [](ChaosWorld& world) {
             const std::string name = NewestAuditFile(world);
             const std::string path = absl::StrCat(world.audit(), "/", name);
             // Replaced by a copy that is not its own.
@@ -283,7 +340,7 @@ Fault AuditFileChanged() {
             WriteFile(path, "{\"seq\":1}\n");
             EXPECT_TRUE(WaitUntil(
                 [&] { return NewestAuditFile(world) != name; }, kSoon));
-            fs::remove(path);
+            return fs::remove(path);
           }};
 }
 
@@ -302,6 +359,7 @@ Fault AuditDirectoryRemoved() {
                 << refused.status.error_message();
             EXPECT_FALSE(fs::exists(world.audit()));
             world.AuditBeginsAnew();
+            return true;
           },
       .end =
           [](ChaosWorld& world) {
@@ -326,10 +384,12 @@ Fault ClientsGone() {
                                    "x"}}));
                 }
                 // One half reads no more, the other is gone in mid-call.
+                bool all = true;
                 for (size_t i = 0; i < clients->size(); ++i) {
-                  (*clients)[i]->ReadUntil("started");
+                  all &= (*clients)[i]->ReadUntil("started");
                   (*clients)[i]->Signal(i % 2 == 0 ? SIGSTOP : SIGKILL);
                 }
+                return all;
               },
           .end = [clients](ChaosWorld&) { clients->clear(); }};
 }

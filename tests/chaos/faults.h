@@ -19,7 +19,12 @@ struct Fault {
   // or the audit log does.
   std::set<v1::Outcome> outcomes = {};
   std::set<grpc::StatusCode> codes = {};
-  std::function<void(ChaosWorld&)> begin;
+  // Whether it has hit something, which where others went before it may be
+  // gone.
+  std::function<bool(ChaosWorld&)> begin;
+  // Whether what goes on has met it, before it is taken away.
+  std::function<bool(ChaosWorld&, const Ledger&)> felt =
+      [](ChaosWorld&, const Ledger&) { return true; };
   // Takes away what `begin` did, where that doesn't go by itself.
   std::function<void(ChaosWorld&)> end = [](ChaosWorld&) {};
 };

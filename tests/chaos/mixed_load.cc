@@ -211,8 +211,11 @@ void MixedLoad::Stream(Client& client, int turn) {
   if (!Note("stream", status)) return;
   if (!call.result()) return ledger_.Wrong("stream: ended without a result");
   ledger_.Acknowledged("run", call.result()->run_id());
-  IsEnd("stream", call.result()->outcome(), v1::OUTCOME_OK,
-        Describe(*call.result()));
+  if (IsEnd("stream", call.result()->outcome(), v1::OUTCOME_OK,
+            Describe(*call.result())) &&
+      call.output() != absl::StrCat("part 1\npart 2\npart 3\n", Answer(turn))) {
+    ledger_.Wrong(absl::StrCat("stream: ", call.output()));
+  }
 }
 
 void MixedLoad::Cancel(Client& client, int turn) {

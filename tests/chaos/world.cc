@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
@@ -31,6 +32,10 @@ constexpr absl::Duration kSettle = absl::Seconds(30);
 // So long nothing changes once all is done: jails that nobody used go after a
 // second.
 constexpr absl::Duration kCalm = absl::Seconds(2);
+// By then there is again what was there: what fails is tried again after a
+// minute at most.
+constexpr absl::Duration kBack = absl::Seconds(90);
+constexpr size_t kWholeLog = 1'000'000;
 
 std::string Config(const std::string& audit) {
   return absl::StrCat(R"({
@@ -60,6 +65,8 @@ ChaosWorld::ChaosWorld() : place_(MakeTestDirectory()) {
   if (mount(TEST_CACHE_DIR "/prepared", prepared.c_str(), nullptr, MS_BIND,
             nullptr) == 0) {
     mounts_.push_back(prepared);
+  } else {
+    NoteMountError(prepared);
   }
   fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy(),
            fs::copy_options::recursive);
@@ -79,10 +86,13 @@ void ChaosWorld::Mount(const std::string& name, const std::string& size) {
   fs::create_directory(path);
   const std::string data = absl::StrCat("mode=0755,", size);
   if (mount("sandglass-chaos", path.c_str(), "tmpfs", 0, data.c_str()) != 0) {
-    std::perror(path.c_str());
-    return;
+    return NoteMountError(path);
   }
   mounts_.push_back(path);
+}
+
+void ChaosWorld::NoteMountError(const std::string& path) {
+  made_ = absl::ErrnoToStatus(errno, absl::StrCat("mount ", path));
 }
 
 std::vector<std::string> ChaosWorld::disks() const {
@@ -93,10 +103,13 @@ CensusPlaces ChaosWorld::Places() const {
   return {.directories = {daemon_->directory() + "/state",
                           daemon_->directory() + "/run",
                           place_ + "/cache/libraries"},
-          .named = daemon_->directory()};
+          .written = disks(),
+          // Mounts of ours count as well, before and after.
+          .named = place_};
 }
 
 absl::Status ChaosWorld::Start() {
+  if (!made_.ok()) return made_;
   const std::string directory = place_ + "/state/daemon";
   fs::create_directory(directory);
   auto daemon = Daemon::Start(
@@ -282,14 +295,30 @@ Census ChaosWorld::Settled() {
 std::vector<std::string> ChaosWorld::Left() {
   EndSessions();
   daemon_->Remember();
-  std::vector<std::string> more;
+  std::vector<std::string> wrong;
+  absl::Time since = absl::Now();
+  // For a while: what is left may hide where something isn't back yet.
   WaitUntil(
       [&] {
-        more = More(Count(*daemon_, Places()), baseline_);
-        return more.empty();
+        const Census now = Count(*daemon_, Places());
+        wrong = More(now, baseline_);
+        const std::vector<std::string> missing =
+            MissingProcesses(now, baseline_);
+        wrong.insert(wrong.end(), missing.begin(), missing.end());
+        if (!wrong.empty()) since = absl::Now();
+        return absl::Now() - since > kCalm;
       },
-      kSettle);
-  return more;
+      kBack);
+  return wrong;
+}
+
+int ChaosWorld::LogLines(const std::string& event) const {
+  int lines = 0;
+  for (const absl::string_view line :
+       absl::StrSplit(daemon_->LogTail(kWholeLog), '\n')) {
+    if (absl::StrContains(line, absl::StrCat(" ", event, " "))) ++lines;
+  }
+  return lines;
 }
 
 }  // namespace sandglass::testing

@@ -46,6 +46,9 @@ class ChaosWorld {
   // Those that fork runners, each by the command line that it gave itself.
   std::vector<Process> Zygotes() const;
 
+  // How often this event is in the daemon's log.
+  int LogLines(const std::string& event) const;
+
   // Waits until health is SERVING and a run succeeds. How long that took;
   // nothing when it took too long.
   std::optional<absl::Duration> UntilHealthy(absl::Duration timeout);
@@ -65,11 +68,13 @@ class ChaosWorld {
   std::vector<std::string> VerifyAudit();
   // What the daemon has, once that stays the same for a while.
   Census Settled();
-  // What is there more than at first, once it had time to go.
+  // What is there more than at first, or of a kind of processes no more, once
+  // it had time to go and to come.
   std::vector<std::string> Left();
 
  private:
   void Mount(const std::string& name, const std::string& size);
+  void NoteMountError(const std::string& path);
   std::string Chain(int number) const;
   CensusPlaces Places() const;
   void EndSessions();
@@ -78,6 +83,7 @@ class ChaosWorld {
   std::vector<std::string> mounts_;
   std::unique_ptr<Daemon> daemon_;
   Census baseline_;
+  absl::Status made_;
   int chain_ = 0;
 };
 

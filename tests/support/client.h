@@ -75,6 +75,8 @@ class StreamCall {
   grpc::Status Finish();
   // The final event, once read.
   const std::optional<v1::RunCodeResponse>& result() const { return result_; }
+  // What was read of stdout.
+  const std::string& output() const { return output_; }
 
  private:
   grpc::ClientContext context_;
