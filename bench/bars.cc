@@ -248,18 +248,27 @@ void JudgeOverload(const OverloadReport& overload,
                    std::vector<BarLine>& lines) {
   BarLine wrong = {
       .name = "overload: calls that neither ran well nor were refused"};
+  BarLine offered = {.name = "overload: calls/s by what the daemon can do",
+                     .kind = BarLine::Kind::kAtLeast,
+                     .limit = overload.factor * kOfTheFactor};
   BarLine late = {.name = "overload: p99 of calls until they were refused, ms",
                   .limit = absl::ToDoubleMilliseconds(kRefusedWithin)};
   if (overload.problem.empty() && overload.accepted.n > 0) {
     wrong.value = static_cast<double>(overload.wrong);
     wrong.numbers = absl::StrCat(overload.accepted.n, " accepted, ",
                                  overload.refused.n, " refused");
+    if (overload.capacity > 0) {
+      offered.value = overload.offered / overload.capacity;
+      offered.numbers =
+          absl::StrCat("for ", absl::FormatDuration(overload.time));
+    }
     if (HasTail(overload.refused)) {
       late.value = absl::ToDoubleMilliseconds(overload.refused.p99);
       late.numbers = absl::StrCat("max ", Ms(overload.refused.max), " ms");
     }
   }
   lines.push_back(std::move(wrong));
+  lines.push_back(std::move(offered));
   lines.push_back(std::move(late));
 }
 

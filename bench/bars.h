@@ -30,6 +30,8 @@ inline constexpr double kSecondUse = 1.05;
 inline constexpr double kProxyRate = 0.5;
 // At 10 x what the daemon can do: p99 of calls until they were refused.
 inline constexpr absl::Duration kRefusedWithin = absl::Milliseconds(50);
+// So much of the factor must really have been offered.
+inline constexpr double kOfTheFactor = 0.98;
 inline constexpr absl::Duration kWallPrecision = absl::Milliseconds(20);
 
 // One promise and what was found of it: it is kept when `value` is at most

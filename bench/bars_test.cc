@@ -235,18 +235,24 @@ TEST(BenchBars, OverloadIsJudgedByWhatWentWrongAndHowLateOthersAreRefused) {
     return all;
   };
   Report report;
-  report.overload = {.accepted = Summarise({absl::Seconds(1)}),
+  report.overload = {.factor = 10,
+                     .capacity = 20,
+                     .offered = 197,
+                     .accepted = Summarise({absl::Seconds(1)}),
                      .refused = Summarise(std::vector<absl::Duration>(
                          100, absl::Milliseconds(50)))};
-  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(true, true));
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(true, true, true));
   report.overload->wrong = 1;
+  report.overload->offered = 190;
   report.overload->refused =
       Summarise(std::vector<absl::Duration>(100, absl::Milliseconds(51)));
-  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(false, false));
+  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(false, false, false));
   report.overload->refused = {};
-  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(false, Verdict()));
+  EXPECT_THAT(verdicts(report),
+              ::testing::ElementsAre(false, false, Verdict()));
   report.overload->problem = "died";
-  EXPECT_THAT(verdicts(report), ::testing::ElementsAre(Verdict(), Verdict()));
+  EXPECT_THAT(verdicts(report),
+              ::testing::ElementsAre(Verdict(), Verdict(), Verdict()));
 }
 
 TEST(BenchBars, LibrariesAreJudgedBySetAndWay) {

@@ -181,6 +181,17 @@ TEST_F(Audit, WithoutItNothingRunsAndHealthSaysSo) {
   EXPECT_TRUE(WaitUntil([&] { return !client().Serving(); }, kSettle));
   EXPECT_EQ(DetailsOf(client().Run(Bash("echo hi")).status).reason,
             "AUDIT_UNWRITABLE");
+  // As docs/metrics.md has it: who needs the log serves no more.
+  for (const char* service : {"Sandbox", "Session", "Exec"}) {
+    EXPECT_FALSE(
+        client().Serving(absl::StrCat("sandglass.v1.", service, "Service")))
+        << service;
+  }
+  for (const char* service : {"File", "Policy", "Layer", "Operator"}) {
+    EXPECT_TRUE(
+        client().Serving(absl::StrCat("sandglass.v1.", service, "Service")))
+        << service;
+  }
   StopDaemon();
 }
 

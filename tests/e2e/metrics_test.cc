@@ -58,6 +58,8 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
       HasSubstr("sum(sandglass_runs_total{outcome=\"NONZERO_EXIT\"}) 1\n"));
   EXPECT_THAT(said, HasSubstr("sandglass_ready 1\n"));
   EXPECT_THAT(said,
+              HasSubstr("sum(sandglass_pool_ready) > 0 and vector(1) 1\n"));
+  EXPECT_THAT(said,
               HasSubstr("sandglass_condition{condition=\"isolation\"} 1\n"));
   EXPECT_THAT(said, HasSubstr("alerts: \n"));
   StopDaemon();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/shell.h"
@@ -43,6 +44,14 @@ class Operator : public OwnDaemonTest {
         absl::StrCat("export SANDGLASS_ADDRESS=", daemon().address(),
                      " S=", SANDGLASS_BINARY, " LOG=", log(), "; exec 2>&1; (",
                      text, ") </dev/null; echo \"exit $?\""));
+  }
+  // The last one of this event.
+  std::string LineOfLog(const std::string& event) {
+    const std::string log = daemon().LogTail(1000);
+    const size_t begin = log.rfind(absl::StrCat(" ", event, " "));
+    return begin == std::string::npos
+               ? ""
+               : log.substr(begin, log.find('\n', begin) - begin);
   }
   Json JsonOf(const std::string& text) {
     const std::string out = Script(text);
@@ -88,6 +97,14 @@ TEST_F(Operator, UsageIsTheSameFromTheDaemonAndFromItsAuditLog) {
   };
   EXPECT_GT(memory(audit), 0);
   EXPECT_NEAR(memory(daemon) / memory(audit), 1, 0.01);
+  const auto seconds = [](const Json& usage) {
+    absl::Duration time;
+    EXPECT_TRUE(absl::ParseDuration(
+        usage["totals"][0]["cpuTime"].get<std::string>(), &time));
+    return absl::ToDoubleSeconds(time);
+  };
+  EXPECT_GT(seconds(audit), 0);
+  EXPECT_NEAR(seconds(daemon) / seconds(audit), 1, 0.01);
   StopDaemon();
 }
 
@@ -99,6 +116,11 @@ TEST_F(Operator, ARunBelongsToTheTraceOfItsCaller) {
   EXPECT_EQ(JsonOf(set + "$S run -l bash -c true --json")["traceId"], kTrace);
   EXPECT_THAT(Script("$S audit show $LOG --event run --json"),
               HasSubstr(absl::StrCat("\"trace_id\":\"", kTrace, "\"")));
+  EXPECT_THAT(LineOfLog("run_end"), HasSubstr(kTrace));
+  Script(set + "id=$($S session create bash); $S session exec $id -- true");
+  EXPECT_THAT(Script("$S audit show $LOG --event exec --json"),
+              HasSubstr(absl::StrCat("\"trace_id\":\"", kTrace, "\"")));
+  EXPECT_THAT(LineOfLog("exec_end"), HasSubstr(kTrace));
   StopDaemon();
 }
 

@@ -137,7 +137,7 @@ const Place kPlaces[] = {
      "echo \"{\\\"admission\\\": {\\\"memory_budget\\\": "
      "\\\"64MiB\\\"}}\" >$T/j; $CHECK --config $T/j",
      {"admission.memory_budget: 64 MiB is less than a program of profile "
-      "default may use (256 MiB)"}},
+      "default counts for (272 MiB)"}},
     {"StateIsAFile",
      "touch $T/s; $CHECK",
      {"state_dir: ", "/s is no directory"}},
@@ -162,6 +162,17 @@ const Place kPlaces[] = {
      "$CHECK --spawner $T/none",
      {"there is no executable ", "/none; set \"spawner\""}},
     {"NoFile", "$D --check --config $T/none", {"/none: no such file"}},
+    {"WrongKey",
+     "echo \"{\\\"admission\\\": {\\\"max_running\\\": 0}}\" >$T/j; "
+     "$CHECK --config $T/j",
+     {"/j: /admission/max_running: 0 is out of range; it takes 1 to 2000",
+      "docs/configuration.md"}},
+    {"PortTaken",
+     "exec 3>&2 2>/dev/null; $D --supervise --listen unix:$T/sock "
+     "--state-dir $T/other --cache-dir $T/c --metrics 47214 & P=$!; "
+     "until ss -ltn | grep -q :47214; do sleep 0.1; done; "
+     "$CHECK --listen 127.0.0.1:47214 2>&3; E=$?; kill $P; wait; exit $E",
+     {"listen: can't listen on 127.0.0.1:47214: Address already in use"}},
 };
 
 class PlaceTest : public ::testing::TestWithParam<Place> {};
