@@ -37,6 +37,7 @@ class Neighbour {
   double began_ = 0;
   std::string first_line_;  // empty: it is no more
   std::string unread_;
+  v1::Outcome outcome_ = v1::OUTCOME_UNSPECIFIED;
   std::string end_;  // what its run came to
 };
 
