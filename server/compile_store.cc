@@ -121,7 +121,7 @@ absl::Status CompileStore::Write(const std::string& key,
                  key.c_str()) == 0) {
     return absl::OkStatus();
   }
-  const absl::Status failure = Failure("write to", path_);
+  absl::Status failure = Failure("write to", path_);
   ::unlinkat(directory_.get(), name.c_str(), 0);
   return failure;
 }
@@ -149,6 +149,7 @@ std::vector<CompileStore::Found> CompileStore::List() const {
       copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
   if (directory == nullptr) return found;
   const time_t now = ::time(nullptr);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of this call's own
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string name = entry->d_name;
     struct stat info = {};
