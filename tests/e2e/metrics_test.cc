@@ -40,13 +40,13 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
   }
   ASSERT_THAT(client().Run(Bash("exit 7")),
               OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
-  const std::string said = RunShell(absl::StrCat(
-      SANDGLASS_SOURCE_DIR, "/tests/e2e/prometheus.sh ", TEST_CACHE_DIR, " ",
-      address_,
-      " 'sum(sandglass_runs_total{language=\"bash\"})'"
-      " 'sum(sandglass_runs_total{outcome=\"NONZERO_EXIT\"})'"
-      " 'sandglass_ready' 'sum(sandglass_pool_ready) > 0 and vector(1)'"
-      " 'sandglass_condition{condition=\"isolation\"}' 2>&1"));
+  const std::string said = RunShell(
+      absl::StrCat(SANDGLASS_SOURCE_DIR, "/tests/e2e/prometheus.sh ",
+                   TEST_CACHE_DIR, " ", address_,
+                   " 'sum(sandglass_runs_total{language=\"bash\"})'"
+                   " 'sum(sandglass_runs_total{outcome=\"NONZERO_EXIT\"})'"
+                   " 'sandglass_ready' 'sum(sandglass_pool_ready) > bool 0'"
+                   " 'sandglass_condition{condition=\"isolation\"}' 2>&1"));
   EXPECT_THAT(said, HasSubstr("promtool says nothing wrong\n"));
   EXPECT_THAT(said, HasSubstr("promtool tries the rules: SUCCESS"));
   EXPECT_THAT(said, HasSubstr("rules: 16\n"));
@@ -57,8 +57,7 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
       said,
       HasSubstr("sum(sandglass_runs_total{outcome=\"NONZERO_EXIT\"}) 1\n"));
   EXPECT_THAT(said, HasSubstr("sandglass_ready 1\n"));
-  EXPECT_THAT(said,
-              HasSubstr("sum(sandglass_pool_ready) > 0 and vector(1) 1\n"));
+  EXPECT_THAT(said, HasSubstr("sum(sandglass_pool_ready) > bool 0 1\n"));
   EXPECT_THAT(said,
               HasSubstr("sandglass_condition{condition=\"isolation\"} 1\n"));
   EXPECT_THAT(said, HasSubstr("alerts: \n"));

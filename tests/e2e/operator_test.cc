@@ -117,7 +117,9 @@ TEST_F(Operator, ARunBelongsToTheTraceOfItsCaller) {
   EXPECT_THAT(Script("$S audit show $LOG --event run --json"),
               HasSubstr(absl::StrCat("\"trace_id\":\"", kTrace, "\"")));
   EXPECT_THAT(LineOfLog("run_end"), HasSubstr(kTrace));
-  Script(set + "id=$($S session create bash); $S session exec $id -- true");
+  Script(absl::StrCat("export ", set,
+                      "&& id=$($S session create bash) && "
+                      "$S session exec $id -- true"));
   EXPECT_THAT(Script("$S audit show $LOG --event exec --json"),
               HasSubstr(absl::StrCat("\"trace_id\":\"", kTrace, "\"")));
   EXPECT_THAT(LineOfLog("exec_end"), HasSubstr(kTrace));
