@@ -79,8 +79,9 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   // Whoever said nothing and didn't end by itself was too slow, or killed.
   if (text.empty() && WIFSIGNALED(status)) {
-    return absl::UnavailableError(absl::StrCat(path, " said nothing within ",
-                                               absl::FormatDuration(wait)));
+    return absl::UnavailableError(
+        absl::StrCat(path, ": it was killed, or said nothing within ",
+                     absl::FormatDuration(wait)));
   }
   return text;
 }

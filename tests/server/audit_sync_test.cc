@@ -11,8 +11,8 @@
 #include "tests/server/audit_log_fixture.h"
 
 // How many calls fail next, as they do once after a failed writeback.
-static std::atomic<int> failing_syncs{
-    0};  // NOLINT(misc-use-anonymous-namespace)
+// NOLINTNEXTLINE(misc-use-anonymous-namespace)
+static std::atomic<int> failing_syncs = 0;
 
 // In place of the C library's in this program.
 extern "C" int fdatasync(int fd) {

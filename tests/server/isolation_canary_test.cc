@@ -146,6 +146,15 @@ class IsolationOfJails : public ::testing::Test {
     policy_.emplace(*std::move(set));
   }
 
+  // Of a watch over these jails; both outlive it.
+  ReadinessWatchParts Parts(Readiness& readiness, const LivePolicy& policy) {
+    return {.readiness = &readiness,
+            .policy = &policy,
+            .run = Runner(),
+            .usable = [](const policy::Language&) { return absl::OkStatus(); },
+            .pool = [] { return std::vector<PoolKeyState>(); }};
+  }
+
   IsolationCanary::Found Check() {
     tried_.clear();
     return canary_.Check(
@@ -303,12 +312,7 @@ TEST_F(IsolationOfJails, SessionsOfAReplacedProfileMayBeTold) {
   LivePolicy policy(*std::move(policy_));
   const policy::SharedProfile net = policy.Get()->FindProfile("net");
   const policy::SharedProfile good = policy.Get()->FindProfile("");
-  ReadinessWatch watch(
-      {.readiness = &readiness,
-       .policy = &policy,
-       .run = Runner(),
-       .usable = [](const policy::Language&) { return absl::OkStatus(); },
-       .pool = [] { return std::vector<PoolKeyState>(); }});
+  ReadinessWatch watch(Parts(readiness, policy));
   watch.Start();
   ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
   EXPECT_TRUE(absl::IsFailedPrecondition(readiness.Get(ReadyWhen::kIsolation)));
@@ -326,18 +330,13 @@ TEST_F(IsolationOfJails, AnAuditLogWhoseDiskHangsIsToldMeanwhile) {
   Readiness readiness;
   const LivePolicy policy(*std::move(policy_));
   absl::Notification go;
-  ReadinessWatch watch(
-      {.readiness = &readiness,
-       .policy = &policy,
-       .run = Runner(),
-       .usable = [](const policy::Language&) { return absl::OkStatus(); },
-       .pool = [] { return std::vector<PoolKeyState>(); },
-       .audit =
-           [&] {
-             go.WaitForNotification();
-             return absl::OkStatus();
-           },
-       .audit_patience = absl::Milliseconds(50)});
+  ReadinessWatchParts parts = Parts(readiness, policy);
+  parts.audit = [&] {
+    go.WaitForNotification();
+    return absl::OkStatus();
+  };
+  parts.audit_patience = absl::Milliseconds(50);
+  ReadinessWatch watch(std::move(parts));
   absl::Cleanup let_go = [&go] { go.Notify(); };
   watch.Start();
   const auto audit = [&] { return readiness.Get(ReadyWhen::kAudit); };
@@ -358,19 +357,14 @@ TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedAgain) {
   readiness.Set(ReadyWhen::kLanguages, absl::InternalError("it was too slow"));
   const LivePolicy policy(*std::move(policy_));
   std::atomic<int> times = 0;
-  ReadinessWatch watch(
-      {.readiness = &readiness,
-       .policy = &policy,
-       .run = Runner(),
-       .usable = [](const policy::Language&) { return absl::OkStatus(); },
-       .pool = [] { return std::vector<PoolKeyState>(); },
-       .try_languages =
-           [&] {
-             if (++times == 2) {
-               readiness.Set(ReadyWhen::kLanguages, absl::OkStatus());
-             }
-           },
-       .try_every = absl::Milliseconds(1)});
+  ReadinessWatchParts parts = Parts(readiness, policy);
+  parts.try_languages = [&] {
+    if (++times == 2) {
+      readiness.Set(ReadyWhen::kLanguages, absl::OkStatus());
+    }
+  };
+  parts.try_every = absl::Milliseconds(1);
+  ReadinessWatch watch(std::move(parts));
   watch.Start();
   ASSERT_TRUE(watch.WaitForFirst(absl::Seconds(30)));
   EXPECT_TRUE(Eventually([&] { return readiness.Ready(); }));

@@ -168,10 +168,11 @@ const Place kPlaces[] = {
      {"/j: /admission/max_running: 0 is out of range; it takes 1 to 2000",
       "docs/configuration.md"}},
     {"PortTaken",
-     "exec 3>&2 2>/dev/null; $D --supervise --listen unix:$T/sock "
-     "--state-dir $T/other --cache-dir $T/c --metrics 47214 & P=$!; "
-     "until ss -ltn | grep -q :47214; do sleep 0.1; done; "
-     "$CHECK --listen 127.0.0.1:47214 2>&3; E=$?; kill $P; wait; exit $E",
+     "python3 -c \"import socket, time; s = socket.create_server("
+     "(socket.inet_ntoa(bytes([127, 0, 0, 1])), 47214)); time.sleep(60)\" & "
+     // 47214 as the kernel writes it.
+     "P=$!; until grep -q :B86E /proc/net/tcp; do sleep 0.1; done; "
+     "$CHECK --listen 127.0.0.1:47214; E=$?; kill $P; exit $E",
      {"listen: can't listen on 127.0.0.1:47214: Address already in use"}},
 };
 
