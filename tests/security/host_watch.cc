@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -26,11 +27,15 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace sandglass::testing {
 namespace {
@@ -81,6 +86,16 @@ std::string Describe(const struct stat& facts) {
       facts.st_gid, " links ", facts.st_nlink, " size ", facts.st_size, " at ",
       facts.st_mtim.tv_sec, ".", facts.st_mtim.tv_nsec, " changed ",
       facts.st_ctim.tv_sec, ".", facts.st_ctim.tv_nsec);
+}
+
+// Of `text`, which may have a hundred, those that make the difference.
+std::string LinesNotIn(const std::string& other, const std::string& text) {
+  const std::multiset<std::string> here = absl::StrSplit(text, '\n');
+  const std::multiset<std::string> there = absl::StrSplit(other, '\n');
+  std::vector<std::string> only;
+  std::set_difference(here.begin(), here.end(), there.begin(), there.end(),
+                      std::back_inserter(only));
+  return only.empty() ? "without a line" : absl::StrJoin(only, "; ");
 }
 
 std::string FactsOf(const std::string& path) {
@@ -336,7 +351,8 @@ std::vector<std::string> HostWatch::Changes() {
       changes.push_back(absl::StrCat(name, " is gone"));
     } else if (found->second != value) {
       changes.push_back(
-          absl::StrCat(name, " was ", value, " and is ", found->second));
+          absl::StrCat(name, " was ", LinesNotIn(found->second, value),
+                       " and is ", LinesNotIn(value, found->second)));
     }
   }
   for (const auto& [name, value] : now) {
