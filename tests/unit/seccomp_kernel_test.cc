@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -80,6 +82,11 @@ int CheckAnswers(const BpfProgram& program) {
   const char byte = 'x';
   if (ErrnoOf(ioctl(0, TIOCSTI, &byte)) != EPERM) return 23;
   if (ErrnoOf(syscall(600)) != ENOSYS) return 24;
+  for (const unsigned long request :
+       {SIOCGIFBR, SIOCSIFBR, SIOCBRADDBR, SIOCBRDELBR, SIOCADDDLCI,
+        SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN}) {
+    if (ErrnoOf(ioctl(tcp, request, nullptr)) != EPERM) return 25;
+  }
 
   // And what is allowed works.
   if (write(pipe_fds[1], &byte, 1) != 1) return 30;
@@ -90,6 +97,8 @@ int CheckAnswers(const BpfProgram& program) {
   if (ErrnoOf(send(pair[0], &byte, 1, MSG_OOB)) != EOPNOTSUPP) return 33;
   if (send(pair[0], &byte, 1, 0) != 1) return 34;
   if (socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0) return 35;
+  ifconf interfaces = {};
+  if (ioctl(tcp, SIOCGIFCONF, &interfaces) != 0) return 38;
   const pid_t child = fork();
   if (child == 0) _exit(7);
   int status = 0;
