@@ -201,7 +201,12 @@ TEST_F(Chaos, ClientsThatGoInMidCall) {
 
 TEST_F(Chaos, AnAuditFileThatIsRemoved) { Suffer({AuditFileRemoved()}); }
 
-TEST_F(Chaos, AnAuditFileThatIsReplaced) { Suffer({AuditFileChanged()}); }
+TEST_F(Chaos, AnAuditFileThatIsReplaced) { Suffer({AuditFileReplaced()}); }
+
+TEST_F(Chaos, AnAuditFileThatIsAlteredIsFoundOut) {
+  Suffer({AuditFileAltered()});
+  EXPECT_THAT(last_failures_, IsEmpty());
+}
 
 TEST_F(Chaos, AnAuditDirectoryThatIsRemoved) {
   Suffer({AuditDirectoryRemoved()});

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/fd.h"
 #include "tests/client/subprocess.h"
@@ -26,6 +27,8 @@ namespace sandglass::testing {
 namespace {
 
 namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
 
 constexpr absl::Duration kSoon = absl::Seconds(10);
 // Enough for what goes on, not for what comes.
@@ -123,6 +126,10 @@ std::string NewestAuditFile(ChaosWorld& world) {
     newest = std::max(newest, file.path().filename().string());
   }
   return newest;
+}
+
+void SetByte(const os::Fd& file, off_t place, char value) {
+  EXPECT_EQ(pwrite(file.get(), &value, 1, place), 1);
 }
 
 // By a process with its ids: a root of a container may not have the right to.
@@ -328,8 +335,8 @@ Fault AuditFileRemoved() {
               }};
 }
 
-Fault AuditFileChanged() {
-  return {.name = "audit file changed",
+Fault AuditFileReplaced() {
+  return {.name = "audit file replaced",
           .codes = {grpc::StatusCode::UNAVAILABLE},
           .begin = [](ChaosWorld& world) {
             const std::string name = NewestAuditFile(world);
@@ -342,6 +349,50 @@ Fault AuditFileChanged() {
                 [&] { return NewestAuditFile(world) != name; }, kSoon));
             return fs::remove(path);
           }};
+}
+
+Fault AuditFileAltered() {
+  struct Altered {
+    std::string name;
+    os::Fd file;  // which somebody may remove meanwhile
+    off_t place = 0;
+    char digit = 0;
+  };
+  auto altered = std::make_shared<Altered>();
+  return {.name = "audit file altered",
+          .begin =
+              [altered](ChaosWorld& world) {
+                altered->name = NewestAuditFile(world);
+                const std::string path =
+                    absl::StrCat(world.audit(), "/", altered->name);
+                const std::string text = ReadFile(path);
+                const std::string key = "\"prev\":\"";
+                const size_t at = text.find(key, text.find('\n'));
+                if (at == std::string::npos) return false;
+                altered->file =
+                    os::Fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+                altered->place = static_cast<off_t>(at + key.size());
+                altered->digit = text[at + key.size()];
+                SetByte(altered->file, altered->place,
+                        altered->digit == '0' ? '1' : '0');
+                return true;
+              },
+          .felt =
+              [altered](ChaosWorld& world, const Ledger&) {
+                // Beside the daemon, which goes on with it.
+                const client::SubprocessResult result = client::RunProcess(
+                    {.args = {"audit", "verify", world.audit()}});
+                EXPECT_EQ(result.exit_code, 1) << result.err;
+                const std::string said = result.out + result.err;
+                EXPECT_THAT(said, HasSubstr(altered->name + ":2: "));
+                return absl::StrContains(said, "was altered");
+              },
+          // It must fit what was written behind it meanwhile.
+          .end =
+              [altered](ChaosWorld&) {
+                if (!altered->file.valid()) return;
+                SetByte(altered->file, altered->place, altered->digit);
+              }};
 }
 
 Fault AuditDirectoryRemoved() {
@@ -395,10 +446,11 @@ Fault ClientsGone() {
 }
 
 std::vector<Fault> AllFaults() {
-  return {KilledZygotes(),  KilledSpawner(),   KilledServer(),  KilledProxy(),
-          FullDisk(0),      FullDisk(1),       FullDisk(2),     FewProcesses(),
-          FewDescriptors(), FrozenJails(),     StoppedServer(), BrokenPolicy(),
-          ClientsGone(),    AuditFileRemoved()};
+  return {KilledZygotes(), KilledSpawner(),    KilledServer(),
+          KilledProxy(),   FullDisk(0),        FullDisk(1),
+          FullDisk(2),     FewProcesses(),     FewDescriptors(),
+          FrozenJails(),   StoppedServer(),    BrokenPolicy(),
+          ClientsGone(),   AuditFileRemoved(), AuditFileAltered()};
 }
 
 }  // namespace sandglass::testing

@@ -40,7 +40,9 @@ Fault FrozenJails();
 Fault StoppedServer();
 Fault BrokenPolicy();
 Fault AuditFileRemoved();
-Fault AuditFileChanged();
+Fault AuditFileReplaced();
+// In place, while it is written to.
+Fault AuditFileAltered();
 // Until the server is started again, as docs/audit.md has it.
 Fault AuditDirectoryRemoved();
 Fault ClientsGone();
