@@ -30,6 +30,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -45,7 +46,8 @@ constexpr char kSecret[] = "do-not-leak-me: bait";
 
 void Require(bool condition, const char* what) {
   if (condition) return;
-  std::cerr << "no bait: " << what << ": " << strerror(errno) << "\n";
+  std::cerr << "no bait: " << what << ": "
+            << std::generic_category().message(errno) << "\n";
   std::abort();
 }
 
@@ -163,7 +165,7 @@ bool IsReadable(int fd) {
 [[noreturn]] void NoteSignals(int tell, int parent_alive) {
   sigset_t all;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   const timespec step = {0, 50'000'000};
   for (;;) {
     const int signal = ::sigtimedwait(&all, nullptr, &step);
@@ -356,8 +358,9 @@ std::vector<std::string> HostWatch::Changes() {
     }
   }
   for (const auto& [name, value] : now) {
-    if (!before_.contains(name))
+    if (!before_.contains(name)) {
       changes.push_back(absl::StrCat(name, " is new"));
+    }
   }
   // Told once.
   before_ = now;
