@@ -335,7 +335,7 @@ main() {
   export SANDGLASS_TEST_SLOWDOWN
   say "workload: $inside s of processor time here, $outside s outside; times of programs are taken times $SANDGLASS_TEST_SLOWDOWN"
   if [[ -d $STAGE ]]; then
-    checks_after_the_boot
+    checks_after_the_boot "$1"
   else
     mkdir -p "$STAGE"
     checks_before_the_boot "$@"

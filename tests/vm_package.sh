@@ -167,6 +167,8 @@ purge() {
   getent passwd sandglass
 }
 
+# With the first of the tests before it, so that what can't be had here is left
+# out of both.
 checks_after_the_boot() {
   part 'After a boot' after_the_boot
   part 'Hello in every language' hello_in_every_language
@@ -174,7 +176,7 @@ checks_after_the_boot() {
   part 'A jail of the service' jail_of_the_service
   part 'Stop' stop
   use_prepared
-  part 'Tests *Posture*' tests '*Posture*'
+  part "Tests $1" tests "$1"
   umount build/test-cache
   part 'Own settings' configure
   part 'Reload' reload
