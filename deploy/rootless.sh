@@ -46,7 +46,7 @@ check_user_namespace() {
     has_range "$file" ||
       die "$file has no range for $(id -un); run: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)  (or another range that is free there)"
   done
-  unshare --help | grep -q -- --map-auto ||
+  [[ $(unshare --help) == *--map-auto* ]] ||
     die "unshare is too old; this needs util-linux 2.38"
   error="$("${IN_NAMESPACE[@]}" true 2>&1)" && return
   if sysctl_is user/max_user_namespaces 0; then

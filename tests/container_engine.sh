@@ -237,9 +237,10 @@ in_user_namespace() {
 
 # wait_for FILE-PATTERN COMMAND…: until the command's output has it.
 wait_for() {
-  local pattern=$1 deadline=$((SECONDS + START_SECONDS))
+  local pattern=$1 deadline=$((SECONDS + START_SECONDS)) output
   shift
-  until "$@" 2>&1 | grep -q "$pattern"; do
+  # No pipe, whose writer grep -q may kill.
+  until output="$("$@" 2>&1 || true)" && grep -q "$pattern" <<<"$output"; do
     ((SECONDS < deadline)) || return 1
     sleep 0.3
   done

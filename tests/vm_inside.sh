@@ -45,6 +45,10 @@ log_of_service() {
   journalctl -b -u sandglassd.service -o cat --no-pager
 }
 
+# Not by grep -q: it goes at the first match, and journalctl's death by SIGPIPE
+# would be the answer.
+log_says() { [[ $(log_of_service) == *"$1"* ]]; }
+
 # Ends when the service has said of every language that is prepared how that went.
 first_start() {
   local start=$SECONDS file language code=0
@@ -58,7 +62,7 @@ first_start() {
       sleep 2
     done
   done
-  ! log_of_service | grep -q language_not_prepared || code=1
+  ! log_says ' language_not_prepared ' || code=1
   log_of_service | grep -E ' (language|language_probe_failed|languages_slow) ' || true
   return "$code"
 }
@@ -270,6 +274,8 @@ ordinary_user() {
   unset SANDGLASS_ADDRESS
   kill $!
   wait $! || true
+  # What it has prepared, which is not the package's to purge.
+  rm -r "/var/tmp/sandglass-$(id -u ordinary)"
 }
 
 # After the stop only systemd's own group of the service may be left.

@@ -77,10 +77,11 @@ reload() {
   echo '{' >"$profile"
   systemctl reload sandglassd.service
   for _ in {1..100}; do
-    log_of_service | grep -q ' policy_not_reloaded ' && break
+    log_says ' policy_not_reloaded ' && break
     sleep 0.2
   done
-  sandglass info | grep -q 'As changed'
+  log_says ' policy_not_reloaded '
+  sandglass info | grep 'As changed'
   systemctl is-active sandglassd.service
   [[ $(systemctl show -P MainPID sandglassd.service) == "$main" ]]
   mv /tmp/large.json "$profile"
@@ -121,7 +122,7 @@ watchdog() {
   [[ $(systemctl show -P MainPID sandglassd.service) == "$main" ]]
   start=$(uptime_seconds)
   kill -STOP "$(tr -d ' ' <"/proc/$main/task/$main/children")"
-  until log_of_service | grep -q 'Watchdog timeout'; do
+  until log_says 'Watchdog timeout'; do
     (($(uptime_seconds) - start < 120))
     sleep 1
   done
