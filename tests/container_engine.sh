@@ -235,12 +235,12 @@ in_user_namespace() {
   done
 }
 
-# wait_for FILE-PATTERN COMMAND…: until the command's output has it.
+# wait_for FILE-PATTERN COMMAND…: until the command ends well and its output has it.
 wait_for() {
   local pattern=$1 deadline=$((SECONDS + START_SECONDS)) output
   shift
   # No pipe, whose writer grep -q may kill.
-  until output="$("$@" 2>&1 || true)" && grep -q "$pattern" <<<"$output"; do
+  until output="$("$@" 2>&1)" && grep -q "$pattern" <<<"$output"; do
     ((SECONDS < deadline)) || return 1
     sleep 0.3
   done

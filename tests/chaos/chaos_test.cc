@@ -225,6 +225,12 @@ TEST_F(Chaos, AServerKilledWhilePolicyAndConfigurationAreBroken) {
   Suffer({BrokenPolicy(), KilledServer()});
 }
 
+// Its successor goes on with the log as it finds it; whether that is as it was
+// written is for the reader to tell.
+TEST_F(Chaos, AServerKilledWhileTheAuditFileIsAltered) {
+  Suffer({AuditFileAltered(), KilledServer()});
+}
+
 TEST_F(Chaos, ASpawnerKilledWhileClientsReadNothing) {
   Suffer({ClientsGone(), KilledSpawner()});
 }

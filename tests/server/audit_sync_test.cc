@@ -10,9 +10,10 @@
 #include "gtest/gtest.h"
 #include "tests/server/audit_log_fixture.h"
 
+namespace {
 // How many calls fail next, as they do once after a failed writeback.
-// NOLINTNEXTLINE(misc-use-anonymous-namespace)
-static std::atomic<int> failing_syncs = 0;
+std::atomic<int> failing_syncs = 0;
+}  // namespace
 
 // In place of the C library's in this program.
 extern "C" int fdatasync(int fd) {

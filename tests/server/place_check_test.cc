@@ -169,9 +169,10 @@ const Place kPlaces[] = {
       "docs/configuration.md"}},
     {"PortTaken",
      "python3 -c \"import socket, time; s = socket.create_server("
-     "(socket.inet_ntoa(bytes([127, 0, 0, 1])), 47214)); time.sleep(60)\" & "
+     "(\\\"127.0.0.1\\\", 47214)); time.sleep(60)\" & "
      // 47214 as the kernel writes it.
-     "P=$!; until grep -q :B86E /proc/net/tcp; do sleep 0.1; done; "
+     "P=$!; while kill -0 $P && ! grep -q :B86E /proc/net/tcp; do "
+     "sleep 0.1; done; "
      "$CHECK --listen 127.0.0.1:47214; E=$?; kill $P; exit $E",
      {"listen: can't listen on 127.0.0.1:47214: Address already in use"}},
 };
