@@ -152,7 +152,10 @@ def test_what_runs_in_a_sandbox_is_not_run_twice(relay, client):
             with pytest.raises(sandglass.DaemonUnavailable, match="broke"):
                 same.run_code(code)
             cut.join()
-            # The sandbox is as it was, and the connection is made anew.
+            # The sandbox is as it was, and the connection is made anew. A call
+            # that may be repeated waits for that: gRPC tells of the break
+            # before it has done with the old one, which the next call may meet.
+            assert same.files.exists("count")
             assert same.run_code("6 * 7").text == "42"
         assert box.files.read("count") == b"x"
 
