@@ -3,6 +3,8 @@ add_executable(sandglass_chaos_test
   client/subprocess.cc
   chaos/census.cc
   chaos/chaos_test.cc
+  chaos/diary.cc
+  chaos/diary_test.cc
   chaos/faults.cc
   chaos/mixed_load.cc
   chaos/soak_test.cc

@@ -31,7 +31,7 @@ using ::testing::IsEmpty;
 
 // The promise, for a machine that does nothing else.
 constexpr absl::Duration kHealthyAgain = absl::Seconds(5);
-// Here eight clients go on all the time.
+// Here nine clients go on all the time.
 constexpr int kUnderLoad = 3;
 constexpr absl::Duration kBefore = absl::Milliseconds(500);
 constexpr absl::Duration kMeanwhile = absl::Milliseconds(1500);
@@ -175,6 +175,11 @@ TEST_F(Chaos, AFullCacheDisk) { Suffer({FullDisk(1)}); }
 
 TEST_F(Chaos, AFullAuditDisk) { Suffer({FullDisk(2)}); }
 
+// What can't be saved is told, or refused.
+TEST_F(Chaos, AFullDiskOfDurableSessions) {
+  Suffer({FullDisk(ChaosWorld::kDurableDisk)});
+}
+
 TEST_F(Chaos, NoMoreProcesses) { Suffer({FewProcesses()}); }
 
 TEST_F(Chaos, NoMoreDescriptors) { Suffer({FewDescriptors()}); }
@@ -214,7 +219,7 @@ TEST_F(Chaos, AnAuditDirectoryThatIsRemoved) {
 
 // What brings the daemon down while it can't come up again.
 TEST_F(Chaos, AServerKilledWhileTheDisksAreFull) {
-  Suffer({FullDisk(0), FullDisk(1), FullDisk(2), KilledServer()});
+  Suffer({FullDisk(0), FullDisk(1), FullDisk(2), FullDisk(3), KilledServer()});
 }
 
 TEST_F(Chaos, AServerKilledWhileThereAreNoMoreProcesses) {

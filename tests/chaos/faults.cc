@@ -197,14 +197,21 @@ Fault KilledProxy() {
 }
 
 Fault FullDisk(size_t which) {
-  return {.name = absl::StrCat("full disk ", which),
-          .codes = {grpc::StatusCode::UNAVAILABLE},
-          .begin =
-              [which](ChaosWorld& world) { return Fill(world.disks()[which]); },
-          .end =
-              [which](ChaosWorld& world) {
-                fs::remove(world.disks()[which] + "/filler");
-              }};
+  Fault fault = {
+      .name = absl::StrCat("full disk ", which),
+      .codes = {grpc::StatusCode::UNAVAILABLE},
+      .begin =
+          [which](ChaosWorld& world) { return Fill(world.disks()[which]); },
+      .end =
+          [which](ChaosWorld& world) {
+            fs::remove(world.disks()[which] + "/filler");
+          }};
+  // Who writes to a durable session is told.
+  if (which == ChaosWorld::kDurableDisk) {
+    fault.codes = {grpc::StatusCode::RESOURCE_EXHAUSTED};
+    fault.felt = SomebodyMissedSomething;
+  }
+  return fault;
 }
 
 Fault FewProcesses() {
@@ -446,11 +453,12 @@ Fault ClientsGone() {
 }
 
 std::vector<Fault> AllFaults() {
-  return {KilledZygotes(), KilledSpawner(),    KilledServer(),
-          KilledProxy(),   FullDisk(0),        FullDisk(1),
-          FullDisk(2),     FewProcesses(),     FewDescriptors(),
-          FrozenJails(),   StoppedServer(),    BrokenPolicy(),
-          ClientsGone(),   AuditFileRemoved(), AuditFileAltered()};
+  return {KilledZygotes(),   KilledSpawner(), KilledServer(),
+          KilledProxy(),     FullDisk(0),     FullDisk(1),
+          FullDisk(2),       FullDisk(3),     FewProcesses(),
+          FewDescriptors(),  FrozenJails(),   StoppedServer(),
+          BrokenPolicy(),    ClientsGone(),   AuditFileRemoved(),
+          AuditFileAltered()};
 }
 
 }  // namespace sandglass::testing

@@ -7,6 +7,7 @@
 #include "tests/support/files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/sessions.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -15,6 +16,8 @@ namespace {
 constexpr absl::Duration kAfterFailure = absl::Milliseconds(50);
 constexpr size_t kUploadBytes = 200 << 10;
 constexpr size_t kMostWrong = 20;
+// So long the last look at a diary may fail, once all else works.
+constexpr absl::Duration kLastLook = absl::Seconds(15);
 
 struct Hello {
   const char* language;
@@ -116,6 +119,7 @@ MixedLoad::MixedLoad(std::string address, Ledger& ledger)
         &MixedLoad::Session, &MixedLoad::Session}) {
     threads_.emplace_back([this, turn] { Loop(turn); });
   }
+  threads_.emplace_back([this] { KeepDiary(); });
 }
 
 MixedLoad::~MixedLoad() { Stop(); }
@@ -292,6 +296,90 @@ void MixedLoad::Session(Client& client, int turn) {
   session.Forget();
   // Its end may be missing from an audit log that couldn't be written.
   Note("delete a session", deleted);
+}
+
+bool MixedLoad::NoteDurable(const std::string& call,
+                            const grpc::Status& status) {
+  if (status.error_code() == grpc::StatusCode::NOT_FOUND) {
+    ledger_.Wrong(absl::StrCat(call, ": ", Describe(status)));
+  }
+  return Note(call, status);
+}
+
+std::string MixedLoad::OpenDiary(Client& client) {
+  v1::CreateSessionRequest request;
+  request.set_language("bash");
+  request.set_profile("durable");
+  v1::CreateSessionResponse response;
+  if (Note("durable session",
+           CallSessions(client, &v1::SessionService::Stub::CreateSession,
+                        request, &response))) {
+    ledger_.Acknowledged("session_created", response.session().session_id());
+  }
+  return response.session().session_id();
+}
+
+void MixedLoad::WritePage(Client& client, const std::string& session,
+                          Diary& diary, int number) {
+  diary.TriedPage(number);
+  const std::string text = absl::StrCat(number, "\n");
+  if (NoteDurable("write a page",
+                  TestFiles(client, session).Write("page", text))) {
+    diary.SavedPage(number);
+  }
+}
+
+bool MixedLoad::ReadDiary(Client& client, const std::string& session,
+                          Diary& diary, const std::string& program) {
+  v1::RunCodeRequest request;
+  request.set_session_id(session);
+  request.set_code(program);
+  const RunResult result = client.Run(request);
+  if (!NoteDurable("durable run", result.status)) return false;
+  ledger_.Acknowledged("run", result.response.run_id());
+  if (!IsEnd("durable run", result.response.outcome(), v1::OUTCOME_OK,
+             Describe(result))) {
+    return false;
+  }
+  const bool saved = result.response.session().files_not_saved().empty();
+  const std::string wrong =
+      diary.ReadBack(result.response.stdout().data(), saved);
+  if (!wrong.empty()) {
+    ledger_.Wrong(absl::StrCat("durable session ", session, ": ", wrong, "; ",
+                               Describe(result)));
+  }
+  return true;
+}
+
+void MixedLoad::KeepDiary() {
+  Client client(address_);
+  Diary diary;
+  std::string session;
+  for (int i = 0; !stop_.HasBeenNotified(); ++i) {
+    failed_ = false;
+    if (session.empty()) {
+      session = OpenDiary(client);
+    } else if (i % 2 == 0) {
+      WritePage(client, session, diary, i);
+    } else {
+      diary.TriedLine(i);
+      ReadDiary(client, session, diary, Diary::Append(i));
+    }
+    if (failed_) stop_.WaitForNotificationWithTimeout(kAfterFailure);
+  }
+  if (session.empty()) return;
+  if (!WaitUntil(
+          [&] { return ReadDiary(client, session, diary, Diary::Show()); },
+          kLastLook)) {
+    ledger_.Wrong(absl::StrCat("durable session ", session,
+                               " can't be read; saved were ", diary.Saved()));
+  }
+  v1::DeleteSessionRequest request;
+  request.set_session_id(session);
+  v1::DeleteSessionResponse response;
+  Note("delete a durable session",
+       CallSessions(client, &v1::SessionService::Stub::DeleteSession, request,
+                    &response));
 }
 
 }  // namespace sandglass::testing

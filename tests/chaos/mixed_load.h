@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "tests/chaos/diary.h"
 #include "tests/support/client.h"
 
 namespace sandglass::testing {
@@ -57,8 +58,9 @@ class Ledger {
 
 // Clients that work all the time, each in a thread with a channel of its own:
 // runs of each language, streams, runs that are cancelled, by the client or by
-// another call, runs with files, and sessions with cells, commands and files.
-// After a call that failed a client waits a moment and goes on.
+// another call, runs with files, sessions with cells, commands and files, and
+// one durable session from the first to the last. After a call that failed a
+// client waits a moment and goes on.
 class MixedLoad {
  public:
   MixedLoad(std::string address, Ledger& ledger);
@@ -71,7 +73,7 @@ class MixedLoad {
   static void RunEach(Client& client, Ledger& ledger);
 
   // Begins nothing more and waits for what goes on, each call of which has a
-  // deadline.
+  // deadline. What the durable session has kept is looked at once more.
   void Stop();
 
  private:
@@ -93,6 +95,15 @@ class MixedLoad {
   // Notes a call's end; returns whether it went well.
   bool Note(const std::string& call, const grpc::Status& status);
   void CommandIn(const std::string& session, int turn);
+  void KeepDiary();
+  std::string OpenDiary(Client& client);
+  void WritePage(Client& client, const std::string& session, Diary& diary,
+                 int number);
+  // Runs one of the diary's programs; whether it could be read.
+  bool ReadDiary(Client& client, const std::string& session, Diary& diary,
+                 const std::string& program);
+  // As Note: a durable session outlives everything.
+  bool NoteDurable(const std::string& call, const grpc::Status& status);
 
   const std::string address_;
   Ledger& ledger_;

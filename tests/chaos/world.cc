@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/subprocess.h"
+#include "tests/support/durable.h"
 #include "tests/support/sessions.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -37,12 +38,13 @@ constexpr absl::Duration kCalm = absl::Seconds(2);
 constexpr absl::Duration kBack = absl::Seconds(90);
 constexpr size_t kWholeLog = 1'000'000;
 
-std::string Config(const std::string& audit) {
+std::string Config(const std::string& audit, const std::string& durable) {
   return absl::StrCat(R"({
     "audit": {"dir": ")",
                       audit, R"(", "fsync": "interval"},
     "pool": {"floor": 2, "idle_age": "1s"},
-    "sessions": {"max": 16},
+    "sessions": {"max": 16, "durable_dir": ")",
+                      durable, R"("},
     "retention": {"time": "1s"},
     "log": {"level": "warning"}
   })");
@@ -59,6 +61,7 @@ ChaosWorld::ChaosWorld() : place_(MakeTestDirectory()) {
   Mount("state", "size=16m");
   Mount("cache", "size=64m");
   Mount("audit", "size=256m");
+  Mount("durable", "size=16m");
   // What is prepared is large and only read.
   const std::string prepared = place_ + "/cache/prepared";
   fs::create_directory(prepared);
@@ -70,6 +73,7 @@ ChaosWorld::ChaosWorld() : place_(MakeTestDirectory()) {
   }
   fs::copy(SANDGLASS_SOURCE_DIR "/policy/data", policy(),
            fs::copy_options::recursive);
+  MakeDurableProfile(policy());
 }
 
 ChaosWorld::~ChaosWorld() {
@@ -96,13 +100,14 @@ void ChaosWorld::NoteMountError(const std::string& path) {
 }
 
 std::vector<std::string> ChaosWorld::disks() const {
-  return {place_ + "/state", place_ + "/cache", place_ + "/audit"};
+  return {place_ + "/state", place_ + "/cache", place_ + "/audit",
+          place_ + "/durable"};
 }
 
 CensusPlaces ChaosWorld::Places() const {
   return {.directories = {daemon_->directory() + "/state",
                           daemon_->directory() + "/run",
-                          place_ + "/cache/libraries"},
+                          place_ + "/cache/libraries", place_ + "/durable"},
           .written = disks(),
           // Mounts of ours count as well, before and after.
           .named = place_};
@@ -113,7 +118,7 @@ absl::Status ChaosWorld::Start() {
   const std::string directory = place_ + "/state/daemon";
   fs::create_directory(directory);
   auto daemon = Daemon::Start(
-      {.config = Config(audit()),
+      {.config = Config(audit(), place_ + "/durable/sessions"),
        .extra_arguments = {"--supervise", "--policy-dir", policy()},
        .cache_directory = place_ + "/cache",
        .directory = directory});

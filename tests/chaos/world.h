@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_TESTS_CHAOS_WORLD_H_
 #define SANDGLASS_TESTS_CHAOS_WORLD_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,8 +18,9 @@ namespace sandglass::testing {
 // Before any thread. Needs root.
 bool EnterOwnMounts();
 
-// A supervised daemon whose state, cache, audit log and policy are each on a
-// small file system of its own, and what must be true of it after each fault.
+// A supervised daemon whose state, cache, audit log and durable sessions are
+// each on a small file system of its own, and what must be true of it after
+// each fault.
 class ChaosWorld {
  public:
   ChaosWorld();
@@ -33,11 +35,12 @@ class ChaosWorld {
   absl::Status Stop();
 
   Daemon& daemon() { return *daemon_; }
-  // Directories: of lines of the audit log, of the policy, and the three disks.
+  // Directories: of lines of the audit log, of the policy, and the four disks.
   std::string audit() const { return place_ + "/audit/log"; }
   std::string policy() const { return place_ + "/policy"; }
   std::string config() const { return daemon_->directory() + "/config.json"; }
   std::vector<std::string> disks() const;
+  static constexpr size_t kDurableDisk = 3;
 
   // The process that serves, the supervisor's child; none while it is started.
   std::optional<Process> Server() const;

@@ -21,14 +21,18 @@ constexpr absl::Duration kEnds = absl::Seconds(30);
 
 }  // namespace
 
+void MakeDurableProfile(const std::string& policy) {
+  const std::string profile = ReadFile(policy + "/profiles/default.json");
+  WriteFile(policy + "/profiles/durable.json",
+            absl::StrReplaceAll(profile, {{"\"session_files\": \"memory\"",
+                                           "\"session_files\": \"durable\""}}));
+}
+
 DurableTest::DurableTest()
     : policy_(MakeTestDirectory()), kept_(MakeTestDirectory()) {
   fs::copy(std::string(SANDGLASS_SOURCE_DIR) + "/policy/data", policy_,
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-  const std::string profile = ReadFile(policy_ + "/profiles/default.json");
-  WriteFile(policy_ + "/profiles/durable.json",
-            absl::StrReplaceAll(profile, {{"\"session_files\": \"memory\"",
-                                           "\"session_files\": \"durable\""}}));
+  MakeDurableProfile(policy_);
 }
 
 DurableTest::~DurableTest() {

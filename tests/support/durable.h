@@ -9,6 +9,9 @@
 
 namespace sandglass::testing {
 
+// Gives a copy of the policy a profile "durable", else as the default one.
+void MakeDurableProfile(const std::string& policy);
+
 // A daemon with a profile "durable", whose sessions it keeps in a directory of
 // the test's; and the next one, which finds them there.
 class DurableTest : public OwnDaemonTest {
