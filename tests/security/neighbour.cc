@@ -87,7 +87,9 @@ void Neighbour::Begin() {
                                             {"PORT", absl::StrCat(kPort)},
                                             {"KEY", absl::StrCat(kKey)}}));
   unread_.clear();
-  call_ = std::make_unique<StreamCall>(client_.stub(), request);
+  // It must be there still to say that its time is over.
+  call_ = std::make_unique<StreamCall>(client_.stub(), request,
+                                       kCallDeadline * Slowdown());
   began_ = Now();
   first_line_ = NextLine();
 }
