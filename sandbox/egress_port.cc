@@ -17,6 +17,7 @@
 #include "sandbox/network_proto.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 
@@ -52,6 +53,7 @@ constexpr int kEndTimeoutMs = 2000;
     if (::dup2(from, to) < 0) Die("dup2");
   }
   os::ResetSignals();
+  (void)os::ForbidCrashHelper();  // the layer core-limit tells if it can't be
   if (const absl::Status dropped = DropPrivileges(uid, uid); !dropped.ok()) {
     std::fprintf(stderr, "sandglassd: egress: %s\n",
                  std::string(dropped.message()).c_str());

@@ -18,6 +18,7 @@
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/disks.h"
 #include "sandbox/host_advice.h"
+#include "sandbox/host_helpers.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/mount.h"
@@ -223,6 +224,16 @@ void ProbeCgroups(HostReport& report, const std::vector<std::string>& places) {
   ProbeDiskCaps(report, *host, places);
 }
 
+void ProbeHelpers(HostReport& report) {
+  HelperSettings settings{.kernel = report.kernel};
+  ReadHelperSysctls(settings);
+  settings.can_forbid_crash_helper =
+      TryInChild(0, [] { return os::ForbidCrashHelper(); }) == 0;
+  for (Layer& layer : JudgeHelpers(settings)) {
+    report.layers.push_back(std::move(layer));
+  }
+}
+
 }  // namespace
 
 HostReport ProbeHost(const std::vector<std::string>& disk_places) {
@@ -233,6 +244,7 @@ HostReport ProbeHost(const std::vector<std::string>& disk_places) {
   ProbeSeccomp(report);
   ProbeLandlock(report);
   ProbeCgroups(report, disk_places);
+  ProbeHelpers(report);
   return report;
 }
 

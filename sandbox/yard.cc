@@ -16,6 +16,7 @@
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/spawner/inherited_fds.h"
@@ -92,6 +93,8 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) Die("stdio");
   if (null > 2) ::close(null);
   if (::sethostname("sandglass-yard", 14) != 0) Die("sethostname");
+  // Where it can't be, the layer core-limit says so.
+  (void)os::ForbidCrashHelper();
   PlaceFds(fds);
   // Re-executed here: a process that only entered a user namespace keeps the
   // old owner of its memory, and jails could then not be joined through their

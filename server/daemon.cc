@@ -22,6 +22,7 @@
 #include "sandbox/image.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
+#include "sandbox/os/rights.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
 #include "server/daemon_signals.h"
@@ -72,6 +73,15 @@ void RaiseOpenFiles() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Where no core files are allowed at all, jails could not have the limit at
+// which a crash starts nothing.
+void RaiseCoreLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0) {
+    (void)os::ForbidCrashHelper();
+  }
 }
 
 void LogHost(const sandbox::HostReport& host) {
@@ -152,6 +162,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     return Fail(root, kExitBadConfig);
   }
   RaiseOpenFiles();
+  RaiseCoreLimit();
   if (const std::string others = OtherWriters(config.policy_dir);
       !others.empty()) {
     Log(LogLevel::kWarning, "policy_dir_writable",

@@ -250,6 +250,71 @@ jail_of_the_service() {
   grep -qE '^Seccomp:.2$' <<<"$status"
 }
 
+# lines FILE: how many it has; 0 where it isn't.
+lines() { if [[ -e $1 ]]; then wc -l <"$1"; else echo 0; fi; }
+
+# helper NAME: makes a program of the host's that notes that it was started; says
+# where it is. It notes that in /run/NAME.
+helper() {
+  local file=/usr/local/sbin/$1
+  rm -f "/run/$1"
+  # shellcheck disable=SC2016 # for the program
+  printf '#!/bin/sh\necho "$*" >>/run/%s\ncat >/dev/null\n' "$1" >"$file"
+  chmod 755 "$file"
+  echo "$file"
+}
+
+# What kernel.core_pattern names is started for a crash out here, and for none of
+# a program.
+crashes() {
+  local before
+  before="$(</proc/sys/kernel/core_pattern)"
+  echo "|$(helper crash) %e" >/proc/sys/kernel/core_pattern
+  # shellcheck disable=SC2016 # for the programs' shells
+  {
+    bash -c 'ulimit -c 0; kill -SEGV $$' || true
+    expect 139 -l bash -c 'ulimit -c 0; kill -SEGV $$'
+    expect 139 --profile large -l cpp -c 'int main() { *(volatile int*)0 = 1; }'
+  }
+  expect 134 -l python -c 'import os, resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.abort()'
+  expect 134 -l ruby -c 'Process.setrlimit(:CORE, 0, 0); Process.kill(:ABRT, $$); sleep'
+  sleep 2
+  echo "$before" >/proc/sys/kernel/core_pattern
+  cat /run/crash
+  (($(lines /run/crash) == 1))
+  # A daemon that was allowed no core files at all, but has the right to.
+  (
+    ulimit -Hc 0
+    "${TESTS[0]}" --gtest_brief=1 --gtest_filter='Inside.TheLimitOfCoreFiles*'
+  )
+}
+
+# One that can't be executed has this kernel look for a module, as the layer
+# says; without kernel.modprobe it has not.
+unknown_files() {
+  local before after state bad=0
+  # shellcheck disable=SC2016 # for the program's shell
+  local -a run=(run -l bash -c 'printf "\1\2\3\4" >f; chmod 755 f; for _ in {1..20}; do ./f 2>/dev/null; done; true')
+  before="$(</proc/sys/kernel/modprobe)"
+  for after in "$(helper search)" ''; do
+    echo "$after" >/proc/sys/kernel/modprobe
+    rm -f /run/search
+    sandglass "${run[@]}"
+    state="$({ /usr/sbin/sandglassd --check || true; } | grep -E '^module-search ')"
+    echo "kernel.modprobe \"$after\": $(lines /run/search) searches; $state"
+    if [[ -e /run/search ]]; then
+      [[ $state == *'not available'* ]] || bad=1
+    else
+      [[ $state == *'in force'* ]] || bad=1
+    fi
+  done
+  [[ ! -e /run/search ]] || bad=1
+  echo "$before" >/proc/sys/kernel/modprobe
+  return "$bad"
+}
+
 # deploy/rootless.sh for somebody with a range of ids and a group of systemd's
 # user manager, and no other right.
 ordinary_user() {
@@ -317,6 +382,8 @@ checks_before_the_boot() {
   part 'The clock is set' clock_jumps
   part 'Sessions while the clock is set' sessions_and_the_clock
   part 'A jail of the service' jail_of_the_service
+  part 'Crashes' crashes
+  part 'Files that are no programs' unknown_files
   part 'Stop' stop
   part 'A daemon of an ordinary user' ordinary_user
   use_prepared

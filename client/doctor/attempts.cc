@@ -34,7 +34,8 @@ constexpr Protection kProtections[] = {
      "writing or executing where it isn't meant, should a mount be wrong",
      kLayers},
     {"own-limits", kRights, "limits stay",
-     "raising its own limits or priority, leaving core files", kLayers},
+     "raising its own limits or priority, and what crashes leave behind",
+     kLayers},
 
     {"own-namespaces", kSpaces, "namespaces of its own",
      "sharing users, processes, mounts, network, queues or names with anyone",
@@ -138,7 +139,7 @@ constexpr Attempt kSelf[] = {
     {"groups", "none", "no-capabilities"},
     {"NoNewPrivs", "1", "no-new-privs"},
     {"Seccomp", "2", "seccomp"},
-    {"core-limit", "0", "own-limits"},
+    {"core-limit", "1", "own-limits"},
     {"landlock-domains", "some", "landlock"},
     {"other-processes", "none", "processes-hidden"},
     {"init-readable", "none", "init-closed"},

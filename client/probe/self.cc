@@ -48,7 +48,9 @@ void LookAtRights() {
   const int count = getgroups(64, groups);
   const bool only_own = count == 0 || (count == 1 && groups[0] == getgid());
   ReportText("groups", only_own ? "none" : std::to_string(count));
+  // At 1 alone a crash starts no program of the host, and so it must stay.
   rlimit core = {};
+  setrlimit(RLIMIT_CORE, &core);
   getrlimit(RLIMIT_CORE, &core);
   ReportText("core-limit", std::to_string(core.rlim_max));
 }

@@ -65,7 +65,9 @@ class RealCodeIds {
 
 bool SetProgramLimits(const ProgramLimits& limits) {
   constexpr uint64_t kStack = 8u << 20;
-  return SetRunLimits(0, limits) && Lower(0, RLIMIT_CORE, 0) &&
+  // Of core files: os::ForbidCrashHelper. It is so already, but where the host
+  // has no room for it.
+  return SetRunLimits(0, limits) && Lower(0, RLIMIT_CORE, 1) &&
          // Pinned memory, queued signals and message queues are charged to the
          // uid, not to the group.
          Lower(0, RLIMIT_MEMLOCK, 64u << 10) &&

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,6 +70,11 @@ bool SetNoNewPrivs() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }
 bool SetDumpable() { return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0; }
 
 bool SetNonDumpable() { return ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
+
+bool ForbidCrashHelper() {
+  const rlimit limit{.rlim_cur = 1, .rlim_max = 1};
+  return ::setrlimit(RLIMIT_CORE, &limit) == 0;
+}
 
 bool InstallSeccompFilter(absl::Span<const sock_filter> filter) {
   struct sock_fprog program = {};

@@ -54,6 +54,13 @@ bool SetNonDumpable();
 // Takes that back.
 bool SetDumpable();
 
+// Sets RLIMIT_CORE to 1: no core file, and no program of the host's for a crash
+// either. Where kernel.core_pattern names one, the kernel starts it whatever
+// the limit says, 0 included, but for this value (do_coredump() in
+// fs/coredump.c); then the kernel's log has two lines. Programs inherit it.
+// EPERM: the hard limit is 0, which takes CAP_SYS_RESOURCE to raise.
+bool ForbidCrashHelper();
+
 // Adds a seccomp filter, for good. EINVAL: the kernel's verifier refuses it.
 // Preconditions: no_new_privs; at most BPF_MAXINSNS (4096) instructions.
 bool InstallSeccompFilter(absl::Span<const sock_filter> filter);

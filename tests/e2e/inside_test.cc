@@ -270,6 +270,25 @@ for path in ('/proc/sysrq-trigger', '/proc/sys/kernel/core_pattern',
             "");
 }
 
+// At any other value a crash may start a program of the host's.
+TEST_F(Inside, TheLimitOfCoreFilesIsOneAndStays) {
+  EXPECT_EQ(Output(Python(R"(
+import os, resource
+CORE = resource.RLIMIT_CORE
+print(resource.getrlimit(CORE))
+resource.setrlimit(CORE, (0, 0))
+print(resource.getrlimit(CORE))
+try:
+    resource.prlimit(0, CORE, (0, 0))
+except PermissionError:
+    print('refused')
+pid = os.fork()
+if pid == 0: os.abort()
+print(os.WCOREDUMP(os.waitpid(pid, 0)[1]))
+)")),
+            "(1, 1)\n(1, 1)\nrefused\nFalse\n");
+}
+
 TEST_F(Inside, InitGivesNothingAway) {
   EXPECT_EQ(Output(Python(R"(
 import os

@@ -10,6 +10,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_track_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/host_advice_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/host_helpers_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/image_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/jail_doors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/java_key_store_test.cc

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,12 +45,38 @@ bool OldGateIsShut() {
                            : WTERMSIG(status) == SIGSEGV;
 }
 
+// The limit of core files is set by nobody, whatever is said of it. 0 if so.
+int CheckCoreLimit(const rlimit& before) {
+  const rlimit none{};
+  rlimit now{};
+  // The kernel takes an int, and drops the bits above.
+  constexpr long kCore = RLIMIT_CORE | (1L << 32);
+  if (syscall(__NR_setrlimit, kCore, &none) != 0 ||
+      syscall(__NR_prlimit64, 0, kCore, &none, nullptr) != 0) {
+    return 26;
+  }
+  if (ErrnoOf(syscall(__NR_prlimit64, 0, kCore, &none, &now)) != EPERM) {
+    return 27;
+  }
+  if (getrlimit(RLIMIT_CORE, &now) != 0 || now.rlim_max != before.rlim_max ||
+      now.rlim_cur != before.rlim_cur) {
+    return 28;
+  }
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 29;
+  files.rlim_cur /= 2;
+  return setrlimit(RLIMIT_NOFILE, &files) == 0 ? 0 : 29;
+}
+
 // In the child: 0, or the number of the first check that failed.
 int CheckAnswers(const BpfProgram& program) {
   int pipe_fds[2];
   if (pipe(pipe_fds) != 0) return 1;
   const int tcp = socket(AF_INET, SOCK_STREAM, 0);
   if (tcp < 0) return 2;
+  // Neither of them 0, so that a change shows.
+  const rlimit core_before{.rlim_cur = 1, .rlim_max = 1};
+  if (setrlimit(RLIMIT_CORE, &core_before) != 0) return 4;
   if (!testing::InstallFilter(program)) return 3;
 
   if (ErrnoOf(unshare(CLONE_NEWUSER)) != EPERM) return 10;
@@ -87,6 +114,7 @@ int CheckAnswers(const BpfProgram& program) {
         SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN}) {
     if (ErrnoOf(ioctl(tcp, request, nullptr)) != EPERM) return 25;
   }
+  if (const int wrong = CheckCoreLimit(core_before); wrong != 0) return wrong;
 
   // And what is allowed works.
   if (write(pipe_fds[1], &byte, 1) != 1) return 30;
