@@ -287,7 +287,8 @@ os.abort()'
   # A daemon that was allowed no core files at all, but has the right to.
   (
     ulimit -Hc 0
-    "${TESTS[0]}" --gtest_brief=1 --gtest_filter='Inside.TheLimitOfCoreFiles*'
+    SANDGLASS_TEST_DAEMON=/usr/sbin/sandglassd \
+      "${TESTS[0]}" --gtest_brief=1 --gtest_filter='Inside.TheLimitOfCoreFiles*'
   )
 }
 
