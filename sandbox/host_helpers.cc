@@ -1,21 +1,24 @@
 #include "sandbox/host_helpers.h"
 
-#include <fstream>
+#include <fcntl.h>
+
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-std::optional<std::string> FirstLine(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!file) return std::nullopt;
-  std::getline(file, line);
-  return line;
+// Only a kernel that lacks it has none: what can't be read may be anything.
+std::optional<std::string> Sysctl(const char* path) {
+  const absl::StatusOr<std::string> text = os::ReadSmallFile(AT_FDCWD, path);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  if (!text.ok()) return "(unreadable)";
+  return std::string(absl::StripSuffix(*text, "\n"));
 }
 
 // "6.14.0-rc1" is.
@@ -78,9 +81,8 @@ Layer JudgeModules(const HelperSettings& settings) {
 }  // namespace
 
 void ReadHelperSysctls(HelperSettings& settings) {
-  settings.core_pattern =
-      FirstLine("/proc/sys/kernel/core_pattern").value_or("");
-  settings.modprobe = FirstLine("/proc/sys/kernel/modprobe");
+  settings.core_pattern = Sysctl("/proc/sys/kernel/core_pattern").value_or("");
+  settings.modprobe = Sysctl("/proc/sys/kernel/modprobe");
 }
 
 std::vector<Layer> JudgeHelpers(const HelperSettings& settings) {
