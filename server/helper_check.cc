@@ -31,11 +31,12 @@ std::string ReadUntil(const os::Fd& output, Instant deadline, size_t most) {
   while (size < most) {
     pollfd wait = {.fd = output.get(), .events = POLLIN, .revents = 0};
     const auto left = Between(Now(), deadline);
-    if (left <= absl::ZeroDuration() ||
-        ::poll(&wait, 1,
-               static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) < 1) {
-      break;
-    }
+    if (left <= absl::ZeroDuration()) break;
+    const int ready =
+        ::poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
+    // A daemon that starts catches SIGHUP, and poll is never restarted.
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 1) break;
     const ssize_t got = ::read(output.get(), text.data() + size, most - size);
     if (got <= 0) break;
     size += static_cast<size_t>(got);
@@ -72,16 +73,17 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
                : absl::InternalError(why);
   }
   input.reset();
-  const std::string text =
-      ReadUntil(output, After(Now(), wait), kMostAnswerBytes);
+  const Instant deadline = After(Now(), wait);
+  const std::string text = ReadUntil(output, deadline, kMostAnswerBytes);
+  const bool late = Now() >= deadline;
   ::kill(pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  // Whoever said nothing and didn't end by itself was too slow, or killed.
   if (text.empty() && WIFSIGNALED(status)) {
     return absl::UnavailableError(
-        absl::StrCat(path, ": it was killed, or said nothing within ",
-                     absl::FormatDuration(wait)));
+        late ? absl::StrCat(path, ": it said nothing within ",
+                            absl::FormatDuration(wait))
+             : absl::StrCat(path, ": it said nothing and was killed"));
   }
   return text;
 }

@@ -323,8 +323,9 @@ TEST_F(PolicyLanguages, JavaScriptIsLookedAtByWhatWaited) {
   (void)Run(node, node.good);  // asked for once, they are kept
   const std::vector<std::string> waited = run_all(true);
   StopDaemon();
-  StartDaemon({.config = R"({"pool": {"floor": 0}})",
-               .extra_arguments = {"--policy-dir", policy_}});
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = R"({"pool": {"floor": 0}})",
+                   .extra_arguments = {"--policy-dir", policy_}}));
   EXPECT_EQ(run_all(false), waited);
 }
 

@@ -2,12 +2,17 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -89,7 +94,7 @@ constexpr char kShowA[] = "import os; print(os.environ.get('A'))";
 constexpr char kShowANode[] = "console.log(process.env.A)";
 
 TEST_F(PolicyReload, RunsThatComeAfterItHaveTheNewProfiles) {
-  Start();
+  ASSERT_NO_FATAL_FAILURE(Start());
   EXPECT_EQ(Said("mine", kShowA), "1\n");
   // An interpreter that waits has started with the old one's environment.
   EXPECT_EQ(Said("mine", kShowANode, "javascript"), "1\n");
@@ -118,7 +123,7 @@ TEST_F(PolicyReload, RunsThatComeAfterItHaveTheNewProfiles) {
 }
 
 TEST_F(PolicyReload, WhatIsWrongKeepsTheOldPolicyAndIsTold) {
-  Start(/*supervised=*/true);
+  ASSERT_NO_FATAL_FAILURE(Start(/*supervised=*/true));
   const std::string digest = State().digest();
   WriteProfile("mine", R"({"description": "d", "env": {"A": "2"}})");
   WriteProfile("bad", R"({"description": "d", "limitz": {}})");
@@ -146,38 +151,79 @@ TEST_F(PolicyReload, WhatIsWrongKeepsTheOldPolicyAndIsTold) {
   StopDaemon();
 }
 
-// Of a process under this one that would catch SIGHUP; it is sent that.
-bool SentHangUpToADaemon() {
-  for (const Process& process : ProcessTree(::getpid())) {
-    const std::string directory = absl::StrCat("/proc/", process.pid);
-    std::string name;
-    std::getline(std::ifstream(directory + "/comm"), name);
-    std::ifstream status(directory + "/status");
-    std::string line;
-    while (name == "sandglassd" && std::getline(status, line)) {
-      if (absl::StartsWith(line, "SigCgt:") &&
-          std::string_view("13579bdf").find(line.back()) !=
-              std::string_view::npos) {
-        return testing::Kill(process, SIGHUP);
-      }
+bool CatchesHangUps(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  std::string line;
+  while (std::getline(status, line)) {
+    if (absl::StartsWith(line, "SigCgt:")) {
+      return std::string_view("13579bdf").find(line.back()) !=
+             std::string_view::npos;
     }
   }
   return false;
 }
 
+// A daemon under this process that would catch SIGHUP.
+std::optional<Process> FindStartingDaemon() {
+  for (const Process& process : ProcessTree(::getpid())) {
+    std::string name;
+    std::getline(std::ifstream(absl::StrCat("/proc/", process.pid, "/comm")),
+                 name);
+    if (name == "sandglassd" && CatchesHangUps(process.pid)) return process;
+  }
+  return std::nullopt;
+}
+
 TEST_F(PolicyReload, ASignalDuringTheStartIsKept) {
   bool sent = false;
-  std::thread sender([&] { sent = WaitFor(&SentHangUpToADaemon); });
-  Start();
-  sender.join();
+  std::thread sender([&] {
+    sent = WaitFor([] {
+      const std::optional<Process> daemon = FindStartingDaemon();
+      return daemon && testing::Kill(*daemon, SIGHUP);
+    });
+  });
+  absl::Cleanup join = [&] { sender.join(); };
+  ASSERT_NO_FATAL_FAILURE(Start());
+  std::move(join).Invoke();
   ASSERT_TRUE(sent);
   EXPECT_TRUE(WaitFor([&] { return State().reloads() == 1; }));
   EXPECT_EQ(Said("mine", kShowA), "1\n");
   StopDaemon();
 }
 
+// Whatever the start waits for goes on after one: poll(2) and others end at a
+// signal even if its handler asks for more (signal(7)).
+TEST_F(PolicyReload, SignalsThroughoutTheStartDisturbNothing) {
+  std::atomic<bool> started = false;
+  int sent = 0;
+  std::thread sender([&] {
+    std::optional<Process> daemon;
+    if (!WaitFor([&] {
+          daemon = FindStartingDaemon();
+          return daemon.has_value();
+        })) {
+      return;
+    }
+    while (!started && testing::Kill(*daemon, SIGHUP)) {
+      ++sent;
+      absl::SleepFor(absl::Microseconds(300));
+    }
+  });
+  absl::Cleanup stop = [&] {
+    started = true;
+    sender.join();
+  };
+  ASSERT_NO_FATAL_FAILURE(Start());
+  std::move(stop).Invoke();
+  EXPECT_GT(sent, 10);
+  EXPECT_TRUE(WaitFor([&] { return State().reloads() > 0; }));
+  EXPECT_THAT(State().reload_error(), IsEmpty());
+  EXPECT_EQ(Said("mine", kShowA), "1\n");
+  StopDaemon();
+}
+
 TEST_F(PolicyReload, WhatGoesOnGoesOn) {
-  Start();
+  ASSERT_NO_FATAL_FAILURE(Start());
   v1::CreateSessionRequest create;
   create.set_language("python");
   create.set_profile("mine");
@@ -208,7 +254,7 @@ TEST_F(PolicyReload, WhatGoesOnGoesOn) {
 }
 
 TEST_F(PolicyReload, ManyAtOnceUnderLoadLoseNothing) {
-  Start();
+  ASSERT_NO_FATAL_FAILURE(Start());
   std::thread changes([&] {
     for (int i = 0; i < 40; ++i) {
       WriteProfile(
@@ -231,7 +277,7 @@ TEST_F(PolicyReload, ManyAtOnceUnderLoadLoseNothing) {
 }
 
 TEST_F(PolicyReload, CanariesAreTriedAgain) {
-  Start(/*supervised=*/false, /*canaries=*/true);
+  ASSERT_NO_FATAL_FAILURE(Start(/*supervised=*/false, /*canaries=*/true));
   // What no interpreter can do without.
   WriteProfile("mine", R"({"description": "d", "seccomp": "broken",
                            "languages": ["python"]})");

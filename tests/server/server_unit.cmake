@@ -18,6 +18,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/event_loop_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/exec_output_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/file_results_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/helper_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/host_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/inspection_test.cc
