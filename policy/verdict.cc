@@ -2,7 +2,6 @@
 
 #include "policy/verdict.h"
 
-#include <string.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -18,6 +17,27 @@ namespace {
 uint64_t Nanoseconds(absl::Duration duration) {
   return static_cast<uint64_t>(
       std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration)));
+}
+
+// The kernel killed for memory though the jail was below its own limit. At the
+// limit the peak is less by what was asked for, 32 KiB at most (Linux kills for
+// no larger piece).
+bool OomIsAbove(const RunFacts& facts, const Limits& limits) {
+  constexpr uint64_t kPiece = 1 << 20;
+  const Counters& counters = facts.counters;
+  if (counters.oom_kills == 0) return false;
+  if (counters.oom_at_limit) return !*counters.oom_at_limit;
+  return counters.jail_peak_memory_bytes &&
+         *counters.jail_peak_memory_bytes + kPiece < limits.memory_bytes;
+}
+
+// The kernel refused a process though the jail was below its own limit. Its
+// count is racy (kernel/cgroup/pids.c): near the limit it isn't trusted.
+bool PidsAreAbove(const RunFacts& facts, const Limits& limits) {
+  constexpr uint32_t kRace = 4;
+  const Counters& counters = facts.counters;
+  return counters.pids_limit_hits > 0 && counters.jail_peak_processes &&
+         *counters.jail_peak_processes + kRace < limits.max_processes;
 }
 
 // Every limit that the run met, in the order of LimitKind, each kind once with
@@ -38,10 +58,11 @@ std::vector<LimitReading> LimitsMet(const RunFacts& facts, const Limits& limits,
         Nanoseconds(facts.cpu_time));
   }
   const Counters& counters = facts.counters;
-  if (counters.oom_kills > 0 || counters.memory_limit_hits > 0) {
+  if ((counters.oom_kills > 0 && !OomIsAbove(facts, limits)) ||
+      counters.memory_limit_hits > 0) {
     add(LimitKind::kMemory, limits.memory_bytes, facts.peak_memory_bytes);
   }
-  if (counters.pids_limit_hits > 0) {
+  if (counters.pids_limit_hits > 0 && !PidsAreAbove(facts, limits)) {
     // The kernel refuses at the limit, so it was reached even when no sample
     // saw it.
     add(LimitKind::kProcesses, limits.max_processes,
@@ -120,24 +141,37 @@ std::string Times(uint64_t count) {
   return count == 1 ? "once" : absl::StrCat(count, " times");
 }
 
+// What is above a jail: a container's or a service's group, or the machine.
+constexpr char kNotItsFault[] =
+    "that is no fault of the program, and the run can be repeated.";
+
 void DecideOom(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
-  verdict.outcome = Outcome::kMemoryLimit;
-  verdict.rule = "kernel-oom";
+  const bool above = OomIsAbove(facts, limits);
+  verdict.outcome = above ? Outcome::kJailFailed : Outcome::kMemoryLimit;
+  verdict.rule = above ? "host-memory" : "kernel-oom";
   verdict.killed_by = Killer::kKernelOom;
   verdict.killed_after = facts.oom_seen_after;
-  verdict.limit = LimitReading{LimitKind::kMemory, limits.memory_bytes,
-                               facts.peak_memory_bytes};
   const uint64_t kills = facts.counters.oom_kills;
-  verdict.explanation = absl::StrCat(
-      "The kernel killed ",
-      kills == 1 ? "a process" : absl::StrCat(kills, " processes"), " ",
-      SubjectOf(facts.phase).of_what, " for lack of memory: the limit is ",
-      FormatBytes(limits.memory_bytes),
+  const std::string killed =
+      absl::StrCat("The kernel killed ",
+                   kills == 1 ? "a process" : absl::StrCat(kills, " processes"),
+                   " ", SubjectOf(facts.phase).of_what, " for lack of memory");
+  const std::string peak =
       facts.peak_memory_bytes > 0
           ? absl::StrCat(", the peak was ",
                          FormatBytes(facts.peak_memory_bytes))
-          : "",
-      ".");
+          : "";
+  if (above) {
+    verdict.explanation =
+        absl::StrCat(killed, " outside its jail, whose own limit of ",
+                     FormatBytes(limits.memory_bytes), " was not met", peak,
+                     ": ", kNotItsFault);
+    return;
+  }
+  verdict.limit = LimitReading{LimitKind::kMemory, limits.memory_bytes,
+                               facts.peak_memory_bytes};
+  verdict.explanation = absl::StrCat(
+      killed, ": the limit is ", FormatBytes(limits.memory_bytes), peak, ".");
 }
 
 void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
@@ -312,6 +346,17 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
                      limits.max_processes, " processes and threads.");
     return;
   }
+  if (PidsAreAbove(facts, limits)) {
+    verdict.outcome = Outcome::kJailFailed;
+    verdict.rule = "host-processes";
+    verdict.explanation = absl::StrCat(
+        "The ", who, " failed (", how,
+        ") after the kernel had refused it another process ",
+        Times(facts.counters.pids_limit_hits),
+        " at a limit outside its jail, whose own of ", limits.max_processes,
+        " processes and threads was not met: ", kNotItsFault);
+    return;
+  }
   if (!facts.runtime_words.empty() && !IsMereQuotation(facts, limits)) {
     DecideRuntimeMemory(facts, limits, how, verdict);
     return;
@@ -439,49 +484,6 @@ bool SaysDiskFull(std::string_view output) {
   // The first letter is large or small. The other is dash's, of its echo.
   return end.find("o space left on device") != std::string_view::npos ||
          end.find("echo: I/O error") != std::string_view::npos;
-}
-
-std::string_view OutcomeName(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kOk:
-      return "OK";
-    case Outcome::kNonzeroExit:
-      return "NONZERO_EXIT";
-    case Outcome::kSignaled:
-      return "SIGNALED";
-    case Outcome::kTimeout:
-      return "TIMEOUT";
-    case Outcome::kCpuLimit:
-      return "CPU_LIMIT";
-    case Outcome::kMemoryLimit:
-      return "MEMORY_LIMIT";
-    case Outcome::kOutputLimit:
-      return "OUTPUT_LIMIT";
-    case Outcome::kDiskLimit:
-      return "DISK_LIMIT";
-    case Outcome::kFileSizeLimit:
-      return "FILE_SIZE_LIMIT";
-    case Outcome::kPidsLimit:
-      return "PIDS_LIMIT";
-    case Outcome::kCompileError:
-      return "COMPILE_ERROR";
-    case Outcome::kCancelled:
-      return "CANCELLED";
-    case Outcome::kShutdown:
-      return "SHUTDOWN";
-    case Outcome::kJailFailed:
-      return "JAIL_FAILED";
-    case Outcome::kNeedsApproval:
-      return "NEEDS_APPROVAL";
-    case Outcome::kDenied:
-      return "DENIED";
-  }
-  return "UNKNOWN";
-}
-
-std::string SignalName(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return absl::StrCat("SIG", name != nullptr ? name : absl::StrCat(signal));
 }
 
 }  // namespace sandglass::policy

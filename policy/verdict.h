@@ -64,6 +64,15 @@ struct Counters {
   uint64_t pids_limit_hits = 0;
   uint64_t cpu_throttled_periods = 0;
   absl::Duration cpu_throttled_time;
+  // Of those kills: whether memory ran out at the jail's own limit, where the
+  // kernel says so; else what the jail ever had at most, with its swap. Both
+  // absent where there was no kill, or nothing is known.
+  std::optional<bool> oom_at_limit;
+  std::optional<uint64_t> jail_peak_memory_bytes;
+  // The kernel's own count of the most processes and threads, without init,
+  // that the jail ever had. Absent where it has none, and where it refused
+  // none.
+  std::optional<uint32_t> jail_peak_processes;
 };
 
 // Fill of one writable file system, taken after the run's last process died.

@@ -28,7 +28,12 @@ struct JailCounters {
   absl::Duration cpu_system;
   absl::Duration cpu_total() const { return cpu_user + cpu_system; }
   uint64_t peak_memory_bytes = 0;
+  // Times that memory ran out at this group's own limit; v1 doesn't count them.
+  std::optional<uint64_t> ooms_at_limit;
 };
+
+// What came between two readings of the same jail.
+policy::Counters Since(const JailCounters& before, const JailCounters& now);
 
 struct MemorySample {
   uint64_t anonymous_bytes = 0;
@@ -52,8 +57,9 @@ class CounterFiles {
   uint64_t Processes() const;
   // Processes, without init; of many thousands, not all.
   uint64_t RunProcesses() const;
-  // The highest number of processes and threads; nullopt before Linux 6.12.
-  std::optional<uint64_t> PeakProcesses() const;
+  // The highest number of processes and threads, without init; nullopt where
+  // the kernel has no pids.peak.
+  std::optional<uint32_t> PeakProcesses() const;
 
  private:
   const bool memory_on_v1_, cpu_on_v1_;

@@ -257,9 +257,7 @@ bool Jail::RunIsOneProcess() const {
 }
 
 std::optional<uint32_t> Jail::PeakProcesses() const {
-  const std::optional<uint64_t> peak = counters_.PeakProcesses();
-  if (!peak.has_value()) return std::nullopt;
-  return static_cast<uint32_t>(*peak > 0 ? *peak - 1 : 0);
+  return counters_.PeakProcesses();
 }
 
 JailCounters Jail::ReadCounters() const {

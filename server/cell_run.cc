@@ -336,14 +336,7 @@ class CellRun {
     facts.stderr_bytes = err_.output.written_bytes();
     if (fate_.jail == nullptr) return;
     const sandbox::JailCounters after = fate_.jail->ReadCounters();
-    facts.counters = {
-        after.counters.oom_kills - before_.counters.oom_kills,
-        after.counters.memory_limit_hits - before_.counters.memory_limit_hits,
-        after.counters.pids_limit_hits - before_.counters.pids_limit_hits,
-        after.counters.cpu_throttled_periods -
-            before_.counters.cpu_throttled_periods,
-        after.counters.cpu_throttled_time -
-            before_.counters.cpu_throttled_time};
+    facts.counters = sandbox::Since(before_, after);
     facts.filesystems = fate_.jail->FilesystemFills();
     if (network_before_) {
       if (const auto now = fate_.jail->ReadNetworkUse()) {

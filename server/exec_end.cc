@@ -20,8 +20,6 @@ constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr absl::Duration kHangUpAgain = absl::Seconds(1);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(10);
 
-uint64_t Rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
-
 // By the kernel, it itself or, as its shell says, a child of its.
 bool LooksKilled(std::optional<int> wait_status) {
   return wait_status.has_value() &&
@@ -199,14 +197,7 @@ policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
   facts.filesystems = after.filesystems;
   facts.filesystems_before = before_.filesystems;
   facts.said_disk_full = policy::SaysDiskFull(output_.Tail(policy::kEndBytes));
-  const policy::Counters& was = before_.counters.counters;
-  const policy::Counters& is = after.counters.counters;
-  facts.counters = {Rise(was.oom_kills, is.oom_kills),
-                    Rise(was.memory_limit_hits, is.memory_limit_hits),
-                    Rise(was.pids_limit_hits, is.pids_limit_hits),
-                    Rise(was.cpu_throttled_periods, is.cpu_throttled_periods),
-                    std::max(is.cpu_throttled_time - was.cpu_throttled_time,
-                             absl::ZeroDuration())};
+  facts.counters = sandbox::Since(before_.counters, after.counters);
   // The counters are the whole session's.
   const bool alone =
       !had_company_ && !before_.kernel_busy && !after.kernel_busy;

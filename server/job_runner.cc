@@ -389,7 +389,7 @@ class Run {
     const sandbox::JailCounters counters = jail_->ReadCounters();
     facts.wait_status = wait_status_;
     facts.kill = kill_;
-    facts.counters = counters.counters;
+    facts.counters = sandbox::Since({}, counters);
     facts.oom_seen_after = oom_after_;
     facts.filesystems = jail_->FilesystemFills();
     facts.wall_time = Between(start_, end_);

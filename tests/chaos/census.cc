@@ -52,21 +52,6 @@ void CountDescriptors(pid_t pid, const std::string& name, Census& census) {
   }
 }
 
-// "memory:/outer/sandglass-0123abcd/server" as "memory:/outer/sandglass-…".
-std::string RootOf(const std::string& group) {
-  const size_t name = group.find("/sandglass-");
-  if (name == std::string::npos) return "";
-  return group.substr(0, group.find('/', name + 1));
-}
-
-std::set<std::string> Roots(const Daemon& daemon) {
-  std::set<std::string> roots;
-  for (const std::string& group : daemon.groups()) {
-    if (std::string root = RootOf(group); !root.empty()) roots.insert(root);
-  }
-  return roots;
-}
-
 // Children that nobody has waited for, of these processes.
 void CountZombies(const std::set<Process>& parents, Census& census) {
   std::map<std::string, std::string> names;  // of the parents, by pid
@@ -93,7 +78,7 @@ void CountZombies(const std::set<Process>& parents, Census& census) {
 std::set<Process> AllProcesses(const Daemon& daemon) {
   const std::vector<Process> tree = daemon.Processes();
   std::set<Process> all(tree.begin(), tree.end());
-  const std::set<std::string> roots = Roots(daemon);
+  const std::set<std::string> roots = DaemonGroups(daemon.groups());
   for (const Process& process :
        ProcessesInGroups({roots.begin(), roots.end()})) {
     all.insert(process);
@@ -120,7 +105,7 @@ void ForEachBelow(
 
 std::vector<std::string> GroupRoots(const Daemon& daemon) {
   std::vector<std::string> directories;
-  for (const std::string& root : Roots(daemon)) {
+  for (const std::string& root : DaemonGroups(daemon.groups())) {
     if (std::string path = GroupDirectory(root); !path.empty()) {
       directories.push_back(std::move(path));
     }

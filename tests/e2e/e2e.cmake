@@ -53,6 +53,7 @@ add_executable(sandglass_e2e_test
   e2e/doctor_test.cc
   e2e/files_test.cc
   e2e/founding_test.cc
+  e2e/host_limits_test.cc
   e2e/hostile_test.cc
   e2e/image_test.cc
   e2e/inside_test.cc

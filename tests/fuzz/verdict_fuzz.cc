@@ -34,6 +34,12 @@ RunFacts TakeFacts(fuzz::Input& input) {
   facts.counters.oom_kills = input.Byte() % 3;
   facts.counters.memory_limit_hits = input.Byte() % 3;
   facts.counters.pids_limit_hits = input.Byte() % 3;
+  if ((shape & 64) != 0) {
+    facts.counters.oom_at_limit = (input.Byte() & 1) != 0;
+  } else {
+    facts.counters.jail_peak_memory_bytes = input.Number();
+  }
+  if ((shape & 128) != 0) facts.counters.jail_peak_processes = input.Byte();
   facts.wall_time = absl::Nanoseconds(static_cast<int64_t>(input.Number()));
   facts.cpu_time = absl::Nanoseconds(static_cast<int64_t>(input.Number()));
   facts.peak_memory_bytes = input.Number();

@@ -128,6 +128,16 @@ std::vector<Process> ProcessesInGroups(const std::vector<std::string>& groups) {
   return found;
 }
 
+std::set<std::string> DaemonGroups(const std::vector<std::string>& groups) {
+  std::set<std::string> tops;
+  for (const std::string& group : groups) {
+    const size_t name = group.find("/sandglass-");
+    if (name == std::string::npos) continue;
+    tops.insert(group.substr(0, group.find('/', name + 1)));
+  }
+  return tops;
+}
+
 std::string GroupDirectory(const std::string& group) {
   const size_t colon = group.find(':');
   const std::string controllers = group.substr(0, colon);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,10 @@ std::vector<Process> ProcessesInGroups(const std::vector<std::string>& groups);
 
 // The lines of /proc/<pid>/cgroup as "<controllers>:<path>".
 std::vector<std::string> GroupsOf(pid_t pid);
+
+// Of "memory:/outer/sandglass-0123abcd/server", say, "memory:/outer/
+// sandglass-0123abcd": those under which a daemon has all that it makes.
+std::set<std::string> DaemonGroups(const std::vector<std::string>& groups);
 
 // The directory of a group of GroupsOf, where this host has it mounted; empty
 // when the hierarchy is not mounted.

@@ -60,6 +60,8 @@ TEST_F(CounterFilesTest, OfPureV2) {
   EXPECT_EQ(counters.counters.oom_kills, 2u);
   EXPECT_EQ(counters.counters.memory_limit_hits, 7u);
   EXPECT_EQ(counters.counters.pids_limit_hits, 9u);
+  EXPECT_EQ(counters.ooms_at_limit, std::optional<uint64_t>(3));
+  EXPECT_EQ(counters.counters.jail_peak_processes, std::optional<uint32_t>(4));
   EXPECT_EQ(counters.counters.cpu_throttled_periods, 4u);
   EXPECT_EQ(counters.counters.cpu_throttled_time, absl::Microseconds(250));
   EXPECT_EQ(counters.cpu_user, absl::Microseconds(10));
@@ -70,7 +72,7 @@ TEST_F(CounterFilesTest, OfPureV2) {
   EXPECT_EQ(files.OomKills(), 2u);
   EXPECT_EQ(files.Processes(), 3u);
   EXPECT_EQ(files.RunProcesses(), 2u);
-  EXPECT_EQ(files.PeakProcesses(), std::optional<uint64_t>(5));
+  EXPECT_EQ(files.PeakProcesses(), std::optional<uint32_t>(4));
 }
 
 TEST_F(CounterFilesTest, OfControllersOnV1) {
@@ -90,6 +92,8 @@ TEST_F(CounterFilesTest, OfControllersOnV1) {
   EXPECT_EQ(counters.counters.oom_kills, 1u);
   EXPECT_EQ(counters.counters.memory_limit_hits, 12u);
   EXPECT_EQ(counters.counters.pids_limit_hits, 6u);
+  EXPECT_EQ(counters.ooms_at_limit, std::nullopt);
+  EXPECT_EQ(counters.counters.jail_peak_processes, std::nullopt);
   EXPECT_EQ(counters.counters.cpu_throttled_periods, 3u);
   EXPECT_EQ(counters.counters.cpu_throttled_time, absl::Nanoseconds(77));
   EXPECT_EQ(counters.cpu_total(), absl::Microseconds(3));
@@ -102,6 +106,63 @@ TEST_F(CounterFilesTest, OfControllersOnV1) {
   Write("v1/memory.failcnt", "0\n");
   Write("v1/memory.memsw.failcnt", "13\n");
   EXPECT_EQ(CounterFiles(OnV1()).Read().counters.memory_limit_hits, 13u);
+}
+
+// The kernel kills in a group also when memory ran out above it. Its limit
+// wasn't met then (memory.events of cgroup-v2.rst: "oom").
+TEST_F(CounterFilesTest, OnV2TellWhetherMemoryRanOutAtTheLimit) {
+  Write("v2/memory.events", "low 0\nhigh 0\nmax 5\noom 1\noom_kill 1\n");
+  Write("v2/memory.peak", "4096\n");
+  const CounterFiles files(OnV2());
+  const JailCounters before = files.Read();
+  EXPECT_EQ(Since({}, before).oom_at_limit, true);
+  Write("v2/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\n");
+  const policy::Counters above = Since(before, files.Read());
+  EXPECT_EQ(above.oom_kills, 2u);
+  EXPECT_EQ(above.memory_limit_hits, 4u);
+  EXPECT_EQ(above.oom_at_limit, false);
+  EXPECT_EQ(above.jail_peak_memory_bytes, std::nullopt);
+  Write("v2/memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 3\n");
+  EXPECT_EQ(Since(before, files.Read()).oom_at_limit, true);
+  EXPECT_EQ(Since(files.Read(), files.Read()).oom_at_limit, std::nullopt);
+  // What can't be told isn't said.
+  Write("v2/memory.events", "oom_kill 1\n");
+  EXPECT_EQ(Since({}, CounterFiles(OnV2()).Read()).oom_at_limit, true);
+}
+
+TEST_F(CounterFilesTest, OnV1TellTheMostMemoryThatThereEverWas) {
+  Write("v1/memory.oom_control", "under_oom 0\noom_kill 1\n");
+  Write("v1/memory.max_usage_in_bytes", "8192\n");
+  policy::Counters counters = Since({}, CounterFiles(OnV1()).Read());
+  EXPECT_EQ(counters.oom_at_limit, std::nullopt);
+  EXPECT_EQ(counters.jail_peak_memory_bytes, std::optional<uint64_t>(8192));
+  // Where swap is accounted.
+  Write("v1/memory.memsw.max_usage_in_bytes", "12288\n");
+  counters = Since({}, CounterFiles(OnV1()).Read());
+  EXPECT_EQ(counters.jail_peak_memory_bytes, std::optional<uint64_t>(12288));
+  Write("v1/memory.memsw.max_usage_in_bytes", "");
+  counters = Since({}, CounterFiles(OnV1()).Read());
+  EXPECT_EQ(counters.jail_peak_memory_bytes, std::nullopt);
+  Write("v1/memory.oom_control", "under_oom 0\noom_kill 0\n");
+  Write("v1/memory.memsw.max_usage_in_bytes", "12288\n");
+  counters = Since({}, CounterFiles(OnV1()).Read());
+  EXPECT_EQ(counters.jail_peak_memory_bytes, std::nullopt) << "no kill";
+}
+
+TEST_F(CounterFilesTest, OnlyRiseBetweenTwoReadings) {
+  JailCounters before;
+  before.counters.oom_kills = 3;
+  before.counters.pids_limit_hits = 1;
+  before.counters.cpu_throttled_time = absl::Seconds(2);
+  JailCounters now;  // of a group that is gone
+  now.counters.pids_limit_hits = 5;
+  now.counters.jail_peak_processes = 7;
+  const policy::Counters rose = Since(before, now);
+  EXPECT_EQ(rose.oom_kills, 0u);
+  EXPECT_EQ(rose.pids_limit_hits, 4u);
+  EXPECT_EQ(rose.jail_peak_processes, std::optional<uint32_t>(7));
+  EXPECT_EQ(Since(now, now).jail_peak_processes, std::nullopt);
+  EXPECT_EQ(rose.cpu_throttled_time, absl::ZeroDuration());
 }
 
 TEST_F(CounterFilesTest, SeeEachChange) {

@@ -23,7 +23,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 // The cells of the table that follows `marker` in the document, without its
@@ -129,6 +128,11 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
       facts.policy_stop = PolicyStop{value == "approval", "Rule x is against."};
     } else if (name == "oom_kills") {
       facts.counters.oom_kills = ReadNumber(value);
+    } else if (name == "ooms") {
+      EXPECT_TRUE(value == "here" || value == "above") << value;
+      facts.counters.oom_at_limit = value == "here";
+    } else if (name == "jail_memory") {
+      facts.counters.jail_peak_memory_bytes = ParseByteSize(value).value();
     } else if (name == "oom_seen") {
       facts.oom_seen_after = ReadTime(value);
     } else if (name == "kill") {
@@ -136,6 +140,9 @@ RunFacts ReadFacts(const std::string& text, const Limits& limits) {
       facts.kill = Kill{ReadReason(kill.at(0)), ReadTime(kill.at(1))};
     } else if (name == "pids_hits") {
       facts.counters.pids_limit_hits = ReadNumber(value);
+    } else if (name == "jail_peak") {
+      facts.counters.jail_peak_processes =
+          static_cast<uint32_t>(ReadNumber(value));
     } else if (name == "memory_hits") {
       facts.counters.memory_limit_hits = ReadNumber(value);
     } else if (name == "throttled") {
