@@ -29,7 +29,7 @@ filters=(
   # Here is no numpy; and programs of these two are at their limit of time
   # before the pool has been seen to be still.
   '*Posture*-*python_science:*IsAsCommitted/javascript_run:*IsAsCommitted/java_run'
-  'LimitsTest*'
+  'LimitsTest*:HostLimits*'
   'FoundingPrograms*:Pool*:Crash*:Hostile*:Inside*'
   # Not Covert: emulation garbles what is said by levels of shared counts.
   # One way of starting and one language: with all it takes half an hour.

