@@ -141,7 +141,8 @@ std::string Times(uint64_t count) {
   return count == 1 ? "once" : absl::StrCat(count, " times");
 }
 
-// What is above a jail: a container's or a service's group, or the machine.
+// Of what ran out above the jail: in the daemon's container or service, or on
+// the machine.
 constexpr char kNotItsFault[] =
     "that is no fault of the program, and the run can be repeated.";
 

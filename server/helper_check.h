@@ -12,7 +12,7 @@ namespace sandglass::server {
 
 // FAILED_PRECONDITION unless `path` is the program `name` ("sandglass-spawner")
 // of this daemon's own version, by what it answers to --version. UNAVAILABLE
-// when it can't be asked now, or says nothing within `wait`.
+// when it can't be asked now, says nothing within `wait`, or is killed.
 // Runs it. `setting` is the key that names it, for the message.
 absl::Status CheckHelper(const std::string& setting, const std::string& path,
                          const std::string& name,

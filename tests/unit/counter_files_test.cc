@@ -125,7 +125,7 @@ TEST_F(CounterFilesTest, OnV2TellWhetherMemoryRanOutAtTheLimit) {
   Write("v2/memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 3\n");
   EXPECT_EQ(Since(before, files.Read()).oom_at_limit, true);
   EXPECT_EQ(Since(files.Read(), files.Read()).oom_at_limit, std::nullopt);
-  // What can't be told isn't said.
+  // What can't be told counts as its own.
   Write("v2/memory.events", "oom_kill 1\n");
   EXPECT_EQ(Since({}, CounterFiles(OnV2()).Read()).oom_at_limit, true);
 }
