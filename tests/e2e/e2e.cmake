@@ -63,6 +63,7 @@ add_executable(sandglass_e2e_test
   e2e/policy_reload_test.cc
   e2e/policy_test.cc
   e2e/pool_test.cc
+  e2e/prepared_headers_test.cc
   e2e/prestart_faults_test.cc
   e2e/prestart_test.cc
   e2e/response_test.cc
