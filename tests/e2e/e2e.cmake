@@ -83,6 +83,7 @@ add_executable(sandglass_e2e_test
   security/judges_test.cc
   security/posture_kinds.cc
   security/posture_test.cc
+  security/shadowed_names_test.cc
   security/tamper_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)

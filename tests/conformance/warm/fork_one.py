@@ -20,7 +20,7 @@ def load_zygote():
     module = types.ModuleType("zygote")
     for name in (
         "zygote_end.py", "zygote_environment.py", "zygote_rehearsal.py",
-        "kernel_display.py", "kernel_cells.py",
+        "kernel_own.py", "kernel_display.py", "kernel_cells.py",
         "kernel_ipython.py", "kernel.py", "zygote_kernel.py", "analyse_names.py",
         "analyse_tell.py", "analyse_files.py", "zygote.py",
     ):  # fmt: skip

@@ -37,6 +37,8 @@ _ANALYSE_ARGV = [b"-m", b"sandglass_analyse"]
 
 
 def _prepare_nothing_after(paths):
-    """In place of a zygote's program: tells the facts, and there is none."""
+    """In place of a zygote's program: tells the facts, and there is none. What is
+    imported for that is never a program's."""
+    sys.path[:] = _search_path
     _print_facts([os.fsdecode(path) for path in paths])
     return compile("", "", "exec", dont_inherit=True), {}

@@ -109,8 +109,7 @@ class _KernelStreams:
         if content is None:
             fd = os.open("/dev/null", os.O_RDONLY)
         else:
-            from binascii import a2b_base64
-
+            a2b_base64 = _k_own("binascii").a2b_base64
             fd = os.memfd_create("stdin", 0)
             rest = memoryview(a2b_base64(content))
             while rest:
@@ -156,7 +155,9 @@ class _KernelStreams:
 class _Kernel:
     __module__ = "sandglass"
 
-    def __init__(self, module, commands, events, flush_c_files=None):
+    def __init__(
+        self, module, commands, events, loaded_by_start, flush_c_files=None
+    ):
         self._pid = _k_getpid()
         self._commands = commands
         self._commands_identity = _k_identity(commands)
@@ -171,6 +172,7 @@ class _Kernel:
         self._screen.await_taken = self._await_taken
         self._thread = _k_thread()
         self._module = module
+        self._loaded_by_start = loaded_by_start
         self._id = None
         self._last_words = []
         words = ("KernelError", "", "KernelError\n")
@@ -208,9 +210,8 @@ class _Kernel:
         self._obey()
 
     def _start(self):
-        import json
-        import select
-
+        select = _k_own("select")
+        json = _k_own("json")
         self._decode = json.JSONDecoder().decode
         self._poll = select.poll()
         self._poll.register(self._commands, select.POLLIN)
@@ -220,6 +221,7 @@ class _Kernel:
             setattr(builtins, name, function)
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
         _k_watch_imports(self._cells)
+        self._way = _KernelWay(self._loaded_by_start)
         self._first_modules = dict(_k_modules)
         _k_set_handler(_K_INTERRUPT, self._on_interrupt)
         self._streams.set_input(None)
@@ -327,6 +329,7 @@ class _Kernel:
         )
         self._streams.set_input(command.get("stdin"))
         _k_modules["__main__"] = self._module
+        self._way.make()
         self._cells.begin(command["code"])
         outcome = None
         try:

@@ -1,4 +1,4 @@
-"""One cell after another: the second part of the Python kernel."""
+"""One cell after another: the third part of the Python kernel."""
 
 import _ast
 
@@ -219,8 +219,7 @@ class _KernelCells:
     def _await(self, coroutine):
         """Lets the loop run until this has ended. Tasks that go on do so in the
         next cell that waits."""
-        import asyncio
-
+        asyncio = _k_own("asyncio")
         loop = self._loop
         if loop is None or loop.is_closed() or asyncio is not self._asyncio:
             loop = self._loop = asyncio.new_event_loop()
@@ -266,12 +265,12 @@ class _KernelCells:
         self._tell_linecache()
 
     def _tell_linecache(self):
-        linecache = _k_modules.get("linecache")
-        if linecache is not None:
+        # Ours is traceback's; cells may have another.
+        for linecache in (_k_own("linecache"), _k_modules.get("linecache")):
             try:
                 linecache.cache.update(self._sources)
             except Exception:
-                pass  # whatever a cell has put there
+                pass  # none, or whatever a cell has put there
 
     # What a cell died of.
 
@@ -313,8 +312,7 @@ class _KernelCells:
 
     def _traceback(self, name, error):
         """As bare Python prints it."""
-        import traceback
-
+        traceback = _k_own("traceback")
         if type(error).__name__ == "UsageError":
             # Not the cell's Python, but a word of its that is none.
             return f"UsageError: {_k_text(error)}\n"
@@ -324,10 +322,11 @@ class _KernelCells:
         while frames is not None:
             frames, depth = frames.tb_next, depth + 1
         limit = -_K_SHOWN_FRAMES if depth > _K_MAX_FRAMES else None
-        told = traceback.TracebackException(
-            type(error), error, error.__traceback__, limit=limit
-        )
-        return "".join(told.format())
+        with _KernelLoan("ast"):
+            told = traceback.TracebackException(
+                type(error), error, error.__traceback__, limit=limit
+            )
+            return "".join(told.format())
 
     @staticmethod
     def _own_frames(name, frames):

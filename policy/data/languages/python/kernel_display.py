@@ -1,4 +1,4 @@
-"""What a cell shows; the first part of the Python kernel.
+"""What a cell shows; the second part of the Python kernel.
 
 A kernel runs cells one after another and keeps their names. Commands come and
 events go as lines of JSON, see kernel.py. Its files are one text: in a zygote
@@ -16,11 +16,6 @@ from posix import _exit as _k_exit
 from posix import fstat as _k_fstat
 from posix import getpid as _k_getpid
 from posix import write as _k_write
-
-if type(__builtins__) is not dict:
-    # All functions of the kernel see these builtins, whatever a cell does to
-    # the real ones. ORDER: functions take what is there as they are made.
-    __builtins__ = dict(vars(builtins))
 
 _k_modules = sys.modules
 
@@ -118,8 +113,7 @@ def _k_encode(mime, value):
         if _k_is_text(mime):
             value = bytes(value).decode("utf-8", "replace")
         else:
-            from binascii import b2a_base64
-
+            b2a_base64 = _k_own("binascii").b2a_base64
             return b'"' + b2a_base64(value, newline=False) + b'"'
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} in place of text or bytes")
@@ -401,9 +395,7 @@ class _KernelScreen:
     def _add_figure(self, figure, data):
         """As a picture; it counts as shown."""
         if not any(mime.startswith("image/") for mime in data):
-            from io import BytesIO
-
-            buffer = BytesIO()
+            buffer = _k_own("io").BytesIO()
             named = dict(
                 format="png",
                 dpi=figure.dpi,

@@ -1,4 +1,4 @@
-"""IPython's part in the Python kernel, where it is installed: the third part.
+"""IPython's part in the Python kernel, where it is installed: the fourth part.
 
 Cells need it for magics and for its display functions. Nothing of it is loaded
 before a cell does that or asks for it.
@@ -111,9 +111,7 @@ def _k_patch_show(pyplot, screen):
 def _k_make_shell(cells):
     """IPython's shell on the namespace of the cells. Of its own it has no files
     and no history."""
-    import shutil
-    import tempfile
-
+    shutil, tempfile = _k_own("shutil"), _k_own("tempfile")
     # Its profile: IPython makes files as it starts.
     directory = tempfile.mkdtemp()
     try:
@@ -229,8 +227,7 @@ def _k_print_page(_shell, data, *_args, **_named):
 
 
 def _k_system(command):
-    import subprocess
-
+    subprocess = _k_own("subprocess")
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"

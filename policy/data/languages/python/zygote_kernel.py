@@ -24,5 +24,7 @@ def _prepare_kernel(events, env):
     module = _modules["__main__"] = type(sys)("__main__")
     vars(module)["__builtins__"] = builtins
     commands = _k_move_high(os.dup(0))
-    _kernel = _Kernel(module, commands, events, _flush_c_files)
+    _kernel = _Kernel(
+        module, commands, events, LOADED_BY_START, _flush_c_files
+    )
     return _KERNEL_CODE, globals()

@@ -4,7 +4,15 @@
 #
 # No local variables here: they would be the cells'.
 
-require "json"
+# From Ruby's own library, whatever RUBYLIB has by that name.
+lambda do
+  places = $LOAD_PATH.dup
+  named = ENV.fetch("RUBYLIB", "").split(":").map { |place| File.expand_path(place) }
+  $LOAD_PATH.reject! { |place| named.include?(place) }
+  require "json"
+ensure
+  $LOAD_PATH.replace(places)
+end.call
 
 module SandglassKernel
   MOST_TEXT = 256 * 1024
