@@ -39,10 +39,10 @@ struct FailedEvent {
   int error;  // errno
 };
 // Of a runner: the program is over, what it wrote is written. Whoever runs in
-// the jail can say so, too.
+// the jail can say so, too, and would say when as he likes: so no time comes
+// with it, and the end is when the daemon hears of it.
 struct DoneEvent {
   int exit_code;
-  int64_t monotonic_ns;
 };
 struct StartedEvent {
   int64_t monotonic_ns;

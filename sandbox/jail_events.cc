@@ -287,7 +287,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
   os::Fd report = std::move(report_);
   if (size == sizeof(event) && event.kind == RunnerEventKind::kDone) {
     done_report_ = std::move(report);
-    return DoneEvent{event.value & 0xff, event.nanoseconds};
+    return DoneEvent{event.value & 0xff};
   }
   // Init or the spawner tells the end.
   return std::nullopt;

@@ -213,7 +213,7 @@ class CellRun {
       if (done->cell != cell_id_ || done_) return;
       done_ = true;
       exit_code_ = done->exit_code;
-      kernel_.runs = done->count;
+      ++kernel_.runs;  // the kernel says a number, too, and a cell any
     }
   }
 

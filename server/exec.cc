@@ -59,6 +59,7 @@ Exec::~Exec() {
 absl::Status Exec::Start(const TakeProcessNews& take) {
   // ORDER: before its process, whose first connection counts.
   before_ = host_->Facts();
+  asked_ = Now();
   absl::Status asked = host_->StartProcess(plan_.process, take);
   if (absl::IsFailedPrecondition(asked)) {
     // It was paused just now.
@@ -105,7 +106,8 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   state_ = State::kRunning;
   StopTimer(kill_timer_);
   pid_ = event.pid;
-  start_ = std::min<Instant>(event.monotonic_ns, now);
+  // Init's stamp, unless it can't be true.
+  start_ = std::clamp<Instant>(event.monotonic_ns, asked_, now);
   start_time_ = os::WallNow() - Between(start_, now);
   kill_fd_ = std::move(event.fds.kill);
   events_fd_ = std::move(event.fds.events);

@@ -202,6 +202,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   pid_t pid_ = 0;
   absl::Time start_time_;
+  Instant asked_ = 0;  // for its process
   Instant start_ = 0;
   Instant ended_ = 0;
   Instant frozen_ = 0;  // since; 0: it isn't

@@ -196,6 +196,7 @@ class Run {
       }
       exited_ = true;
       done_ = false;
+      end_ = Now();  // who said that he was done may have gone on
     }
     if (exited_ && !done_ && !jail_->RunIsEmpty()) {
       leftover_ = jail_->ProcessCount();
@@ -300,7 +301,7 @@ class Run {
                    std::get_if<sandbox::StartedEvent>(&event)) {
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
-      if (!done_) MarkDone(done->exit_code, done->monotonic_ns);
+      if (!done_) MarkDone(done->exit_code);
     } else if (auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
       result_.refused = std::move(exited->refused);
       const bool known =
@@ -336,10 +337,10 @@ class Run {
     if (observer_ != nullptr) observer_->OnStarted();
   }
 
-  void MarkDone(int exit_code, Instant when) {
+  void MarkDone(int exit_code) {
     done_ = exited_ = true;
     wait_status_ = exit_code << 8;  // as wait(2) would have it
-    end_ = std::clamp(when, start_, Now());
+    end_ = Now();  // the program's own word makes nothing shorter
   }
 
   uint64_t written() const {
@@ -360,7 +361,7 @@ class Run {
     if (&pipe == &stdout_ && !end_note_.exit_code()) {
       data = end_note_.Take(data);
       if (end_note_.exit_code() && !exited_ && !ending_) {
-        MarkDone(*end_note_.exit_code(), Now());
+        MarkDone(*end_note_.exit_code());
       }
     }
     TakeOutput(pipe, data);
@@ -456,7 +457,6 @@ class Run {
   CancelToken& cancel_;
   JobObserver* const observer_;
   RunnerLook look_;
-
   std::unique_ptr<Jail> jail_;
   OutputPipe stdout_;
   OutputPipe stderr_;

@@ -317,8 +317,7 @@ absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
                       fields.Number("bytes", kMost)};
   } else if (kind == "done") {
     event = KernelDone{fields.Number("id", kMost),
-                       static_cast<int>(fields.Number("exit_code", 255)),
-                       static_cast<uint32_t>(fields.Number("count", kMost32))};
+                       static_cast<int>(fields.Number("exit_code", 255))};
   } else {
     return Malformed(absl::StrCat("\"ev\" is ", Quote(kind)));
   }

@@ -68,7 +68,6 @@ struct KernelDropped {
 struct KernelDone {
   uint64_t cell;
   int exit_code;  // 0 to 255
-  uint32_t count;
 };
 using KernelEvent = std::variant<KernelReady, KernelDisplay, KernelError,
                                  KernelClear, KernelDropped, KernelDone>;

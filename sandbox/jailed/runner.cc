@@ -298,7 +298,6 @@ void Runner::Finish(int exit_code) {
     RunnerEvent event = {};
     event.kind = RunnerEventKind::kDone;
     event.value = exit_code & 0xff;
-    event.nanoseconds = os::MonotonicNanos();
     Tell(event);
     // Who reads that may be waiting for this processor, and the end of an
     // address space keeps it for a millisecond.

@@ -41,7 +41,7 @@ enum class RunnerEventKind : uint32_t {
   kStarted = 2,
   // It is over and all its output written: `value` is the exit code. From here
   // on only memory is given back. Whoever runs in the jail can say this too;
-  // it ends nothing but its own run.
+  // it ends nothing but its own run. When that was is the daemon's to measure.
   kDone = 3,
   // A step failed: `value` is errno, `step` a value of SetupStep.
   kFailed = 4,

@@ -64,7 +64,6 @@ TEST(KernelEvents, EachKindIsTaken) {
       R"({"ev":"done","id":3,"status":"ok","exit_code":4,"count":9})");
   EXPECT_EQ(done.cell, 3u);
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_EQ(done.count, 9u);
   const auto error = Parsed<KernelError>(
       R"({"ev":"error","id":3,"name":"E","value":"v","traceback":"t"})");
   EXPECT_EQ(error.words.name, "E");
