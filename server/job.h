@@ -46,6 +46,8 @@ struct CompileCaching {
   std::string image;     // as in policy::Language
   // Only jobs of the same scope get it.
   std::string scope;
+  // Of its callers each has a scope of its own; false where the profile shares.
+  bool by_caller = true;
   std::vector<std::string> executables;  // that the compiler consists of
   policy::CompileCacheRules rules;
 };

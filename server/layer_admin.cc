@@ -54,7 +54,7 @@ absl::Status LayerAdmin::HasLibraries() const {
 }
 
 absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(
-    const v1::ListLayersRequest& request) const {
+    const Caller& caller, const v1::ListLayersRequest& request) const {
   if (absl::Status has = HasLibraries(); !has.ok()) return has;
   std::string language;
   if (!request.language().empty()) {
@@ -71,8 +71,10 @@ absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(
                    });
   v1::ListLayersResponse response;
   response.set_max_bytes(parts_.libraries->max_bytes());
+  const bool all = parts_.approvals->IsApprover(caller);
   uint64_t bytes = 0;
   for (const LayerInfo& layer : layers) {
+    if (!all && !parts_.libraries->HasHad(caller.name, layer.id)) continue;
     bytes += layer.bytes;
     if (language.empty() ||
         language == policy::EcosystemName(layer.ecosystem)) {
@@ -102,6 +104,7 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   if (!violations.empty()) return InvalidRequest(violations);
   if (!wanted.ok()) return wanted.status();
   if (parts_.approvals->IsApprover(caller)) (*wanted)->offline = false;
+  (*wanted)->caller = caller.name;
   const absl::StatusOr<FoundLibraries> found =
       parts_.libraries->Get(**wanted, progress, cancel);
   if (!found.ok()) return found.status();

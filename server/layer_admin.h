@@ -30,8 +30,9 @@ class LayerAdmin {
   // What `parts` points to outlives it.
   explicit LayerAdmin(LayerAdminParts parts) : parts_(parts) {}
 
+  // All for operators; for others those that they have had themselves.
   absl::StatusOr<v1::ListLayersResponse> List(
-      const v1::ListLayersRequest& request) const;
+      const Caller& caller, const v1::ListLayersRequest& request) const;
   // CANCELLED when the token fires; the install then ends unless somebody else
   // waits for it.
   absl::StatusOr<v1::LayerBuilt> Build(const Caller& caller,

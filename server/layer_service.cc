@@ -142,7 +142,9 @@ grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
   call->Start(threads_, kShortKey, request->Length(),
-              [this, message] { return Serialize(admin_.List(message)); });
+              [this, caller = *caller, message] {
+                return Serialize(admin_.List(caller, message));
+              });
   return call;
 }
 

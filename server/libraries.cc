@@ -13,6 +13,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr size_t kMostKeys = 1024;
+constexpr size_t kMostHad = 16 * 1024;
 // How often an install that waits for others looks whether it is cancelled.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
@@ -69,12 +70,23 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
   if (!found.ok()) return found;
   found->wait = Between(began, Now());
+  if (!wanted.caller.empty()) {
+    const absl::MutexLock lock(&mutex_);
+    // Whoever has more than that sees what he used last.
+    if (had_.size() >= kMostHad) had_.clear();
+    had_.emplace(wanted.caller, found->layer.id);
+  }
   // The same files may be another image's layer, too.
   const auto zygote = wanted.image.empty()
                           ? parts_.zygotes.find(found->layer.id)
                           : parts_.zygotes.end();
   if (zygote != parts_.zygotes.end()) found->zygote = zygote->second.kind;
   return found;
+}
+
+bool Libraries::HasHad(const std::string& caller, const std::string& layer_id) {
+  const absl::MutexLock lock(&mutex_);
+  return had_.count({caller, layer_id}) != 0;
 }
 
 std::shared_ptr<const LayerKey> Libraries::KeyFor(

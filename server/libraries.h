@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,11 @@ class Libraries {
                                      const LayerBuilds::Progress& progress,
                                      CancelToken& cancel);
 
+  // Whether this caller has had the layer since the daemon started: what others
+  // have installed is theirs to know.
+  bool HasHad(const std::string& caller, const std::string& layer_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   LayerStore& store() { return *parts_.store; }
   uint64_t max_bytes() const { return parts_.max_bytes; }
   // Removes layers that nobody used for long.
@@ -89,6 +95,8 @@ class Libraries {
                      std::shared_ptr<const DecidedLibraries>>,
            std::shared_ptr<const LayerKey>>
       keys_ ABSL_GUARDED_BY(mutex_);
+  // Pairs of a caller and the id of a layer.
+  std::set<std::pair<std::string, std::string>> had_ ABSL_GUARDED_BY(mutex_);
   LayerBuilds builds_;  // last: its end waits for installs
 };
 

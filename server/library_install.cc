@@ -140,12 +140,25 @@ absl::Status TooLarge(const LayerBounds& bounds) {
                    bounds.max_bytes, " bytes, ", bounds.max_files, " files)"));
 }
 
+// Libraries run code of their own as they are built, in the jail in which their
+// files are put together.
+absl::Status ArchiveChanged() {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the libraries could not be installed: what their build left as ",
+      kArchive,
+      " is no archive of the installed files. A library of the set "
+      "has replaced or changed it; leave out the one that does"));
+}
+
 absl::Status UnpackError(const sandbox::FileResult& result,
                          const LayerBounds& bounds) {
   using sandbox::FileCode;
   if (result.code == FileCode::kTooLarge) return TooLarge(bounds);
   if (result.error == ENOSPC || result.error == EDQUOT) {
     return absl::ResourceExhaustedError("the disk with the libraries is full");
+  }
+  if (result.error == 0 || result.code == FileCode::kBadArchive) {
+    return ArchiveChanged();
   }
   return absl::InternalError(absl::StrCat(
       "what was installed can't be unpacked: ", os::ErrorText(result.error)));
@@ -217,9 +230,7 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
     }
     return absl::FailedPreconditionError(message);
   }
-  if (!observer.archive().valid()) {
-    return absl::InternalError("the install left nothing");
-  }
+  if (!observer.archive().valid()) return ArchiveChanged();
   return Unpack(observer.archive(), tree, installer.bounds);
 }
 

@@ -97,9 +97,9 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
   CompileCaching caching;
   caching.language = language.id;
   caching.image = language.image;
-  caching.scope = profile.compile_cache == policy::CompileSharing::kShared
-                      ? "shared"
-                      : absl::StrCat("profile ", profile.name);
+  caching.by_caller = profile.compile_cache != policy::CompileSharing::kShared;
+  caching.scope =
+      caching.by_caller ? absl::StrCat("profile ", profile.name) : "shared";
   caching.executables = language.needs;
   caching.executables.push_back(language.compile->command.front());
   caching.rules = *language.compile->cache;

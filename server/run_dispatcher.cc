@@ -36,6 +36,14 @@ int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
 }
 
+// What is kept for a caller, and shown to him alone.
+void NameCaller(const std::string& name, Job& job) {
+  if (job.compile && job.compile->caching && job.compile->caching->by_caller) {
+    absl::StrAppend(&job.compile->caching->scope, " of ", name);
+  }
+  if (job.libraries) job.libraries->caller = name;
+}
+
 }  // namespace
 
 RunDispatcher::RunDispatcher(DispatcherOptions options)
@@ -114,6 +122,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
       return refuse(there);
     }
   }
+  NameCaller(caller.name, valid->job);
   origin.language = valid->language->id;
   origin.profile = valid->profile->name;
   valid->job.run_id = origin.run_id;

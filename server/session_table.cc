@@ -240,6 +240,7 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
     const Caller& caller, const v1::CreateSessionRequest& request) {
   absl::StatusOr<SessionSpec> spec = Check(request, "");
   if (!spec.ok()) return spec.status();
+  if (spec->libraries) spec->libraries->caller = caller.name;
   absl::StatusOr<std::shared_ptr<Session>> session = ShuttingDown();
   {
     absl::MutexLock lock(&mutex_);
@@ -277,6 +278,7 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
   }
   absl::StatusOr<SessionSpec> spec = Check(request.create(), "create.");
   if (!spec.ok()) return spec.status();
+  if (spec->libraries) spec->libraries->caller = caller.name;
   v1::GetOrCreateSessionResponse response;
   std::shared_ptr<Session> session;
   {

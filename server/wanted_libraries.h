@@ -42,6 +42,7 @@ struct WantedLibraries {
   std::shared_ptr<const DecidedLibraries> decided;  // never null
   bool offline = false;                             // likewise
   std::string image;                                // as in policy::Language
+  std::string caller;  // who is told of the layer later; empty: nobody
 
   const policy::LibrarySet& set() const { return decided->set; }
   const LibraryWish& wish() const { return decided->wish; }

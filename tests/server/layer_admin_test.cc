@@ -138,7 +138,7 @@ class LayerAdminTest : public LayerStoreTest {
 TEST_F(LayerAdminTest, ListsWhatThereIsTheLastUsedFirst) {
   const std::string old = Have("attrs==1\nsix==1.16.0");
   const std::string young = Have("numpy");
-  const auto all = admin_->List({});
+  const auto all = admin_->List(approver_, {});
   ASSERT_TRUE(all.ok()) << all.status();
   ASSERT_THAT(all->layers(), SizeIs(2));
   EXPECT_EQ(all->layers(0).layer_id(), young);
@@ -151,13 +151,32 @@ TEST_F(LayerAdminTest, ListsWhatThereIsTheLastUsedFirst) {
   EXPECT_EQ(all->max_bytes(), 1000u);
 }
 
+// What others have installed is theirs to know.
+TEST_F(LayerAdminTest, TellsACallerOfWhatItHasHad) {
+  const std::string mine = Have("six");
+  Have("numpy");
+  const Caller caller = User(2002);
+  auto listed = admin_->List(caller, {});
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_THAT(listed->layers(), IsEmpty());
+  EXPECT_EQ(listed->bytes(), 0u);
+
+  ASSERT_TRUE(Build(caller, Wanting("six")).ok());
+  listed = admin_->List(caller, {});
+  ASSERT_THAT(listed->layers(), SizeIs(1));
+  EXPECT_EQ(listed->layers(0).layer_id(), mine);
+  EXPECT_EQ(listed->bytes(), listed->layers(0).bytes());
+  EXPECT_THAT(admin_->List(approver_, {})->layers(), SizeIs(2));
+  EXPECT_THAT(admin_->List(User(2003), {})->layers(), IsEmpty());
+}
+
 TEST_F(LayerAdminTest, ListsThoseOfOneLanguage) {
   Have("six");
   v1::ListLayersRequest request;
   request.set_language("py");
-  EXPECT_THAT(admin_->List(request)->layers(), SizeIs(1));
+  EXPECT_THAT(admin_->List(approver_, request)->layers(), SizeIs(1));
   request.set_language("cobol");
-  EXPECT_EQ(admin_->List(request).status().code(),
+  EXPECT_EQ(admin_->List(approver_, request).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -198,7 +217,7 @@ TEST_F(LayerAdminTest, OperatorsRemoveByTheFirstDigits) {
   const auto removed = Remove(approver_, id.substr(0, 8));
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_EQ(removed->layer().layer_id(), id);
-  EXPECT_THAT(admin_->List({})->layers(), IsEmpty());
+  EXPECT_THAT(admin_->List(approver_, {})->layers(), IsEmpty());
   EXPECT_EQ(ReasonOf(Remove(approver_, id).status()), "LAYER_NOT_FOUND");
 }
 
@@ -220,12 +239,13 @@ TEST_F(LayerAdminTest, WhatIsInUseStays) {
       libraries_->store().Find(Key("six"));
   ASSERT_TRUE(pin.has_value());
   EXPECT_EQ(ReasonOf(Remove(approver_, pin->id()).status()), "LAYER_IN_USE");
-  EXPECT_TRUE(admin_->List({})->layers(0).in_use());
+  EXPECT_TRUE(admin_->List(approver_, {})->layers(0).in_use());
 }
 
 TEST_F(LayerAdminTest, WithoutLibrariesAllSaySo) {
   const LayerAdmin none({&policy_, &approvals_, &pool_, nullptr});
-  EXPECT_EQ(ReasonOf(none.List({}).status()), "LIBRARIES_UNAVAILABLE");
+  EXPECT_EQ(ReasonOf(none.List(approver_, {}).status()),
+            "LIBRARIES_UNAVAILABLE");
   EXPECT_EQ(ReasonOf(none.Remove(approver_, {}).status()),
             "LIBRARIES_UNAVAILABLE");
   EXPECT_EQ(
