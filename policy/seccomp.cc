@@ -38,6 +38,7 @@ constexpr Answer kAnswers[] = {
     {"EACCES", EACCES},
     {"EINVAL", EINVAL},
     {"ENOSYS", ENOSYS},
+    {"ENOTTY", ENOTTY},
     {"EOPNOTSUPP", EOPNOTSUPP},
     {"EAFNOSUPPORT", EAFNOSUPPORT},
     {"EPROTONOSUPPORT", EPROTONOSUPPORT},

@@ -214,6 +214,13 @@ const std::vector<DeniedCall>& DeniedCalls() {
       {EPERM, SYS_ioctl, {"0", "0x5412", "s:x"}},
       {EPERM, SYS_ioctl, {"0", "0x541c", "s:x"}},
       {EPERM, SYS_ioctl, {"0", "0x5423", "z:4"}},
+      // Of files: FS_IOC_GETFSUUID, FS_IOC_GETFSMAP, FIEMAP; of namespaces:
+      // NS_GET_USERNS, NS_GET_OWNER_UID
+      {ENOTTY, SYS_ioctl, {"fd:/usr", "0x80111500", "z:32"}},
+      {ENOTTY, SYS_ioctl, {"fd:/usr", "0xc0c0583b", "z:256"}},
+      {ENOTTY, SYS_ioctl, {"fd:/usr", "0xc020660b", "z:256"}},
+      {ENOTTY, SYS_ioctl, {"fd:/proc/self/ns/user", "0xb701"}},
+      {ENOTTY, SYS_ioctl, {"fd:/proc/self/ns/user", "0xb704", "z:4"}},
   };
   return calls;
 }

@@ -105,10 +105,29 @@ TEST_P(HostileSockets, OptionsThatExploitsNeededAreRefused) {
   }
   // iptables, arptables, packet rings: none without a right over the network
   for (const int option : {64, 65, 96, 97}) {
-    cases.push_back({SetOption("udp", IPPROTO_IP, option), Refused(EPERM),
-                     Refused(ENOPROTOOPT)});
+    cases.push_back({SetOption("udp", IPPROTO_IP, option), Refused(EPERM)});
     cases.push_back({SetOption("udp6", IPPROTO_IPV6, option), Refused(EPERM),
                      Refused(ENOPROTOOPT)});
+  }
+  // TCP_MD5SIG, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_REPAIR_WINDOW,
+  // TCP_MD5SIG_EXT, TCP_FASTOPEN_KEY, TCP_TX_DELAY, TCP_AO_ADD_KEY,
+  // TCP_AO_DEL_KEY, TCP_AO_INFO, TCP_AO_REPAIR
+  for (const int option : {14, 19, 20, 29, 32, 33, 37, 38, 39, 40, 42}) {
+    cases.push_back({SetOption("tcp", IPPROTO_TCP, option), Refused(EPERM)});
+    cases.push_back({SetOption("tcp6", IPPROTO_TCP, option), Refused(EPERM)});
+  }
+  // UDP_ENCAP; IPV6_ADDRFORM, IPV6_FLOWLABEL_MGR, IPsec's of both
+  cases.push_back({SetOption("udp", IPPROTO_UDP, 100), Refused(EPERM)});
+  cases.push_back({SetOption("udp6", IPPROTO_UDP, 100), Refused(EPERM)});
+  for (const int option : {1, 32, 34, 35}) {
+    cases.push_back({SetOption("tcp6", IPPROTO_IPV6, option), Refused(EPERM)});
+  }
+  for (const int option : {16, 17}) {
+    cases.push_back({SetOption("udp", IPPROTO_IP, option), Refused(EPERM)});
+  }
+  // Levels of TLS, MPTCP and XDP.
+  for (const int level : {282, 284, 283}) {
+    cases.push_back({SetOption("tcp", level, 1), Refused(EPERM)});
   }
   // SO_DEBUG, SO_MARK, SO_SNDBUFFORCE, SO_RCVBUFFORCE
   for (const int option : {1, 36, 32, 33}) {

@@ -4,6 +4,7 @@ set(SECCOMP_DATA ${PROJECT_SOURCE_DIR}/policy/data/seccomp)
 
 add_executable(seccomp_test
   ${PROJECT_SOURCE_DIR}/tests/unit/seccomp_additions_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/seccomp_arguments_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/seccomp_evaluator_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/seccomp_filter_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/seccomp_kernel_test.cc

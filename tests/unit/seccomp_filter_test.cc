@@ -311,28 +311,6 @@ TEST_F(ShippedFilterTest, SocketTypesAndProtocols) {
             Errno(ESOCKTNOSUPPORT));
 }
 
-TEST_F(ShippedFilterTest, SocketOptionsOfExploitsAreRefused) {
-  const auto set = [this](uint64_t level, uint64_t option) {
-    return Ask(__NR_setsockopt, {3, level, option});
-  };
-  EXPECT_EQ(set(6, 31), Errno(EPERM));  // TCP_ULP
-  for (uint64_t option = 0; option < 130; ++option) {
-    const bool multicast4 = option >= 35 && option <= 48;
-    EXPECT_EQ(set(0, option), multicast4 ? Errno(EPERM) : SECCOMP_RET_ALLOW)
-        << option;
-    const bool multicast6 = (option >= 42 && option <= 48) || option == 20 ||
-                            option == 21 || option == 27 || option == 28;
-    EXPECT_EQ(set(41, option), multicast6 ? Errno(EPERM) : SECCOMP_RET_ALLOW)
-        << option;
-    const bool attaches = option == 26 || (option >= 50 && option <= 52);
-    EXPECT_EQ(set(1, option), attaches ? Errno(EPERM) : SECCOMP_RET_ALLOW)
-        << option;
-    if (option != 31) {
-      EXPECT_EQ(set(6, option), SECCOMP_RET_ALLOW) << option;
-    }
-  }
-}
-
 TEST_F(ShippedFilterTest, OutOfBandDataIsRefused) {
   const std::map<int, unsigned> flags_at = {
       {__NR_sendto, 3},  {__NR_recvfrom, 3}, {__NR_sendmsg, 2},
@@ -361,14 +339,6 @@ TEST_F(ShippedFilterTest, NoCloneFlagMakesANamespace) {
   EXPECT_EQ(Ask(__NR_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}),
             SECCOMP_RET_ALLOW);
   EXPECT_EQ(Ask(__NR_clone3), Errno(ENOSYS));
-}
-
-TEST_F(ShippedFilterTest, TerminalTricksAreRefused) {
-  for (const uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD}) {
-    EXPECT_EQ(Ask(__NR_ioctl, {0, request}), Errno(EPERM));
-    EXPECT_EQ(Ask(__NR_ioctl, {0, request | kHighBits[0]}), Errno(EPERM));
-  }
-  EXPECT_EQ(Ask(__NR_ioctl, {0, TIOCGWINSZ}), SECCOMP_RET_ALLOW);
 }
 
 TEST_F(ShippedFilterTest, OnlyHarmlessNodesPersonalitiesAndProcessOptions) {
