@@ -1,11 +1,20 @@
 #include "server/approval_inputs.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "policy/redaction.h"
 #include "policy/utf8.h"
 #include "server/run_inputs.h"
+#include "server/session.h"
 
 namespace sandglass::server {
 namespace {
@@ -23,6 +32,49 @@ void AddText(std::string_view content, uint64_t& room,
   input.set_text(content.data(), content.size());
 }
 
+// Words of names whose values nobody has to read.
+constexpr absl::string_view kSecretWords[] = {
+    "AUTH",   "APIKEY",  "COOKIE",     "CREDENTIAL", "CREDENTIALS", "KEY",
+    "PASS",   "PASSWD",  "PASSPHRASE", "PASSWORD",   "PRIVATE",     "PWD",
+    "SECRET", "SECRETS", "TOKEN",      "TOKENS"};
+
+bool NamesASecret(const std::string& name) {
+  const std::string upper = absl::AsciiStrToUpper(name);
+  if (upper == "PWD") return false;  // the working directory
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(upper, absl::ByAnyChar("_-."));
+  return std::any_of(words.begin(), words.end(), [](absl::string_view word) {
+    return std::find(std::begin(kSecretWords), std::end(kSecretWords), word) !=
+           std::end(kSecretWords);
+  });
+}
+
+// What the program is given beside what every program has, by the request or
+// its session, in place of the names that are there.
+void ShowEnvironment(const Job& job, uint64_t& room, v1::Approval& shown) {
+  std::map<std::string, std::string> given;
+  if (job.session != nullptr) {
+    const policy::StringPairs& env = job.session->spec().env;
+    given.insert(env.begin(), env.end());
+  }
+  const std::set<std::string> named(shown.env().begin(), shown.env().end());
+  for (const auto& [name, value] : job.env) {
+    if (named.count(name) != 0) given[name] = value;
+  }
+  shown.clear_env();
+  for (const auto& [name, value] : given) {
+    if (NamesASecret(name) || value.size() > room || !IsText(value)) {
+      shown.add_env(name);
+      continue;
+    }
+    room -= value.size();
+    shown.add_env(absl::StrCat(name, "=",
+                               job.redactor == nullptr
+                                   ? value
+                                   : job.redactor->Redact(value, nullptr)));
+  }
+}
+
 }  // namespace
 
 void ShowInputs(Run& run, v1::Approval& shown) {
@@ -32,6 +84,7 @@ void ShowInputs(Run& run, v1::Approval& shown) {
   shown.set_code(job.code);
   shown.set_code_sha256(inputs.code_sha256);
   uint64_t room = kMostInputText;
+  ShowEnvironment(job, room, shown);
   for (size_t i = 0; i < inputs.files.size(); ++i) {
     const RunInputs::File& file = inputs.files[i];
     v1::ApprovalInput& input = *shown.add_files();
@@ -56,12 +109,16 @@ uint64_t TextBytes(const v1::Approval& approval) {
   for (const v1::ApprovalInput& file : approval.files()) {
     bytes += file.text().size();
   }
+  for (const std::string& variable : approval.env()) bytes += variable.size();
   return bytes;
 }
 
 void ForgetInputTexts(v1::Approval& approval) {
   for (v1::ApprovalInput& file : *approval.mutable_files()) file.clear_text();
   if (approval.has_stdin()) approval.mutable_stdin()->clear_text();
+  for (std::string& variable : *approval.mutable_env()) {
+    variable.resize(std::min(variable.find('='), variable.size()));
+  }
 }
 
 void ForgetTexts(v1::Approval& approval) {

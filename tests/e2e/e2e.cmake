@@ -44,6 +44,7 @@ add_executable(sandglass_e2e_test
   e2e/audit_test.cc
   e2e/bad_input_test.cc
   e2e/bad_request_test.cc
+  e2e/callers_apart_test.cc
   e2e/compile_cache_test.cc
   e2e/compile_test.cc
   e2e/conformance_test.cc
