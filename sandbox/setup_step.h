@@ -45,11 +45,11 @@ namespace sandglass::sandbox {
   X(kCloneProgram, "clone_program")                                       \
   X(kSetRlimits, "set_rlimits")                                           \
   X(kSetStdio, "set_stdio")                                               \
-  X(kDropProgramRights, "drop_program_rights")                            \
-  X(kEnterDirectory, "enter_directory") /* with the code's rights */      \
-  X(kLandlock, "landlock")                                                \
   X(kCloseProgramFds, "close_program_fds")                                \
+  X(kDropProgramRights, "drop_program_rights")                            \
+  X(kLandlock, "landlock")                                                \
   X(kSeccomp, "seccomp")                                                  \
+  X(kEnterDirectory, "enter_directory") /* behind every wall */           \
   X(kExec, "exec")
 
 enum class SetupStep : int {

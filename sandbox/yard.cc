@@ -150,9 +150,12 @@ absl::Status AwaitReady(const os::Fd& channel) {
 
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
                                const YardCgroups& cgroups) {
-  os::Fd executable(::open(options.spawner_path.c_str(), O_PATH | O_CLOEXEC));
+  // A mount of its own, of this one file. What runs from it is the spawner and
+  // its copies, inits among them, until they become something else.
+  const os::Fd executable = os::CloneTree(options.spawner_path.c_str());
   if (!executable.valid()) {
-    return os::ErrnoStatus("open the spawner ", options.spawner_path);
+    return os::ErrnoStatus("copy the mount of the spawner ",
+                           options.spawner_path);
   }
   absl::StatusOr<std::pair<os::Fd, os::Fd>> channel = os::SeqPacketPair();
   if (!channel.ok()) return channel.status();
@@ -211,6 +214,14 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
     status = os::ErrnoStatus("start the yard");
   }
   if (status.ok()) status = AwaitReady(yard.channel);
+  // It has been executed, and nobody executes it again: a process that an init
+  // starts has /proc/self/exe lead to it, the one file of the host's that such
+  // a process could still name (`#!/proc/self/exe`).
+  if (status.ok() &&
+      !os::SetTreeAttributes(
+          executable, os::kReadOnly | os::kNoSuid | os::kNoDev | os::kNoExec)) {
+    status = os::ErrnoStatus("forbid to execute the spawner once more");
+  }
   if (!status.ok()) {
     os::PidfdSendSignal(yard.pidfd, SIGKILL);
     return status;

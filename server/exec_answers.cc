@@ -134,6 +134,13 @@ absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
           StatusCode::kFailedPrecondition, "DIRECTORY_NOT_ACCESSIBLE",
           absl::StrCat("directory ", directory, " can't be entered: ", why));
     }
+    if (event.error == ELOOP) {
+      return ExecNotStarted(
+          StatusCode::kFailedPrecondition, "DIRECTORY_NOT_ACCESSIBLE",
+          absl::StrCat("directory ", directory,
+                       " can't be entered: a link on the way leads through "
+                       "/proc to what a process has open, or to itself"));
+    }
     return ExecNotStarted(
         StatusCode::kNotFound, "DIRECTORY_NOT_FOUND",
         absl::StrCat("there is no directory ", directory, ": ", why));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -16,6 +17,7 @@
 #include "server/job.h"
 #include "server/make_job.h"
 #include "server/request_checks.h"
+#include "server/text.h"
 #include "server/validate.h"
 
 namespace sandglass::server {
@@ -87,17 +89,43 @@ std::vector<std::string> CheckCommand(const v1::ExecSpec& spec,
   return {spec.argv().begin(), spec.argv().end()};
 }
 
+// A plain path is one whose text says where it leads: it has no ".." and is not
+// in /proc, whose links lead to what processes have open. What links of the
+// workspace do to it is minded where it is opened (sandbox/jailed/program.cc).
 std::string CheckDirectory(const std::string& directory,
                            Violations& violations) {
   if (directory.size() > kMaxDirectoryBytes) {
     violations.push_back(
         {"directory", TooLarge(directory.size(), kMaxDirectoryBytes)});
-  } else if (HasNul(directory)) {
+    return sandbox::kWorkspace;
+  }
+  if (HasNul(directory)) {
     violations.push_back({"directory", "has a NUL byte"});
+    return sandbox::kWorkspace;
   }
   if (directory.empty()) return sandbox::kWorkspace;
-  return directory[0] == '/' ? directory
-                             : absl::StrCat(kWorkspacePrefix, directory);
+  std::string path = directory[0] == '/'
+                         ? directory
+                         : absl::StrCat(kWorkspacePrefix, directory);
+  const std::vector<absl::string_view> names =
+      absl::StrSplit(path, '/', absl::SkipEmpty());
+  std::vector<absl::string_view> plain;
+  for (const absl::string_view name : names) {
+    if (name != ".") plain.push_back(name);
+  }
+  if (std::find(plain.begin(), plain.end(), "..") != plain.end()) {
+    violations.push_back(
+        {"directory", absl::StrCat(Quote(directory),
+                                   " has \"..\" in it; name the directory "
+                                   "that it leads to")});
+  } else if (!plain.empty() && plain.front() == "proc") {
+    violations.push_back(
+        {"directory", absl::StrCat(Quote(directory),
+                                   " is in /proc, where no command is started; "
+                                   "name a directory of the workspace, or "
+                                   "another absolute path")});
+  }
+  return path;
 }
 
 std::vector<std::string> Environment(const SessionSpec& session,

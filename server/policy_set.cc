@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "policy/limit_fields.h"
 #include "policy/seccomp.h"
+#include "policy/seccomp_start.h"
 #include "sandbox/os/files.h"
 #include "server/digest.h"
 
@@ -93,7 +94,14 @@ absl::StatusOr<policy::BpfProgram> CompileFilter(
                      ": /seccomp_add: ", rules.status().message()));
   }
   if (!rules.ok()) return rules.status();
-  return rules->Compile();
+  absl::StatusOr<policy::BpfProgram> filter = rules->Compile();
+  if (!filter.ok()) return filter.status();
+  if (const absl::Status starts = policy::CheckStartsPrograms(*filter);
+      !starts.ok()) {
+    return absl::Status(starts.code(), absl::StrCat("profile ", profile.name,
+                                                    ": ", starts.message()));
+  }
+  return filter;
 }
 
 // Of all that decides what a jail of the profile is like.

@@ -30,18 +30,31 @@ void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
   // ORDER: as in BecomeProgram, for the same reasons.
   os::SetProcessName("sandglass-files");
   if (!SetProgramLimits({kAgentOpenFiles, kNoLimit, kNoLimit}) ||
-      ::setsid() < 0 || !DropProgramRights()) {
+      ::setsid() < 0) {
     return;
   }
   ::umask(022);
-  if (plan.landlock_abi > 0 && !os::LandlockRestrictSelf(landlock_ruleset)) {
-    return;
-  }
+  // Copies above the agent's socket, which may have one of their numbers.
+  constexpr int kRules = kAgentSocket + 1;
+  const bool restricted = plan.landlock_abi > 0;
+  const int rules =
+      restricted ? ::fcntl(landlock_ruleset.get(), F_DUPFD_CLOEXEC, kRules)
+                 : -1;
+  if (restricted && rules < 0) return;
   if (socket.get() != kAgentSocket &&
       ::dup3(socket.get(), kAgentSocket, O_CLOEXEC) < 0) {
     return;
   }
-  if (!os::CloseFrom(kAgentSocket + 1)) return;
+  if (!os::CloseRange(kRules, rules - 1) ||
+      !os::CloseFrom(restricted ? rules + 1 : kRules)) {
+    return;
+  }
+  os::Fd ruleset(rules);
+  if (!DropProgramRights() ||
+      (restricted && !os::LandlockRestrictSelf(ruleset))) {
+    return;
+  }
+  ruleset.reset();
   os::ResetSignals();
   // After the ids have changed, which sets it anew.
   if (!os::SetNonDumpable() || !os::InstallSeccompFilter(filter)) return;

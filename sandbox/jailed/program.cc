@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "sandbox/jailed/call_trace.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/landlock.h"
+#include "sandbox/os/open_beneath.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/terminal.h"
@@ -28,29 +31,61 @@ bool SetStdio(const ProcessStart& start) {
   return ::setsid() >= 0 && (!start.on_terminal || os::TakeTerminal(0));
 }
 
-// Nothing is open but the standard streams, 3 if that was asked for, and, until
-// the exec, `other` unless it is -1; it is above 3.
-bool CloseOthers(int channel, int other) {
+// The descriptors that a process keeps beside its streams until its last wall
+// stands. None of them is a directory.
+struct Kept {
+  os::Fd landlock_ruleset;  // empty when there is none
+  os::Fd listener_to;       // a socket, empty when nobody asks for a listener
+};
+
+// Closes all that init has open but the streams, `channel`, which becomes 3
+// unless it is -1, and copies of the two descriptors that become `kept`; -1
+// stands for none. False with errno.
+bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
+                 Kept& kept) {
+  constexpr int kFirstKept = 4;
+  const auto keep = [](int fd, os::Fd& copy) {
+    if (fd >= 0) copy.reset(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstKept));
+    return fd < 0 || copy.valid();
+  };
+  if (!keep(landlock_ruleset, kept.landlock_ruleset) ||
+      !keep(listener_to, kept.listener_to)) {
+    return false;
+  }
   int from = 3;
   if (channel >= 0) {
     // dup2(2) to the same number would leave it close-on-exec.
     if (channel == 3 ? ::fcntl(3, F_SETFD, 0) != 0 : ::dup2(channel, 3) < 0) {
       return false;
     }
-    from = 4;
+    from = kFirstKept;
   }
-  if (other < 0) return os::CloseFrom(from);
-  return os::CloseRange(from, other - 1) && os::CloseFrom(other + 1);
+  int numbers[] = {kept.landlock_ruleset.get(), kept.listener_to.get()};
+  std::sort(std::begin(numbers), std::end(numbers));
+  for (const int number : numbers) {
+    if (number < 0) continue;
+    if (!os::CloseRange(from, number - 1)) return false;
+    from = number + 1;
+  }
+  return os::CloseFrom(from);
 }
 
-bool InstallAsking(absl::Span<const sock_filter> filter, int listener_to) {
-  os::Fd listener = os::InstallAskingFilter(filter);
-  if (!listener.valid()) return false;
-  const bool sent = os::SendDatagram(listener_to, "l", {listener.get()});
-  // Nobody answers before the exec, which closes it and the socket: what isn't
-  // called can't be refused.
-  (void)listener.release();
-  return sent;
+// The listener goes to init through `to`. Init answers nobody before the exec,
+// since it sleeps until then: the calls up to the exec must be ones that the
+// filter allows (policy::CallsOfStart).
+bool InstallAsking(absl::Span<const sock_filter> filter, const os::Fd& to) {
+  const os::Fd listener = os::InstallAskingFilter(filter);
+  return listener.valid() && os::SendDatagram(to.get(), "l", {listener.get()});
+}
+
+// Makes `path`, which the caller or the code chose, the working directory. It
+// is looked up below the jail's root, and no magic link of /proc is followed.
+// False with errno; ELOOP: there is such a link on the way.
+bool EnterDirectory(const char* path) {
+  const os::Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return false;
+  const os::Fd directory = os::OpenInRoot(root, path, O_PATH | O_DIRECTORY);
+  return directory.valid() && ::fchdir(directory.get()) == 0;
 }
 
 absl::string_view SearchPath(char* const* env) {
@@ -83,39 +118,57 @@ void Execute(char* const* argv, char* const* env) {
   errno = error;
 }
 
-// Runs in the child; returns only when a step failed, with errno.
+// Runs in the child, a copy of init; returns only when a step failed, with
+// errno.
+//
+// ORDER: no path that the caller or the code chose is looked at before every
+// wall stands. Init has a directory of the host's open, the control group of
+// the run, and through a descriptor like that a path leads out of the jail
+// (/proc/self/fd/8/..). So descriptors go first, rights and Landlock next,
+// seccomp last of the walls, and only then come the two steps that look up a
+// path: the directory and the program. What they find is what the code itself
+// could find. tests/security/start_order_test.cc watches that from outside.
 void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
                    const ProcessStart& start, StartReport& report) {
-  // ORDER: what needs a right comes before the rights go; Landlock before
-  // seccomp, which doesn't let its calls through; descriptors last, since the
-  // ruleset is one.
   report.clock.Begin(SetupStep::kSetRlimits);
   if (!SetProgramLimits(start.limits)) return;
+
   report.clock.Begin(SetupStep::kSetStdio);
   if (!SetStdio(start)) return;
   ::umask(022);
+
+  // No descriptor of init's is left but the ruleset, until it is applied, and
+  // the socket for the filter's listener, until it has been sent.
+  report.clock.Begin(SetupStep::kCloseProgramFds);
+  Kept kept;
+  if (!CloseOthers(start.channel, landlock_ruleset.get(), start.listener_to,
+                   kept)) {
+    return;
+  }
+
   report.clock.Begin(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
-  report.clock.Begin(SetupStep::kEnterDirectory);
-  if (::chdir(start.directory) != 0) return;
+
+  // Before seccomp, which doesn't let Landlock's calls through.
   report.clock.Begin(SetupStep::kLandlock);
-  if (plan.landlock_abi > 0 && !os::LandlockRestrictSelf(landlock_ruleset)) {
+  if (plan.landlock_abi > 0 &&
+      !os::LandlockRestrictSelf(kept.landlock_ruleset)) {
     return;
   }
-  report.clock.Begin(SetupStep::kCloseProgramFds);
-  int listener_to = -1;
-  if (start.listener_to >= 0 &&
-      (listener_to = ::fcntl(start.listener_to, F_DUPFD_CLOEXEC, 5)) < 0) {
-    return;
-  }
-  if (!CloseOthers(start.channel, listener_to)) return;
-  os::ResetSignals();
+  kept.landlock_ruleset.reset();
+
   report.clock.Begin(SetupStep::kSeccomp);
-  if (listener_to >= 0 ? !InstallAsking(filter, listener_to)
-                       : !os::InstallSeccompFilter(filter)) {
+  os::ResetSignals();
+  if (kept.listener_to.valid() ? !InstallAsking(filter, kept.listener_to)
+                               : !os::InstallSeccompFilter(filter)) {
     return;
   }
+  kept.listener_to.reset();
+
+  report.clock.Begin(SetupStep::kEnterDirectory);
+  if (!EnterDirectory(start.directory)) return;
+
   report.clock.Begin(SetupStep::kExec);
   report.exec_monotonic_ns = os::MonotonicNanos();
   Execute(start.argv, start.env);

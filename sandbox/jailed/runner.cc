@@ -99,6 +99,18 @@ void Runner::EnterJail() {
   if (!OfferToOom()) Fail();
   clock_.Begin(SetupStep::kJoinJail);
   if (!os::JoinNamespaces(jail_.init_pidfd, kJailNamespaces)) Fail();
+  // Before any path of the jail's is looked at: nothing of the host's is open
+  // but the socket, and the streams that AnnounceReady replaces.
+  clock_.Begin(SetupStep::kCloseProgramFds);
+  jail_.v1_tasks.clear();
+  jail_.init_pidfd.reset();
+  if (jail_.socket.get() != kSocketFd) {
+    if (::dup3(jail_.socket.get(), kSocketFd, O_CLOEXEC) < 0) Fail();
+    jail_.socket.reset(kSocketFd);
+  }
+  if (!os::CloseRange(3, kSocketFd - 1) || !os::CloseFrom(kSocketFd + 1)) {
+    Fail();
+  }
   clock_.Begin(SetupStep::kDropProgramRights);
   // The zygote's session and process group are none of the program's.
   if (::setsid() < 0 || !os::LockSecureBits() || !os::DropBoundingSet() ||
@@ -110,19 +122,10 @@ void Runner::EnterJail() {
     const os::Fd rules = MakeLandlockRules(jail_.landlock_abi);
     if (!rules.valid() || !os::LandlockRestrictSelf(rules)) Fail();
   }
-  clock_.Begin(SetupStep::kCloseProgramFds);
-  jail_.v1_tasks.clear();
-  jail_.init_pidfd.reset();
-  if (jail_.socket.get() != kSocketFd) {
-    if (::dup3(jail_.socket.get(), kSocketFd, O_CLOEXEC) < 0) Fail();
-    jail_.socket.reset(kSocketFd);
-  }
-  if (::chdir(kWorkspace) != 0 || !os::CloseRange(3, kSocketFd - 1) ||
-      !os::CloseFrom(kSocketFd + 1)) {
-    Fail();
-  }
   clock_.Begin(SetupStep::kSeccomp);
   if (!os::InstallSeccompFilter(jail_.filter)) Fail();
+  clock_.Begin(SetupStep::kEnterDirectory);
+  if (::chdir(kWorkspace) != 0) Fail();
   // A change of ids made /proc/self root's.
   os::SetDumpable();
   pid_ = ::getpid();

@@ -23,6 +23,7 @@ add_executable(sandglass_security_test
   security/covert_test.cc
   security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
+  security/hostile_directories_test.cc
   security/hostile_files_race_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
@@ -33,7 +34,9 @@ add_executable(sandglass_security_test
   security/host_watch.cc
   security/host_leaks_test.cc
   security/host_watch_test.cc
-  security/neighbour.cc)
+  security/neighbour.cc
+  security/start_order_test.cc
+  security/start_watch.cc)
 target_link_libraries(sandglass_security_test PRIVATE
   sandglass_test_support sandglass_seccomp sandglass_client
   nlohmann_json::nlohmann_json GTest::gtest_main)
@@ -55,7 +58,7 @@ function(sandglass_security_suite name)
     FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
 endfunction()
 foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
-        HostileCallsInAllWays HostileCallsPolicy HostileFiles HostileFilesRace HostileOutput
-        HostileScripts HostileSockets)
+        HostileCallsInAllWays HostileCallsPolicy HostileDirectories HostileFiles HostileFilesRace HostileOutput
+        HostileScripts HostileSockets StartOrder)
   sandglass_security_suite(${suite})
 endforeach()

@@ -90,6 +90,18 @@ TEST_F(PolicySetFiltersTest, AnAdditionThatLeadsOutOfTheJailIsRefused) {
                         "allows \"mount\" (165), which no addition may"));
 }
 
+TEST_F(PolicySetFiltersTest, AFilterUnderWhichNoProgramStartsIsRefused) {
+  WriteFile(directory_.Path("policy/seccomp/additions/fewer.json"),
+            R"({"description": "d", "rules": [{"calls": ["openat2", "fchdir"],
+                "action": "EPERM", "reason": "Nobody needs them."}]})");
+  WriteProfile("mine", R"(["fewer"])");
+  const absl::Status status = Load().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("profile mine: its filter refuses openat2, fchdir, "
+                        "without which no program can be started"));
+}
+
 class PolicySetImagesTest : public PolicySetFiltersTest {
  protected:
   // The error of loading a profile with these keys and the image "tiny".

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/seccomp.h"
+#include "policy/seccomp_start.h"
 
 namespace sandglass::policy {
 namespace {
@@ -346,6 +347,42 @@ TEST_F(SeccompPolicyTest, RefusesToCompileMoreThanTheKernelTakes) {
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->Compile().status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(SeccompPolicyTest, SaysWhichCallsOfAStartAFilterRefuses) {
+  const std::string all =
+      R"("sendmsg", "close", "openat", "openat2", "fchdir", "execve",
+         "clock_gettime", "exit_group")";
+  const auto check = [&](const std::string& rules) {
+    const auto policy = LoadRules(rules);
+    EXPECT_TRUE(policy.ok()) << policy.status();
+    return CheckStartsPrograms(*policy->Compile());
+  };
+  EXPECT_TRUE(
+      check(R"({"calls": [)" + all + R"(], "action": "allow", "reason": "r"})")
+          .ok());
+  // One that no rule names, one that is refused, and one that only pretends.
+  const absl::Status without = check(
+      R"({"calls": ["sendmsg", "close", "openat", "execve", "clock_gettime",
+                    "exit_group"], "action": "allow", "reason": "r"},
+         {"calls": ["fchdir"], "action": "EPERM", "reason": "r"})");
+  EXPECT_EQ(without.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(without.message().find("its filter refuses openat2, fchdir, "),
+            std::string::npos)
+      << without;
+  EXPECT_FALSE(CheckStartsPrograms({}).ok());
+}
+
+TEST_F(SeccompPolicyTest, TheShippedPolicyStartsPrograms) {
+  for (const std::vector<std::string>& additions :
+       {std::vector<std::string>(),
+        {"debugging", "message-passing", "personality"}}) {
+    const auto policy =
+        SeccompPolicy::Load(SANDGLASS_SECCOMP_DATA, "default", additions);
+    ASSERT_TRUE(policy.ok()) << policy.status();
+    const absl::Status starts = CheckStartsPrograms(*policy->Compile());
+    EXPECT_TRUE(starts.ok()) << starts;
+  }
 }
 
 }  // namespace
