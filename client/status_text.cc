@@ -156,6 +156,10 @@ std::string YardText(const v1::Yard& yard) {
     absl::StrAppend(&text, ", ", Counted(yard.zygote_starts(), "zygote"),
                     " started, ", yard.zygote_deaths(), " died");
   }
+  if (!yard.failing().empty()) {
+    absl::StrAppend(&text, ", FAILING (", yard.setup_failures(),
+                    " times): ", yard.failing());
+  }
   return text;
 }
 

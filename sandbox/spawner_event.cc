@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jail_doors.h"
@@ -124,7 +125,9 @@ absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
   if (uint64_t{told.jails()} + told.spares() + told.ending() > kMostJails ||
       told.longest_ending_ms() > kMostEndingMs ||
       told.stray_groups() > told.groups() ||
-      told.zygote_deaths() > told.zygote_starts()) {
+      told.zygote_deaths() > told.zygote_starts() ||
+      told.failing().size() > kMostFailingBytes ||
+      (told.setup_failures() == 0 && !told.failing().empty())) {
     return absl::InternalError("the spawner's stock doesn't add up");
   }
   YardStock stock;
@@ -141,6 +144,9 @@ absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
   stock.zygote_starts = told.zygote_starts();
   stock.zygote_deaths = told.zygote_deaths();
   stock.zygote_serves = told.zygote_serves();
+  stock.setup_failures = told.setup_failures();
+  // Operators read it on a terminal.
+  stock.failing = absl::CHexEscape(told.failing());
   return stock;
 }
 

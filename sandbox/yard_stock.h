@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_YARD_STOCK_H_
 #define SANDGLASS_SANDBOX_YARD_STOCK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -29,7 +30,13 @@ struct YardStock {
   uint64_t zygote_starts = 0;
   uint64_t zygote_deaths = 0;
   bool zygote_serves = false;
+  // Times that a part of a jail could not be made ahead, since the start; and
+  // why the last one could not, empty once one could: printable ASCII, at most
+  // kMostFailingBytes.
+  uint64_t setup_failures = 0;
+  std::string failing;
 };
+inline constexpr size_t kMostFailingBytes = 300;
 
 }  // namespace sandglass::sandbox
 

@@ -62,16 +62,18 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
   metrics_.NoteCommand(end);
 }
 
-void Operations::StartWatch(const Config& config, const LivePolicy& policy,
-                            IsolationCanary::UsableFunction usable,
-                            RunFunction run, const JailPool& pool,
-                            std::function<void()> try_languages,
-                            std::function<absl::Status()> audit) {
+void Operations::StartWatch(
+    const Config& config, const LivePolicy& policy,
+    IsolationCanary::UsableFunction usable, RunFunction run,
+    const JailPool& pool,
+    std::function<std::vector<sandbox::YardStock>()> yards,
+    std::function<void()> try_languages, std::function<absl::Status()> audit) {
   watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
                                      .policy = &policy,
                                      .run = std::move(run),
                                      .usable = std::move(usable),
                                      .pool = [&pool] { return pool.State(); },
+                                     .yards = std::move(yards),
                                      .try_languages = std::move(try_languages),
                                      .audit = std::move(audit),
                                      .directories = WrittenTo(config)});

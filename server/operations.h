@@ -47,7 +47,9 @@ class Operations {
   // configuration says the daemon writes to.
   void StartWatch(const Config& config, const LivePolicy& policy,
                   IsolationCanary::UsableFunction usable, RunFunction run,
-                  const JailPool& pool, std::function<void()> try_languages,
+                  const JailPool& pool,
+                  std::function<std::vector<sandbox::YardStock>()> yards,
+                  std::function<void()> try_languages,
                   std::function<absl::Status()> audit);
   // As ReadinessWatch has them.
   bool WaitForFirst(absl::Duration timeout) const {

@@ -14,6 +14,8 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
+// Taking stock wakes every spawner.
+constexpr int kLooksPerStock = 5;
 // What can't be tried is tried less and less often.
 constexpr absl::Duration kTryAgain = absl::Seconds(5);
 constexpr uint64_t kSmallPart = 20;
@@ -43,6 +45,16 @@ absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
   return absl::UnavailableError(
       absl::StrCat("no jails can be made: ", failing,
                    "; the log's pool_fill lines say why"));
+}
+
+absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards) {
+  for (const sandbox::YardStock& yard : yards) {
+    if (yard.kind != sandbox::kExecKind || yard.failing.empty()) continue;
+    return absl::UnavailableError(
+        absl::StrCat("no more jails can be made than are left: ", yard.failing,
+                     " (", yard.setup_failures, " failures)"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status JudgeRoom(const std::string& directory, const Room& room) {
@@ -109,10 +121,18 @@ void ReadinessWatch::Stop() {
 
 void ReadinessWatch::LookAfterPoolAndDisk() {
   PoolWatch pool;
+  // What is so only once may be over already.
+  absl::Status yards, yards_before;
+  int looks = 0;
   absl::MutexLock lock(&mutex_);
   do {
     mutex_.Unlock();
-    parts_.readiness->Set(ReadyWhen::kPool, pool.Look(parts_.pool()));
+    if (parts_.yards && looks++ % kLooksPerStock == 0) {
+      yards_before = std::exchange(yards, JudgeYards(parts_.yards()));
+    }
+    absl::Status made = pool.Look(parts_.pool());
+    if (made.ok() && !yards_before.ok()) made = yards;
+    parts_.readiness->Set(ReadyWhen::kPool, made);
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
     CheckAuditAnswers();
     mutex_.Lock();

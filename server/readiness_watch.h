@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "policy/profile.h"
+#include "sandbox/yard_stock.h"
 #include "server/cancel_token.h"
 #include "server/clock.h"
 #include "server/isolation_canary.h"
@@ -30,6 +31,8 @@ struct ReadinessWatchParts {
   RunFunction run;
   IsolationCanary::UsableFunction usable;  // not empty
   std::function<std::vector<PoolKeyState>()> pool;
+  // What the yards have; asked now and then. Empty: nobody knows.
+  std::function<std::vector<sandbox::YardStock>()> yards;
   // Tries the languages again that failed; empty: none is tried.
   std::function<void()> try_languages;
   // Whether runs can be put on record; empty: none are.
@@ -109,6 +112,10 @@ class PoolWatch {
   };
   std::map<JailKey, Seen> seen_;
 };
+
+// Whether the yard that all runs fall back to can make parts of jails. One that
+// can't serves the jails that are left, and then none.
+absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards);
 
 // Of a file system, for those without privileges.
 struct Room {

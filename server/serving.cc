@@ -130,7 +130,8 @@ absl::Status RunningDaemon::Start() {
       [languages = &*languages_](const policy::Language& language) {
         return languages->Available(language);
       },
-      run, *pool_, std::move(try_languages),
+      run, *pool_, [this] { return parts_.sandbox->TakeStock(kStockWait); },
+      std::move(try_languages),
       audit_ ? [audit = audit_.get()] { return audit->Healthy(); }
              : std::function<absl::Status()>());
   if (parts_.compiled) {

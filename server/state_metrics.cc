@@ -117,6 +117,12 @@ void AddYards(const v1::GetStatusResponse& status, FamilyList& list) {
   add(Type::Counter, "sandglass_zygote_deaths_total",
       "Zygotes that ended without being told to.",
       [](const v1::Yard& yard) { return Number(yard.zygote_deaths()); });
+  add(Type::Counter, "sandglass_yard_setup_failures_total",
+      "Times that a part of a jail could not be made ahead.",
+      [](const v1::Yard& yard) { return Number(yard.setup_failures()); });
+  add(Type::Gauge, "sandglass_yard_failing",
+      "1 while parts of jails can't be made ahead.",
+      [](const v1::Yard& yard) { return yard.failing().empty() ? 0 : 1; });
 }
 
 void AddAdmission(const v1::GetStatusResponse& status, FamilyList& list) {

@@ -22,6 +22,8 @@ void FillYard(const sandbox::YardStock& stock, v1::Yard& yard) {
   yard.set_mounts(stock.mounts);
   yard.set_zygote_starts(stock.zygote_starts);
   yard.set_zygote_deaths(stock.zygote_deaths);
+  yard.set_setup_failures(stock.setup_failures);
+  yard.set_failing(stock.failing);
 }
 
 void FillAudit(const AuditLog& log, AuditFailure on_failure,

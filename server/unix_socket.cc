@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "server/state_dir.h"
 #include "server/text.h"
@@ -99,11 +101,18 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   ::umask(old_mask);
   errno = bind_error;
   if (bound != 0) return Failed(path, "bind");
+  // Nothing that nobody listens on stays behind.
+  absl::Cleanup undo = [&path] {
+    const int error = errno;
+    ::unlink(path.c_str());
+    errno = error;
+  };
   if (::lchown(path.c_str(), options.owner, options.group) != 0) {
     return Failed(path, "chown");
   }
   if (::chmod(path.c_str(), options.mode) != 0) return Failed(path, "chmod");
   if (::listen(socket.get(), kBacklog) != 0) return Failed(path, "listen");
+  std::move(undo).Cancel();
   return socket;
 }
 

@@ -134,51 +134,61 @@ bool CapDisk(const os::Fd& directory, const std::string& disk,
 
 }  // namespace
 
+absl::Status JailCgroup::Make(const CgroupRoots& roots, uid_t init_uid) {
+  v2_ = MakeDirectory(roots.v2, name_);
+  if (!v2_.valid()) return os::ErrnoStatus("make v2 group ", name_);
+  run_ = MakeDirectory(v2_, "run");
+  if (!run_.valid()) {
+    return os::ErrnoStatus("make v2 group ", name_, "/run");
+  }
+  // Init is born in <name> and puts the program into <name>/run; for that the
+  // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
+  // "Delegation Containment").
+  if (::fchownat(v2_.get(), "cgroup.procs", init_uid, -1, 0) != 0 ||
+      ::fchownat(run_.get(), "cgroup.procs", init_uid, -1, 0) != 0) {
+    return os::ErrnoStatus("give v2 group ", name_, " to its init");
+  }
+  // The directory too, for groups of single processes; the files beside
+  // cgroup.procs stay the yard's. ORDER: the bounds come first.
+  if (!Write(run_, "cgroup.max.descendants", kMostProcessGroups) ||
+      !Write(run_, "cgroup.max.depth", 1) ||
+      ::fchown(run_.get(), init_uid, -1) != 0) {
+    return os::ErrnoStatus("let init make groups in ", name_, "/run");
+  }
+  kill_jail_ = OpenIn(v2_, "cgroup.kill", O_WRONLY);
+  kill_run_ = OpenIn(run_, "cgroup.kill", O_WRONLY);
+  run_events_ = OpenIn(run_, "cgroup.events", O_RDONLY);
+  freeze_run_ = OpenIn(run_, "cgroup.freeze", O_WRONLY);
+  if (!kill_jail_.valid() || !kill_run_.valid() || !run_events_.valid() ||
+      !freeze_run_.valid()) {
+    return os::ErrnoStatus("open control files of v2 group ", name_);
+  }
+  if (!MakeV1(roots.memory_v1, name_, memory_v1_, memory_tasks_) ||
+      !MakeV1(roots.pids_v1, name_, pids_v1_, pids_tasks_) ||
+      !MakeV1(roots.cpu_v1, name_, cpu_v1_, cpu_tasks_)) {
+    return os::ErrnoStatus("make v1 group ", name_);
+  }
+  if (memory_v1_.valid()) {
+    oom_event_ = WatchOom(memory_v1_);
+    if (!oom_event_.valid()) {
+      return os::ErrnoStatus("watch memory.oom_control of ", name_);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
                                               const std::string& name,
                                               uid_t init_uid) {
   JailCgroup group;
   group.name_ = name;
-  group.v2_ = MakeDirectory(roots.v2, name);
-  if (!group.v2_.valid()) return os::ErrnoStatus("make v2 group ", name);
-  group.run_ = MakeDirectory(group.v2_, "run");
-  if (!group.run_.valid()) {
-    return os::ErrnoStatus("make v2 group ", name, "/run");
-  }
-  // Init is born in <name> and puts the program into <name>/run; for that the
-  // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
-  // "Delegation Containment").
-  if (::fchownat(group.v2_.get(), "cgroup.procs", init_uid, -1, 0) != 0 ||
-      ::fchownat(group.run_.get(), "cgroup.procs", init_uid, -1, 0) != 0) {
-    return os::ErrnoStatus("give v2 group ", name, " to its init");
-  }
-  // The directory too, for groups of single processes; the files beside
-  // cgroup.procs stay the yard's. ORDER: the bounds come first.
-  if (!Write(group.run_, "cgroup.max.descendants", kMostProcessGroups) ||
-      !Write(group.run_, "cgroup.max.depth", 1) ||
-      ::fchown(group.run_.get(), init_uid, -1) != 0) {
-    return os::ErrnoStatus("let init make groups in ", name, "/run");
-  }
-  group.kill_jail_ = OpenIn(group.v2_, "cgroup.kill", O_WRONLY);
-  group.kill_run_ = OpenIn(group.run_, "cgroup.kill", O_WRONLY);
-  group.run_events_ = OpenIn(group.run_, "cgroup.events", O_RDONLY);
-  group.freeze_run_ = OpenIn(group.run_, "cgroup.freeze", O_WRONLY);
-  if (!group.kill_jail_.valid() || !group.kill_run_.valid() ||
-      !group.run_events_.valid() || !group.freeze_run_.valid()) {
-    return os::ErrnoStatus("open control files of v2 group ", name);
-  }
-  if (!MakeV1(roots.memory_v1, name, group.memory_v1_, group.memory_tasks_) ||
-      !MakeV1(roots.pids_v1, name, group.pids_v1_, group.pids_tasks_) ||
-      !MakeV1(roots.cpu_v1, name, group.cpu_v1_, group.cpu_tasks_)) {
-    return os::ErrnoStatus("make v1 group ", name);
-  }
-  if (group.memory_v1_.valid()) {
-    group.oom_event_ = WatchOom(group.memory_v1_);
-    if (!group.oom_event_.valid()) {
-      return os::ErrnoStatus("watch memory.oom_control of ", name);
-    }
-  }
-  return group;
+  absl::Status made = group.Make(roots, init_uid);
+  if (made.ok()) return group;
+  const int error = errno;
+  // What can't be removed either is swept later (Spawner::SweepStrays).
+  (void)group.Remove(roots);
+  errno = error;
+  return made;
 }
 
 bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
@@ -294,10 +304,23 @@ void JailCgroup::CloseAll() {
 
 bool JailCgroup::Remove(const CgroupRoots& roots) {
   CloseAll();
-  return RemoveWithChildren(roots.v2, name_ + "/run") &&
-         RemoveIn(roots.v2, name_) && RemoveIn(roots.memory_v1, name_) &&
-         RemoveIn(roots.pids_v1, name_) && RemoveIn(roots.cpu_v1, name_) &&
-         RemoveIn(roots.io_v1, name_);
+  return RemoveNamed(roots, name_);
+}
+
+bool JailCgroup::RemoveNamed(const CgroupRoots& roots,
+                             const std::string& name) {
+  // One that stays doesn't keep the others.
+  int error = 0;
+  const auto note = [&error](bool removed) {
+    if (!removed && error == 0) error = errno;
+  };
+  note(RemoveWithChildren(roots.v2, name + "/run"));
+  for (const os::Fd* root : {&roots.v2, &roots.memory_v1, &roots.pids_v1,
+                             &roots.cpu_v1, &roots.io_v1}) {
+    note(RemoveIn(*root, name));
+  }
+  if (error != 0) errno = error;
+  return error == 0;
 }
 
 }  // namespace sandglass::sandbox

@@ -33,7 +33,8 @@ class JailCgroup {
  public:
   // Makes the groups and opens what a jail needs of them. `init_uid` is the
   // uid, as the yard sees it, that may move children from `<name>` to its
-  // `run`, and make groups in that.
+  // `run`, and make groups in that. Undoes what it did when a step fails; then
+  // errno says why, too.
   static absl::StatusOr<JailCgroup> Create(const CgroupRoots& roots,
                                            const std::string& name,
                                            uid_t init_uid);
@@ -56,6 +57,8 @@ class JailCgroup {
   // Closes all descriptors and removes the groups. False with errno: EBUSY
   // while processes die; try again then.
   bool Remove(const CgroupRoots& roots);
+  // The same for groups of this name that nobody has a handle of.
+  static bool RemoveNamed(const CgroupRoots& roots, const std::string& name);
 
   const std::string& name() const { return name_; }
   const os::Fd& v2() const { return v2_; }
@@ -70,6 +73,7 @@ class JailCgroup {
 
  private:
   JailCgroup() = default;
+  absl::Status Make(const CgroupRoots& roots, uid_t init_uid);
   bool SetMemory(uint64_t bytes) const;
   bool SetMemoryV1(uint64_t bytes) const;
   bool SetPids(uint64_t processes) const;

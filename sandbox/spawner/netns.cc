@@ -84,9 +84,11 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
   } else {
     made = os::ErrnoStatus("bring up lo");
   }
+  const int error = errno;
   // A spawner that is left in a jail's network namespace would make every later
   // jail share it: end the yard rather than go on.
   if (!os::EnterNetworkNamespace(home)) ::abort();
+  errno = error;
   return made;
 }
 

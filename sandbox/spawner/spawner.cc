@@ -32,7 +32,13 @@ namespace {
 
 // Parts of a jail that are made ahead even where no whole one is.
 constexpr size_t kSpareParts = 4;
+// Groups of the dead are removed as soon as the last process is gone: from some
+// milliseconds on ever less often, at least once a second.
 constexpr int64_t kRetryNanos = 5'000'000;
+constexpr int64_t kMostRetryNanos = 1'000'000'000;
+constexpr int64_t kRetryShare = 16;  // of the time that it takes already
+// From a sign of groups that belong to no jail to their removal.
+constexpr int64_t kSweepNanos = 1'000'000'000;
 // After a spare that failed or died: no use in trying all the time.
 constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
@@ -169,13 +175,7 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
 
 pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.Begin(SetupStep::kPrepareCgroup);
-  if (spare_groups_.empty()) {
-    const absl::Status made = MakeSpareGroup();
-    if (!made.ok()) {
-      errno = EIO;
-      return -1;
-    }
-  }
+  if (spare_groups_.empty() && !MakeSpareGroup()) return -1;
   SpareGroup group = std::move(spare_groups_.front());
   spare_groups_.pop_front();
   // Until init lives, a failure sends the group to the dead.
@@ -190,18 +190,9 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   if (!group.cgroup.SetLimits(config_, roots_, slots)) return give_up();
 
   clock.Begin(SetupStep::kEnterNetns);
-  os::Fd netns;
-  if (spare_netns_.empty()) {
-    absl::StatusOr<os::Fd> made = MakeNetns(home_netns_);
-    if (!made.ok()) {
-      errno = EIO;
-      return give_up();
-    }
-    netns = *std::move(made);
-  } else {
-    netns = std::move(spare_netns_.front());
-    spare_netns_.pop_front();
-  }
+  if (spare_netns_.empty() && !MakeSpareNetns()) return give_up();
+  os::Fd netns = std::move(spare_netns_.front());
+  spare_netns_.pop_front();
   if (!os::EnterNetworkNamespace(netns)) return give_up();
   os::Fd netlink_sockets = OpenNetlinkSockets();
   const int open_error = errno;
@@ -331,18 +322,17 @@ bool Spawner::DoChore() {
   if (!waiting_.empty() && BeginSpare()) return true;
   if (KeepCalm()) return false;
   if (RemoveOneDead()) return true;
-  if (spare_netns_.size() < kSpareParts) {
-    absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
-    if (netns.ok()) {
-      spare_netns_.push_back(*std::move(netns));
-      return true;
-    }
-  }
-  if (spare_groups_.size() < kSpareParts && !free_slots_.empty() &&
-      MakeSpareGroup().ok()) {
-    return true;
-  }
+  const int64_t now = os::MonotonicNanos();
+  if (LacksNetns() && netns_retry_.Due(now) && MakeSpareNetns()) return true;
+  if (LacksGroups() && groups_retry_.Due(now) && MakeSpareGroup()) return true;
+  if (now >= sweep_at_ns_ && SweepStrays()) return true;
   return BeginSpare();
+}
+
+bool Spawner::LacksNetns() const { return spare_netns_.size() < kSpareParts; }
+
+bool Spawner::LacksGroups() const {
+  return spare_groups_.size() < kSpareParts && !free_slots_.empty();
 }
 
 bool Spawner::KeepCalm() const {
@@ -376,6 +366,7 @@ void Spawner::TakeRaised() {
       event.has_raised()) {
     jail.steps.MergeFrom(event.raised().steps());
     spares_.push_back(init);
+    (void)spares_retry_.Succeeded();
     return;
   }
   os::PidfdSendSignal(jail.pidfd, SIGKILL);
@@ -388,9 +379,21 @@ void Spawner::TakeRaised() {
 void Spawner::SpareFailed(absl::string_view why) {
   // Requests go on without: each makes a jail of its own and hears of it if
   // that fails, too.
-  std::fprintf(stderr, "sandglass-spawner: a jail made ahead failed: %.*s\n",
-               static_cast<int>(why.size()), why.data());
+  NoteFailed(spares_retry_, absl::StrCat("a jail made ahead failed: ", why));
   spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
+}
+
+void Spawner::NoteFailed(Retry& retry, absl::string_view why) {
+  if (!retry.Failed(os::MonotonicNanos(), std::string(why))) return;
+  std::fprintf(stderr, "sandglass-spawner: %.*s (failure %llu of its kind)\n",
+               static_cast<int>(why.size()), why.data(),
+               static_cast<unsigned long long>(retry.failures()));
+}
+
+void Spawner::NoteMade(Retry& retry) {
+  const std::string why = retry.why();
+  if (!retry.Succeeded()) return;
+  std::fprintf(stderr, "sandglass-spawner: no more: %s\n", why.c_str());
 }
 
 int Spawner::WaitForChore() const {
@@ -401,29 +404,38 @@ int Spawner::WaitForChore() const {
     return zygote_->WaitForTend();
   }
   if (KeepCalm()) return kCalmNanos / 1'000'000;
-  if (!dead_.empty()) return kRetryNanos / 1'000'000;
-  const bool short_of_spares =
-      spares_.size() < config_.spare_jails() && !spare_groups_.empty();
-  return short_of_spares ? kSpareRetryNanos / 1'000'000 : -1;
+  int64_t next = sweep_at_ns_;
+  for (const DeadJail& dead : dead_) {
+    next = std::min(next, dead.retry_at_ns);
+  }
+  if (LacksNetns()) next = std::min(next, netns_retry_.at());
+  if (LacksGroups()) next = std::min(next, groups_retry_.at());
+  if (spares_.size() < config_.spare_jails() && !spare_groups_.empty()) {
+    next = std::min(next, spare_retry_at_ns_);
+  }
+  if (next == kNever) return -1;
+  constexpr int64_t kMilli = 1'000'000;
+  return static_cast<int>(
+      std::clamp<int64_t>(next - os::MonotonicNanos() + kMilli - 1, kMilli,
+                          kSpareRetryNanos) /
+      kMilli);
 }
 
 bool Spawner::RemoveOneDead() {
-  if (dead_.empty() || os::MonotonicNanos() < retry_at_ns_) return false;
-  // ORDER: the daemon lets go first. The counters of a run whose init died are
-  // to be read after that, and go with the groups.
-  const auto next =
-      std::find_if(dead_.begin(), dead_.end(),
-                   [](const DeadJail& each) { return !IsHeld(each.init_end); });
-  if (next == dead_.end()) {
-    retry_at_ns_ = os::MonotonicNanos() + kRetryNanos;
-    return false;
-  }
+  const int64_t now = os::MonotonicNanos();
+  const auto next = std::find_if(
+      dead_.begin(), dead_.end(),
+      [now](const DeadJail& each) { return now >= each.retry_at_ns; });
+  if (next == dead_.end()) return false;
   DeadJail dead = std::move(*next);
   dead_.erase(next);
-  if (!dead.cgroup.Remove(roots_)) {
-    // EBUSY for some milliseconds is normal: the last processes are on their
-    // way out. The slot stays taken until the group is gone.
-    retry_at_ns_ = os::MonotonicNanos() + kRetryNanos;
+  // ORDER: the daemon lets go first. The counters of a run whose init died are
+  // to be read after that, and go with the groups.
+  // EBUSY for some milliseconds is normal: the last processes are on their way
+  // out. The slot stays taken until the group is gone.
+  if (IsHeld(dead.init_end) || !dead.cgroup.Remove(roots_)) {
+    dead.retry_at_ns = now + std::clamp((now - dead.since_ns) / kRetryShare,
+                                        kRetryNanos, kMostRetryNanos);
     dead_.push_back(std::move(dead));
     return false;
   }
@@ -437,17 +449,39 @@ bool Spawner::RemoveOneDead() {
   return true;
 }
 
-absl::Status Spawner::MakeSpareGroup() {
+bool Spawner::MakeSpareGroup() {
   if (free_slots_.empty()) {
-    return absl::ResourceExhaustedError("no uid slot is free");
+    errno = EAGAIN;
+    return false;
   }
   const UidSlot slot = free_slots_.front();
   absl::StatusOr<JailCgroup> cgroup =
       JailCgroup::Create(roots_, absl::StrCat("jail-", ++serial_), slot.init);
-  if (!cgroup.ok()) return cgroup.status();
+  if (!cgroup.ok()) {
+    const int error = errno;
+    NoteFailed(groups_retry_, cgroup.status().message());
+    // Undoing it may have failed, too.
+    sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos() + kSweepNanos);
+    errno = error;
+    return false;
+  }
+  NoteMade(groups_retry_);
   free_slots_.pop_front();
   spare_groups_.push_back({slot, *std::move(cgroup)});
-  return absl::OkStatus();
+  return true;
+}
+
+bool Spawner::MakeSpareNetns() {
+  absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
+  if (!netns.ok()) {
+    const int error = errno;
+    NoteFailed(netns_retry_, netns.status().message());
+    errno = error;
+    return false;
+  }
+  NoteMade(netns_retry_);
+  spare_netns_.push_back(*std::move(netns));
+  return true;
 }
 
 absl::Status Spawner::Send(const internal::SpawnerEvent& event,

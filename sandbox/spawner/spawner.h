@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/os/process.h"
 #include "sandbox/spawner/jail_cgroup.h"
+#include "sandbox/spawner/retry.h"
 #include "sandbox/spawner/template_book.h"
 #include "sandbox/spawner/zygote_keeper.h"
 
@@ -35,6 +37,8 @@ class Spawner {
   absl::Status Run();
 
  private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
   // Two uids of the yard's slice that one live jail owns.
   struct UidSlot {
     uid_t init;
@@ -69,6 +73,7 @@ class Spawner {
     JailCgroup cgroup;
     os::Fd init_end;
     int64_t since_ns = os::MonotonicNanos();  // of its init's end
+    int64_t retry_at_ns = 0;
   };
 
   // True while somebody has the other end of a jail's control socket.
@@ -119,7 +124,20 @@ class Spawner {
   // Does one piece of work that nobody waits for; false when there is none.
   bool DoChore();
   bool RemoveOneDead();
-  absl::Status MakeSpareGroup();
+  // Each makes one part of jails to come, and notes how that went. False with
+  // errno.
+  bool MakeSpareGroup();
+  bool MakeSpareNetns();
+  bool LacksGroups() const;
+  bool LacksNetns() const;
+  void NoteMade(Retry& retry);
+  void NoteFailed(Retry& retry, absl::string_view why);
+  // Removes groups of jails that belong to none, some at a time: what a step
+  // that failed could not undo. Passes over those that somebody is in. True
+  // when there may be more.
+  bool SweepStrays();
+  // Of live, dead and spare ones; sorted.
+  std::vector<absl::string_view> KnownGroups() const;
   // Answers TakeStock.
   absl::Status TellStock();
   // Directories of jails on the v2 hierarchy.
@@ -152,7 +170,11 @@ class Spawner {
   // Of runners whose pid the zygote has not told yet.
   std::map<pid_t, int> early_exits_;
   uint64_t serial_ = 0;
-  int64_t retry_at_ns_ = 0;
+  // When groups that belong to no jail are looked for; never unless there may
+  // be some.
+  int64_t sweep_at_ns_ = kNever;
+  Retry groups_retry_, netns_retry_;
+  Retry spares_retry_;  // only counts; the pause is spare_retry_at_ns_
   int64_t spare_retry_at_ns_ = 0;
   int64_t last_hand_out_ns_ = 0;
   // When an answer to TakeStock has to be on its way; 0: nobody has asked.

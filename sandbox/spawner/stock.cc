@@ -7,19 +7,34 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "sandbox/spawner/spawner.h"
+#include "sandbox/yard_stock.h"
 
 namespace sandglass::sandbox {
 namespace {
 
 // The spawner's own, beside the jails' (MakeYardCgroups).
 constexpr absl::string_view kSpawnerGroup = "spawner";
+
+// Swept in one go: a request that comes meanwhile waits for less than it takes
+// to make a jail.
+constexpr size_t kMostSwept = 16;
+
+// As MakeSpareGroup names them.
+bool IsJailGroup(absl::string_view name) {
+  return absl::ConsumePrefix(&name, "jail-") && !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char each) {
+           return absl::ascii_isdigit(static_cast<unsigned char>(each));
+         });
+}
 
 // How many entries of a directory count; nullopt when it can't be read. Closes
 // the descriptor.
@@ -60,7 +75,7 @@ std::optional<uint32_t> CountMounts() {
 
 }  // namespace
 
-void Spawner::CountGroups() {
+std::vector<absl::string_view> Spawner::KnownGroups() const {
   std::vector<absl::string_view> known;
   for (const auto& [init, jail] : live_) known.push_back(jail.cgroup.name());
   for (const DeadJail& jail : dead_) known.push_back(jail.cgroup.name());
@@ -68,6 +83,11 @@ void Spawner::CountGroups() {
     known.push_back(spare.cgroup.name());
   }
   std::sort(known.begin(), known.end());
+  return known;
+}
+
+void Spawner::CountGroups() {
+  const std::vector<absl::string_view> known = KnownGroups();
   uint32_t strays = 0;
   // A descriptor of its own: the place in a directory goes with it.
   const std::optional<uint32_t> groups = CountEntries(
@@ -84,6 +104,34 @@ void Spawner::CountGroups() {
   if (!groups.has_value()) return;
   stock_.set_groups(*groups);
   stock_.set_stray_groups(strays);
+  if (strays > 0) sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos());
+}
+
+bool Spawner::SweepStrays() {
+  const std::vector<absl::string_view> known = KnownGroups();
+  std::set<std::string> strays;
+  for (const os::Fd* root : {&roots_.v2, &roots_.memory_v1, &roots_.pids_v1,
+                             &roots_.cpu_v1, &roots_.io_v1}) {
+    if (!root->valid()) continue;
+    (void)CountEntries(
+        OpenDirectory(root->get(), "."), [&](const dirent& entry) {
+          const absl::string_view name = entry.d_name;
+          if (entry.d_type == DT_DIR && IsJailGroup(name) &&
+              strays.size() < kMostSwept &&
+              !std::binary_search(known.begin(), known.end(), name)) {
+            strays.emplace(name);
+          }
+          return false;
+        });
+  }
+  size_t removed = 0;
+  for (const std::string& name : strays) {
+    if (JailCgroup::RemoveNamed(roots_, name)) ++removed;
+  }
+  // What stays is looked at again when stock is taken.
+  const bool more = strays.size() >= kMostSwept && removed > 0;
+  sweep_at_ns_ = more ? os::MonotonicNanos() : kNever;
+  return more;
 }
 
 absl::Status Spawner::TellStock() {
@@ -126,6 +174,15 @@ absl::Status Spawner::TellStock() {
     stock_.set_zygote_deaths(zygote_->deaths());
     stock_.set_zygote_serves(zygote_->Serves());
   }
+  uint64_t failures = 0;
+  stock_.clear_failing();
+  for (const Retry* retry : {&spares_retry_, &netns_retry_, &groups_retry_}) {
+    failures += retry->failures();
+    if (!retry->why().empty()) {
+      stock_.set_failing(retry->why().substr(0, kMostFailingBytes));
+    }
+  }
+  stock_.set_setup_failures(failures);
   internal::SpawnerEvent event;
   *event.mutable_stock() = stock_;
   return Send(event, {});

@@ -167,6 +167,69 @@ TEST(YardStock, CountsAGroupThatIsNoJailsAsStray) {
   EXPECT_EQ(after.groups, before.groups) << Text(after);
 }
 
+TEST(YardStock, AGroupThatCannotBeMadeIsUndoneAndTriedLessOften) {
+  const std::filesystem::path yard = YardGroup();
+  AwaitStock(IsAtRest);
+  const uint64_t failed_before = Stock().setup_failures;
+  // <jail> can be made, and <jail>/run can't.
+  std::ofstream(yard / "cgroup.max.depth") << "1" << std::flush;
+  std::vector<std::unique_ptr<Jail>> jails;
+  for (uint32_t i = 0; i < kSpares; ++i) jails.push_back(ReadyJail());
+  const YardStock failing =
+      AwaitStock([](const YardStock& stock) { return !stock.failing.empty(); });
+  EXPECT_THAT(failing.failing, ::testing::HasSubstr("/run"));
+  EXPECT_GT(failing.setup_failures, failed_before);
+  absl::SleepFor(absl::Seconds(2));
+  const YardStock later = Stock();
+  // What was made before, of which nothing is left over, and nothing new.
+  EXPECT_LE(later.groups, 2 * kSpares + kSpareGroups) << Text(later);
+  EXPECT_EQ(later.stray_groups, 0u) << Text(later);
+  // Without a pause there were some hundred a second.
+  EXPECT_LT(later.setup_failures, failed_before + 40);
+  std::ofstream(yard / "cgroup.max.depth") << "max" << std::flush;
+  jails.clear();
+  const YardStock after = AwaitStock([](const YardStock& stock) {
+    return IsAtRest(stock) && stock.failing.empty();
+  });
+  EXPECT_EQ(after.stray_groups, 0u) << Text(after);
+}
+
+TEST(YardStock, SweepsGroupsThatBelongToNoJail) {
+  const std::filesystem::path yard = YardGroup();
+  AwaitStock(IsAtRest);
+  constexpr int kStrays = 40;
+  for (int i = 0; i < kStrays; ++i) {
+    const auto stray = yard / absl::StrCat("jail-", 1'000'000 + i);
+    ASSERT_EQ(::mkdir(stray.c_str(), 0755), 0) << errno;
+  }
+  EXPECT_EQ(Stock().stray_groups, static_cast<uint32_t>(kStrays));
+  AwaitStock([](const YardStock& stock) {
+    return IsAtRest(stock) && stock.stray_groups == 0;
+  });
+}
+
+TEST(YardStock, SweepsNoGroupThatSomebodyIsIn) {
+  const std::filesystem::path yard = YardGroup();
+  AwaitStock(IsAtRest);
+  const std::filesystem::path stray = yard / "jail-2000000";
+  ASSERT_EQ(::mkdir(stray.c_str(), 0755), 0) << errno;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  std::ofstream(stray / "cgroup.procs") << child << std::flush;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Stock().stray_groups, 1u);
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+  EXPECT_EQ(::kill(child, 0), 0);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  AwaitStock([](const YardStock& stock) {
+    return IsAtRest(stock) && stock.stray_groups == 0;
+  });
+}
+
 TEST(YardStock, SaysHowLongAJailEndsWhoseGroupStays) {
   AwaitStock(IsAtRest);
   std::filesystem::path inner;

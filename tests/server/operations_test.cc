@@ -135,6 +135,21 @@ TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
   EXPECT_EQ(watch.Look({StateOf(1, 1, 4), python}), absl::OkStatus());
 }
 
+TEST(YardConditions, HoldsWhileAYardMakesWhatJailsAreMadeOf) {
+  EXPECT_EQ(JudgeYards({}), absl::OkStatus());
+  sandbox::YardStock exec;
+  exec.kind = sandbox::kExecKind;
+  exec.setup_failures = 3;
+  EXPECT_EQ(JudgeYards({exec}), absl::OkStatus());
+  exec.failing = "mkdir: no space";
+  EXPECT_EQ(JudgeYards({exec}).message(),
+            "no more jails can be made than are left: mkdir: no space (3 "
+            "failures)");
+  // Without those that an interpreter waits in runs are only slower.
+  exec.kind = "python-lean";
+  EXPECT_EQ(JudgeYards({exec}), absl::OkStatus());
+}
+
 TEST(CheckRoom, NamesADirectoryWithoutRoom) {
   EXPECT_EQ(CheckRoom({"/no/such/directory"}), absl::OkStatus());
   EXPECT_EQ(CheckRoom({"/"}), absl::OkStatus());

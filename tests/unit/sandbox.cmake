@@ -20,6 +20,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/process_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/spawner_request_test.cc
   ${PROJECT_SOURCE_DIR}/sandbox/jail_doors.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/retry_test.cc
   ${PROJECT_SOURCE_DIR}/sandbox/spawner/request.cc
   ${PROJECT_SOURCE_DIR}/sandbox/spawner/template_book.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_events_test.cc

@@ -270,6 +270,8 @@ TEST(UntrustedSpawner, TellsItsStock) {
   told.set_zygote_starts(11);
   told.set_zygote_deaths(10);
   told.set_zygote_serves(true);
+  told.set_setup_failures(12);
+  told.set_failing("no\x1b room");
   const absl::StatusOr<YardStock> stock = ReadStock(told);
   ASSERT_TRUE(stock.ok()) << stock.status();
   EXPECT_EQ(stock->kind, "");
@@ -285,6 +287,8 @@ TEST(UntrustedSpawner, TellsItsStock) {
   EXPECT_EQ(stock->zygote_starts, 11u);
   EXPECT_EQ(stock->zygote_deaths, 10u);
   EXPECT_TRUE(stock->zygote_serves);
+  EXPECT_EQ(stock->setup_failures, 12u);
+  EXPECT_EQ(stock->failing, "no\\x1b room");
 }
 
 TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
@@ -303,6 +307,11 @@ TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
       refuses([](auto& told) { told.set_longest_ending_ms(~uint64_t{0}); }));
   EXPECT_TRUE(refuses([](auto& told) { told.set_stray_groups(1); }));
   EXPECT_TRUE(refuses([](auto& told) { told.set_zygote_deaths(1); }));
+  EXPECT_TRUE(refuses([](auto& told) { told.set_failing("why"); }));
+  EXPECT_TRUE(refuses([](auto& told) {
+    told.set_setup_failures(1);
+    told.set_failing(std::string(kMostFailingBytes + 1, 'x'));
+  }));
 }
 
 TEST(UntrustedSpawner, SaysWhetherAYardOrTheMachineHasNoRoom) {
