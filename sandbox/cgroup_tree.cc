@@ -181,10 +181,9 @@ absl::Status EnableControllers(const CgroupHost& host,
 }
 
 void KillAll(const std::string& group) {
-  // v2: at once, all below. v1: one by one.
-  if (os::WriteControlFile(AT_FDCWD, (group + "/cgroup.kill").c_str(), "1")) {
-    return;
-  }
+  // v2: at once, all below; but for a process whose main thread has ended while
+  // others go on, which Linux 6.18 passes over. v1, and those: one by one.
+  (void)os::WriteControlFile(AT_FDCWD, (group + "/cgroup.kill").c_str(), "1");
   const absl::StatusOr<std::string> procs =
       os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
   if (!procs.ok()) return;

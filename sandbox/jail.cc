@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -227,8 +228,17 @@ absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }
 absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
 
 bool Jail::RunIsEmpty() const {
+absl::Status Jail::KillRunByPid() {
+  internal::InitRequest request;
+  request.mutable_kill();
+  return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
+                        os::Wait::kNo);
+}
+
   // Read through the watched descriptor: reading is what re-arms its POLLPRI.
   char text[256];
+void Jail::EndNamespace() { (void)::shutdown(parts_.control.get(), SHUT_WR); }
+
   const ssize_t size = ::pread(parts_.run_events.get(), text, sizeof(text), 0);
   // ENODEV: the group is gone.
   if (size <= 0) return true;

@@ -133,7 +133,17 @@ class Jail {
   // Kills the program's processes, all of them at once (cgroup.kill), leaving
   // init alive to hand out files.
   absl::Status KillRun();
+  // The second way, for what outlives that: by pid, through init, which does it
+  // as it comes to it. On some kernels (6.18) cgroup.kill passes over a process
+  // whose main thread has ended while others go on. May be called again.
+  // UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: it is behind.
+  absl::Status KillRunByPid();
+  // Kills everything, init too, and with it the jail's pid namespace.
   absl::Status KillJail();
+  // The same without a control group: init, which is told that nobody speaks
+  // to it any more, ends, and with it the namespace. GoneEvent follows; the
+  // counters may be gone by then.
+  void EndNamespace();
 
   // True when no process of the program, or of a spawned one, is left.
   bool RunIsEmpty() const;

@@ -200,6 +200,15 @@ absl::Status SessionJail::SendSignal(pid_t pid, int signal, bool to_group) {
                         os::Wait::kNo);
 }
 
+absl::Status SessionJail::KillByPid(uint64_t id) {
+  // To init 0 is everybody.
+  if (id == 0) return absl::InvalidArgumentError("no spawned process");
+  internal::InitRequest request;
+  request.mutable_kill()->set_process_id(id);
+  return os::SendPacket(jail_->control_fd(), request.SerializeAsString(), {},
+                        os::Wait::kNo);
+}
+
 absl::Status SessionJail::OpenFiles() {
   internal::InitRequest request;
   request.mutable_open_files();

@@ -137,6 +137,10 @@ class SessionJail {
   // its number. One that isn't there is no error. `pid` is above 1, `signal` 1
   // to 64: INVALID_ARGUMENT else.
   absl::Status SendSignal(pid_t pid, int signal, bool to_group);
+  // Kills a spawned process and what is in its group by pid, through init: the
+  // second way for what KillGroup doesn't reach, see Jail::KillRunByPid.
+  // Nothing happens when they are gone. Errors are as there.
+  absl::Status KillByPid(uint64_t id);
   // FileChannelEvent follows. A second agent takes the first one's place.
   absl::Status OpenFiles();
   // Stops every process of the run part, as if the processors had none of their

@@ -25,6 +25,8 @@ constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 // What an interrupted cell has to tidy up, and a killed kernel to die.
 constexpr absl::Duration kInterruptGrace = absl::Seconds(1);
+constexpr absl::Duration kKillEvery = absl::Milliseconds(100);
+constexpr absl::Duration kEndJailAfter = absl::Seconds(8);
 constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kMostUnread = 4096;
@@ -93,7 +95,7 @@ class CellRun {
 
   Instant NextWake() const {
     const Instant next = std::min(next_sample_, next_cpu_check_);
-    if (ending_) return std::min(next, give_up_);
+    if (ending_) return std::min({next, give_up_, kill_again_});
     if (kill_.has_value()) return std::min(next, patience_);
     return std::min(next, wall_deadline_);
   }
@@ -302,10 +304,18 @@ class CellRun {
   }
 
   void Insist(Instant now) {
-    if (ending_ || now < patience_) return;
+    if (now < (ending_ ? kill_again_ : patience_)) return;
+    if (!ending_) {
+      end_jail_ = After(now, kEndJailAfter);
+      give_up_ = After(now, kDeathTimeout);
+    }
     ending_ = true;
-    give_up_ = After(now, kDeathTimeout);
+    kill_again_ = After(now, kKillEvery);
     keeper_.Kill(kernel_);
+    // Nothing goes on that has been sentenced.
+    if (now >= end_jail_) {
+      keeper_.EndJail("the processes of a run did not die after being killed");
+    }
   }
 
   void Drain() {
@@ -412,6 +422,8 @@ class CellRun {
   Instant next_cpu_check_ = kNever;
   Instant next_sample_ = kNever;
   Instant patience_ = kNever;  // then it is killed
+  Instant kill_again_ = kNever;
+  Instant end_jail_ = kNever;
   Instant give_up_ = kNever;
   bool ending_ = false;  // a kill was sent
   std::optional<policy::Kill> kill_;

@@ -24,7 +24,6 @@ namespace {
 // A client that keeps a command waiting so long is given up.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr absl::Duration kStartTimeout = absl::Seconds(15);
-constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 // Of a terminal nobody knows how much waits in it.
 constexpr uint64_t kMostInTerminal = uint64_t{1} << 20;
 constexpr char kEndOfInput = 4;  // ^D
@@ -100,11 +99,13 @@ void Exec::Take(ProcessNews& news) {
 void Exec::Started(sandbox::SpawnedEvent& event) {
   if (state_ != State::kStarting) {  // it was given up
     (void)sandbox::KillGroup(event.fds.kill);
+    host_->KillProcess(event.id);
     return;
   }
   const Instant now = Now();
   state_ = State::kRunning;
   StopTimer(kill_timer_);
+  process_ = event.id;
   pid_ = event.pid;
   // Init's stamp, unless it can't be true.
   start_ = std::clamp<Instant>(event.monotonic_ns, asked_, now);
@@ -150,7 +151,7 @@ void Exec::Exited(std::optional<int> wait_status, Instant when) {
   if (!kill_.has_value()) leftover_ = sandbox::CountGroup(list_fd_);
   // What it left behind.
   (void)sandbox::KillGroup(kill_fd_);
-  SetTimer(kill_timer_, kDeathTimeout, &Exec::GiveUp);
+  AwaitDeath();
   events_watch_ = around_.loop->Watch(events_fd_.get(), EPOLLPRI,
                                       [weak = weak_from_this()](uint32_t) {
                                         if (const auto self = weak.lock()) {

@@ -179,6 +179,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void WallTimePassed();
   void HangUpAgain();
   void GraceIsOver();
+  // What was killed has a while to die; meanwhile it is killed in other ways.
+  void AwaitDeath();
+  void InsistOnDeath();
   void GiveUp();
   void CheckCpu();
   absl::Duration RunTime() const;
@@ -200,6 +203,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool background_;
   std::vector<ExecClient*> clients_;
 
+  uint64_t process_ = 0;  // as its host knows it
   pid_t pid_ = 0;
   absl::Time start_time_;
   Instant asked_ = 0;  // for its process
@@ -223,6 +227,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   absl::Duration grace_left_;
   absl::Duration wall_left_ = absl::InfiniteDuration();  // when it froze
   uint64_t events_watch_ = 0;
+  Instant give_up_ = kNever;  // while its death is awaited
   bool gave_up_ = false;
   std::optional<policy::Kill> kill_;
   std::optional<int> wait_status_;

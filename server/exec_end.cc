@@ -15,6 +15,8 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
+constexpr absl::Duration kKillByPidAfter = absl::Milliseconds(50);
+constexpr absl::Duration kKillByPidEvery = absl::Milliseconds(100);
 // A shell that gets it just before it waits for a line goes on waiting: of bash
 // 5.2 and its readline, one in a thousand that are about to show a prompt do.
 constexpr absl::Duration kHangUpAgain = absl::Seconds(1);
@@ -81,7 +83,25 @@ void Exec::Kill(policy::KillReason reason, uint64_t measured) {
   StopTimer(wall_timer_);
   StopTimer(cpu_timer_);
   (void)sandbox::KillGroup(kill_fd_);
-  SetTimer(kill_timer_, kDeathTimeout, &Exec::GiveUp);
+  AwaitDeath();
+}
+
+void Exec::AwaitDeath() {
+  if (give_up_ != kNever) return;  // it is awaited already
+  give_up_ = After(Now(), kDeathTimeout);
+  SetTimer(kill_timer_, kKillByPidAfter, &Exec::InsistOnDeath);
+}
+
+void Exec::InsistOnDeath() {
+  kill_timer_ = 0;
+  if (Now() >= give_up_) {
+    // Nothing goes on that has been sentenced.
+    host_->EndJail("a command's processes did not die after being killed");
+    return GiveUp();
+  }
+  // Its control group's kill may have passed over it.
+  host_->KillProcess(process_);
+  SetTimer(kill_timer_, kKillByPidEvery, &Exec::InsistOnDeath);
 }
 
 void Exec::GiveUp() {

@@ -294,6 +294,7 @@ void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
   // It came too late.
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
     (void)sandbox::KillGroup(spawned->fds.kill);
+    if (found != sessions_.end()) found->second.host->KillProcess(spawned->id);
   }
 }
 

@@ -301,15 +301,27 @@ void JailHost::Kill(const Kernel& kernel) {
 
 void JailHost::KillLocked(const Kernel& kernel) {
   if (!JailLives()) return;
+  // Who kills doesn't always wait for the death, so each goes in both ways: a
+  // control group's may pass over a process (Jail::KillRunByPid).
   if (kernel.kill.valid()) {
     (void)sandbox::KillGroup(kernel.kill);
+    (void)jail_->KillByPid(kernel.process);
   } else if (kernel.pid > 1) {
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
   } else {
     // It never said who it is.
     (void)jail_->jail().KillRun();
+    (void)jail_->jail().KillRunByPid();
   }
+}
+
+void JailHost::EndJail(const std::string& why) {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives()) return;
+  // Should that not reach init either, it ends when the jail is let go of.
+  (void)jail_->jail().KillJail();
+  Die(why);
 }
 
 bool JailHost::Interrupt(const std::string& context) {

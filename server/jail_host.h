@@ -77,6 +77,7 @@ class JailHost final : public SessionHost,
   Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndJail(const std::string& why) override ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For commands.
   absl::Status Attach(CancelToken& cancel) override
@@ -89,6 +90,7 @@ class JailHost final : public SessionHost,
   void TakeNews() override ABSL_LOCKS_EXCLUDED(mutex_);
   void SignalProcess(pid_t pid, int signal, bool to_group) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void KillProcess(uint64_t id) override ABSL_LOCKS_EXCLUDED(mutex_);
   JailFacts Facts() const override ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t NetlinkBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
 

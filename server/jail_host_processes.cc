@@ -161,6 +161,11 @@ void JailHost::SignalProcess(pid_t pid, int signal, bool to_group) {
   if (JailLives()) (void)jail_->SendSignal(pid, signal, to_group);
 }
 
+void JailHost::KillProcess(uint64_t id) {
+  absl::MutexLock lock(&mutex_);
+  if (JailLives()) (void)jail_->KillByPid(id);
+}
+
 JailFacts JailHost::Facts() const {
   JailFacts facts;
   std::shared_ptr<sandbox::SessionJail> kept;

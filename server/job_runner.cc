@@ -13,6 +13,7 @@
 #include "sandbox/os/status.h"
 #include "server/acquire_jail.h"
 #include "server/collect_files.h"
+#include "server/death.h"
 #include "server/end_note.h"
 #include "server/instant.h"
 #include "server/netlink_watch.h"
@@ -27,7 +28,6 @@ namespace {
 using sandbox::Jail;
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr absl::Duration kRunnerEndTimeout = absl::Seconds(2);
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
@@ -203,15 +203,14 @@ class Run {
       (void)jail_->KillRun();
     }
     if (gone_) (void)jail_->KillJail();
-    const Instant deadline = After(drain_began_, kDeathTimeout);
+    Death death(Now());
     while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
-      if (Now() >= deadline) {
-        (void)jail_->KillJail();
+      if (!death.Insist(*jail_, Now())) {
         return absl::InternalError(
             "the program's processes did not die after being killed");
       }
       // Looked at again even if no notice of the last one's death comes.
-      const Instant wake = std::min(deadline, After(Now(), kSampleInterval));
+      const Instant wake = After(Now(), kSampleInterval);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
     }
     // What is in the pipes is all there will be: nobody can write any more, or

@@ -52,8 +52,10 @@ class KernelKeeper {
   virtual Fate Look(const Kernel& kernel) = 0;
   // Interrupts what runs in it, as Ctrl-C does.
   virtual void Signal(const Kernel& kernel) = 0;
-  // Kills it with what it started.
+  // Kills it with what it started, in each way there is.
   virtual void Kill(const Kernel& kernel) = 0;
+  // Ends the jail, since the kernel can't be ended otherwise.
+  virtual void EndJail(const std::string& why) = 0;
 
  protected:
   ~KernelKeeper() = default;

@@ -62,6 +62,11 @@ class ProcessHost {
   virtual void TakeNews() = 0;
   // As SessionJail::SendSignal; nothing when the jail is dead.
   virtual void SignalProcess(pid_t pid, int signal, bool to_group) = 0;
+  // As SessionJail::KillByPid; nothing when the jail is dead.
+  virtual void KillProcess(uint64_t id) = 0;
+  // Ends the jail, since a process in it can't be ended otherwise. All who have
+  // processes in it are told, JailDied.
+  virtual void EndJail(const std::string& why) = 0;
   virtual JailFacts Facts() const = 0;
   // What the jail's netlink sockets hold; see policy::kMostNetlinkBytes.
   virtual uint64_t NetlinkBytes() const = 0;

@@ -210,6 +210,9 @@ class Init {
       case internal::InitRequest::kOpenFiles:
         OpenFiles();
         return;
+      case internal::InitRequest::kKill:
+        Kill(request.kill());
+        return;
       case internal::InitRequest::REQUEST_NOT_SET:
         break;
     }
@@ -320,6 +323,17 @@ class Init {
     }
     if (pid == file_agent_) return;
     (void)::kill(request.to_group() ? -pid : pid, request.signal());
+  }
+
+  void Kill(const internal::KillProcesses& request) {
+    if (request.process_id() != 0) {
+      processes_.Kill(request.process_id());
+    } else if (file_agent_ > 0) {
+      processes_.KillAll();
+    } else {
+      // All but this one, in one go: nobody is born meanwhile.
+      (void)::kill(-1, SIGKILL);
+    }
   }
 
   void OpenFiles() {

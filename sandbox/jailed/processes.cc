@@ -1,6 +1,7 @@
 #include "sandbox/jailed/processes.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +11,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "sandbox/jailed/call_trace.h"
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/program.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/terminal.h"
 
@@ -23,7 +27,26 @@ namespace {
 // The counters of a group go with it.
 constexpr int64_t kKeptNs = 1'000'000'000;
 
+// A process that was being born as a list was read is in the next one.
+constexpr int kKillRounds = 3;
+
 std::string GroupName(uint64_t group) { return absl::StrCat("p-", group); }
+
+// By the pids that the control group lists. Unlike cgroup.kill, kill(2) reaches
+// the threads of a process whose main one has ended.
+void KillListed(int group) {
+  for (int round = 0; round < kKillRounds; ++round) {
+    const absl::StatusOr<std::string> list =
+        os::ReadSmallFile(group, "cgroup.procs");
+    if (!list.ok() || list->empty()) return;
+    for (const absl::string_view line :
+         absl::StrSplit(*list, '\n', absl::SkipEmpty())) {
+      pid_t pid = 0;
+      // 0: of somebody whom this namespace doesn't show.
+      if (absl::SimpleAtoi(line, &pid) && pid > 1) (void)::kill(pid, SIGKILL);
+    }
+  }
+}
 
 internal::InitEvent Failed(const internal::Spawn& request, SetupStep step,
                            int error) {
@@ -122,7 +145,7 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
   internal::Spawned& spawned = *event.mutable_spawned();
   if (!directory.valid() || !GiveEnds(ends, directory, spawned, fds)) {
     const int error = errno;
-    ended_groups_.push_back({group, 0});
+    ended_groups_.push_back({0, group, 0});
     fds.clear();
     return Failed(request, SetupStep::kPrepareCgroup, error);
   }
@@ -147,7 +170,7 @@ internal::InitEvent Processes::Spawn(const internal::Spawn& request,
           ? trace->StartProcess(plan_, landlock_ruleset_, start, report)
           : StartProcess(plan_, landlock_ruleset_, filter, start, report);
   if (pid < 0) {
-    ended_groups_.push_back({group, 0});
+    ended_groups_.push_back({0, group, 0});
     fds.clear();
     return Failed(request, report.clock.current(), report.error);
   }
@@ -162,9 +185,34 @@ bool Processes::Ended(pid_t pid, uint64_t& process_id) {
   const auto found = running_.find(pid);
   if (found == running_.end()) return false;
   process_id = found->second.process_id;
-  ended_groups_.push_back({found->second.group, os::MonotonicNanos()});
+  ended_groups_.push_back(
+      {process_id, found->second.group, os::MonotonicNanos()});
   running_.erase(found);
   return true;
+}
+
+void Processes::KillGroup(uint64_t group) const {
+  const os::Fd directory(::openat(plan_.run_cgroup, GroupName(group).c_str(),
+                                  O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return;
+  // ORDER: whoever stands still starts nobody, and can be killed all the same.
+  (void)os::WriteControlFile(directory.get(), "cgroup.freeze", "1");
+  KillListed(directory.get());
+}
+
+void Processes::Kill(uint64_t process_id) {
+  for (const auto& [pid, running] : running_) {
+    if (running.process_id == process_id) return KillGroup(running.group);
+  }
+  for (const EndedGroup& ended : ended_groups_) {
+    if (ended.process_id == process_id) return KillGroup(ended.group);
+  }
+}
+
+void Processes::KillAll() {
+  for (const auto& [pid, running] : running_) KillGroup(running.group);
+  for (const EndedGroup& ended : ended_groups_) KillGroup(ended.group);
+  KillListed(plan_.run_cgroup);
 }
 
 void Processes::RemoveEmptyGroups() {

@@ -34,6 +34,11 @@ class Processes {
   // For each child that was reaped: true when it is one of these, which then
   // has ended; `process_id` says which.
   bool Ended(pid_t pid, uint64_t& process_id);
+  // Kills by pid, not by control group: a process of these with what it
+  // started, or all that run beside init and the file agent. Does nothing when
+  // they are gone.
+  void Kill(uint64_t process_id);
+  void KillAll();
   // After children were reaped: removes groups that nobody is in any more. The
   // daemon has a while to read what they used.
   void RemoveEmptyGroups();
@@ -58,6 +63,7 @@ class Processes {
   static bool MakeStreams(const internal::Spawn& request, Ends& ends);
   // The group's directory; empty with errno.
   os::Fd MakeGroup(uint64_t group) const;
+  void KillGroup(uint64_t group) const;
   // Hands out the daemon's ends. False with errno.
   static bool GiveEnds(Ends& ends, const os::Fd& group,
                        internal::Spawned& event, Fds& fds);
@@ -69,6 +75,7 @@ class Processes {
   os::Fd landlock_ruleset_;
   std::map<pid_t, Running> running_;
   struct EndedGroup {
+    uint64_t process_id;  // 0: of one that never ran
     uint64_t group;
     int64_t ended_ns;
   };

@@ -15,6 +15,7 @@ set(job_sources
   ${CMAKE_SOURCE_DIR}/server/text.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
   ${CMAKE_SOURCE_DIR}/server/netlink_watch.cc
+  ${CMAKE_SOURCE_DIR}/server/death.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc
   ${CMAKE_SOURCE_DIR}/server/output_redaction.cc)
@@ -50,6 +51,7 @@ add_executable(session_jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/layer_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_files_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_fixture.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_kill_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_process_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/session_terminal_test.cc
   ${CMAKE_SOURCE_DIR}/tests/jail/yard_stock_test.cc)

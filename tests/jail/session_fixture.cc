@@ -173,11 +173,15 @@ bool TestSession::Await(const std::function<bool()>& done) {
 }
 
 void TestSession::TakeEvents() {
-  for (;;) {
+  while (!gone_) {
     absl::StatusOr<std::optional<SessionEvent>> event = session_->NextEvent();
     ASSERT_TRUE(event.ok()) << event.status();
     if (!event->has_value()) return;
-    if (std::holds_alternative<GoneEvent>(**event)) FAIL() << "init is gone";
+    if (std::holds_alternative<GoneEvent>(**event)) {
+      gone_ = true;
+      ASSERT_TRUE(gone_expected_) << "init is gone";
+      return;
+    }
     std::visit(
         Overloaded{
             [&](SpawnedEvent& e) { seen_[e.id].spawned = std::move(e); },

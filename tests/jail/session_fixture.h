@@ -58,6 +58,9 @@ class TestSession {
   const std::optional<StartedEvent>& main_started() const { return started_; }
   const std::optional<ExitedEvent>& main_exited() const { return exited_; }
   bool waits() const { return waits_; }
+  // Its init's end, which fails a test that has not said that it comes.
+  void ExpectGone() { gone_expected_ = true; }
+  bool gone() const { return gone_; }
   std::optional<FileChannelEvent>& files() { return files_; }
 
   // Where the groups of its processes are, without the last "/".
@@ -73,6 +76,7 @@ class TestSession {
   std::optional<ExitedEvent> exited_;
   std::optional<FileChannelEvent> files_;
   bool waits_ = false;
+  bool gone_ = false, gone_expected_ = false;
   uint64_t last_id_ = 0;
 };
 

@@ -10,6 +10,7 @@ add_executable(sandglass_hostile
   payloads/hostile/covert.cc
   payloads/hostile/covert_channels.cc
   payloads/hostile/files.cc
+  payloads/hostile/headless.cc
   payloads/hostile/main.cc
   payloads/hostile/sockets.cc
   payloads/hostile/storms.cc
@@ -27,6 +28,7 @@ add_executable(sandglass_security_test
   security/hostile_files_race_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
+  security/hostile_headless_test.cc
   security/hostile_output_test.cc
   security/hostile_scripts_test.cc
   security/hostile_sockets_test.cc
@@ -60,5 +62,8 @@ endfunction()
 foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
         HostileCallsInAllWays HostileCallsPolicy HostileDirectories HostileFiles HostileFilesRace HostileOutput
         HostileScripts HostileSockets StartOrder)
+        HostileCallsInAllWays HostileCallsPolicy HostileFiles HostileFilesRace
+        HostileHeadless HostileOutput
+        HostileScripts HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

@@ -71,6 +71,9 @@ int SeekNeighbours(const Words& words);
 int Bomb(const Words& words);
 // storm NAME THREADS: one thing as often as possible (storms.cc), for ever.
 int Storm(const Words& words);
+// headless BODY: its main thread ends while another goes on (headless.cc), for
+// ever; with "leave" as the body a child does, and this process ends.
+int Headless(const Words& words);
 // covert send CHANNEL NANOSECONDS VALUE | covert receive CHANNEL NANOSECONDS
 // | covert both CHANNEL NANOSECONDS VALUE: a number of six bits over a channel
 // (covert.cc), from this time of CLOCK_BOOTTIME on. The receiver's exit code is

@@ -114,15 +114,16 @@ int Sweep(const Words& words) {
 
 const Attempt* FindAttempt(const char* name) {
   static constexpr Attempt kAttempts[] = {
-      {"call", Call},       {"i386", CallI386},
-      {"sweep", Sweep},     {"open", Open},
-      {"read", Read},       {"list", List},
-      {"walk", Walk},       {"descriptors", Descriptors},
-      {"setuid", SetUid},   {"overwrite", Overwrite},
-      {"socket", Socket},   {"rtnetlink", RtNetlink},
-      {"connect", Connect}, {"seek-neighbours", SeekNeighbours},
-      {"bomb", Bomb},       {"storm", Storm},
-      {"covert", Covert},   {"swap", Swap},
+      {"call", Call},         {"i386", CallI386},
+      {"sweep", Sweep},       {"open", Open},
+      {"read", Read},         {"list", List},
+      {"walk", Walk},         {"descriptors", Descriptors},
+      {"setuid", SetUid},     {"overwrite", Overwrite},
+      {"socket", Socket},     {"rtnetlink", RtNetlink},
+      {"connect", Connect},   {"seek-neighbours", SeekNeighbours},
+      {"bomb", Bomb},         {"storm", Storm},
+      {"covert", Covert},     {"swap", Swap},
+      {"headless", Headless},
   };
   for (const Attempt& attempt : kAttempts) {
     if (strcmp(attempt.name, name) == 0) return &attempt;
