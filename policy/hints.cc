@@ -120,7 +120,7 @@ void Add(std::vector<Hint>& hints, absl::string_view id,
 void AddLimitHints(const HintFacts& facts, absl::string_view text,
                    std::vector<Hint>& hints) {
   const Outcome outcome = facts.outcome;
-  if ((outcome == Outcome::kMemoryLimit && !facts.netlink) ||
+  if ((outcome == Outcome::kMemoryLimit && !facts.uncharged) ||
       HasAny(text, {"MemoryError", "Cannot allocate memory", "bad_alloc",
                     "cannot allocate"})) {
     Add(hints, "memory",

@@ -27,7 +27,7 @@ struct HintFacts {
   bool output_truncated = false;  // of either stream
   bool files_left_out = false;    // more matched than were looked at
   bool compiling = false;         // all of it is about the compile phase
-  bool netlink = false;           // the limit was that of netlink sockets
+  bool uncharged = false;         // the limit was one of kernel memory alone
   bool has_network = false;       // its profile lets it reach some hosts
 };
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/uncharged.h"
 #include "policy/units.h"
 
 namespace sandglass::policy {
@@ -175,6 +176,22 @@ void DecideOom(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       killed, ": the limit is ", FormatBytes(limits.memory_bytes), peak, ".");
 }
 
+// Of kernel memory that the memory limit doesn't cover.
+void DecideUncharged(const RunFacts& facts, Verdict& verdict) {
+  const UnchargedRule rule = RuleFor(facts.kill->reason);
+  const uint64_t bytes =
+      facts.kill->measured > 0 ? facts.kill->measured : rule.most;
+  verdict.outcome = Outcome::kMemoryLimit;
+  verdict.rule = rule.rule;
+  verdict.limit = LimitReading{LimitKind::kMemory, rule.most, bytes};
+  verdict.explanation = absl::StrCat(
+      SubjectOf(facts.phase).the_whole, " was stopped because ", rule.held, " ",
+      FormatBytes(bytes),
+      " of kernel memory, which the memory limit doesn't cover: they may "
+      "hold ",
+      FormatBytes(rule.most), ".");
+}
+
 void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   const Kill& kill = *facts.kill;
   const char* whole = SubjectOf(facts.phase).the_whole;
@@ -219,20 +236,10 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
                        FormatBytes(limits.output_total_bytes), ".");
       return;
     }
-    case KillReason::kNetlink: {
-      const uint64_t bytes = measured(kMostNetlinkBytes);
-      verdict.outcome = Outcome::kMemoryLimit;
-      verdict.rule = "netlink-memory";
-      verdict.limit =
-          LimitReading{LimitKind::kMemory, kMostNetlinkBytes, bytes};
-      verdict.explanation = absl::StrCat(
-          whole, " was stopped because its netlink sockets held ",
-          FormatBytes(bytes),
-          " of kernel memory, which the memory limit doesn't cover: they may "
-          "hold ",
-          FormatBytes(kMostNetlinkBytes), ".");
-      return;
-    }
+    case KillReason::kNetlink:
+    case KillReason::kBacklog:
+    case KillReason::kLocks:
+      return DecideUncharged(facts, verdict);
     case KillReason::kCancelled:
       verdict.outcome = Outcome::kCancelled;
       verdict.rule = "cancelled";

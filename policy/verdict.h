@@ -42,13 +42,34 @@ enum class KillReason {
   kOutput,
   kCancelled,
   kShutdown,
-  kNetlink
+  kNetlink,
+  kBacklog,
+  kLocks,
 };
 
 // What a run's netlink sockets may hold. It is kernel memory that no control
 // group is charged for; whoever reads the answers to what he asks needs
 // kilobytes of it.
 inline constexpr uint64_t kMostNetlinkBytes = 16 << 20;
+// The same for what waits in TCP connections that nobody has accepted, and what
+// these are themselves: a server that accepts keeps nearly nothing there.
+inline constexpr uint64_t kMostBacklogBytes = 16 << 20;
+// And for record locks, some five thousand, where the machine has many times
+// as many in all (sandbox/lock_census.h).
+inline constexpr uint64_t kMostRecordLockBytes = 1 << 20;
+
+// Kernel memory of a run that no control group is charged for.
+struct UnchargedMemory {
+  uint64_t netlink_bytes = 0;
+  uint64_t backlog_bytes = 0;
+  uint64_t lock_bytes = 0;
+};
+// What of it is too much, if anything is.
+struct Excess {
+  KillReason reason;
+  uint64_t bytes;
+};
+std::optional<Excess> FindExcess(const UnchargedMemory& memory);
 
 // A kill that the daemon decided.
 struct Kill {

@@ -16,9 +16,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/backlog_bytes.h"
 #include "sandbox/egress_port.h"
+#include "sandbox/jail_process.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/job_frame.h"
+#include "sandbox/lock_census.h"
 #include "sandbox/netlink_bytes.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
@@ -225,9 +228,6 @@ bool Jail::WaitsQuietly() const {
 }
 
 absl::Status Jail::KillRun() { return Kill(parts_.kill_run, "run"); }
-absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
-
-bool Jail::RunIsEmpty() const {
 absl::Status Jail::KillRunByPid() {
   internal::InitRequest request;
   request.mutable_kill();
@@ -235,10 +235,13 @@ absl::Status Jail::KillRunByPid() {
                         os::Wait::kNo);
 }
 
-  // Read through the watched descriptor: reading is what re-arms its POLLPRI.
-  char text[256];
+absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
+
 void Jail::EndNamespace() { (void)::shutdown(parts_.control.get(), SHUT_WR); }
 
+bool Jail::RunIsEmpty() const {
+  // Read through the watched descriptor: reading is what re-arms its POLLPRI.
+  char text[256];
   const ssize_t size = ::pread(parts_.run_events.get(), text, sizeof(text), 0);
   // ENODEV: the group is gone.
   if (size <= 0) return true;
@@ -279,8 +282,18 @@ JailCounters Jail::ReadCounters() const {
 
 MemorySample Jail::SampleMemory() const { return counters_.Memory(); }
 
-uint64_t Jail::NetlinkBytes(uint64_t enough) const {
-  return sandbox::NetlinkBytes(parts_.netlink_sockets, enough);
+policy::UnchargedMemory Jail::ReadUncharged() const {
+  policy::UnchargedMemory memory;
+  memory.netlink_bytes =
+      NetlinkBytes(parts_.netlink_sockets, policy::kMostNetlinkBytes);
+  memory.backlog_bytes =
+      BacklogBytes(parts_.init_pidfd, policy::kMostBacklogBytes);
+  const LockCensus& locks = LockCensus::Shared();
+  if (locks.many()) {
+    const std::string group = GroupOfProcess(PidOf(parts_.init_pidfd));
+    if (IsAlive(parts_.init_pidfd)) memory.lock_bytes = locks.BytesOf(group);
+  }
+  return memory;
 }
 
 std::vector<policy::FilesystemFill> Jail::FilesystemFills() const {

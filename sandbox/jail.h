@@ -156,9 +156,9 @@ class Jail {
   bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
-  // Memory that its netlink sockets hold, which is in no sample and no counter;
-  // of more than `enough`, not all.
-  uint64_t NetlinkBytes(uint64_t enough) const;
+  // Kernel memory that is in no sample and no counter; of more than there may
+  // be, not all.
+  policy::UnchargedMemory ReadUncharged() const;
   // Highest number of processes at once as the kernel counted; nullopt where it
   // does not (before Linux 6.12).
   std::optional<uint32_t> PeakProcesses() const;

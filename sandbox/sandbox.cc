@@ -14,6 +14,7 @@
 #include "sandbox/cgroup_tree.h"
 #include "sandbox/egress_port.h"
 #include "sandbox/image.h"
+#include "sandbox/lock_census.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
@@ -71,7 +72,7 @@ absl::Status MakeStagingDirs(const std::string& state_dir) {
 }  // namespace
 
 Sandbox::Sandbox() = default;
-Sandbox::~Sandbox() = default;
+Sandbox::~Sandbox() { LockCensus::Shared().Stop(); }
 
 absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     const SandboxOptions& options, const HostReport& host) {
@@ -197,6 +198,7 @@ absl::Status Sandbox::StartReader(
       return started;
     }
   }
+  LockCensus::Shared().Start();
   return absl::OkStatus();
 }
 

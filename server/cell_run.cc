@@ -14,9 +14,9 @@
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 #include "server/instant.h"
-#include "server/netlink_watch.h"
 #include "server/poll_until.h"
 #include "server/run_output.h"
+#include "server/uncharged_watch.h"
 
 namespace sandglass::server {
 namespace {
@@ -260,7 +260,7 @@ class CellRun {
     const Instant now = Now();
     if (now >= next_sample_) {
       Sample();
-      netlink_.Look(*fate_.jail, now);
+      uncharged_.Look(*fate_.jail, now);
       next_sample_ = After(now, kSampleInterval);
     }
     absl::Duration used;
@@ -273,8 +273,8 @@ class CellRun {
       Stop(*reason, 0);
     } else if (written() > job_.limits.output_total_bytes) {
       Stop(policy::KillReason::kOutput, written());
-    } else if (netlink_.bytes() > policy::kMostNetlinkBytes) {
-      Stop(policy::KillReason::kNetlink, netlink_.bytes());
+    } else if (const auto& excess = uncharged_.excess(); excess.has_value()) {
+      Stop(excess->reason, excess->bytes);
     } else if (now >= wall_deadline_) {
       Stop(policy::KillReason::kWallTime, static_cast<uint64_t>(now - start_));
     } else if (used >= job_.limits.cpu_time) {
@@ -427,7 +427,7 @@ class CellRun {
   Instant give_up_ = kNever;
   bool ending_ = false;  // a kill was sent
   std::optional<policy::Kill> kill_;
-  NetlinkWatch netlink_;
+  UnchargedWatch uncharged_;
   uint64_t peak_anonymous_ = 0;
   uint64_t peak_shared_ = 0;
   uint32_t peak_processes_ = 0;

@@ -9,7 +9,6 @@ namespace sandglass::server {
 // From a run's kill to its last process's death. No way to kill is relied on
 // alone: what the control group's passes over dies by its pid, and what init
 // can't reach with the jail's pid namespace.
-//
 class Death {
  public:
   explicit Death(Instant killed) : killed_(killed) {}

@@ -24,9 +24,9 @@ constexpr uint64_t kAllBytes = uint64_t{512} << 20;
 constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
-constexpr absl::Duration kNetlinkInterval = absl::Milliseconds(50);
-// All looks at netlink sockets take at most this part of the time.
-constexpr int kNetlinkShare = 20;
+constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
+// All looks at uncharged memory take at most this part of the time.
+constexpr int kUnchargedShare = 20;
 
 // Of one of those that run; null when none does.
 std::shared_ptr<Session> RunningSession(const auto& execs) {
@@ -54,7 +54,7 @@ ExecTable::ExecTable(const ExecTableParts& parts)
 ExecTable::~ExecTable() { Shutdown(absl::ZeroDuration()); }
 
 absl::Status ExecTable::Start() {
-  if (absl::Status started = netlink_loop_.Start(); !started.ok()) {
+  if (absl::Status started = uncharged_loop_.Start(); !started.ok()) {
     return started;
   }
   return loop_.Start();
@@ -227,7 +227,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   // Each time: it may be another jail than the last command's.
   WatchJail(session_id, commands);
   if (commands.running++ == 0) {
-    LookAtNetlinkIn(kNetlinkInterval, session_id, commands);
+    LookAtUnchargedIn(kUnchargedInterval, session_id, commands);
   }
   return Begun{exec, false};
 }
@@ -339,7 +339,7 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
   if (--commands.running > 0) return;
   ForgetJail(commands);
-  loop_.Cancel(std::exchange(commands.netlink_timer, 0));
+  loop_.Cancel(std::exchange(commands.uncharged_timer, 0));
   // Its session has ended before.
   if (commands.session_over) sessions_.erase(session_id);
 }
@@ -412,38 +412,40 @@ void ExecTable::KillThose(const std::string& session_id,
   }
 }
 
-void ExecTable::LookAtNetlinkIn(absl::Duration wait,
-                                const std::string& session_id,
-                                Commands& commands) {
-  commands.netlink_timer =
+void ExecTable::LookAtUnchargedIn(absl::Duration wait,
+                                  const std::string& session_id,
+                                  Commands& commands) {
+  commands.uncharged_timer =
       loop_.CallAt(After(Now(), wait), [this, session_id, &commands] {
-        commands.netlink_timer = 0;
+        commands.uncharged_timer = 0;
         // One that runs holds its session.
         const std::shared_ptr<Session> session =
             RunningSession(commands.by_number);
         if (session == nullptr) return;
-        netlink_loop_.Post([this, session_id, session] {
+        uncharged_loop_.Post([this, session_id, session] {
           const Instant began = Now();
-          const uint64_t bytes = session->host().processes()->NetlinkBytes();
+          const policy::UnchargedMemory memory =
+              session->host().processes()->ReadUncharged();
           const absl::Duration took = Between(began, Now());
-          loop_.Post([this, session_id, bytes, took] {
-            NoteNetlink(session_id, bytes, took);
+          loop_.Post([this, session_id, memory, took] {
+            NoteUncharged(session_id, memory, took);
           });
         });
       });
 }
 
-void ExecTable::NoteNetlink(const std::string& session_id, uint64_t bytes,
-                            absl::Duration took) {
+void ExecTable::NoteUncharged(const std::string& session_id,
+                              const policy::UnchargedMemory& memory,
+                              absl::Duration took) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end() || found->second.running == 0) return;
   // Another has begun since.
-  if (found->second.netlink_timer != 0) return;
-  if (bytes > policy::kMostNetlinkBytes) {
-    KillThose(session_id, policy::KillReason::kNetlink, bytes);
+  if (found->second.uncharged_timer != 0) return;
+  if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
+    KillThose(session_id, excess->reason, excess->bytes);
   }
-  LookAtNetlinkIn(std::max(kNetlinkInterval, kNetlinkShare * took), session_id,
-                  found->second);
+  LookAtUnchargedIn(std::max(kUnchargedInterval, kUnchargedShare * took),
+                    session_id, found->second);
 }
 
 }  // namespace sandglass::server

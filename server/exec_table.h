@@ -109,7 +109,7 @@ class ExecTable {
     ProcessHost* host = nullptr;
     os::Fd news;  // of the jail that its last command was started in
     uint64_t watch = 0;
-    uint64_t netlink_timer = 0;
+    uint64_t uncharged_timer = 0;
     std::map<uint64_t, std::shared_ptr<Exec>> by_number;
     std::map<std::string, uint64_t> by_id;
     std::deque<uint64_t> ended;  // oldest first
@@ -137,12 +137,13 @@ class ExecTable {
   void NoteSessionEnd(const std::string& session_id);
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
-  // What its processes' netlink sockets hold, after a while. It is looked at by
-  // another thread: a long list takes long to read.
-  void LookAtNetlinkIn(absl::Duration wait, const std::string& session_id,
-                       Commands& commands);
-  void NoteNetlink(const std::string& session_id, uint64_t bytes,
-                   absl::Duration took);
+  // What its processes hold of uncharged memory, after a while. It is looked at
+  // by another thread: a long list takes long to read.
+  void LookAtUnchargedIn(absl::Duration wait, const std::string& session_id,
+                         Commands& commands);
+  void NoteUncharged(const std::string& session_id,
+                     const policy::UnchargedMemory& memory,
+                     absl::Duration took);
   void KillThose(const std::string& session_id, policy::KillReason reason,
                  uint64_t measured);
 
@@ -159,7 +160,7 @@ class ExecTable {
 
   // ORDER: the loops end before what they work on.
   EventLoop loop_;
-  EventLoop netlink_loop_;
+  EventLoop uncharged_loop_;
 };
 
 }  // namespace sandglass::server

@@ -92,7 +92,7 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(mutex_);
   void KillProcess(uint64_t id) override ABSL_LOCKS_EXCLUDED(mutex_);
   JailFacts Facts() const override ABSL_LOCKS_EXCLUDED(mutex_);
-  uint64_t NetlinkBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  policy::UnchargedMemory ReadUncharged() const override;
 
  private:
   // The jail's own program: a zygote's child.

@@ -187,14 +187,14 @@ JailFacts JailHost::Facts() const {
   return facts;
 }
 
-uint64_t JailHost::NetlinkBytes() const {
+policy::UnchargedMemory JailHost::ReadUncharged() const {
   std::shared_ptr<sandbox::SessionJail> kept;
   {
     absl::MutexLock lock(&mutex_);
-    if (!JailLives()) return 0;
+    if (!JailLives()) return {};
     kept = jail_;
   }
-  return kept->jail().NetlinkBytes(policy::kMostNetlinkBytes);
+  return kept->jail().ReadUncharged();
 }
 
 }  // namespace sandglass::server

@@ -16,11 +16,11 @@
 #include "server/death.h"
 #include "server/end_note.h"
 #include "server/instant.h"
-#include "server/netlink_watch.h"
 #include "server/poll_until.h"
 #include "server/program_input.h"
 #include "server/run_output.h"
 #include "server/runner_look.h"
+#include "server/uncharged_watch.h"
 
 namespace sandglass::server {
 namespace {
@@ -129,7 +129,7 @@ class Run {
       const Instant now = Now();
       if (now >= next_sample) {
         Sample();
-        netlink_.Look(*jail_, now);
+        uncharged_.Look(*jail_, now);
         next_sample = After(now, kSampleInterval);
       }
       if (exited_ || gone_) break;
@@ -142,8 +142,8 @@ class Run {
         KillFor(*reason, 0);
       } else if (written() > job_.limits.output_total_bytes) {
         KillFor(policy::KillReason::kOutput, written());
-      } else if (netlink_.bytes() > policy::kMostNetlinkBytes) {
-        KillFor(policy::KillReason::kNetlink, netlink_.bytes());
+      } else if (const auto& excess = uncharged_.excess(); excess.has_value()) {
+        KillFor(excess->reason, excess->bytes);
       } else if (now >= wall_deadline) {
         KillFor(policy::KillReason::kWallTime,
                 static_cast<uint64_t>(now - start_));
@@ -480,7 +480,7 @@ class Run {
   std::optional<absl::Duration> oom_after_;
   Instant oom_check_ = kNever;
   absl::Duration oom_wait_ = kShortestOomCheck;
-  NetlinkWatch netlink_;
+  UnchargedWatch uncharged_;
   uint32_t leftover_ = 0;
   uint64_t peak_anonymous_ = 0;
   uint64_t peak_shared_ = 0;

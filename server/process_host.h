@@ -68,8 +68,8 @@ class ProcessHost {
   // processes in it are told, JailDied.
   virtual void EndJail(const std::string& why) = 0;
   virtual JailFacts Facts() const = 0;
-  // What the jail's netlink sockets hold; see policy::kMostNetlinkBytes.
-  virtual uint64_t NetlinkBytes() const = 0;
+  // As Jail::ReadUncharged; nothing when the jail is dead.
+  virtual policy::UnchargedMemory ReadUncharged() const = 0;
 
  protected:
   ~ProcessHost() = default;

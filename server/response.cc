@@ -194,7 +194,9 @@ void AddHints(const Run& run, const JobResult& result, bool compiling,
                            result.stderr_result.truncated,
        .files_left_out = result.files_left_out,
        .compiling = compiling,
-       .netlink = result.verdict.rule == "netlink-memory",
+       .uncharged = result.verdict.rule == "netlink-memory" ||
+                          result.verdict.rule == "tcp-backlog" ||
+                          result.verdict.rule == "record-locks",
        .has_network = run.job().has_network})) {
     // It says that there is no way.
     if (missing && hint.id == "missing-module") continue;

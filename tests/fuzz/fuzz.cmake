@@ -20,6 +20,9 @@ add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/jailed/workspace.cc
   ${sandbox}/java_key_store.cc
   ${sandbox}/job_frame.cc
+  ${sandbox}/backlog_bytes.cc
+  ${sandbox}/jail_process.cc
+  ${sandbox}/lock_census.cc
   ${sandbox}/netlink_bytes.cc
   ${sandbox}/network_proto.cc
   ${sandbox}/session_jail.cc

@@ -14,7 +14,7 @@ set(job_sources
   ${CMAKE_SOURCE_DIR}/server/runner_look.cc
   ${CMAKE_SOURCE_DIR}/server/text.cc
   ${CMAKE_SOURCE_DIR}/server/job_runner.cc
-  ${CMAKE_SOURCE_DIR}/server/netlink_watch.cc
+  ${CMAKE_SOURCE_DIR}/server/uncharged_watch.cc
   ${CMAKE_SOURCE_DIR}/server/death.cc
   ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
   ${CMAKE_SOURCE_DIR}/server/output_buffer.cc

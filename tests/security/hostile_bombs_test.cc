@@ -9,6 +9,7 @@
 #include <iostream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -238,12 +239,22 @@ TEST_F(HostileBombs, WhatWaitsInTheKernelIsCharged) {
              {});
 }
 
-// Locks on byte ranges are kernel memory that no group is charged for. They
-// cost time, of which there is a limit: 100,000 are 20 MiB.
-TEST_F(HostileBombs, LocksAreChargedToNobody) {
-  ExplodeAll({{"posix-locks", Exit(0), Exit(0), "100000"},
-              {"file-locks", Exit(0), Exit(0), "100000"}},
-             {});
+// Locks on byte ranges are kernel memory that no group is charged for. A few
+// thousand do no harm; whoever goes on is ended.
+TEST_F(HostileBombs, LocksEndAtTheDaemonsBound) {
+  ExplodeAll(
+      {{"posix-locks", Exit(0), Exit(0), "4000"}, {"file-locks", Exit(EINVAL)}},
+      {});
+  for (const auto& [at_once, count] :
+       {std::pair("1", "300000"), std::pair("20", "30000")}) {
+    const RunResult result = Explode(
+        Request({"--at-once", at_once, "bomb", "posix-locks", count, "9000"},
+                3 * Patience()),
+        "posix-locks", 128 * kMiB);
+    EXPECT_EQ(Describe(EndOf(result)), Describe(Memory()));
+    EXPECT_EQ(result.response.evidence().rule(), "record-locks");
+    EXPECT_EQ(result.response.evidence().killed_by(), v1::KILLER_DAEMON);
+  }
 }
 
 // Neither are answers that wait in a netlink socket for somebody to read them:
@@ -264,6 +275,21 @@ TEST_F(HostileBombs, AnswersOfNetlinkEndAtTheDaemonsBound) {
     // What the host can see of it: as much as the kernel writes between two
     // looks, 150 MiB on a machine that is fast at it.
     EXPECT_LT(kernel_memory_, static_cast<int64_t>(256 * kMiB));
+  }
+}
+
+// Nor is anybody charged for what waits in a connection that nobody accepts,
+// whichever version the control groups are of.
+TEST_F(HostileBombs, ConnectionsThatNobodyAcceptsEndAtTheDaemonsBound) {
+  for (const char* at_once : {"1", "20"}) {
+    const RunResult result = Explode(
+        Request({"--at-once", at_once, "bomb", "tcp-backlog", "0", "3000"}),
+        "tcp-backlog", 16 * kMiB);
+    EXPECT_EQ(Describe(EndOf(result)), Describe(Memory()));
+    const v1::Evidence& evidence = result.response.evidence();
+    EXPECT_EQ(evidence.rule(), "tcp-backlog");
+    EXPECT_EQ(evidence.killed_by(), v1::KILLER_DAEMON);
+    EXPECT_GT(evidence.limit().measured(), evidence.limit().configured());
   }
 }
 

@@ -63,6 +63,7 @@ const std::vector<DeniedCall>& DeniedCalls() {
       {EPERM, SYS_clone, {absl::StrCat(CLONE_NEWUTS | SIGCHLD)}},
       {EPERM, SYS_clone, {absl::StrCat(CLONE_NEWCGROUP | SIGCHLD)}},
       {EPERM, SYS_clone, {absl::StrCat(CLONE_PARENT | SIGCHLD)}},
+      {EPERM, SYS_clone, {absl::StrCat(CLONE_FILES | SIGCHLD)}},
       {ENOSYS, SYS_clone3, {"z:88", "88"}},
       // fields: flags, pidfd, child_tid, parent_tid, exit_signal…
       {ENOSYS,

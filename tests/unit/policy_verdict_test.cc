@@ -78,6 +78,8 @@ KillReason ReadReason(const std::string& text) {
       {"cancelled", KillReason::kCancelled},
       {"shutdown", KillReason::kShutdown},
       {"netlink", KillReason::kNetlink},
+      {"backlog", KillReason::kBacklog},
+      {"locks", KillReason::kLocks},
   };
   const auto found = reasons.find(text);
   EXPECT_NE(found, reasons.end()) << text;

@@ -7,6 +7,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_search_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/backlog_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_track_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/host_advice_test.cc
@@ -15,12 +16,13 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/jail_doors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/java_key_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/landlock_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/lock_census_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/netlink_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/open_beneath_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/process_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/retry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/spawner_request_test.cc
   ${PROJECT_SOURCE_DIR}/sandbox/jail_doors.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/retry_test.cc
   ${PROJECT_SOURCE_DIR}/sandbox/spawner/request.cc
   ${PROJECT_SOURCE_DIR}/sandbox/spawner/template_book.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/untrusted_events_test.cc

@@ -2,6 +2,7 @@
 // against lists that are written down here a second time.
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
@@ -339,6 +340,21 @@ TEST_F(ShippedFilterTest, NoCloneFlagMakesANamespace) {
   EXPECT_EQ(Ask(__NR_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}),
             SECCOMP_RET_ALLOW);
   EXPECT_EQ(Ask(__NR_clone3), Errno(ENOSYS));
+}
+
+// Whose locks they are could no longer be told (sandbox/lock_census.h).
+TEST_F(ShippedFilterTest, LocksHaveAnOwner) {
+  for (const uint64_t high : {uint64_t{0}, uint64_t{1} << 32}) {
+    for (const uint64_t command : {F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW}) {
+      EXPECT_EQ(Ask(__NR_fcntl, {3, command | high}), Errno(EINVAL));
+    }
+    EXPECT_EQ(Ask(__NR_clone, {CLONE_FILES | SIGCHLD | high}), Errno(EPERM));
+    EXPECT_EQ(Ask(__NR_clone, {CLONE_FILES | CLONE_VM | SIGCHLD | high}),
+              Errno(EPERM));
+  }
+  for (const uint64_t command : {F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC}) {
+    EXPECT_EQ(Ask(__NR_fcntl, {3, command}), SECCOMP_RET_ALLOW);
+  }
 }
 
 TEST_F(ShippedFilterTest, OnlyHarmlessNodesPersonalitiesAndProcessOptions) {

@@ -99,6 +99,27 @@ int TcpSockets(long) {
   return FillUp(Grow(client));
 }
 
+// Nobody accepts: the kernel charges for what waits in such a connection when
+// somebody does.
+int TcpBacklog(long) {
+  sockaddr_in address = Local();
+  socklen_t size = sizeof(address);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  static int server = -1;
+  static int connections = 0;
+  if (server < 0 || ++connections % 400 == 0) {
+    server = socket(AF_INET, SOCK_STREAM, 0);
+    if (server < 0) return errno;
+    Grow(server);
+    if (bind(server, any, size) != 0 || listen(server, 4096) != 0) return errno;
+  }
+  if (getsockname(server, any, &size) != 0) return errno;
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  if (client < 0) return errno;
+  if (connect(client, any, size) != 0) return errno;
+  return FillUp(client);
+}
+
 // Whoever asks for an address that isn't there is told so, and doesn't listen.
 int Netlink(long) {
   const int fd = Grow(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
@@ -233,6 +254,7 @@ constexpr NamedBomb kBombs[] = {
     {"unix-sockets", UnixSockets},
     {"udp-sockets", UdpSockets},
     {"tcp-sockets", TcpSockets},
+    {"tcp-backlog", TcpBacklog},
     {"netlink", Netlink},
     {"netlink-sockets", NetlinkSockets},
     {"unix-names", UnixNames},

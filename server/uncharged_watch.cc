@@ -1,7 +1,6 @@
-#include "server/netlink_watch.h"
+#include "server/uncharged_watch.h"
 
 #include "absl/time/time.h"
-#include "policy/verdict.h"
 
 namespace sandglass::server {
 namespace {
@@ -10,10 +9,10 @@ constexpr int kShare = 20;
 
 }  // namespace
 
-void NetlinkWatch::Look(const sandbox::Jail& jail, Instant now) {
+void UnchargedWatch::Look(const sandbox::Jail& jail, Instant now) {
   if (now < next_) return;
   const Instant began = Now();
-  bytes_ = jail.NetlinkBytes(policy::kMostNetlinkBytes);
+  excess_ = policy::FindExcess(jail.ReadUncharged());
   const Instant ended = Now();
   next_ = After(ended, kShare * Between(began, ended));
 }

@@ -1,0 +1,23 @@
+#ifndef SANDGLASS_SANDBOX_JAIL_PROCESS_H_
+#define SANDGLASS_SANDBOX_JAIL_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// The number of the process behind a pidfd, as this process's /proc has it. 0:
+// it is dead and reaped, or not in view. Another may get the number once it is;
+// who uses it asks IsAlive afterwards.
+pid_t PidOf(const os::Fd& pidfd);
+bool IsAlive(const os::Fd& pidfd);
+
+// Where a process is on the v2 hierarchy; empty when there is no such process.
+std::string GroupOfProcess(pid_t pid);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAIL_PROCESS_H_

@@ -1,0 +1,128 @@
+#include "sandbox/lock_census.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "sandbox/jail_process.h"
+#include "sandbox/os/clocks.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+TEST(CountLocks, OfWhomTheyAre) {
+  std::map<pid_t, size_t> counts;
+  EXPECT_EQ(CountLocks("1: POSIX  ADVISORY  WRITE 7 00:1f:45 0 EOF\n"
+                       "2: POSIX  ADVISORY  READ  7 00:1f:45 4 5\n"
+                       "2: -> POSIX  ADVISORY  WRITE 8 00:1f:45 4 5\n"
+                       "3: FLOCK  ADVISORY  WRITE 9 00:1f:46 0 EOF\n"
+                       "4: OFDLCK ADVISORY  WRITE -1 00:1f:46 0 EOF\n"
+                       "5: POSIX  ADVISORY  WRITE 10 00:1f:47 0 EOF\n",
+                       counts),
+            6u);
+  EXPECT_EQ(counts, (std::map<pid_t, size_t>{{7, 2}, {10, 1}}));
+}
+
+TEST(CountLocks, NonsenseIsNobodys) {
+  std::map<pid_t, size_t> counts;
+  EXPECT_EQ(CountLocks("", counts), 0u);
+  EXPECT_EQ(CountLocks("\n\n1: POSIX\n", counts), 0u);
+  EXPECT_EQ(CountLocks("1: POSIX ADVISORY WRITE x 0:0:0 0 EOF\n", counts), 1u);
+  EXPECT_EQ(CountLocks("1: POSIX ADVISORY WRITE -3 0:0:0 0 EOF\n", counts), 1u);
+  EXPECT_TRUE(counts.empty());
+}
+
+TEST(JailProcess, IsKnownByItsPidfd) {
+  const os::Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  ASSERT_TRUE(self.valid());
+  EXPECT_EQ(PidOf(self), ::getpid());
+  EXPECT_TRUE(IsAlive(self));
+  EXPECT_EQ(GroupOfProcess(::getpid()).substr(0, 1), "/");
+  EXPECT_EQ(PidOf(os::Fd()), 0);
+  EXPECT_EQ(GroupOfProcess(4'194'304), "");
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  const os::Fd other(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(PidOf(other), 0);
+  EXPECT_FALSE(IsAlive(other));
+}
+
+// Of a child, until it ends.
+class Locker {
+ public:
+  explicit Locker(int count) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      // Some in each file: the kernel goes through a list of them.
+      constexpr int kInOneFile = 1000;
+      int file = -1;
+      for (int i = 0; i < count; ++i) {
+        if (i % kInOneFile == 0) file = ::memfd_create("locked", 0);
+        struct flock lock = {};
+        lock.l_type = F_WRLCK;
+        lock.l_start = off_t{2} * i;
+        lock.l_len = 1;
+        if (::fcntl(file, F_SETLK, &lock) != 0) ::_exit(1);
+      }
+      if (::write(ready[1], "r", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+  }
+  ~Locker() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Locker(const Locker&) = delete;
+  Locker& operator=(const Locker&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+bool Await(const auto& is_so) {
+  const absl::Time end = os::SteadyNow() + absl::Seconds(30);
+  while (!is_so()) {
+    if (os::SteadyNow() > end) return false;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  return true;
+}
+
+TEST(LockCensus, TellsOfAGroupThatHasManyUntilItHasNone) {
+  LockCensus& census = LockCensus::Shared();
+  census.Start();
+  {
+    const Locker locker(static_cast<int>(2 * kMostListedLocks));
+    const std::string group = GroupOfProcess(locker.pid());
+    if (group == "/") GTEST_SKIP() << "no control group of its own";
+    EXPECT_TRUE(Await([&] {
+      return census.BytesOf(group) > kMostListedLocks / 4 * kRecordLockBytes;
+    }));
+    EXPECT_EQ(census.BytesOf(group + "x"), 0u);
+    EXPECT_EQ(census.BytesOf(group.substr(0, group.size() - 1)), 0u);
+    EXPECT_EQ(census.BytesOf("/"), 0u);
+    EXPECT_EQ(census.BytesOf(""), 0u);
+  }
+  EXPECT_TRUE(Await([&] { return !census.many(); }));
+  census.Stop();
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
