@@ -2,9 +2,11 @@
 #define SANDGLASS_SANDBOX_COUNTER_FILES_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "policy/verdict.h"
 #include "sandbox/os/fd.h"
@@ -45,7 +47,21 @@ struct MemorySample {
 // a group that is gone, and of a counter that the kernel doesn't have: 0.
 class CounterFiles {
  public:
-  explicit CounterFiles(const CounterGroups& groups);
+  explicit CounterFiles(CounterGroups groups);
+  CounterFiles(const CounterFiles&) = delete;
+  CounterFiles& operator=(const CounterFiles&) = delete;
+  ~CounterFiles();
+
+  // For a jail that stays for long, as a session's does: holds fewer
+  // descriptors from here on, the files or, once the files of `most_kept` other
+  // such jails are held already, the directories alone. Each file is then
+  // opened as it is read. Call once, before others read.
+  void Settle(uint64_t most_kept);
+  // True when files are opened as they are read.
+  bool opens_late() const { return state_ == State::kLate; }
+  // A file of the jail's v2 group, for example "run/cgroup.events", for
+  // reading; empty with errno. Only until Settle, or of one that opens late.
+  os::Fd Open(const char* name) const;
 
   // Processor time of the program's part too, as CpuTime has it.
   JailCounters Read() const;
@@ -62,13 +78,30 @@ class CounterFiles {
   std::optional<uint32_t> PeakProcesses() const;
 
  private:
+  enum class State { kBoth, kFiles, kLate };
+  // One of them; without a name: there is none.
+  struct File {
+    os::Fd CounterGroups::*group = nullptr;
+    const char* name = nullptr;
+    os::Fd fd;
+  };
+
+  // The first of the names that there is.
+  File Find(os::Fd CounterGroups::*group,
+            std::initializer_list<const char*> names) const;
+  std::string Text(const File& file) const;
+  uint64_t Key(const File& file, absl::string_view key) const;
+  std::optional<uint64_t> Number(const File& file) const;
+
+  CounterGroups groups_;
   const bool memory_on_v1_, cpu_on_v1_;
-  os::Fd memory_events_;  // v1: memory.oom_control
-  os::Fd memory_hits_;    // v1 only; on v2 they are among the events
-  os::Fd memory_peak_, memory_stat_;
-  os::Fd pids_events_, pids_current_, pids_peak_;
-  os::Fd cpu_stat_;                      // with the throttling
-  os::Fd run_cpu_stat_, run_processes_;  // of the program's part
+  State state_ = State::kBoth;
+  File memory_events_;  // v1: memory.oom_control
+  File memory_hits_;    // v1 only; on v2 they are among the events
+  File memory_peak_, memory_stat_;
+  File pids_events_, pids_current_, pids_peak_;
+  File cpu_stat_;                      // with the throttling
+  File run_cpu_stat_, run_processes_;  // of the program's part
 };
 
 }  // namespace sandglass::sandbox

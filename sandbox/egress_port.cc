@@ -29,6 +29,8 @@ constexpr int kReadyTimeoutMs = 10'000;
 // connections.
 constexpr int kAnswerTimeoutMs = 5000;
 constexpr int kEndTimeoutMs = 2000;
+constexpr int64_t kNanosPerMilli = 1'000'000;
+constexpr useconds_t kPauseMicros = 1000;
 
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "sandglassd: egress: %s: %s\n", what,
@@ -86,12 +88,21 @@ internal::EgressConfig ToConfig(const EgressOptions& options) {
 // The next packet, waited for.
 absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
   struct pollfd fd = {channel.get(), POLLIN, 0};
-  int ready;
-  do {
-    ready = ::poll(&fd, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  if (ready == 0) return absl::DeadlineExceededError("");
-  return os::ReceivePacket(channel.get(), os::Wait::kNo);
+  const int64_t end =
+      os::MonotonicNanos() + int64_t{timeout_ms} * kNanosPerMilli;
+  while (true) {
+    const int64_t left = (end - os::MonotonicNanos()) / kNanosPerMilli;
+    const int ready =
+        ::poll(&fd, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+    if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
+    if (ready > 0) {
+      absl::StatusOr<os::Packet> packet =
+          os::ReceivePacket(channel.get(), os::Wait::kNo);
+      // Not there: the kernel was short of memory for it.
+      if (!absl::IsNotFound(packet.status())) return packet;
+    }
+    if (left <= 0) return absl::DeadlineExceededError("");
+  }
 }
 
 NetworkUse ToUse(const internal::NetworkUsage& from) {
@@ -159,7 +170,9 @@ absl::Status EgressPort::StartWatch(
   watch_ = std::thread([this, on_death = std::move(on_death)] {
     struct pollfd fds[2] = {{pidfd_.get(), POLLIN, 0},
                             {stop_.get(), POLLIN, 0}};
-    while (::poll(fds, 2, -1) < 0 && errno == EINTR) {
+    // ENOMEM passes, and is nobody's death.
+    while (::poll(fds, 2, -1) < 0) {
+      if (errno != EINTR) ::usleep(kPauseMicros);
     }
     if (fds[1].revents == 0) {
       on_death(absl::UnavailableError("the egress proxy is gone"));
@@ -195,11 +208,11 @@ absl::StatusOr<internal::EgressAnswer> EgressPort::Ask(
   numbers.reserve(fds.size());
   for (const os::Fd& fd : fds) numbers.push_back(fd.get());
   absl::StatusOr<os::Packet> packet = gone();
-  if (os::SendPacket(channel_.get(), request.SerializeAsString(), numbers,
-                     os::Wait::kNo)
-          .ok()) {
-    packet = Receive(channel_, kAnswerTimeoutMs);
-  }
+  const absl::Status sent = os::SendPacket(
+      channel_.get(), request.SerializeAsString(), numbers, os::Wait::kNo);
+  // It was not asked, so that no answer can come late.
+  if (absl::IsResourceExhausted(sent)) return sent;
+  if (sent.ok()) packet = Receive(channel_, kAnswerTimeoutMs);
   internal::EgressAnswer answer;
   if (!packet.ok() || !answer.ParseFromString(packet->data) ||
       answer.lease_id() != id) {

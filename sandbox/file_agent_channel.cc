@@ -131,7 +131,7 @@ FileResult FileAgentChannel::Put(const std::string& data,
     }
     if (os::SendDatagram(socket_.get(), data, fds, MSG_DONTWAIT)) return {};
     if (errno == EMSGSIZE) return {FileCode::kTooLarge, errno};
-    if (errno == ETOOMANYREFS || errno == ENOBUFS) {
+    if (errno == ETOOMANYREFS || errno == ENOBUFS || errno == ENOMEM) {
       return {FileCode::kBusy, errno};
     }
     if (errno != EAGAIN) {
@@ -203,7 +203,8 @@ void FileAgentChannel::Receive() {
   const absl::MutexLock lock(&mutex_);
   if (absl::IsOutOfRange(packet.status())) {
     GiveUp(FileCode::kAgentGone);
-  } else if (!readable || !Dispatch(reply, packet->fds)) {
+  } else if (!readable || !(packet->lost_fds ? DispatchLost(reply)
+                                             : Dispatch(reply, packet->fds))) {
     GiveUp(FileCode::kAgentBroken);
   }
   if (packet.ok()) {
@@ -241,6 +242,29 @@ bool FileAgentChannel::Dispatch(internal::FileReply& reply,
   answer.reply->Swap(&reply);
   answer.fds = std::move(fds);
   fds.clear();
+  call.answers.push_back(std::move(answer));
+  Signal(call.wake);
+  return true;
+}
+
+bool FileAgentChannel::DispatchLost(const internal::FileReply& reply) {
+  // Who asked hears that it failed, by us; the agent has done its part.
+  const auto found = calls_.find(reply.id());
+  if (found == calls_.end()) {
+    internal::FileReply rest = reply;
+    std::vector<os::Fd> none;
+    return Dispatch(rest, none);
+  }
+  Call& call = *found->second;
+  if (call.over || (!reply.last() && ++call.unanswered > kFileWindow)) {
+    return false;
+  }
+  call.over = reply.last();
+  Answer answer;
+  answer.reply->set_id(reply.id());
+  answer.reply->set_last(true);
+  answer.reply->set_code(static_cast<int>(FileCode::kBusy));
+  answer.reply->set_error(EMFILE);
   call.answers.push_back(std::move(answer));
   Signal(call.wake);
   return true;

@@ -85,6 +85,9 @@ class FileAgentChannel {
   void Receive() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Dispatch(internal::FileReply& reply, std::vector<os::Fd>& fds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As Dispatch, of a reply whose descriptors found no room in this process.
+  bool DispatchLost(const internal::FileReply& reply)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveUp(FileCode why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/backlog_bytes.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/egress_port.h"
 #include "sandbox/jail_process.h"
 #include "sandbox/jailed/runner_protocol.h"
@@ -47,14 +48,9 @@ uint64_t CeilSeconds(absl::Duration duration) {
 
 Jail::Jail(Parts parts)
     : parts_(std::move(parts)),
-      counters_(parts_.groups),
+      counters_(std::move(parts_.groups)),
       has_runner_(parts_.runner.valid()) {
-  if (!memory_on_v1()) {
-    memory_events_.reset(::openat(parts_.groups.v2.get(), "memory.events",
-                                  O_RDONLY | O_CLOEXEC));
-  }
-  // Their counters are open now.
-  parts_.groups = CounterGroups();
+  if (!memory_on_v1()) memory_events_ = counters_.Open("memory.events");
 }
 
 // ORDER: who still runs is dead before the network goes.
@@ -239,14 +235,30 @@ absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
 
 void Jail::EndNamespace() { (void)::shutdown(parts_.control.get(), SHUT_WR); }
 
-bool Jail::RunIsEmpty() const {
-  // Read through the watched descriptor: reading is what re-arms its POLLPRI.
+void Jail::BecomeSessions() {
+  parts_.init_pidfd.reset();
+  parts_.oom_event.reset();
+  memory_events_.reset();
+  counters_.Settle(KeptSessions(MostDescriptors()));
+  if (counters_.opens_late()) parts_.run_events.reset();
+}
+
+std::optional<uint64_t> Jail::RunEvent(absl::string_view key) const {
+  const os::Fd late = parts_.run_events.valid()
+                          ? os::Fd()
+                          : counters_.Open("run/cgroup.events");
+  // Read through the watched descriptor, where there is one: reading is what
+  // re-arms its POLLPRI.
+  const os::Fd& events = late.valid() ? late : parts_.run_events;
   char text[256];
-  const ssize_t size = ::pread(parts_.run_events.get(), text, sizeof(text), 0);
+  const ssize_t size = ::pread(events.get(), text, sizeof(text), 0);
+  if (size <= 0) return std::nullopt;
+  return os::FindKey({text, static_cast<size_t>(size)}, key);
+}
+
+bool Jail::RunIsEmpty() const {
   // ENODEV: the group is gone.
-  if (size <= 0) return true;
-  return os::FindKey({text, static_cast<size_t>(size)}, "populated")
-             .value_or(0) == 0;
+  return RunEvent("populated").value_or(0) == 0;
 }
 
 bool Jail::SawOomKill() const { return counters_.OomKills() > 0; }

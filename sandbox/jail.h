@@ -125,9 +125,10 @@ class Jail {
   // CollectDoneEvent. Call only when the program's processes are dead.
   absl::Status CollectFiles(const std::vector<std::string>& patterns,
                             uint32_t max_files);
-  // Takes one event without waiting; nullopt when there is none now. An error
-  // means that init broke the protocol; the jail must then be given up. Whoever
-  // speaks for a jail has only so much to say: events end, too.
+  // Takes one event without waiting; nullopt when there is none now. After an
+  // error the jail must be given up. INTERNAL: init broke the protocol.
+  // RESOURCE_EXHAUSTED: the event's descriptors found no room in this process.
+  // Whoever speaks for a jail has only so much to say: events end, too.
   absl::StatusOr<std::optional<JailEvent>> NextEvent();
 
   // Kills the program's processes, all of them at once (cgroup.kill), leaving
@@ -195,6 +196,11 @@ class Jail {
 
  private:
   friend class SessionJail;
+  // It serves a session from here on, which may be for long and for nothing:
+  // gives up the descriptors that only a run's jail needs.
+  void BecomeSessions();
+  // Reads the events of the program's part of its group, the key's value.
+  std::optional<uint64_t> RunEvent(absl::string_view key) const;
   absl::Status StartInRunner(const ProgramSpec& program);
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
   // Leaves in `fds` what it doesn't take.
@@ -212,7 +218,7 @@ class Jail {
   bool memory_on_v1() const { return parts_.oom_event.valid(); }
 
   Parts parts_;
-  const CounterFiles counters_;
+  CounterFiles counters_;
   std::shared_ptr<const void> held_;
   std::unique_ptr<NetworkLease> network_;
   os::Fd memory_events_;  // v2 only

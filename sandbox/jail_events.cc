@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "internal/spawner.pb.h"
 #include "policy/paths.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/jail.h"
 #include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/os/files.h"
@@ -103,6 +104,8 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
   internal::InitEvent event;
   if (!packet.ok()) return Broken();
+  // Streams or a file: the jail is of no use without.
+  if (packet->lost_fds) return DescriptorsLost();
   absl::StatusOr<std::optional<JailEvent>> taken = Broken();
   if (event.ParseFromString(packet->data)) {
     taken = TakeInitEvent(event, packet->fds);
@@ -234,6 +237,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
   if (absl::IsNotFound(packet.status())) return std::nullopt;
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
   if (!packet.ok()) return Broken();
+  if (packet->lost_fds) return DescriptorsLost();
   absl::StatusOr<std::optional<JailEvent>> taken = TakeRunnerEvent(*packet);
   if (!taken.ok()) CloseAside(std::move(packet->fds));
   return taken;

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "internal/spawner.pb.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/status.h"
 #include "sandbox/untrusted_fds.h"
@@ -157,6 +158,10 @@ uint32_t CountGroup(const os::Fd& list) {
   return static_cast<uint32_t>(std::count(pids.begin(), pids.end(), '\n'));
 }
 
+SessionJail::SessionJail(std::unique_ptr<Jail> jail) : jail_(std::move(jail)) {
+  jail_->BecomeSessions();
+}
+
 absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
   if (!CanBeAsked(spec)) {
     return absl::InvalidArgumentError("there is no such command or directory");
@@ -164,6 +169,9 @@ absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
   if (frozen_) return absl::FailedPreconditionError("the jail is frozen");
   if (processes_.size() >= kMostProcesses) {
     return absl::ResourceExhaustedError("too many processes at once");
+  }
+  if (const auto room = DescriptorRoom::Find(RoomFor::kCommand); !room.ok()) {
+    return room.status();
   }
   internal::InitRequest request;
   internal::Spawn& spawn = *request.mutable_spawn();
@@ -227,7 +235,7 @@ absl::Status SessionJail::Freeze(bool frozen) {
 }
 
 bool SessionJail::IsFrozen() const {
-  return EventValue(jail_->parts_.run_events, "frozen").value_or(0) == 1;
+  return jail_->RunEvent("frozen").value_or(0) == 1;
 }
 
 os::Fd SessionJail::TakeReport() {
@@ -265,7 +273,8 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
   if (!packet.ok()) return Broken();
   absl::StatusOr<std::optional<SessionEvent>> taken = Broken();
   if (event.ParseFromString(packet->data)) {
-    taken = TakeEvent(event, packet->fds);
+    taken = packet->lost_fds ? TakeWithoutFds(event)
+                             : TakeEvent(event, packet->fds);
   }
   // Of an event that carries some, none is left.
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
@@ -294,10 +303,12 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
     case internal::InitEvent::kProcessExited: {
       const internal::ProcessExited& exited = event.process_exited();
       const auto found = processes_.find(exited.process_id());
-      if (found == processes_.end() || found->second.stage != Stage::kRunning) {
+      if (found == processes_.end() || found->second.stage == Stage::kAsked) {
         return Broken();
       }
+      const bool lost = found->second.stage == Stage::kLost;
       processes_.erase(found);
+      if (lost) return std::nullopt;
       ProcessExitedEvent ended = {
           exited.process_id(), exited.wait_status(), exited.monotonic_ns(), {}};
       if (exited.has_refused() &&
@@ -323,6 +334,32 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
       break;
   }
   return Converted(jail_->TakeInitEvent(event, fds));
+}
+
+absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
+    const internal::InitEvent& event) {
+  if (event.has_files_opened() && event.files_opened().error() == 0 &&
+      files_due_ > 0) {
+    // The agent ends with the other end of its socket, which is closed.
+    --files_due_;
+    return FileChannelEvent{os::Fd(), EMFILE};
+  }
+  const auto found = processes_.find(event.spawned().process_id());
+  if (!event.has_spawned() || found == processes_.end() ||
+      found->second.stage != Stage::kAsked) {
+    return Broken();
+  }
+  // Nobody could kill it later, or read what it writes.
+  internal::InitRequest request;
+  request.mutable_end_process()->set_process_id(event.spawned().process_id());
+  if (absl::Status sent = os::SendPacket(
+          jail_->control_fd(), request.SerializeAsString(), {}, os::Wait::kNo);
+      !sent.ok()) {
+    return sent;
+  }
+  found->second.stage = Stage::kLost;
+  return SpawnFailedEvent{event.spawned().process_id(), SetupStep::kMakePipes,
+                          EMFILE};
 }
 
 absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeSpawned(

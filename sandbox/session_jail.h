@@ -120,7 +120,7 @@ class SessionJail {
 
   // Precondition: the jail is ready, its program started or not; no event of
   // its is unread that was to be read first.
-  explicit SessionJail(std::unique_ptr<Jail> jail) : jail_(std::move(jail)) {}
+  explicit SessionJail(std::unique_ptr<Jail> jail);
   SessionJail(const SessionJail&) = delete;
   SessionJail& operator=(const SessionJail&) = delete;
 
@@ -131,7 +131,8 @@ class SessionJail {
   // SpawnedEvent or SpawnFailedEvent follows, and after the first
   // ProcessExitedEvent. `id` is the caller's, never used twice.
   // INVALID_ARGUMENT: init would not take this. RESOURCE_EXHAUSTED: too many,
-  // or init is behind; try again. FAILED_PRECONDITION: the jail is frozen.
+  // init is behind, or this process has too many files open; try again.
+  // FAILED_PRECONDITION: the jail is frozen.
   absl::Status Spawn(uint64_t id, const ProcessSpec& spec);
   // To a process of the jail, or with `to_group` to the process group that has
   // its number. One that isn't there is no error. `pid` is above 1, `signal` 1
@@ -158,7 +159,8 @@ class SessionJail {
   absl::StatusOr<std::optional<SessionEvent>> NextEvent();
 
  private:
-  enum class Stage { kAsked, kRunning };
+  // Lost: it was told that it could not be started, and ends.
+  enum class Stage { kAsked, kRunning, kLost };
   struct Process {
     Stage stage = Stage::kAsked;
     std::vector<int> roles;  // that are to come with it
@@ -170,6 +172,10 @@ class SessionJail {
       const internal::InitEvent& event, std::vector<os::Fd>& fds);
   absl::StatusOr<std::optional<SessionEvent>> TakeSpawned(
       const internal::Spawned& event, std::vector<os::Fd>& fds);
+  // Of an event whose descriptors found no room here: what it was an answer to
+  // has failed, all else goes on.
+  absl::StatusOr<std::optional<SessionEvent>> TakeWithoutFds(
+      const internal::InitEvent& event);
 
   std::unique_ptr<Jail> jail_;
   std::map<uint64_t, Process> processes_;

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/jail_doors.h"
 #include "sandbox/os/status.h"
 
@@ -78,13 +79,17 @@ absl::Status Failure(const internal::StepFailure& failure) {
 }
 
 absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
-                                         std::vector<os::Fd> fds) {
+                                         std::vector<os::Fd> fds,
+                                         bool lost_fds) {
   if (created.no_slot()) {
     return JailAnswered{created.jail_id(),
                         absl::ResourceExhaustedError("no slot is free"), true};
   }
   if (created.has_failure()) {
     return JailAnswered{created.jail_id(), Failure(created.failure())};
+  }
+  if (lost_fds) {
+    return JailAnswered{created.jail_id(), DescriptorsLost(), false, true};
   }
   if (created.roles_size() != static_cast<int>(fds.size())) {
     return absl::InternalError("the spawner's descriptors don't add up");
@@ -183,7 +188,7 @@ absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
   switch (event.event_case()) {
     case internal::SpawnerEvent::kCreated: {
       absl::StatusOr<JailAnswered> answer =
-          ReadCreated(event.created(), std::move(packet.fds));
+          ReadCreated(event.created(), std::move(packet.fds), packet.lost_fds);
       if (!answer.ok()) return answer.status();
       return *std::move(answer);
     }

@@ -16,12 +16,15 @@ namespace sandglass::sandbox {
 // must not reach further than its own jails.
 
 // A jail was asked for, and there it is, or the reason why not:
-// RESOURCE_EXHAUSTED when the yard has no slot free, ZygoteStarting while no
-// zygote serves.
+// RESOURCE_EXHAUSTED when the yard has no slot free, or this process no room
+// for the jail's descriptors; ZygoteStarting while no zygote serves.
 struct JailAnswered {
   uint64_t jail_id = 0;
   absl::StatusOr<Jail::Parts> parts;
   bool no_slot = false;  // the yard has none free
+  // The jail was made, and what it is held by got lost on the way. It ends of
+  // itself, as one does that nobody holds, and JailRemoved follows.
+  bool lost = false;
 };
 // A jail is gone for good.
 struct JailRemoved {

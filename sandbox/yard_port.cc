@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
@@ -18,6 +19,11 @@
 #include "sandbox/template_proto.h"
 
 namespace sandglass::sandbox {
+namespace {
+
+constexpr useconds_t kPauseMicros = 1000;
+
+}  // namespace
 
 YardPort::YardPort(Yard yard, bool has_zygote, uint32_t max_jails,
                    bool traces_calls)
@@ -57,6 +63,10 @@ absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death) {
 absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
     const std::string& template_name, const policy::Limits& limits,
     absl::Duration timeout, FillFor fill_for, const std::string& layer) {
+  // ORDER: before the spawner makes what could not be held here.
+  const absl::StatusOr<DescriptorRoom> room = DescriptorRoom::Find(
+      fill_for == FillFor::kStock ? RoomFor::kStock : RoomFor::kJail);
+  if (!room.ok()) return room.status();
   internal::SpawnerRequest request;
   internal::CreateJail* create = request.mutable_create();
   create->set_layer(layer);
@@ -168,7 +178,9 @@ absl::Status YardPort::ReadEvents() {
                             {stop_.get(), POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0) {
       if (errno == EINTR) continue;
-      return os::ErrnoStatus("poll");
+      // ENOMEM passes; what others have in this yard doesn't end by it.
+      ::usleep(kPauseMicros);
+      continue;
     }
     if (fds[1].revents != 0) return absl::OkStatus();
     absl::StatusOr<os::Packet> packet =
@@ -193,7 +205,8 @@ absl::Status YardPort::TakeEvent(os::Packet packet) {
     return NoteStock(std::move(*stock));
   }
   auto& answer = std::get<JailAnswered>(*news);
-  if (!answer.parts.ok()) live_.erase(answer.jail_id);
+  // One whose descriptors got lost was made, and is told of when it is gone.
+  if (!answer.parts.ok() && !answer.lost) live_.erase(answer.jail_id);
   if (answer.no_slot) answer.parts = NoSlot();
   // Who no longer waits gets nothing: the parts close, and with the control
   // socket init ends.

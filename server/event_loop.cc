@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::server {
@@ -54,12 +55,28 @@ void EventLoop::Post(Task task) {
 
 uint64_t EventLoop::Watch(int fd, uint32_t events, Watcher watcher) {
   const uint64_t watch = next_watch_++;
+  const bool added = Add(fd, events, watch);
+  // Without room in the kernel it is watched a little later.
+  if (!added && !os::IsShortage(errno)) return 0;
+  watched_[watch] = {fd, std::move(watcher)};
+  if (!added) AddLater(events, watch);
+  return watch;
+}
+
+bool EventLoop::Add(int fd, uint32_t events, uint64_t watch) const {
   epoll_event event{};
   event.events = events;
   event.data.u64 = watch;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return 0;
-  watched_[watch] = {fd, std::move(watcher)};
-  return watch;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void EventLoop::AddLater(uint32_t events, uint64_t watch) {
+  constexpr absl::Duration kPause = absl::Milliseconds(10);
+  CallAt(After(Now(), kPause), [this, events, watch] {
+    const auto found = watched_.find(watch);
+    if (found == watched_.end() || Add(found->second.fd, events, watch)) return;
+    AddLater(events, watch);
+  });
 }
 
 void EventLoop::Forget(uint64_t watch) {

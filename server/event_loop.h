@@ -53,6 +53,9 @@ class EventLoop {
     Watcher watcher;
   };
 
+  // False with errno.
+  bool Add(int fd, uint32_t events, uint64_t watch) const;
+  void AddLater(uint32_t events, uint64_t watch);
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
   // False when there is nothing more to do for good.
   bool DoPosted() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -27,6 +27,7 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
 // All looks at uncharged memory take at most this part of the time.
 constexpr int kUnchargedShare = 20;
+constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
 
 // Of one of those that run; null when none does.
 std::shared_ptr<Session> RunningSession(const auto& execs) {
@@ -208,7 +209,9 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   if (!asked.ok()) {
     if (absl::Status lives = session->Lives(); !lives.ok()) return lives;
     if (absl::IsResourceExhausted(asked)) {
-      return TooManyExecs("the session's jail is behind", kRetryAfter);
+      return TooManyExecs(
+          absl::StrCat("the session can't start it now: ", asked.message()),
+          kRetryAfter);
     }
     if (absl::IsFailedPrecondition(asked)) {
       return TooManyExecs("the session is just being forked", kRetryAfter);
@@ -263,7 +266,19 @@ ExecSurroundings ExecTable::SurroundingsOf(
 void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
   ForgetJail(commands);
   commands.news = commands.host->NewsFd();
-  if (!commands.news.valid()) return;
+  if (!commands.news.valid()) {
+    // No room for it just now, or the jail has died, which is told otherwise.
+    loop_.CallAt(After(Now(), kWatchAgain), [this, session_id] {
+      const auto found = sessions_.find(session_id);
+      if (found == sessions_.end() || found->second.running == 0 ||
+          found->second.news.valid()) {
+        return;
+      }
+      found->second.host->TakeNews();
+      WatchJail(session_id, found->second);
+    });
+    return;
+  }
   commands.watch = loop_.Watch(commands.news.get(), EPOLLIN,
                                [this, session_id](uint32_t events) {
                                  const auto found = sessions_.find(session_id);

@@ -309,8 +309,9 @@ void JailHost::KillLocked(const Kernel& kernel) {
   } else if (kernel.pid > 1) {
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
-  } else {
-    // It never said who it is.
+  } else if (processes_[kernel.process].stage != Process::Stage::kFailed) {
+    // It never said who it is. (One that failed there never was, and what else
+    // is in the jail doesn't end by it.)
     (void)jail_->jail().KillRun();
     (void)jail_->jail().KillRunByPid();
   }

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <variant>
 
@@ -41,11 +42,15 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
     if (!JailLives()) return absl::InternalError(death_);
     Process& process = processes_[kernel.process];
     if (process.stage == Process::Stage::kFailed) {
-      return absl::InternalError(absl::StrCat(
+      const std::string why = absl::StrCat(
           kernel.is_program ? "the program" : "the kernel",
           " could not be started: ",
           sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
-          os::ErrorText(process.failed.error)));
+          os::ErrorText(process.failed.error));
+      // All else may be a limit of the jail's own.
+      return process.failed.error == EMFILE || process.failed.error == ENFILE
+                 ? absl::ResourceExhaustedError(why)
+                 : absl::InternalError(why);
     }
     if (process.stage != Process::Stage::kAsked) {
       sandbox::ProcessFds& ends = process.spawned.fds;

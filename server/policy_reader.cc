@@ -125,7 +125,11 @@ absl::StatusOr<std::vector<std::string>> PolicyReader::Read(
         "the process that reads the policy is gone; restart the daemon");
   }
   absl::StatusOr<os::Packet> answer = absl::UnavailableError("");
-  if (os::SendPacket(channel_.get(), "read", {}, os::Wait::kNo).ok()) {
+  const absl::Status sent =
+      os::SendPacket(channel_.get(), "read", {}, os::Wait::kNo);
+  // It was not asked, so that no answer can come late.
+  if (absl::IsResourceExhausted(sent)) return sent;
+  if (sent.ok()) {
     struct pollfd fd = {channel_.get(), POLLIN, 0};
     const auto timeout_ms =
         static_cast<int>(absl::ToInt64Milliseconds(timeout));

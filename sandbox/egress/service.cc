@@ -146,6 +146,12 @@ absl::StatusOr<internal::EgressAnswer> Service::Answer(os::Packet packet) {
   switch (request.request_case()) {
     case internal::EgressRequest::kOpen: {
       answer.set_lease_id(request.open().lease_id());
+      if (packet.lost_fds) {
+        usage = absl::ResourceExhaustedError(
+            "the egress proxy has no room for one more jail's sockets "
+            "(RLIMIT_NOFILE); try again later");
+        break;
+      }
       if (absl::Status opened = Open(request.open(), std::move(packet));
           !opened.ok()) {
         usage = opened;

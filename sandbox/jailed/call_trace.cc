@@ -50,7 +50,7 @@ pid_t CallTrace::StartProcess(const JailPlan& plan,
   if (!packet.ok() || packet->fds.size() != 1) {
     // It would wait for ever at its first refused call.
     (void)::kill(pid, SIGKILL);
-    report.error = EPROTO;
+    report.error = packet.ok() && packet->lost_fds ? EMFILE : EPROTO;
     return -1;
   }
   traced_.push_back({pid, std::move(packet->fds[0]), {}});

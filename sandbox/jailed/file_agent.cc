@@ -192,6 +192,16 @@ bool Agent::TakeRequest() {
       os::ReceivePacket(socket_.get(), os::Wait::kNo);
   if (!packet.ok()) return absl::IsNotFound(packet.status());
   internal::FileRequest request;
+  if (packet->lost_fds) {
+    // There was no room for the content: that one operation can't be.
+    if (!request.ParseFromString(packet->data) || IsNote(request) ||
+        workers_.contains(request.id())) {
+      return false;
+    }
+    internal::FileReply reply;
+    Answer(request.id(), {FileCode::kBusy, EMFILE}, reply, os::Fd());
+    return true;
+  }
   if (!ReadFileRequest(packet->data, packet->fds.size(), request)) return false;
   const bool starts = !IsNote(request);
   // An id that is in use would make two answers look like one.

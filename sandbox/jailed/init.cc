@@ -30,6 +30,7 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr int kExitProtocol = 3;
+constexpr useconds_t kPauseMicros = 1000;
 constexpr uint64_t kNoLimit = ~uint64_t{0};
 
 void AddSteps(absl::Span<const StepClock::Entry> entries,
@@ -76,7 +77,7 @@ class Init {
     ::sigaddset(&mask, SIGCHLD);
     os::ChangeSignalMask(SIG_SETMASK, mask);
     children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!children_.valid()) ::_exit(1);
+    if (!children_.valid()) FailSetUp();
     internal::InitEvent event;
     ReportSteps(*event.mutable_raised()->mutable_steps());
     Send(event, {});
@@ -89,6 +90,11 @@ class Init {
         os::ReceivePacket(plan_.control, os::Wait::kYes);
     if (absl::IsOutOfRange(packet.status())) ::_exit(0);
     internal::FillSlots filled;
+    if (packet.ok() && packet->lost_fds) {
+      clock_.Begin(SetupStep::kOpenLayer);
+      errno = EMFILE;
+      FailSetUp();
+    }
     if (!packet.ok() || !filled.ParseFromString(packet->data) ||
         filled.seccomp().empty() ||
         filled.seccomp().size() % sizeof(sock_filter) != 0 ||
@@ -141,7 +147,8 @@ class Init {
     polls_ = {{plan_.control, POLLIN, 0}, {children_.get(), POLLIN, 0}};
     if (trace_) trace_->AddPolls(polls_);
     if (::poll(polls_.data(), polls_.size(), -1) < 0) {
-      if (errno != EINTR) ::_exit(1);
+      // ENOMEM passes, and a session's jail doesn't end by it.
+      if (errno != EINTR) ::usleep(kPauseMicros);
       return;
     }
     // Before deaths: what the dead were refused is told with their end.
@@ -191,6 +198,10 @@ class Init {
     }
     switch (request.request_case()) {
       case internal::InitRequest::kStart:
+        if (packet->lost_fds) {
+          SendFailure(SetupStep::kStageFiles, EMFILE);
+          return;
+        }
         if (packet->fds.empty()) ::_exit(kExitProtocol);
         Start(request.start(), packet->fds[0],
               absl::MakeConstSpan(packet->fds).subspan(1));
@@ -212,6 +223,9 @@ class Init {
         return;
       case internal::InitRequest::kKill:
         Kill(request.kill());
+        return;
+      case internal::InitRequest::kEndProcess:
+        processes_.End(request.end_process().process_id());
         return;
       case internal::InitRequest::REQUEST_NOT_SET:
         break;

@@ -215,6 +215,22 @@ void Processes::KillAll() {
   KillListed(plan_.run_cgroup);
 }
 
+void Processes::End(uint64_t process_id) const {
+  const auto found = std::find_if(
+      running_.begin(), running_.end(),
+      [&](const auto& entry) { return entry.second.process_id == process_id; });
+  if (found == running_.end()) return;
+  const os::Fd kill(::openat(
+      plan_.run_cgroup,
+      absl::StrCat(GroupName(found->second.group), "/cgroup.kill").c_str(),
+      O_WRONLY | O_CLOEXEC));
+  // By its number where the group can't be had: what it started is then found
+  // when the jail ends.
+  if (!kill.valid() || ::write(kill.get(), "1", 1) != 1) {
+    (void)::kill(found->first, SIGKILL);
+  }
+}
+
 void Processes::RemoveEmptyGroups() {
   const int64_t now = os::MonotonicNanos();
   // EBUSY: somebody is in it yet, and will be reaped here.

@@ -39,6 +39,9 @@ class Processes {
   // they are gone.
   void Kill(uint64_t process_id);
   void KillAll();
+  // Kills that process with all that is in its group; one that has ended, or
+  // that there never was, is no error.
+  void End(uint64_t process_id) const;
   // After children were reaped: removes groups that nobody is in any more. The
   // daemon has a while to read what they used.
   void RemoveEmptyGroups();

@@ -187,6 +187,11 @@ RunnerProgram Runner::TakeJob() {
   const ssize_t size =
       os::ReceiveDatagram(jail_.socket.get(), buffer_.get(),
                           sizeof(RunnerJob) + kMaxInlineJob, memory);
+  if (size < 0 && errno == EMFILE) {
+    clock_.Begin(SetupStep::kStageFiles);
+    errno = EMFILE;
+    Fail();
+  }
   // Nobody's any more.
   if (size < static_cast<ssize_t>(sizeof(RunnerJob))) ::_exit(0);
   os::SetProcessName(name_);

@@ -14,6 +14,9 @@ namespace {
 
 // The pidfd of init, the v2 group and the socket; tasks files follow.
 constexpr size_t kFewestFds = 3;
+constexpr useconds_t kPauseMicros = 1000;
+// A way back that is not there for so long will not come.
+constexpr int kMostTries = 2000;
 
 }  // namespace
 
@@ -30,18 +33,31 @@ bool Zygote::Prepare() {
 }
 
 bool Zygote::Next() {
-  order_.header = FillOrder();
-  order_fds_.clear();
   static_assert(sizeof(Order) == sizeof(order_.header) + sizeof(order_.filter));
-  const ssize_t size =
-      os::ReceiveDatagram(kZygoteChannelFd, reinterpret_cast<char*>(&order_),
-                          sizeof(order_), order_fds_);
-  return size >= static_cast<ssize_t>(sizeof(order_.header)) &&
-         order_fds_.size() >= kFewestFds && order_.header.filter_length > 0 &&
-         order_.header.filter_length <= order_.filter.size() &&
-         static_cast<size_t>(size) ==
-             sizeof(order_.header) +
-                 order_.header.filter_length * sizeof(sock_filter);
+  while (true) {
+    order_.header = FillOrder();
+    order_fds_.clear();
+    bool lost = false;
+    const ssize_t size =
+        os::ReceiveDatagram(kZygoteChannelFd, reinterpret_cast<char*>(&order_),
+                            sizeof(order_), order_fds_, 0, &lost);
+    if (size < 0 && os::IsShortage(errno)) {
+      ::usleep(kPauseMicros);
+      continue;
+    }
+    if (size < static_cast<ssize_t>(sizeof(order_.header))) return false;
+    if (lost) {
+      // That one runner can't be; its jail hears of it at the socket, whose
+      // other end is closed.
+      Reply(-1, EMFILE);
+      continue;
+    }
+    return order_fds_.size() >= kFewestFds && order_.header.filter_length > 0 &&
+           order_.header.filter_length <= order_.filter.size() &&
+           static_cast<size_t>(size) ==
+               sizeof(order_.header) +
+                   order_.header.filter_length * sizeof(sock_filter);
+  }
 }
 
 std::optional<Runner> Zygote::Fork() {
@@ -50,6 +66,7 @@ std::optional<Runner> Zygote::Fork() {
   const os::Fd& init = order_fds_[0];
   if (!os::JoinNamespaces(init, os::kNewPid)) {
     Reply(-1, errno);
+    order_fds_.clear();
     return std::nullopt;
   }
   // The spawner, as the parent, reaps the runner: a zygote that had to would
@@ -75,7 +92,10 @@ std::optional<Runner> Zygote::Fork() {
   }
   const int error = errno;
   // Left in a jail's, every later runner would be born there.
-  if (!os::JoinNamespaces(home_, os::kNewPid)) ::_exit(1);
+  for (int tries = 0; !os::JoinNamespaces(home_, os::kNewPid); ++tries) {
+    if (!os::IsShortage(errno) || tries >= kMostTries) ::_exit(1);
+    ::usleep(kPauseMicros);
+  }
   Reply(pid, pid < 0 ? error : 0);
   order_fds_.clear();
   return std::nullopt;
@@ -83,9 +103,15 @@ std::optional<Runner> Zygote::Fork() {
 
 void Zygote::Reply(pid_t pid, int error) const {
   const FillReply reply = {order_.header.serial, pid, error};
-  (void)os::SendDatagram(kZygoteChannelFd,
+  // Without its answer to each order it would be taken for one that hangs.
+  for (int tries = 0;
+       !os::SendDatagram(kZygoteChannelFd,
                          {reinterpret_cast<const char*>(&reply), sizeof(reply)},
-                         {});
+                         {}) &&
+       os::IsShortage(errno) && tries < kMostTries;
+       ++tries) {
+    ::usleep(kPauseMicros);
+  }
 }
 
 }  // namespace sandglass::sandbox

@@ -76,8 +76,23 @@ bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
   return sent >= 0;
 }
 
+bool IsShortage(int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+    case ENOSPC:
+    case EAGAIN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ssize_t ReceiveDatagram(int socket, char* data, size_t size,
-                        std::vector<Fd>& fds, int flags) {
+                        std::vector<Fd>& fds, int flags, bool* lost) {
+  if (lost != nullptr) *lost = false;
   struct iovec part = {data, size};
   alignas(struct cmsghdr) char
       control[CMSG_SPACE(sizeof(int) * kMostFdsOfAnyPacket)];
@@ -104,10 +119,18 @@ ssize_t ReceiveDatagram(int socket, char* data, size_t size,
     }
   }
   // ORDER: descriptors are owned before any return, so none leaks.
-  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-      fds.size() > kMaxPacketFds) {
+  if ((message.msg_flags & MSG_TRUNC) != 0 || fds.size() > kMaxPacketFds) {
     errno = EMSGSIZE;
     return -1;
+  }
+  // There is room above for as many as any packet has, so it isn't the buffer
+  // that was too small.
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    if (lost == nullptr) {
+      errno = EMFILE;
+      return -1;
+    }
+    *lost = true;
   }
   return got;
 }

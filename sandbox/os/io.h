@@ -38,8 +38,17 @@ bool SendDatagram(int socket, absl::string_view data, absl::Span<const int> fds,
 // are appended to `fds`. `flags` as for recvmsg(2). The number of bytes, 0 when
 // the peer is gone, -1 with errno on failure; EMSGSIZE: bytes
 // were cut off, or there were more descriptors than kMaxPacketFds.
+// When this process, or the host, has no room for some of the descriptors, the
+// kernel closes those and delivers the rest: `*lost` is then true and the bytes
+// are as they were sent. Without `lost` that is a failure, EMFILE; the datagram
+// is taken all the same.
 ssize_t ReceiveDatagram(int socket, char* data, size_t size,
-                        std::vector<Fd>& fds, int flags = 0);
+                        std::vector<Fd>& fds, int flags = 0,
+                        bool* lost = nullptr);
+
+// True for an errno that says that the host or this process is short of
+// something just now, so that the same call may work a moment later.
+bool IsShortage(int error);
 
 }  // namespace sandglass::os
 

@@ -1,5 +1,6 @@
 #include "sandbox/os/seqpacket.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -9,6 +10,21 @@
 #include "sandbox/os/status.h"
 
 namespace sandglass::os {
+namespace {
+
+// Between tries of a call that the kernel had nothing for, and how many.
+constexpr int kPauseMillis = 1;
+constexpr int kMostTries = 2000;
+
+void Pause() { ::poll(nullptr, 0, kPauseMillis); }
+
+// ETOOMANYREFS: more descriptors of this user are on their way than it may have
+// open; their receivers take them before long.
+bool MayGoLater(int error) {
+  return IsShortage(error) || error == ETOOMANYREFS;
+}
+
+}  // namespace
 
 absl::StatusOr<std::pair<Fd, Fd>> SeqPacketPair() {
   int ends[2];
@@ -34,16 +50,25 @@ absl::Status SendPacket(int socket, absl::string_view data,
         absl::StrCat("a packet of ", data.size(), " bytes and ", fds.size(),
                      " descriptors can't be sent"));
   }
-  if (SendDatagram(socket, data, fds, wait == Wait::kNo ? MSG_DONTWAIT : 0)) {
-    return absl::OkStatus();
+  const int flags = wait == Wait::kNo ? MSG_DONTWAIT : 0;
+  for (int tries = 1; !SendDatagram(socket, data, fds, flags); ++tries) {
+    const int error = errno;
+    if (error == EPIPE || error == ECONNRESET || error == ENOTCONN) {
+      return absl::UnavailableError("the other end of the channel is closed");
+    }
+    if (!MayGoLater(error)) {
+      return ErrnoStatus("sendmsg of ", data.size(), " bytes");
+    }
+    if (wait == Wait::kYes && tries < kMostTries) {
+      Pause();
+      continue;
+    }
+    return absl::ResourceExhaustedError(
+        error == EAGAIN ? "the channel's queue is full"
+                        : absl::StrCat("sendmsg of ", data.size(),
+                                       " bytes: ", ErrorText(error)));
   }
-  if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) {
-    return absl::UnavailableError("the other end of the channel is closed");
-  }
-  if (errno == EAGAIN) {
-    return absl::ResourceExhaustedError("the channel's queue is full");
-  }
-  return ErrnoStatus("sendmsg of ", data.size(), " bytes");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
@@ -52,12 +77,30 @@ absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
   thread_local const auto buffer =
       std::make_unique_for_overwrite<char[]>(kMaxPacketBytes);
   Packet packet;
-  const ssize_t size =
-      ReceiveDatagram(socket, buffer.get(), kMaxPacketBytes, packet.fds,
-                      wait == Wait::kNo ? MSG_DONTWAIT : 0);
-  if (size <= 0 && refused != nullptr) *refused = std::move(packet.fds);
+  const int flags = wait == Wait::kNo ? MSG_DONTWAIT : 0;
+  const auto receive = [&] {
+    return ReceiveDatagram(socket, buffer.get(), kMaxPacketBytes, packet.fds,
+                           flags, &packet.lost_fds);
+  };
+  ssize_t size = receive();
+  while (size < 0 && IsShortage(errno)) {
+    if (errno == EAGAIN && wait == Wait::kNo) {
+      return absl::NotFoundError("no packet waits");
+    }
+    // It was not taken yet.
+    Pause();
+    if (wait == Wait::kNo) {
+      return absl::NotFoundError("the kernel can't give a packet just now");
+    }
+    size = receive();
+  }
+  if (size <= 0 || packet.lost_fds) {
+    const int error = errno;
+    if (refused != nullptr) *refused = std::move(packet.fds);
+    packet.fds.clear();
+    errno = error;
+  }
   if (size < 0) {
-    if (errno == EAGAIN) return absl::NotFoundError("no packet waits");
     if (errno == ECONNRESET) {
       return absl::OutOfRangeError("the other end of the channel is closed");
     }

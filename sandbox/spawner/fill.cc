@@ -129,6 +129,18 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
                                    const internal::SpawnerEvent& event,
                                    const std::vector<int>& fds) {
   absl::Status sent = Send(event, fds);
+  if (given && absl::IsResourceExhausted(sent)) {
+    // More of this yard's descriptors are on their way than it may have open.
+    // That one jail ends; nobody else's does.
+    EndJail(live_.at(init).pidfd);
+    live_.at(init).id = 0;
+    internal::SpawnerEvent failed;
+    internal::JailCreated& reply = *failed.mutable_created();
+    reply.set_jail_id(event.created().jail_id());
+    reply.mutable_failure()->set_error(ENFILE);
+    reply.mutable_failure()->set_step(static_cast<int>(SetupStep::kCloneInit));
+    sent = Send(failed, {});
+  }
   // The daemon has its copies now, and the spawner needs only the name.
   if (given) {
     LiveJail& jail = live_.at(init);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "sandbox/jail_doors.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/status.h"
 
@@ -84,12 +86,17 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
   } else {
     made = os::ErrnoStatus("bring up lo");
   }
-  const int error = errno;
-  // A spawner that is left in a jail's network namespace would make every later
-  // jail share it: end the yard rather than go on.
-  if (!os::EnterNetworkNamespace(home)) ::abort();
-  errno = error;
+  LeaveNetns(home);
   return made;
+}
+
+void LeaveNetns(const os::Fd& home) {
+  constexpr int kPauseMillis = 10;
+  constexpr int kMostTries = 1000;
+  for (int tries = 0; !os::EnterNetworkNamespace(home); ++tries) {
+    if (!os::IsShortage(errno) || tries >= kMostTries) ::abort();
+    ::poll(nullptr, 0, kPauseMillis);
+  }
 }
 
 bool MakeJailDoors(const os::Fd& netns, absl::Span<const uint16_t> ports,
@@ -97,7 +104,7 @@ bool MakeJailDoors(const os::Fd& netns, absl::Span<const uint16_t> ports,
   if (!os::EnterNetworkNamespace(netns)) return false;
   const bool made = MakeDoorsHere(ports, doors);
   const int error = errno;
-  if (!os::EnterNetworkNamespace(home)) ::abort();
+  LeaveNetns(home);
   errno = error;
   return made;
 }

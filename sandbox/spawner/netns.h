@@ -17,6 +17,11 @@ namespace sandglass::sandbox {
 // Precondition: single-threaded, CAP_SYS_ADMIN and CAP_NET_ADMIN.
 absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home);
 
+// Back from a jail's network namespace to `home`. A spawner that is left in one
+// would make every later jail share it, so it ends the yard rather than go on;
+// but where the kernel is only short of memory, it first tries for ten seconds.
+void LeaveNetns(const os::Fd& home);
+
 // The calling process's network namespace.
 absl::StatusOr<os::Fd> CurrentNetns();
 

@@ -39,6 +39,7 @@ constexpr int64_t kMostRetryNanos = 1'000'000'000;
 constexpr int64_t kRetryShare = 16;  // of the time that it takes already
 // From a sign of groups that belong to no jail to their removal.
 constexpr int64_t kSweepNanos = 1'000'000'000;
+constexpr useconds_t kPauseMicros = 1000;
 // After a spare that failed or died: no use in trying all the time.
 constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 // From a hand-out until chores go on: as long as the jail needs to get its
@@ -46,6 +47,14 @@ constexpr int64_t kSpareRetryNanos = 1'000'000'000;
 constexpr int64_t kCalmNanos = 2'000'000;
 // Taking stock waits so long for a moment in which nobody waits.
 constexpr int64_t kStockNanos = 50'000'000;
+
+// What a failed step tells of a status: that there was too little of something
+// is worth another try.
+int ErrnoOf(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status)
+             ? ENOSPC
+             : EIO;
+}
 
 }  // namespace
 
@@ -113,7 +122,11 @@ absl::Status Spawner::ServeOnce() {
   if (ready == 0 && !DoChore()) {
     ready = ::poll(fds.data(), fds.size(), WaitForChore());
   }
-  if (ready < 0 && errno != EINTR) return os::ErrnoStatus("poll");
+  if (ready < 0) {
+    // ENOMEM passes, and no jail of this yard ends by it.
+    if (errno != EINTR) ::usleep(kPauseMicros);
+    return absl::OkStatus();
+  }
   if (fds[0].revents != 0) {
     if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
@@ -226,8 +239,7 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   const int clone_error = errno;
 
   clock.Begin(SetupStep::kLeaveNetns);
-  // Left in a jail's network namespace, every later jail would share it.
-  if (!os::EnterNetworkNamespace(home_netns_)) ::abort();
+  LeaveNetns(home_netns_);
   if (!netlink_sockets.valid()) {
     clock.Begin(SetupStep::kEnterNetns);
     errno = open_error;
@@ -458,7 +470,7 @@ bool Spawner::MakeSpareGroup() {
   absl::StatusOr<JailCgroup> cgroup =
       JailCgroup::Create(roots_, absl::StrCat("jail-", ++serial_), slot.init);
   if (!cgroup.ok()) {
-    const int error = errno;
+    const int error = ErrnoOf(cgroup.status());
     NoteFailed(groups_retry_, cgroup.status().message());
     // Undoing it may have failed, too.
     sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos() + kSweepNanos);
@@ -474,7 +486,7 @@ bool Spawner::MakeSpareGroup() {
 bool Spawner::MakeSpareNetns() {
   absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
   if (!netns.ok()) {
-    const int error = errno;
+    const int error = ErrnoOf(netns.status());
     NoteFailed(netns_retry_, netns.status().message());
     errno = error;
     return false;
@@ -486,8 +498,14 @@ bool Spawner::MakeSpareNetns() {
 
 absl::Status Spawner::Send(const internal::SpawnerEvent& event,
                            const std::vector<int>& fds) {
-  return os::SendPacket(channel_.get(), event.SerializeAsString(), fds,
-                        os::Wait::kYes);
+  absl::Status sent;
+  do {
+    sent = os::SendPacket(channel_.get(), event.SerializeAsString(), fds,
+                          os::Wait::kYes);
+    // Nothing but the kernel's memory is wanted for words alone, and a word
+    // that the daemon never hears would keep a jail's place for ever.
+  } while (fds.empty() && absl::IsResourceExhausted(sent));
+  return sent;
 }
 
 }  // namespace sandglass::sandbox

@@ -10,6 +10,7 @@ find_package(OpenSSL REQUIRED)
 set(sandbox ${PROJECT_SOURCE_DIR}/sandbox)
 add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/counter_files.cc
+  ${sandbox}/descriptor_room.cc
   ${sandbox}/egress_port.cc
   ${sandbox}/privileges.cc
   ${sandbox}/jail.cc

@@ -108,6 +108,39 @@ TEST_F(CounterFilesTest, OfControllersOnV1) {
   EXPECT_EQ(CounterFiles(OnV1()).Read().counters.memory_limit_hits, 13u);
 }
 
+// A session's, which may wait for long: the first keep their files, later ones
+// open each as it is read.
+TEST_F(CounterFilesTest, ThatSettledTellTheSame) {
+  Write("v1/memory.oom_control", "under_oom 0\noom_kill 1\n");
+  Write("v1/memory.stat", "cache 40\nrss 200\n");
+  Write("v2/run/cpu.stat", "user_usec 1\nsystem_usec 2\n");
+  Write("v2/run/cgroup.procs", "7\n");
+  CounterFiles kept(OnV1());
+  CounterFiles late(OnV1());
+  kept.Settle(1);
+  late.Settle(1);
+  EXPECT_FALSE(kept.opens_late());
+  EXPECT_TRUE(late.opens_late());
+  for (const CounterFiles* files : {&kept, &late}) {
+    EXPECT_EQ(files->OomKills(), 1u);
+    EXPECT_EQ(files->Memory().anonymous_bytes, 200u);
+    EXPECT_EQ(files->Read().cpu_total(), absl::Microseconds(3));
+    EXPECT_EQ(files->RunProcesses(), 1u);
+    EXPECT_EQ(files->PeakProcesses(), std::nullopt);
+  }
+  Write("v1/memory.stat", "cache 41\nrss 201\n");
+  EXPECT_EQ(late.Memory().anonymous_bytes, 201u);
+  EXPECT_TRUE(late.Open("run/cgroup.procs").valid());
+}
+
+TEST_F(CounterFilesTest, OfOneThatEndedLeaveRoomForAnother) {
+  for (int i = 0; i < 3; ++i) {
+    CounterFiles files(OnV1());
+    files.Settle(1);
+    EXPECT_FALSE(files.opens_late());
+  }
+}
+
 // The kernel kills in a group also when memory ran out above it. Its limit
 // wasn't met then (memory.events of cgroup-v2.rst: "oom").
 TEST_F(CounterFilesTest, OnV2TellWhetherMemoryRanOutAtTheLimit) {

@@ -2,6 +2,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/asked_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/close_aside_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/counter_files_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/descriptors_lost_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/disks_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_archive_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
