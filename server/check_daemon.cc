@@ -11,6 +11,7 @@
 #include "server/certificate_file.h"
 #include "server/config.h"
 #include "server/daemon.h"
+#include "server/descriptor_shares.h"
 #include "server/egress_seed.h"
 #include "server/helper_check.h"
 #include "server/place_check.h"
@@ -68,6 +69,11 @@ int CheckDaemon(const ConfigFlags& flags) {
     absl::PrintF("%-24s %-14s %-9s %s\n", layer.name, state,
                  layer.required ? "yes" : "no", layer.detail);
   }
+  const DescriptorNeeds needs =
+      FindDescriptorNeeds(settings->config, HardDescriptorLimit());
+  absl::PrintF("\n%s\n", TellDescriptorNeeds(needs));
+  const std::string few = WhyTooFewDescriptors(settings->config, needs);
+  if (!few.empty()) absl::PrintF("warning: %s\n", few);
   if (!layers.ok()) return Refuse(layers);
   if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
     return Refuse(traceable);

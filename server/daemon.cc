@@ -27,6 +27,7 @@
 #include "sandbox/uid_slice.h"
 #include "server/daemon_signals.h"
 #include "server/denied_calls.h"
+#include "server/descriptor_shares.h"
 #include "server/egress_seed.h"
 #include "server/helper_check.h"
 #include "server/identity.h"
@@ -67,12 +68,25 @@ absl::Status RequireSingleThread() {
   return absl::OkStatus();
 }
 
-// A run takes about twenty descriptors, a connection two.
+// Of this process and of all that it starts.
 void RaiseOpenFiles() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void LogOpenFiles(const Config& config) {
+  const DescriptorNeeds needs =
+      FindDescriptorNeeds(config, HardDescriptorLimit());
+  Log(LogLevel::kInfo, "open_files",
+      {{"limit", needs.limit},
+       {"server", needs.server},
+       {"spawner", needs.spawner}});
+  if (const std::string few = WhyTooFewDescriptors(config, needs);
+      !few.empty()) {
+    Log(LogLevel::kWarning, "few_open_files", {{"error", few}});
+  }
 }
 
 // Where no core files are allowed at all, jails could not have the limit at
@@ -162,6 +176,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     return Fail(root, kExitBadConfig);
   }
   RaiseOpenFiles();
+  LogOpenFiles(config);
   RaiseCoreLimit();
   if (const std::string others = OtherWriters(config.policy_dir);
       !others.empty()) {
