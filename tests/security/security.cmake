@@ -67,3 +67,15 @@ foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
         HostileScripts HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()
+
+# What runs out is an answer to one call.
+add_executable(sandglass_shortage_test
+  security/fault_injector.cc
+  security/faults_test.cc
+  security/open_files_test.cc)
+target_link_libraries(sandglass_shortage_test PRIVATE
+  sandglass_test_support sandglass_os GTest::gtest_main)
+add_dependencies(sandglass_shortage_test sandglassd sandglass-spawner)
+sandglass_add_suites(sandglass_shortage_test security.
+  LABELS security TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
