@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "sandbox/os/clocks.h"
@@ -29,6 +30,11 @@ namespace {
 
 // Beside our subtree, not in it: a sweep must not meet the supervisor.
 constexpr absl::string_view kSupervisorSuffix = ".sandglass-supervisor";
+// What every instance's name begins with.
+constexpr absl::string_view kOurs = "sandglass-";
+constexpr absl::Duration kSweepPatience = absl::Seconds(2);
+// That a message names.
+constexpr size_t kMostNamed = 3;
 
 struct Mount {
   std::string root;   // path of the hierarchy that is mounted
@@ -196,6 +202,37 @@ void KillAll(const std::string& group) {
   }
 }
 
+// What a process is called; one of another pid namespace has no number here.
+std::string ProcessName(int pid) {
+  if (pid == 0) return "a process that this pid namespace doesn't show";
+  const std::string path = absl::StrCat("/proc/", pid, "/comm");
+  const absl::StatusOr<std::string> name =
+      os::ReadSmallFile(AT_FDCWD, path.c_str());
+  return absl::StrCat("pid ", pid, " (",
+                      absl::StripSuffix(name.value_or("gone\n"), "\n"), ")");
+}
+
+// The processes in the leaves that daemons themselves are in, but for this one,
+// as a text for people; empty: no daemon lives there.
+std::string WhoLivesIn(const std::vector<std::string>& roots) {
+  for (const std::string& root : roots) {
+    const absl::StatusOr<std::string> procs =
+        os::ReadSmallFile(AT_FDCWD, (root + "/server/cgroup.procs").c_str());
+    if (!procs.ok()) continue;
+    std::vector<std::string> names;
+    for (absl::string_view line :
+         absl::StrSplit(*procs, '\n', absl::SkipEmpty())) {
+      int pid = 0;
+      if (!absl::SimpleAtoi(line, &pid) || pid == ::getpid()) continue;
+      if (names.size() < kMostNamed) names.push_back(ProcessName(pid));
+    }
+    if (!names.empty()) {
+      return absl::StrCat(root, " has ", absl::StrJoin(names, ", "));
+    }
+  }
+  return "";
+}
+
 // Depth first; true when the group is gone.
 bool RemoveTree(const std::string& group) {
   std::error_code error;
@@ -288,6 +325,13 @@ absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
                                     host.pids_v1_parent, host.cpu_v1_parent}) {
     if (!parent.empty()) roots.insert(absl::StrCat(parent, "/", instance));
   }
+  const std::string living = WhoLivesIn({roots.begin(), roots.end()});
+  if (!living.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the control group that the daemon whose list is ", roots_file,
+        " would have is another daemon's, which lives: ", living,
+        "; stop that one, or give this one another state_dir"));
+  }
   std::set<std::string> all = roots;
   if (!host.io_v1_parent.empty()) {
     all.insert(absl::StrCat(host.io_v1_parent, "/", instance));
@@ -360,25 +404,53 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
   return groups;
 }
 
-absl::Status SweepCgroups(const std::string& roots_file) {
+absl::Status SweepCgroups(const std::string& roots_file,
+                          const std::string& instance) {
   std::ifstream file(roots_file);
   if (!file) return absl::OkStatus();
-  const absl::Time deadline = os::SteadyNow() + absl::Seconds(2);
+  std::map<std::string, std::vector<std::string>> roots;  // by last part
   for (std::string root; std::getline(file, root);) {
-    if (root.empty()) continue;
-    KillAll(root);
-    while (!RemoveTree(root)) {
-      if (os::SteadyNow() > deadline) {
-        return absl::DeadlineExceededError(absl::StrCat(
-            "the control group ", root,
-            " of an earlier daemon can't be removed; see its cgroup.procs"));
-      }
-      absl::SleepFor(absl::Milliseconds(5));
+    const std::string name = root.substr(root.rfind('/') + 1);
+    // Whatever has become of the file: nothing else is ever ours.
+    if (!absl::StartsWith(root, "/") || !absl::StartsWith(name, kOurs)) {
+      continue;
     }
+    roots[name].push_back(root);
   }
   file.close();
+  const absl::Time deadline = os::SteadyNow() + kSweepPatience;
+  std::vector<std::string> others;
+  for (const auto& [name, of_name] : roots) {
+    if (name != instance) {
+      std::string living;
+      while (!(living = WhoLivesIn(of_name)).empty() &&
+             os::SteadyNow() < deadline) {
+        absl::SleepFor(absl::Milliseconds(5));
+      }
+      if (!living.empty()) {
+        others.push_back(living);
+        continue;
+      }
+    }
+    for (const std::string& root : of_name) {
+      KillAll(root);
+      while (!RemoveTree(root)) {
+        if (os::SteadyNow() > deadline) {
+          return absl::DeadlineExceededError(absl::StrCat(
+              "the control group ", root,
+              " of an earlier daemon can't be removed; see its cgroup.procs"));
+        }
+        absl::SleepFor(absl::Milliseconds(5));
+      }
+    }
+  }
   ::unlink(roots_file.c_str());
-  return absl::OkStatus();
+  if (others.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(roots_file,
+                   " names control groups that another daemon lives in, which "
+                   "is left alone: ",
+                   absl::StrJoin(others, "; ")));
 }
 
 }  // namespace sandglass::sandbox

@@ -42,7 +42,8 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent);
 // Makes our subtree, `<parent>/<instance>` in each hierarchy, and moves the
 // calling process into its own leaf there, `server`. Needs root. `roots_file`
 // is written first, so that whatever happens next a later sweep knows where to
-// look.
+// look. FAILED_PRECONDITION when another daemon lives in a group of this name;
+// the message names both, and nothing of the other's was touched.
 absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
                             const std::string& roots_file);
 
@@ -65,9 +66,17 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
                                             uid_t yard_uid);
 
 // Kills and removes what an earlier daemon left: the paths in `roots_file`.
+// Those whose last part is `instance` are certain to be the caller's. Others,
+// of an earlier way of naming or of a list that came with a copy of a
+// directory, may have another daemon that lives: one that still has a process
+// in its own leaf after two seconds. It is left alone, and not listed any
+// more.
 // NOT_FOUND-free: a missing file means nothing to do. DEADLINE_EXCEEDED when
 // something would not go within two seconds (the message names it).
-absl::Status SweepCgroups(const std::string& roots_file);
+// FAILED_PRECONDITION when all is swept but what other daemons live in (the
+// message names those).
+absl::Status SweepCgroups(const std::string& roots_file,
+                          const std::string& instance);
 
 }  // namespace sandglass::sandbox
 

@@ -92,7 +92,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
         "yards can only be made while the daemon has one thread");
   }
   const std::string roots_file = options.state_dir + "/cgroups";
-  if (absl::Status status = SweepCgroups(roots_file); !status.ok()) {
+  if (absl::Status status = SweepCgroups(roots_file, options.instance);
+      !status.ok() && !absl::IsFailedPrecondition(status)) {
     return status;
   }
   absl::StatusOr<CgroupHost> cgroup_host = FindCgroups(options.cgroup_parent);
@@ -172,8 +173,9 @@ size_t YardCount(const SandboxOptions& options) {
   return 1 + options.zygotes.size();
 }
 
-absl::Status Sandbox::Sweep(const std::string& state_dir) {
-  return SweepCgroups(state_dir + "/cgroups");
+absl::Status Sandbox::Sweep(const std::string& state_dir,
+                            const std::string& instance) {
+  return SweepCgroups(state_dir + "/cgroups", instance);
 }
 
 void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,

@@ -122,8 +122,12 @@ class Sandbox {
       const SandboxOptions& options, const HostReport& host);
 
   // Kills and removes what a daemon that is gone left of its control groups.
-  // Needs root. Start does it too; this is for after the end.
-  static absl::Status Sweep(const std::string& state_dir);
+  // Needs root. Start does it too; this is for after the end, and for who wants
+  // to tell of other daemons that the list names and that live
+  // (FAILED_PRECONDITION, see SweepCgroups): Start passes over them.
+  // `instance` is SandboxOptions'; "": whoever lives is another.
+  static absl::Status Sweep(const std::string& state_dir,
+                            const std::string& instance = "");
 
   // Takes a yard that was started; before StartReader. Start does so with each
   // of its own.

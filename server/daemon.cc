@@ -268,11 +268,19 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   for (const PlannedZygote& zygote : settings->zygotes) {
     zygotes.push_back(zygote.options);
   }
+  const std::string instance = InstanceName(config.state_dir);
+  // Start sweeps too, and says what keeps it from that.
+  if (const absl::Status swept =
+          sandbox::Sandbox::Sweep(config.state_dir, instance);
+      absl::IsFailedPrecondition(swept)) {
+    Log(LogLevel::kWarning, "control_groups_left",
+        {{"because", std::string(swept.message())}});
+  }
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox =
       sandbox::Sandbox::Start(
           {.spawner_path = config.spawner,
            .state_dir = config.state_dir,
-           .instance = InstanceName(config.state_dir),
+           .instance = instance,
            .cgroup_parent = config.cgroup_parent,
            .uids = settings->uids,
            .server_uid = settings->identity.uid,
@@ -372,7 +380,8 @@ int CleanUp(const ConfigFlags& flags) {
   if (!std::filesystem::exists(config->state_dir, error)) return 0;
   const absl::StatusOr<os::Fd> lock = LockStateDir(config->state_dir);
   if (!lock.ok()) return Fail(lock.status(), 1);
-  if (absl::Status swept = sandbox::Sandbox::Sweep(config->state_dir);
+  if (absl::Status swept = sandbox::Sandbox::Sweep(
+          config->state_dir, InstanceName(config->state_dir));
       !swept.ok()) {
     Log(LogLevel::kWarning, "sweep_failed",
         {{"error", std::string(swept.message())}});

@@ -33,12 +33,13 @@ bool IsRoots(const struct stat& info) {
          (::stat("/", &top) == 0 && info.st_uid == top.st_uid);
 }
 
-// FNV-1a, 32 bits: stable between releases, no secret.
-uint32_t Fnv1a(const std::string& text) {
-  uint32_t hash = 2166136261u;
+// FNV-1a, 64 bits: stable between releases, no secret. That jails see no
+// number of the host's.
+uint64_t Fnv1a(const std::string& text) {
+  uint64_t hash = 14695981039346656037u;
   for (const char c : text) {
     hash ^= static_cast<uint8_t>(c);
-    hash *= 16777619u;
+    hash *= 1099511628211u;
   }
   return hash;
 }
@@ -199,12 +200,11 @@ std::string OtherWriters(const std::string& directory) {
 }
 
 std::string InstanceName(const std::string& state_dir) {
-  std::error_code error;
-  const std::filesystem::path real =
-      std::filesystem::canonical(state_dir, error);
-  return absl::StrCat(
-      "sandglass-",
-      absl::Hex(Fnv1a(error ? state_dir : real.string()), absl::kZeroPad8));
+  struct stat info {};
+  const std::string what = ::stat(state_dir.c_str(), &info) == 0
+                               ? absl::StrCat(info.st_dev, ":", info.st_ino)
+                               : state_dir;
+  return absl::StrCat("sandglass-", absl::Hex(Fnv1a(what), absl::kZeroPad16));
 }
 
 }  // namespace sandglass::server

@@ -48,8 +48,11 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir);
 std::string OtherWriters(const std::string& directory);
 
 // Names what this daemon owns on the machine, for example its cgroups:
-// "sandglass-" and 8 hexadecimal digits from the directory's real path, so that
-// the next daemon with the same directory finds what this one left.
+// "sandglass-" and 16 hexadecimal digits from the directory's device and inode.
+// The next daemon with the same directory has the same name, and no other that
+// lives on the host: neither one whose directory has the same path elsewhere,
+// in a container or a mount namespace, nor one with a copy of the directory.
+// One that isn't there is named after its path.
 std::string InstanceName(const std::string& state_dir);
 
 }  // namespace sandglass::server
