@@ -10,15 +10,18 @@
 #include "sandbox/host_probe.h"
 #include "server/certificate_file.h"
 #include "server/config.h"
+#include "server/config_doubts.h"
 #include "server/daemon.h"
 #include "server/descriptor_shares.h"
 #include "server/egress_seed.h"
 #include "server/helper_check.h"
+#include "server/memory_budget.h"
 #include "server/place_check.h"
 #include "server/secret_files.h"
 #include "server/settings.h"
 #include "server/supervisor.h"
 #include "server/text.h"
+#include "server/uid_range.h"
 
 namespace sandglass::server {
 namespace {
@@ -80,6 +83,10 @@ int CheckDaemon(const ConfigFlags& flags) {
   }
   std::vector<std::string> wrong =
       CheckPlaces(settings->config, settings->identity.uid);
+  if (!IsInUse(settings->config.state_dir)) {
+    const absl::Status free = CheckUidRange(settings->ids);
+    if (!free.ok()) wrong.emplace_back(free.message());
+  }
   for (const absl::Status& status : CheckFiles(*settings)) {
     if (!status.ok()) wrong.emplace_back(status.message());
   }
@@ -89,7 +96,15 @@ int CheckDaemon(const ConfigFlags& flags) {
     Refuse(absl::FailedPreconditionError(what));
   }
   if (!wrong.empty()) return kExitBadConfig;
-  absl::PrintF("\nAll is well: sandglassd could start so.\n");
+  const std::vector<std::string> doubts =
+      ConfigDoubts(settings->config, MachineMemory());
+  for (const std::string& doubt : doubts) {
+    absl::PrintF("\nwarning: %s\n", doubt);
+  }
+  absl::PrintF("\n%s\n",
+               doubts.empty()
+                   ? "All is well: sandglassd could start so."
+                   : "sandglassd could start so, but see the warnings above.");
   return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "sandbox/os/rights.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/uid_slice.h"
+#include "server/config_doubts.h"
 #include "server/daemon_signals.h"
 #include "server/denied_calls.h"
 #include "server/descriptor_shares.h"
@@ -35,6 +36,7 @@
 #include "server/later_policy.h"
 #include "server/library_setup.h"
 #include "server/log.h"
+#include "server/memory_budget.h"
 #include "server/place_check.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
@@ -46,6 +48,7 @@
 #include "server/supervisor.h"
 #include "server/text.h"
 #include "server/toolchain.h"
+#include "server/uid_range.h"
 #include "server/unix_socket.h"
 #include "server/zygotes.h"
 
@@ -194,6 +197,8 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   }
   const absl::StatusOr<os::Fd> lock = LockStateDir(config.state_dir);
   if (!lock.ok()) return Fail(lock.status(), 1);
+  const absl::StatusOr<os::Fd> ids = HoldUidRange(settings->ids);
+  if (!ids.ok()) return Fail(ids.status(), 1);
   // Before anything is made that only root could take away again.
   if (absl::Status free = CheckPorts(config); !free.ok()) return Fail(free, 1);
 
@@ -209,6 +214,9 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (!layers.ok()) return Fail(layers, kExitBadConfig);
   if (absl::Status traceable = CheckTracing(*settings); !traceable.ok()) {
     return Fail(traceable, kExitBadConfig);
+  }
+  for (const std::string& doubt : ConfigDoubts(config, MachineMemory())) {
+    Log(LogLevel::kWarning, "config_doubt", {{"because", doubt}});
   }
   if (const std::string small = WhyNoneFits(config, settings->policy);
       !small.empty()) {

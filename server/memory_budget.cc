@@ -31,10 +31,12 @@ std::optional<uint64_t> ReadLimit(const std::string& path) {
   return value;
 }
 
-std::optional<uint64_t> MemAvailable(const std::string& path) {
+// Of a line "MemTotal: 16000 kB", for example.
+std::optional<uint64_t> ReadMeminfo(const std::string& path,
+                                    absl::string_view name) {
   const std::string text = ReadSmallFile(path);
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!absl::ConsumePrefix(&line, "MemAvailable:")) continue;
+    if (!absl::ConsumePrefix(&line, name)) continue;
     absl::ConsumeSuffix(&line, "kB");
     uint64_t kib = 0;
     if (absl::SimpleAtoi(line, &kib)) return kib * 1024;
@@ -87,12 +89,18 @@ std::optional<uint64_t> CgroupLimit(const MemoryFiles& files) {
 }  // namespace
 
 uint64_t DefaultMemoryBudget(const MemoryFiles& files) {
-  const std::optional<uint64_t> available = MemAvailable(files.meminfo);
+  const std::optional<uint64_t> available =
+      ReadMeminfo(files.meminfo, "MemAvailable:");
   const std::optional<uint64_t> limit = CgroupLimit(files);
   if (!available && !limit) return kFallback;
   const uint64_t whole =
       std::min(available.value_or(UINT64_MAX), limit.value_or(UINT64_MAX));
   return whole / 10 * 7;
+}
+
+uint64_t MachineMemory(const MemoryFiles& files) {
+  return std::min(ReadMeminfo(files.meminfo, "MemTotal:").value_or(UINT64_MAX),
+                  CgroupLimit(files).value_or(UINT64_MAX));
 }
 
 }  // namespace sandglass::server

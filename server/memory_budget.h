@@ -19,6 +19,10 @@ struct MemoryFiles {
 // when nothing can be read.
 uint64_t DefaultMemoryBudget(const MemoryFiles& files = {});
 
+// All that could ever be had: the machine's memory (MemTotal), or the tightest
+// limit as above, if that is less. The largest number when nothing can be read.
+uint64_t MachineMemory(const MemoryFiles& files = {});
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_MEMORY_BUDGET_H_

@@ -63,14 +63,6 @@ absl::Status CheckDirectory(const std::string& setting,
   return room.ok() ? room : Wrong(setting, std::string(room.message()));
 }
 
-// The state directory of a daemon that runs.
-bool IsInUse(const std::string& state_dir) {
-  const os::Fd lock(
-      ::open(StateLock(state_dir).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 &&
-         errno == EWOULDBLOCK;
-}
-
 absl::Status UsedByAnother(const Config& config) {
   return Wrong(
       "state_dir",
@@ -124,6 +116,13 @@ absl::StatusOr<os::Fd> TakePort(const std::string& setting,
 }
 
 }  // namespace
+
+bool IsInUse(const std::string& state_dir) {
+  const os::Fd lock(
+      ::open(StateLock(state_dir).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
+}
 
 absl::Status CheckPort(const std::string& setting, const std::string& address) {
   return TakePort(setting, address).status();

@@ -20,6 +20,9 @@ absl::Status CheckPort(const std::string& setting, const std::string& address);
 // OK when all addresses of a configuration can be listened on, at a time.
 absl::Status CheckPorts(const Config& config);
 
+// Whether a daemon runs with this state directory.
+bool IsInUse(const std::string& state_dir);
+
 // One line for each thing that is wrong: a directory that can't be made or
 // written, is another's, a kernel's or full; an address that is taken. Of a
 // daemon that runs already with this configuration the addresses are left out.

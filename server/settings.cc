@@ -78,6 +78,9 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   absl::StatusOr<Identity> identity =
       ResolveIdentity(config->user, config->uid_base);
   if (!identity.ok()) return identity.status();
+  const UidRange ids = {
+      .first = uids->first - (identity->uid == uids->first - 1 ? 1 : 0),
+      .last = reader_uid};
   absl::StatusOr<gid_t> group =
       ResolveGroup(config->socket_group, identity->gid);
   if (!group.ok()) return group.status();
@@ -97,6 +100,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
                   *uids,
                   reader_uid,
                   egress_uid,
+                  ids,
                   std::move(zygotes),
                   !sandbox::MapsEveryId(*uid_map)};
 }

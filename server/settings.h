@@ -15,6 +15,7 @@
 #include "server/image_files.h"
 #include "server/image_record.h"
 #include "server/policy_set.h"
+#include "server/uid_range.h"
 #include "server/zygotes.h"
 
 namespace sandglass::server {
@@ -29,6 +30,7 @@ struct Settings {
   sandbox::UidSlice uids;  // of the yards
   uid_t reader_uid;        // the policy reader's
   uid_t egress_uid;        // the egress proxy's
+  UidRange ids;            // all of these, and the daemon's own beside them
   std::vector<PlannedZygote> zygotes;
   bool own_user_namespace;  // started in one that isn't the host's
 };

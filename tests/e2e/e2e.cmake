@@ -80,6 +80,7 @@ add_executable(sandglass_e2e_test
   e2e/warm_languages.cc
   e2e/warm_science_test.cc
   e2e/warm_test.cc
+  e2e/two_daemons_test.cc
   e2e/workloads_test.cc
   security/forged_numbers_test.cc
   security/judges_test.cc

@@ -4,9 +4,11 @@ Needs root, and the build directory in $SANDGLASS_TEST_BUILD.
 """
 
 import collections.abc
+import itertools
 import json
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import subprocess
@@ -20,6 +22,22 @@ BUILD = pathlib.Path(os.environ["SANDGLASS_TEST_BUILD"])
 START_TIMEOUT = 240  # the first one of all prepares the languages
 
 
+_daemons = itertools.count()
+
+
+def own_ids() -> dict:
+    """For a daemon beside others, as tests/support/daemon.cc has it: ids that no
+    other has, but for the user, who owns the cache that all share."""
+    default = 1879048192
+    number = os.getpid() * 8 + next(_daemons) % 8
+    ids: dict = {"uid_base": default + (1 + number % 15999) * 131072}
+    try:
+        pwd.getpwnam("sandglass")
+    except KeyError:
+        ids["user"] = f"{default - 1}:{default - 1}"
+    return ids
+
+
 class Daemon:
     """A sandglassd in a directory of its own, which can be started again."""
 
@@ -31,7 +49,7 @@ class Daemon:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sandglass-test-"))
         self.directory.chmod(0o755)
         self.address = f"unix:{self.directory}/run/sock"
-        self.config = {"canaries": False, **(config or {})}
+        self.config = {"canaries": False, **own_ids(), **(config or {})}
         self.policy = None
         if profiles:
             self.policy = self.directory / "policy"

@@ -1,8 +1,10 @@
 // What the daemon does to and reads from the host: directories, sockets,
 // accounts, memory.
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,10 +12,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/config_doubts.h"
 #include "server/identity.h"
 #include "server/memory_budget.h"
 #include "server/notify.h"
 #include "server/state_dir.h"
+#include "server/uid_range.h"
 #include "server/unix_socket.h"
 #include "support.h"
 
@@ -77,12 +81,29 @@ TEST(StateDir, NamesWhoBesidesRootMayWrite) {
   EXPECT_EQ(with(0755, 7, 0), "its owner, uid 7");
 }
 
-TEST(StateDir, InstanceNamesFollowTheRealPath) {
+TEST(StateDir, InstanceNamesAreTheDirectorysAndNotItsPaths) {
   TempDir dir, other;
   std::filesystem::create_symlink(dir.path(), other.path() + "/link");
-  EXPECT_EQ(InstanceName(dir.path()), InstanceName(other.path() + "/link"));
-  EXPECT_NE(InstanceName(dir.path()), InstanceName(other.path()));
-  EXPECT_THAT(InstanceName(dir.path()), MatchesRegex("sandglass-[0-9a-f]{8}"));
+  const std::string name = InstanceName(dir.path());
+  EXPECT_THAT(name, MatchesRegex("sandglass-[0-9a-f]{16}"));
+  EXPECT_EQ(name, InstanceName(other.path() + "/link"));
+  EXPECT_NE(name, InstanceName(other.path()));
+  // Moved it is still the same, and what is then at its path is another.
+  std::filesystem::rename(dir.path(), other.path() + "/moved");
+  EXPECT_EQ(name, InstanceName(other.path() + "/moved"));
+  std::filesystem::create_directory(dir.path());
+  EXPECT_NE(name, InstanceName(dir.path()));
+}
+
+// As a container has it that was made from the same image.
+TEST(StateDir, InstanceNamesDifferForCopies) {
+  TempDir dir;
+  const std::string first = dir.path() + "/first";
+  const std::string second = dir.path() + "/second";
+  std::filesystem::create_directory(first);
+  std::ofstream(first + "/cgroups") << "/sys/fs/cgroup/sandglass-1\n";
+  std::filesystem::copy(first, second);
+  EXPECT_NE(InstanceName(first), InstanceName(second));
 }
 
 TEST(UnixSocket, IsMadeWithItsModeAndReplacesAStaleOne) {
@@ -148,6 +169,13 @@ class MemoryBudgetTest : public ::testing::Test {
                      dir_.path() + "/fs"};
 };
 
+TEST_F(MemoryBudgetTest, AllThereIsTakesNoAccountOfWhatIsInUse) {
+  EXPECT_EQ(MachineMemory(files_), 20 * kGiB);
+  Write(files_.self_cgroup, "0::/a/b\n");
+  Write(files_.cgroup_root + "/a/memory.max", "4294967296\n");
+  EXPECT_EQ(MachineMemory(files_), 4 * kGiB);
+}
+
 TEST_F(MemoryBudgetTest, SeventyPercentOfWhatIsAvailable) {
   EXPECT_EQ(DefaultMemoryBudget(files_), 7 * kGiB);
 }
@@ -187,6 +215,96 @@ TEST(Notify, SendsTheStateToTheServiceManager) {
   char buffer[64] = {};
   ASSERT_EQ(::recv(manager.get(), buffer, sizeof(buffer), MSG_DONTWAIT), 7);
   EXPECT_STREQ(buffer, "READY=1");
+}
+
+TEST(ConfigDoubts, AreSaidOfWhatIsHardlyMeant) {
+  Config config;
+  config.listen.unix_path = "/run/sandglass/sandglass.sock";
+  config.admission.memory_budget_bytes = kGiB;
+  config.pool = {.floor = 4, .ceiling = 16, .most_idle = 64};
+  config.socket_mode = 0660;
+  config.metrics.listen = "127.0.0.1:9464";
+  EXPECT_THAT(ConfigDoubts(config, 2 * kGiB), ::testing::IsEmpty());
+  config.admission.memory_budget_bytes = 3 * kGiB;
+  config.pool = {.floor = 20, .ceiling = 16, .most_idle = 18};
+  config.socket_mode = 0666;
+  config.metrics.listen = "[::]:9464";
+  EXPECT_THAT(
+      ConfigDoubts(config, 2 * kGiB),
+      ::testing::ElementsAre(
+          HasSubstr("admission.memory_budget: 3 GiB is more than the memory "
+                    "there is (2 GiB)"),
+          HasSubstr("pool.floor: 20 is above pool.ceiling, 16"),
+          HasSubstr("pool.floor: 20 is above pool.most_idle, 18"),
+          HasSubstr("socket.mode: with 0666 everybody on this machine"),
+          HasSubstr("metrics.listen: [::]:9464 can be reached from other")));
+  config.pool = {.floor = 0, .memory_budget_bytes = 3 * kGiB};
+  config.listen = {.unix_path = "", .tcp_address = "127.0.0.1:1"};
+  config.metrics.listen = "";
+  config.admission.memory_budget_bytes = kGiB;
+  EXPECT_THAT(ConfigDoubts(config, 2 * kGiB), ::testing::IsEmpty());
+  config.pool.floor = 1;
+  EXPECT_THAT(ConfigDoubts(config, 2 * kGiB),
+              ::testing::ElementsAre(HasSubstr("pool.memory_budget: 3 GiB")));
+}
+
+// Holds a range in another process until it is destroyed.
+class OtherHolder {
+ public:
+  explicit OtherHolder(const UidRange& range) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const auto held = HoldUidRange(range);
+      const char ok = held.ok() ? 'y' : 'n';
+      (void)!::write(ready[1], &ok, 1);
+      ::pause();
+      ::_exit(0);
+    }
+    char ok = 0;
+    EXPECT_EQ(::read(ready[0], &ok, 1), 1);
+    EXPECT_EQ(ok, 'y');
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~OtherHolder() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  OtherHolder(const OtherHolder&) = delete;
+  OtherHolder& operator=(const OtherHolder&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST(UidRange, IsOneProcessesOnly) {
+  // Above all that the setting takes.
+  constexpr uid_t kBase = 4100000000;
+  const UidRange range = {kBase, kBase + 99};
+  EXPECT_TRUE(CheckUidRange(range).ok());
+  {
+    const OtherHolder other(range);
+    for (const UidRange& overlapping :
+         {range, UidRange{kBase + 99, kBase + 200}, UidRange{kBase - 50, kBase},
+          UidRange{kBase + 5, kBase + 5}}) {
+      const absl::Status taken = CheckUidRange(overlapping);
+      EXPECT_EQ(taken.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(taken.message()),
+                  HasSubstr("another sandglassd (pid " +
+                            std::to_string(other.pid()) + ", "));
+      EXPECT_FALSE(HoldUidRange(overlapping).ok());
+    }
+    for (const UidRange& beside : {UidRange{kBase + 100, kBase + 200},
+                                   UidRange{kBase - 50, kBase - 1}}) {
+      EXPECT_TRUE(CheckUidRange(beside).ok());
+    }
+  }
+  // It ended with its process.
+  const absl::StatusOr<os::Fd> held = HoldUidRange(range);
+  EXPECT_TRUE(held.ok()) << held.status();
 }
 
 }  // namespace

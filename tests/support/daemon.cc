@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +62,39 @@ void WriteFile(const std::string& path, const std::string& content) {
 std::string DaemonPath() {
   const char* named = std::getenv("SANDGLASS_TEST_DAEMON");
   return named != nullptr && *named != '\0' ? named : SANDGLASSD_PATH;
+}
+
+// Adds a key to the text of a JSON object that doesn't have it.
+void AddKey(const std::string& key, const std::string& value,
+            std::string& config) {
+  if (config.find(absl::StrCat("\"", key, "\"")) != std::string::npos) return;
+  const size_t brace = config.find('{');
+  const size_t next = config.find_first_not_of(" \n", brace + 1);
+  const bool empty = next != std::string::npos && config[next] == '}';
+  config.insert(brace + 1,
+                absl::StrCat("\"", key, "\": ", value, empty ? "" : ", "));
+}
+
+// Daemons that run side by side must not share ids, and all that are started
+// by default have the same. The uid stays the same for all, since it owns the
+// cache that they share.
+void AddOwnIds(std::string& config) {
+  constexpr uint64_t kDefaultBase = 1879048192;
+  // With room for ids just below the first.
+  constexpr uint64_t kStride = 131072;
+  // Of uids that the setting takes; the first is left to who has the default.
+  constexpr uint64_t kRanges = 16000;
+  constexpr uint64_t kPerProcess = 8;
+  static std::atomic<uint64_t> count = 0;
+  const uint64_t range = 1 + (static_cast<uint64_t>(getpid()) * kPerProcess +
+                              count++ % kPerProcess) %
+                                 (kRanges - 1);
+  AddKey("uid_base", absl::StrCat(kDefaultBase + range * kStride), config);
+  if (getpwnam("sandglass") == nullptr) {
+    AddKey("user",
+           absl::StrCat("\"", kDefaultBase - 1, ":", kDefaultBase - 1, "\""),
+           config);
+  }
 }
 
 bool IsOwnGroup(const std::string& group,
@@ -137,15 +174,16 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   log_path_ = absl::StrCat(directory_, "/log");
   client_ = std::make_unique<Client>(address_);
 
-  std::vector<std::string> arguments = {DaemonPath(),
-                                        "--listen",
-                                        address_,
-                                        "--state-dir",
-                                        absl::StrCat(directory_, "/state"),
-                                        "--cache-dir",
-                                        options.cache_directory.empty()
-                                            ? TEST_CACHE_DIR
-                                            : options.cache_directory};
+  std::vector<std::string> arguments = {
+      DaemonPath(),
+      "--listen",
+      address_,
+      "--state-dir",
+      options.state_seen_at.empty() ? absl::StrCat(directory_, "/state")
+                                    : options.state_seen_at,
+      "--cache-dir",
+      options.cache_directory.empty() ? TEST_CACHE_DIR
+                                      : options.cache_directory};
   // Unless a test says otherwise, jails for limits that a test had are soon
   // gone, so that what is there after it is known; and every run is compiled,
   // whatever ran before.
@@ -154,13 +192,9 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
       named != nullptr
           ? named
           : R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
-  if (!options.canaries) {
-    const size_t brace = config.find('{');
-    const size_t next = config.find_first_not_of(" \n", brace + 1);
-    const bool empty = next != std::string::npos && config[next] == '}';
-    config.insert(brace + 1,
-                  empty ? R"("canaries": false)" : R"("canaries": false, )");
-  }
+  if (!options.canaries) AddKey("canaries", "false", config);
+  // One that isn't root has those of its own user namespace.
+  if (DaemonPath().find("rootless") == std::string::npos) AddOwnIds(config);
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);
@@ -187,6 +221,8 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   const os::Fd log(
       open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   const os::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::string state = directory_ + "/state";
+  if (!options.state_seen_at.empty()) mkdir(state.c_str(), 0755);
   const pid_t child = fork();
   if (child == 0) {
     // Only calls that are safe after a fork of a threaded process.
@@ -194,6 +230,13 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
     dup2(log.get(), 1);
     dup2(log.get(), 2);
     setsid();
+    if (!options.state_seen_at.empty() &&
+        (unshare(CLONE_NEWNS) != 0 ||
+         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+         mount(state.c_str(), options.state_seen_at.c_str(), nullptr, MS_BIND,
+               nullptr) != 0)) {
+      _exit(126);
+    }
     execve(argv[0], argv.data(), environment);
     (void)!write(2, argv[0], strlen(argv[0]));
     const char message[] = ": can't execute it\n";

@@ -30,6 +30,9 @@ struct DaemonOptions {
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
+  // In a mount namespace of its own, where its state directory is at this path,
+  // which is there already, as a container has it.
+  std::string state_seen_at;
   // It counts as started when this service is SERVING; "": all that it needs
   // works.
   std::string serving;
