@@ -21,7 +21,7 @@ class Heartbeat {
   // The daemon's: from here on no process that it forks has the page.
   void KeepFromChildren();
   void Beat() { beats_->fetch_add(1, std::memory_order_relaxed); }
-  // No more is to be expected: it ends.
+  // It ends, or has not begun: none is to be expected for a while.
   void Rest() { beats_->store(0, std::memory_order_relaxed); }
 
   // The supervisor's: 0 before the first beat and after Rest.

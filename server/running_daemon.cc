@@ -81,6 +81,7 @@ bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(timeout);
   while (!dispatcher_->idle() || !execs_->idle()) {
+    if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
     if (Until(end) <= absl::ZeroDuration()) return false;
     if (WaitForWake(kPollInterval) == Wake::kHelperDied) return false;
   }
@@ -121,7 +122,7 @@ int RunningDaemon::Run() {
 
 int RunningDaemon::Drain() {
   NotifyServiceManager("STOPPING=1");
-  if (parts_.supervisor != nullptr) parts_.supervisor->Rest();
+  if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
   Log(LogLevel::kInfo, "draining",
       {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
   StopAccepting();
@@ -133,6 +134,7 @@ int RunningDaemon::Drain() {
     execs_->KillAll();
     WaitUntilIdle(kKillWait);
   }
+  if (parts_.supervisor != nullptr) parts_.supervisor->Rest();
   execs_->Shutdown(kKillWait);
   // A client whose own last words meet a closed socket throws away what it has
   // not read yet.

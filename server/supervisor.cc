@@ -109,6 +109,7 @@ class Supervisor {
   int WaitFor(pid_t child, const Heartbeat* heartbeat = nullptr) {
     uint64_t seen = 0;
     int still = 0;  // looks without a beat
+    const absl::Duration look_every = options_.patience / kLooks;
     MonotonicTime next_look = Monotonic::now();
     while (true) {
       // Any child: as PID 1 of a container we get orphans too.
@@ -118,33 +119,47 @@ class Supervisor {
         return WIFEXITED(status) ? WEXITSTATUS(status)
                                  : kDiedOf + WTERMSIG(status);
       }
-      if (heartbeat != nullptr && Until(next_look) <= absl::ZeroDuration()) {
-        next_look = Monotonic::now() +
-                    absl::ToChronoNanoseconds(options_.patience / kLooks);
-        const uint64_t beats = heartbeat->beats();
-        still = beats == 0 || beats != seen || stopping_ ? 0 : still + 1;
+      if (Until(next_look) <= absl::ZeroDuration()) {
+        next_look = Monotonic::now() + absl::ToChronoNanoseconds(look_every);
+        const uint64_t beats = heartbeat == nullptr ? 0 : heartbeat->beats();
+        still = beats != seen ? 0 : still + 1;
         seen = beats;
+        const absl::Duration patience = PatienceWith(heartbeat, beats);
         // Counted in looks: when both of us stood still, as a container that is
         // paused, it has time to beat once more.
-        if (still > kLooks) {
+        if (still * look_every > patience) {
           still = 0;
           // First: the log may be what it hangs on.
           ::kill(child, SIGKILL);
-          Log(LogLevel::kError, "daemon_hangs",
+          Log(LogLevel::kError,
+              heartbeat == nullptr ? "clean_up_hangs" : "daemon_hangs",
               {{"pid", int64_t{child}},
-               {"for_ms", absl::ToInt64Milliseconds(options_.patience)}});
+               {"for_ms", absl::ToInt64Milliseconds(patience)}});
         }
       }
       siginfo_t info{};
-      const int signal = heartbeat == nullptr ? ::sigwaitinfo(&signals_, &info)
-                                              : WaitUntil(next_look, &info);
-      if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
+      const int signal = WaitUntil(next_look, &info);
+      const bool stop = signal == SIGTERM || signal == SIGINT;
+      if (stop) {
+        stopping_ = true;
+        still = 0;
+      }
       // What a terminal sends the child has got as well, and a second SIGINT
       // would be "at once" to it.
       if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) {
         ::kill(child, signal);
       }
+      // ORDER: after it, which then is the first that the child sees.
+      if (stop) ::kill(child, SIGCONT);
     }
+  }
+
+  // How long a child may be silent that has beaten so often.
+  absl::Duration PatienceWith(const Heartbeat* heartbeat,
+                              uint64_t beats) const {
+    if (beats > 0) return options_.patience;
+    return heartbeat == nullptr || stopping_ ? options_.end_patience
+                                             : options_.start_patience;
   }
 
   // The signal that came; -1: none.

@@ -46,7 +46,9 @@ class SupervisorTest : public ::testing::Test {
       ::_exit(Supervise(daemon, clean_up,
                         {.first_backoff = absl::Milliseconds(1),
                          .longest_backoff = absl::Milliseconds(4),
-                         .patience = absl::Milliseconds(1500)}));
+                         .patience = absl::Milliseconds(1500),
+                         .start_patience = start_patience_,
+                         .end_patience = absl::Milliseconds(4500)}));
     }
     return child;
   }
@@ -55,6 +57,7 @@ class SupervisorTest : public ::testing::Test {
     EXPECT_EQ(::waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
+  absl::Duration start_patience_ = absl::Seconds(30);
   TempDir dir_;
   const std::string path_ = dir_.path() + "/starts";
 };
@@ -208,6 +211,59 @@ TEST_F(SupervisorTest, ADaemonThatHangsIsKilledAndStartedAgain) {
     return 0;
   });
   EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 2);
+}
+
+TEST_F(SupervisorTest, ADaemonThatIsStoppedWhileItStartsIsKilled) {
+  start_patience_ = absl::Seconds(2);
+  const pid_t supervisor = Start([this](Heartbeat&) {
+    Note();
+    if (Starts() == 1) ::raise(SIGSTOP);
+    return 0;
+  });
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_EQ(Starts(), 2);
+}
+
+// One that has a word to say about its end says it.
+TEST_F(SupervisorTest, ADaemonThatIsStoppedEndsInOrderWhenItIsToldTo) {
+  const std::string ended = dir_.path() + "/ended";
+  const pid_t supervisor = Start([&](Heartbeat& heartbeat) {
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &term, nullptr);
+    heartbeat.Rest();
+    Note();
+    ::raise(SIGSTOP);
+    int signal = 0;
+    ::sigwait(&term, &signal);
+    std::ofstream(ended) << "yes";
+    return 0;
+  });
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  ::kill(supervisor, SIGTERM);
+  EXPECT_EQ(Wait(supervisor), 0);
+  EXPECT_TRUE(std::filesystem::exists(ended));
+}
+
+TEST_F(SupervisorTest, WhatHangsAtTheEndIsKilledAndSoIsItsCleanUp) {
+  const pid_t supervisor = Start(
+      [this](Heartbeat& heartbeat) {
+        ::signal(SIGTERM, SIG_IGN);
+        heartbeat.Rest();
+        Note();
+        while (true) ::raise(SIGSTOP);
+        return 0;
+      },
+      [this] {
+        Note();
+        ::raise(SIGSTOP);
+        return 0;
+      });
+  ASSERT_TRUE(Eventually([&] { return Starts() == 1; }));
+  ::kill(supervisor, SIGTERM);
+  EXPECT_EQ(Wait(supervisor), 128 + SIGKILL);
   EXPECT_EQ(Starts(), 2);
 }
 
