@@ -28,6 +28,12 @@ constexpr int kReadyTimeoutMs = 10'000;
 // All it is asked is done at once, but that a lease's end waits for its
 // connections.
 constexpr int kAnswerTimeoutMs = 5000;
+// So many waits make one: when the whole machine stood still, one of them was
+// over before the proxy could say a word.
+constexpr int kLooks = 5;
+constexpr int kBeatMs = 5000;
+// No jail's.
+constexpr uint64_t kNoLease = 0;
 constexpr int kEndTimeoutMs = 2000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 constexpr useconds_t kPauseMicros = 1000;
@@ -90,10 +96,8 @@ absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
   struct pollfd fd = {channel.get(), POLLIN, 0};
   const int64_t end =
       os::MonotonicNanos() + int64_t{timeout_ms} * kNanosPerMilli;
-  while (true) {
-    const int64_t left = (end - os::MonotonicNanos()) / kNanosPerMilli;
-    const int ready =
-        ::poll(&fd, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+  for (int looks = 0;;) {
+    const int ready = ::poll(&fd, 1, timeout_ms / kLooks);
     if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
     if (ready > 0) {
       absl::StatusOr<os::Packet> packet =
@@ -101,7 +105,9 @@ absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
       // Not there: the kernel was short of memory for it.
       if (!absl::IsNotFound(packet.status())) return packet;
     }
-    if (left <= 0) return absl::DeadlineExceededError("");
+    if (ready == 0 ? ++looks == kLooks : os::MonotonicNanos() > end) {
+      return absl::DeadlineExceededError("");
+    }
   }
 }
 
@@ -170,13 +176,16 @@ absl::Status EgressPort::StartWatch(
   watch_ = std::thread([this, on_death = std::move(on_death)] {
     struct pollfd fds[2] = {{pidfd_.get(), POLLIN, 0},
                             {stop_.get(), POLLIN, 0}};
-    // ENOMEM passes, and is nobody's death.
-    while (::poll(fds, 2, -1) < 0) {
-      if (errno != EINTR) ::usleep(kPauseMicros);
+    int ready;
+    while ((ready = ::poll(fds, 2, kBeatMs)) <= 0) {
+      if (ready == 0 && !Lives()) break;
+      // ENOMEM passes, and is nobody's death.
+      if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
     }
-    if (fds[1].revents == 0) {
-      on_death(absl::UnavailableError("the egress proxy is gone"));
-    }
+    if (fds[1].revents != 0) return;
+    on_death(absl::UnavailableError(fds[0].revents != 0
+                                        ? "the egress proxy is gone"
+                                        : "the egress proxy hangs"));
   });
   return absl::OkStatus();
 }
@@ -246,6 +255,15 @@ absl::StatusOr<NetworkUse> EgressPort::Use(uint64_t id) {
   absl::StatusOr<internal::EgressAnswer> answer = Ask(id, request, {});
   if (!answer.ok()) return answer.status();
   return ToUse(answer->usage());
+}
+
+bool EgressPort::Lives() {
+  internal::EgressRequest request;
+  request.mutable_read()->set_lease_id(kNoLease);
+  const absl::MutexLock lock(&mutex_);
+  // That there is no such lease is an answer.
+  (void)Ask(kNoLease, request, {});
+  return channel_.valid();
 }
 
 void EgressPort::Close(uint64_t id) {

@@ -85,8 +85,9 @@ class EgressPort {
       const std::string& template_name, const std::vector<os::Fd>& doors)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Starts the thread that calls `on_death` when the process is gone; not on
-  // orderly destruction. Call once.
+  // Starts the thread that asks the process for a sign of life now and then,
+  // and calls `on_death` when it is gone or doesn't answer, whoever asked; not
+  // on orderly destruction. Call once.
   absl::Status StartWatch(std::function<void(absl::Status)> on_death);
 
   pid_t pid() const { return pid_; }
@@ -99,6 +100,8 @@ class EgressPort {
 
   absl::StatusOr<NetworkUse> Use(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it answers.
+  bool Lives() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<internal::EgressAnswer> Ask(
       uint64_t id, const internal::EgressRequest& request,
       const std::vector<os::Fd>& fds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -204,6 +204,14 @@ absl::Status Sandbox::StartReader(
   return absl::OkStatus();
 }
 
+std::vector<std::string> Sandbox::SilentYards() const {
+  std::vector<std::string> silent;
+  for (const auto& [kind, port] : ports_) {
+    if (port->IsSilent()) silent.push_back(kind);
+  }
+  return silent;
+}
+
 bool Sandbox::Makes(const std::string& kind) const {
   return ports_.find(kind) != ports_.end();
 }

@@ -138,9 +138,13 @@ class Sandbox {
   // be made. Before StartReader.
   void SetEgress(std::unique_ptr<EgressPort> egress);
 
+  // The kinds of the yards whose spawners give no sign of life; one that goes
+  // on so counts as gone.
+  std::vector<std::string> SilentYards() const;
+
   // Starts the threads that read the spawners' events. Call once, after
   // DropPrivileges. `on_death` is called on such a thread when its spawner,
-  // or the egress proxy, is gone or broke the protocol; not on orderly
+  // or the egress proxy, is gone, hangs or broke the protocol; not on orderly
   // destruction.
   absl::Status StartReader(const std::function<void(absl::Status)>& on_death);
 

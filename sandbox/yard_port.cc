@@ -45,11 +45,12 @@ YardPort::~YardPort() {
   if (::poll(&fd, 1, 5000) == 1) ::waitpid(yard_.pid, nullptr, 0);
 }
 
-absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death) {
+absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death,
+                                   absl::Duration look_every) {
   stop_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!stop_.valid()) return os::ErrnoStatus("eventfd");
-  reader_ = std::thread([this, on_death = std::move(on_death)] {
-    const absl::Status status = ReadEvents();
+  reader_ = std::thread([this, look_every, on_death = std::move(on_death)] {
+    const absl::Status status = ReadEvents(look_every);
     if (status.ok()) return;
     {
       const absl::MutexLock lock(&mutex_);
@@ -172,17 +173,30 @@ absl::Status YardPort::NoSlot() const {
       absl::StrCat("all ", max_jails_, " jails are in use; try again later"));
 }
 
-absl::Status YardPort::ReadEvents() {
+absl::Status YardPort::ReadEvents(absl::Duration look_every) {
+  const auto look_ms = static_cast<int>(absl::ToInt64Milliseconds(look_every));
   for (;;) {
     struct pollfd fds[2] = {{yard_.channel.get(), POLLIN, 0},
                             {stop_.get(), POLLIN, 0}};
-    if (::poll(fds, 2, -1) < 0) {
+    const int ready = ::poll(fds, 2, look_ms);
+    if (ready < 0) {
       if (errno == EINTR) continue;
       // ENOMEM passes; what others have in this yard doesn't end by it.
       ::usleep(kPauseMicros);
       continue;
     }
     if (fds[1].revents != 0) return absl::OkStatus();
+    if (ready == 0) {
+      if (unanswered_looks_ >= kMostLooks) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("a spawner has not answered for ",
+                         absl::FormatDuration(kMostLooks * look_every)));
+      }
+      ++unanswered_looks_;
+      AskStock();
+      continue;
+    }
+    unanswered_looks_ = 0;
     absl::StatusOr<os::Packet> packet =
         os::ReceivePacket(yard_.channel.get(), os::Wait::kNo);
     if (absl::IsNotFound(packet.status())) continue;

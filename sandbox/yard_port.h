@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_YARD_PORT_H_
 #define SANDGLASS_SANDBOX_YARD_PORT_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,12 +33,23 @@ class YardPort {
   // What a busy spawner said may be shown for so long.
   static constexpr absl::Duration kStockHolds = absl::Seconds(30);
 
+  // A spawner that says nothing is asked after each of these, and taken for
+  // hung once that was in vain so often. Counted, since a machine that stood
+  // still is no reason. Less than it holds up calls that want jails twice.
+  static constexpr absl::Duration kLookEvery = absl::Seconds(5);
+  static constexpr int kMostLooks = 6;
+  // After which it is worth a word.
+  static constexpr int kLooksToTellOf = 2;
+
   YardPort(Yard yard, bool has_zygote, uint32_t max_jails, bool traces_calls);
   // Closes the channel: the yard ends with everything in it.
   ~YardPort();
 
   // As Sandbox has them, of this yard.
-  absl::Status StartReader(std::function<void(absl::Status)> on_death);
+  absl::Status StartReader(std::function<void(absl::Status)> on_death,
+                           absl::Duration look_every = kLookEvery);
+  // Whether it has let some questions go unanswered, and may be hung.
+  bool IsSilent() const { return unanswered_looks_ >= kLooksToTellOf; }
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
       absl::Duration timeout, FillFor fill_for, const std::string& layer);
@@ -62,7 +74,7 @@ class YardPort {
   absl::Status Unavailable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status NoSlot() const;
   // Returns OK when asked to stop, else why the channel can't go on.
-  absl::Status ReadEvents();
+  absl::Status ReadEvents(absl::Duration look_every);
   absl::Status TakeEvent(os::Packet packet);
   absl::Status NoteStock(YardStock stock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -72,6 +84,7 @@ class YardPort {
   const uint32_t max_jails_;
   os::Fd stop_;
   std::thread reader_;
+  std::atomic<int> unanswered_looks_ = 0;
   mutable absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;

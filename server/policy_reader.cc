@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -20,13 +21,17 @@
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sandbox.h"
+#include "server/clock.h"
 #include "server/supervisor.h"
 
 namespace sandglass::server {
 namespace {
 
-// What goes over the channel: any packet is a request; an answer is one of
-// these and then names, one a line, or the words of the error.
+// What goes over the channel: a question is one of the first two and a number;
+// its answer that number, a line's end, one of the others, and then names, one
+// a line, or the words of the error. By the number a late answer is known.
+constexpr char kRead = 'r';
+constexpr char kBeat = 'b';
 constexpr char kGood = '+';
 constexpr char kBad = '-';
 constexpr size_t kMostWords = 64 * 1024;
@@ -74,12 +79,12 @@ bool GiveUpRights(uid_t uid, gid_t gid) {
   for (;;) {
     const absl::StatusOr<os::Packet> asked =
         os::ReceivePacket(channel, os::Wait::kYes);
-    if (!asked.ok() ||
-        !os::SendPacket(channel, ReadAgain(directory, in_force, ledger), {},
-                        os::Wait::kYes)
-             .ok()) {
-      ::_exit(0);
-    }
+    if (!asked.ok() || asked->data.empty()) ::_exit(0);
+    const std::string answer = absl::StrCat(
+        asked->data.substr(1), "\n",
+        asked->data[0] == kRead ? ReadAgain(directory, in_force, ledger)
+                                : std::string(1, kGood));
+    if (!os::SendPacket(channel, answer, {}, os::Wait::kYes).ok()) ::_exit(0);
   }
 }
 
@@ -118,44 +123,70 @@ absl::StatusOr<std::unique_ptr<PolicyReader>> PolicyReader::Start(
       new PolicyReader(std::move(channel->first), os::Fd(pidfd), pid));
 }
 
-absl::StatusOr<std::vector<std::string>> PolicyReader::Read(
-    absl::Duration timeout) {
-  if (!channel_.valid()) {
+absl::StatusOr<std::string> PolicyReader::Ask(char what,
+                                              absl::Duration timeout) {
+  const auto gone = [this] {
+    channel_.reset();
     return absl::UnavailableError(
         "the process that reads the policy is gone; restart the daemon");
+  };
+  if (!channel_.valid()) return gone();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  // One that hangs has the last such question still before it.
+  if (what != kBeat || answered_ == asked_) {
+    const absl::Status sent = os::SendPacket(
+        channel_.get(), absl::StrCat(std::string(1, what), ++asked_), {},
+        os::Wait::kNo);
+    if (!sent.ok()) return gone();
   }
+<<<<<<< HEAD
   absl::StatusOr<os::Packet> answer = absl::UnavailableError("");
   const absl::Status sent =
       os::SendPacket(channel_.get(), "read", {}, os::Wait::kNo);
   // It was not asked, so that no answer can come late.
   if (absl::IsResourceExhausted(sent)) return sent;
   if (sent.ok()) {
+=======
+  while (answered_ != asked_) {
+>>>>>>> e92cc4c (Helpers that hang are told of, and end the daemon as dead ones do)
     struct pollfd fd = {channel_.get(), POLLIN, 0};
-    const auto timeout_ms =
-        static_cast<int>(absl::ToInt64Milliseconds(timeout));
-    if (::poll(&fd, 1, timeout_ms) == 1) {
-      answer = os::ReceivePacket(channel_.get(), os::Wait::kNo);
-    } else {
-      answer = absl::DeadlineExceededError("");
+    const auto rest_ms = static_cast<int>(absl::ToInt64Milliseconds(std::max(
+        absl::Ceil(Until(end), absl::Milliseconds(1)), absl::ZeroDuration())));
+    const int ready = ::poll(&fd, 1, rest_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the process that reads the policy has not answered for ",
+          absl::FormatDuration(timeout)));
     }
+    const absl::StatusOr<os::Packet> answer =
+        os::ReceivePacket(channel_.get(), os::Wait::kNo);
+    if (!answer.ok()) return gone();
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(answer->data, absl::MaxSplits('\n', 1));
+    uint64_t number = 0;
+    if (!absl::SimpleAtoi(parts.first, &number) || number <= answered_ ||
+        number > asked_ || parts.second.empty()) {
+      return gone();
+    }
+    answered_ = number;
+    if (number == asked_) return std::string(parts.second);
   }
-  if (!answer.ok() || answer->data.empty()) {
-    // A late answer must not be taken for that of another question.
-    channel_.reset();
-    return absl::Status(
-        absl::IsDeadlineExceeded(answer.status())
-            ? absl::StatusCode::kDeadlineExceeded
-            : absl::StatusCode::kUnavailable,
-        absl::StrCat("the process that reads the policy has ",
-                     absl::IsDeadlineExceeded(answer.status())
-                         ? absl::StrCat("not answered for ",
-                                        absl::FormatDuration(timeout))
-                         : "died",
-                     "; restart the daemon"));
-  }
-  const std::string words = answer->data.substr(1);
-  if (answer->data[0] != kGood) return absl::InvalidArgumentError(words);
+  return std::string(1, kGood);
+}
+
+absl::StatusOr<std::vector<std::string>> PolicyReader::Read(
+    absl::Duration timeout) {
+  const absl::StatusOr<std::string> answer = Ask(kRead, timeout);
+  if (!answer.ok()) return answer.status();
+  const std::string words = answer->substr(1);
+  if (answer->front() != kGood) return absl::InvalidArgumentError(words);
   return std::vector<std::string>(absl::StrSplit(words, '\n'));
+}
+
+absl::Status PolicyReader::Beat(absl::Duration timeout) {
+  return Ask(kBeat, timeout).status();
 }
 
 PolicyReader::~PolicyReader() {

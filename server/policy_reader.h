@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,9 +33,13 @@ class PolicyReader {
 
   // The names of the templates of the policy as it is now, which jails can be
   // made by from here on. INVALID_ARGUMENT: what is wrong with the policy.
-  // DEADLINE_EXCEEDED, UNAVAILABLE: the process hangs or is gone; every later
-  // call fails too. One thread at a time.
+  // DEADLINE_EXCEEDED: the process hangs, as on a disk; once it goes on it can
+  // be asked again. UNAVAILABLE: it is gone; so every later call says. One
+  // thread at a time, with Beat.
   absl::StatusOr<std::vector<std::string>> Read(absl::Duration timeout);
+
+  // Whether it answers at all; errors as of Read.
+  absl::Status Beat(absl::Duration timeout);
 
   pid_t pid() const { return pid_; }
   // A descriptor that can be read from once the process has ended, for poll(2).
@@ -49,7 +54,13 @@ class PolicyReader {
   PolicyReader(os::Fd channel, os::Fd pidfd, pid_t pid)
       : channel_(std::move(channel)), pidfd_(std::move(pidfd)), pid_(pid) {}
 
-  os::Fd channel_;  // SOCK_SEQPACKET; invalid after a failure
+  // The answer to a question of this kind, without its head.
+  absl::StatusOr<std::string> Ask(char what, absl::Duration timeout);
+
+  os::Fd channel_;  // SOCK_SEQPACKET; invalid once the process is gone
+  // Of the questions: how many there were, and which was answered last.
+  uint64_t asked_ = 0;
+  uint64_t answered_ = 0;
   os::Fd pidfd_;
   pid_t pid_;
 };

@@ -17,6 +17,8 @@
 namespace sandglass::server {
 namespace {
 
+constexpr absl::Duration kLookEvery = absl::Seconds(5);
+
 bool Equal(const policy::Profile& a, const policy::Profile& b) {
   return a.canonical == b.canonical && a.jail_template == b.jail_template;
 }
@@ -85,11 +87,16 @@ void PolicyReload::Loop() {
     return asked_ || stopped_;
   };
   while (true) {
+    bool asked;
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(&woken));
+      mutex_.AwaitWithTimeout(absl::Condition(&woken), kLookEvery);
       if (stopped_) return;
-      asked_ = false;
+      asked = std::exchange(asked_, false);
+    }
+    if (!asked) {
+      if (parts_.look) parts_.look();
+      continue;
     }
     // As sd_notify(3) wants it of who reloads.
     NotifyServiceManager(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",

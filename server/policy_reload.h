@@ -41,6 +41,9 @@ struct PolicyReloadParts {
   std::function<absl::Status(const PolicySet&, const PolicyChanges&)> record;
   // After one was refused, and the old one stayed. Empty: as above.
   std::function<void(const absl::Status& why)> record_refusal;
+  // Called now and then while there is nothing to do: whether what `read` needs
+  // lives. Empty: it isn't looked after.
+  std::function<void()> look;
   // Once it is in force, or was found to be the same that was.
   std::function<void(bool changed)> after;
 };

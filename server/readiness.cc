@@ -35,6 +35,9 @@ const ConditionRow& RowOf(size_t condition) {
       {"pool", {}},
       {"disk", {}},
       {"audit", {kSandbox, kSession, kExec}},
+      // What can't go on without one ends the daemon, so that it is started
+      // again.
+      {"helpers", {}},
   }};
   return (*rows)[condition];
 }

@@ -24,8 +24,9 @@ enum class ReadyWhen : size_t {
   kPool,       // jails can be made
   kDisk,       // there is room where the daemon writes
   kAudit,      // runs can be put on record
+  kHelpers,    // the daemon's other processes answer
 };
-inline constexpr size_t kReadyConditions = 5;
+inline constexpr size_t kReadyConditions = 6;
 
 // Tells whether calls can be served: service by service, as gRPC's health
 // service names them, and "" for the daemon as a whole. Thread-safe.

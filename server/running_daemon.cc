@@ -33,17 +33,12 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   pollfd fds[] = {{signals_.get(), POLLIN, 0},
                   {helper_died_.get(), POLLIN, 0},
                   {clock_set_.get(), POLLIN, 0},
-                  {reader_died_ ? -1 : parts_.policy_reader->end(), POLLIN, 0}};
+                  {stopping_ ? -1 : parts_.policy_reader->end(), POLLIN, 0}};
   const int timeout_ms =
       timeout == absl::InfiniteDuration()
           ? -1
           : static_cast<int>(absl::ToInt64Milliseconds(timeout));
   ::poll(fds, std::size(fds), timeout_ms);
-  if (fds[3].revents != 0) {
-    reader_died_ = true;
-    // Says so, in the log and to whoever asks for the status.
-    reload_->Ask();
-  }
   if (fds[2].revents != 0) NoteClockSet();
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -61,7 +56,12 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
     stopping_ = true;
     return Wake::kStop;
   }
-  return (fds[1].revents & POLLIN) != 0 ? Wake::kHelperDied : Wake::kNothing;
+  if ((fds[1].revents & POLLIN) != 0) return Wake::kHelperDied;
+  if (fds[3].revents == 0) return Wake::kNothing;
+  // Nobody here has the rights to make another.
+  Log(LogLevel::kError, "helper_died",
+      {{"error", "the process that reads the policy is gone"}});
+  return Wake::kHelperDied;
 }
 
 void RunningDaemon::NoteClockSet() {

@@ -51,7 +51,8 @@ class RunningDaemon {
   }
 
   absl::Status Start();
-  // Until a signal or the death of a spawner or of the egress proxy.
+  // Until a signal or the death of a spawner, of the egress proxy or of the
+  // policy reader.
   int Run();
 
  private:
@@ -68,6 +69,8 @@ class RunningDaemon {
   absl::Status MayRun() const;
   absl::Status MayRunBy(const policy::Profile& profile) const;
   void StartReload();
+  // Whether the policy reader and the spawners answer.
+  void LookAfterHelpers();
   // Another policy has come into force.
   void RenewPool();
   void StopAccepting();
@@ -81,7 +84,6 @@ class RunningDaemon {
   const PrestartKinds prestart_;
   os::Fd signals_;
   os::Fd helper_died_;
-  bool reader_died_ = false;
   os::Fd clock_set_;
   bool stopping_ = false;
   Operations operations_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/clock.h"
 #include "server/daemon_signals.h"
 #include "server/descriptor_shares.h"
@@ -35,6 +36,7 @@ constexpr absl::Duration kVersionsWait = absl::Seconds(2);
 constexpr absl::Duration kIsolationWait = absl::Seconds(2);
 constexpr absl::Duration kStockWait = absl::Milliseconds(200);
 constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
+constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
@@ -308,6 +310,19 @@ absl::Status RunningDaemon::ServeOperations() {
       peers_);
 }
 
+void RunningDaemon::LookAfterHelpers() {
+  absl::Status status = parts_.policy_reader->Beat(kPolicyBeatWait);
+  if (status.ok()) {
+    const std::vector<std::string> silent = parts_.sandbox->SilentYards();
+    if (!silent.empty()) {
+      status = absl::UnavailableError(absl::StrCat(
+          "no sign of life of the spawners of: ", absl::StrJoin(silent, ", "),
+          "; the daemon ends if it stays so"));
+    }
+  }
+  operations_.readiness().Set(ReadyWhen::kHelpers, status);
+}
+
 void RunningDaemon::StartReload() {
   reload_.emplace(PolicyReloadParts{
       .directory = parts_.config.policy_dir,
@@ -323,6 +338,7 @@ void RunningDaemon::StartReload() {
           [this](const absl::Status& why) {
             if (audit_) audit_->NoteRefusedPolicy(why);
           },
+      .look = [this] { LookAfterHelpers(); },
       .after =
           [this](bool changed) {
             if (changed) RenewPool();

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "sandglass/v1/operator.pb.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/slowdown.h"
 #include "tests/support/wait.h"
@@ -21,6 +22,8 @@ namespace sandglass::testing {
 namespace {
 
 constexpr absl::Duration kSettle = absl::Seconds(10);
+// A helper that is asked for a sign of life every few seconds.
+constexpr absl::Duration kHangShows = absl::Seconds(60);
 // The promise for --supervise.
 constexpr absl::Duration kHealthyAgain = absl::Seconds(5);
 
@@ -53,6 +56,15 @@ class Crash : public OwnDaemonTest {
       }
     }
     return found;
+  }
+
+  pid_t PolicyReader() {
+    for (const Process& process : daemon().Processes()) {
+      if (CommandOf(process.pid).find("sandglass-policy-reader") == 0) {
+        return process.pid;
+      }
+    }
+    return 0;
   }
 
   bool ServingAgain() {
@@ -149,23 +161,80 @@ TEST_F(Crash, UnderSuperviseAServerThatHangsIsReplaced) {
   StopDaemon();
 }
 
-TEST_F(Crash, TheEndOfThePolicyReaderIsToldAtOnce) {
-  ASSERT_NO_FATAL_FAILURE(StartDaemon());
-  pid_t reader = 0;
-  for (const Process& process : daemon().Processes()) {
-    if (CommandOf(process.pid).find("sandglass-policy-reader") == 0) {
-      reader = process.pid;
-    }
-  }
+// Nobody in it has the rights to start another.
+TEST_F(Crash, UnderSuperviseAKilledPolicyReaderIsReplaced) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  daemon().Remember();
+  std::vector<Process> servers = Named("sandglassd");
+  std::erase(servers, daemon().process());
+  const pid_t reader = PolicyReader();
   ASSERT_NE(reader, 0);
   ASSERT_EQ(::kill(reader, SIGKILL), 0);
-  EXPECT_TRUE(WaitUntil(
-      [this] {
-        return absl::StrContains(daemon().LogTail(50),
-                                 "the process that reads the policy has died");
-      },
-      kSettle));
+  ASSERT_TRUE(WaitUntilDead(servers, kSettle))
+      << "the server goes on without its policy reader";
+  EXPECT_TRUE(ServingAgain());
+  EXPECT_NE(PolicyReader(), 0);
+  EXPECT_THAT(
+      daemon().LogTail(200),
+      ::testing::HasSubstr("the process that reads the policy is gone"));
+  StopDaemon();
+}
+
+// Its disk may hang: nothing but a reload needs it.
+TEST_F(Crash, APolicyReaderThatIsStoppedShowsInTheStatusUntilItGoesOn) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  const pid_t reader = PolicyReader();
+  ASSERT_NE(reader, 0);
+  const auto helpers_answer = [this] {
+    std::string answer;
+    v1::GetStatusResponse status;
+    if (!client()
+             .CallRaw("/sandglass.v1.OperatorService/GetStatus", "", &answer)
+             .ok() ||
+        !status.ParseFromString(answer)) {
+      return false;
+    }
+    for (const v1::Condition& condition : status.conditions()) {
+      if (condition.name() == "helpers") return condition.holds();
+    }
+    return false;
+  };
+  EXPECT_TRUE(helpers_answer());
+  ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+  EXPECT_TRUE(WaitUntil([&] { return !helpers_answer(); }, kHangShows));
+  EXPECT_FALSE(client().Serving());
   EXPECT_THAT(client().Run(Bash("echo on")), OutcomeIs(v1::OUTCOME_OK));
+  ASSERT_EQ(::kill(reader, SIGCONT), 0);
+  EXPECT_TRUE(WaitUntil(helpers_answer, kHangShows));
+  StopDaemon();
+}
+
+TEST_F(Crash, UnderSuperviseASpawnerOrProxyThatHangsIsReplaced) {
+  for (const char* name : {"sandglass-spawner", "sandglass-egress"}) {
+    ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+    daemon().Remember();
+    std::vector<Process> servers = Named("sandglassd");
+    std::erase(servers, daemon().process());
+    const std::vector<Process> helpers = Named(name);
+    ASSERT_FALSE(helpers.empty());
+    ASSERT_TRUE(Kill(helpers.front(), SIGSTOP));
+    ASSERT_TRUE(WaitUntilDead(servers, absl::Seconds(90) * Slowdown()))
+        << "the server goes on without its " << name;
+    EXPECT_TRUE(WaitUntil([this] { return client().Serving(); }, kSettle * 2));
+    EXPECT_TRUE(WaitUntilDead(helpers, kSettle)) << Describe(helpers);
+    EXPECT_THAT(client().Run(Bash("echo again")), OutcomeIs(v1::OUTCOME_OK));
+    StopDaemon();
+  }
+}
+
+// By a SIGSTOP, with which it doesn't take the SIGTERM that is passed on.
+TEST_F(Crash, UnderSuperviseAServerThatIsStoppedEndsWhenItIsToldTo) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  daemon().Remember();
+  std::vector<Process> servers = Named("sandglassd");
+  std::erase(servers, daemon().process());
+  ASSERT_EQ(servers.size(), 1U) << Describe(servers);
+  ASSERT_TRUE(Kill(servers.front(), SIGSTOP));
   StopDaemon();
 }
 

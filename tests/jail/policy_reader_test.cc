@@ -192,12 +192,17 @@ TEST_F(PolicyReaderTest, OneThatHangsOrDiesIsNotWaitedFor) {
   ASSERT_EQ(::kill(reader_->pid(), SIGSTOP), 0);
   EXPECT_EQ(reader_->Read(absl::Milliseconds(50)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
-  // Its late answer is for nobody.
+  EXPECT_EQ(reader_->Beat(absl::Milliseconds(50)).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  // Its late answer is for nobody: what is wrong by now is seen.
+  WriteProfile("mine", R"(, "no-such": 1)");
   ASSERT_EQ(::kill(reader_->pid(), SIGCONT), 0);
-  EXPECT_EQ(Read().status().code(), absl::StatusCode::kUnavailable);
-  Start();
+  EXPECT_EQ(Read().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(reader_->Beat(absl::Seconds(30)).ok());
   ASSERT_EQ(::kill(reader_->pid(), SIGKILL), 0);
   EXPECT_EQ(Read().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(reader_->Beat(absl::Seconds(30)).code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/sandbox.h"
@@ -152,6 +153,39 @@ TEST_F(StockOfAYard, IsNotWaitedForWhenItsSpawnerIsGone) {
   EXPECT_EQ(Jails(second), 1u);
   died_.WaitForNotification();
   EXPECT_EQ(Jails(port_.AskStock()), 1u);
+}
+
+// With time to answer in that no machine is too slow for.
+TEST(YardPort, TellsOfASpawnerThatHangs) {
+  constexpr absl::Duration kLook = absl::Milliseconds(200);
+  Ends ends;
+  YardPort port(std::move(ends.yard), false, 4, false);
+  absl::Status death;
+  absl::Notification died;
+  ASSERT_TRUE(port.StartReader(
+                      [&](absl::Status status) {
+                        death = std::move(status);
+                        died.Notify();
+                      },
+                      kLook)
+                  .ok());
+  // As long as it answers, however long nobody else asks it anything.
+  for (int look = 0; look < 2 * YardPort::kMostLooks; ++look) {
+    ends.ExpectQuestion();
+    ends.Answer(1);
+  }
+  EXPECT_FALSE(died.HasBeenNotified());
+  ends.ExpectQuestion();
+  const absl::Time end = os::SteadyNow() + kPatience;
+  while (!port.IsSilent() && os::SteadyNow() < end) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_TRUE(port.IsSilent());
+  died.WaitForNotification();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(death)) << death;
+  // Nobody waits for it any more.
+  EXPECT_TRUE(absl::IsUnavailable(
+      port.CreateJail("t", {}, absl::Hours(1), FillFor::kRun, "").status()));
 }
 
 void FailTheTest(const absl::Status& status) { ADD_FAILURE() << status; }
