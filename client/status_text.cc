@@ -167,11 +167,21 @@ Rows NowRows(const v1::GetStatusResponse& status) {
   const v1::Admission& room = status.admission();
   Rows rows = {
       {"runs",
-       absl::StrCat(room.running(), " of ", room.max_running(), " running, ",
-                    room.queued(), " of ", room.max_queued(), " queued")},
+       absl::StrCat(
+           room.running(), " of ", room.max_running(),
+           room.reserve() > 0
+               ? absl::StrCat(" (", room.reserve(), " more for others)")
+               : "",
+           " running, ", room.queued(), " of ", room.max_queued(), " queued")},
       {"memory",
-       absl::StrCat(FormatByteSize(room.memory_reserved_bytes()), " of ",
-                    FormatByteSize(room.memory_budget_bytes()), " reserved")},
+       absl::StrCat(
+           FormatByteSize(room.memory_reserved_bytes()), " of ",
+           FormatByteSize(room.memory_budget_bytes()),
+           room.memory_reserve_bytes() > 0
+               ? absl::StrCat(" (", FormatByteSize(room.memory_reserve_bytes()),
+                              " more for others)")
+               : "",
+           " reserved")},
       {"sessions",
        absl::StrCat(status.sessions(), ", ",
                     Counted(status.commands(), "command"), " in them")}};

@@ -18,16 +18,52 @@ uint64_t HighestMemory(const Job& job) {
 // bounds what a jump of it can do to the monotonic queue deadlines.
 constexpr absl::Duration kLongestNap = absl::Seconds(1);
 
+RunQueueOptions QueueOptions(const AdmissionOptions& options) {
+  SharesOptions bytes = WithReserveWithin(options.max_queued_bytes);
+  bytes.most_per_caller = options.max_queued_bytes / 2;
+  return {.slots = {.most = options.max_running, .reserve = options.reserve},
+          .memory_bytes = options.memory_budget_bytes,
+          .memory_reserve_bytes = options.memory_reserve_bytes,
+          .waiting = {.most = options.max_queued,
+                      .reserve = options.queued_reserve,
+                      .most_per_caller =
+                          options.max_queued_per_caller != 0
+                              ? options.max_queued_per_caller
+                              : std::max(1u, options.max_queued / 2)},
+          .waiting_bytes = bytes};
+}
+
 }  // namespace
 
 Admission::Admission(const AdmissionOptions& options)
-    : options_(options),
-      caller_share_(options.max_queued_per_caller != 0
-                        ? options.max_queued_per_caller
-                        : std::max(1u, options.max_queued / 2)) {}
+    : options_(options), queue_(QueueOptions(options)) {}
 
 Admission::Reservation::~Reservation() {
-  if (admission_ != nullptr) admission_->Release(memory_bytes_, Since(since_));
+  if (admission_ != nullptr) admission_->Release(held_, Since(since_));
+}
+
+absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
+  const Shares& runs = queue_.waiting_shares();
+  switch (queue_.RoomFor(caller)) {
+    case Shares::Room::kYes:
+      break;
+    case Shares::Room::kCallerHasItsShare:
+      return QueueShareFull(caller, runs.held_by(caller), runs.held(),
+                            RetryDelayLocked());
+    case Shares::Room::kNone:
+      return QueueFull(runs.held(), RetryDelayLocked());
+  }
+  const Shares& held = queue_.waiting_bytes();
+  switch (queue_.RoomForBytes(caller, bytes)) {
+    case Shares::Room::kYes:
+      break;
+    case Shares::Room::kCallerHasItsShare:
+      return QueueBytesShareFull(caller, held.held_by(caller),
+                                 options_.max_queued_bytes, RetryDelayLocked());
+    case Shares::Room::kNone:
+      return QueueBytesFull(options_.max_queued_bytes, RetryDelayLocked());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Admission::Enqueue(std::shared_ptr<Run> run) {
@@ -35,64 +71,36 @@ absl::Status Admission::Enqueue(std::shared_ptr<Run> run) {
   if (memory > options_.memory_budget_bytes) {
     return NeverFits(memory, options_.memory_budget_bytes);
   }
+  const std::string caller = run->origin().caller.name;
+  const uint64_t bytes = run->origin().request_bytes;
   absl::MutexLock lock(&mutex_);
   if (stopped_) return ShuttingDown();
-  if (queue_.size() >= options_.max_queued) {
-    return QueueFull(static_cast<uint32_t>(queue_.size()), RetryDelayLocked());
-  }
-  const uint64_t bytes = run->origin().request_bytes;
-  if (queued_bytes_ + bytes > options_.max_queued_bytes && !queue_.empty()) {
-    return QueueBytesFull(options_.max_queued_bytes, RetryDelayLocked());
-  }
-  const std::string& caller = run->origin().caller.name;
-  if (const auto it = queued_by_caller_.find(caller);
-      it != queued_by_caller_.end() && it->second >= caller_share_) {
-    return QueueShareFull(caller, it->second, RetryDelayLocked());
-  }
-  ++queued_by_caller_[caller];
-  queued_bytes_ += bytes;
-  queue_.push_back(
-      {std::move(run), memory,
+  if (absl::Status room = Room(caller, bytes); !room.ok()) return room;
+  queue_.Add(
+      {std::move(run), caller, memory, bytes,
        Monotonic::now() + absl::ToChronoNanoseconds(options_.queue_timeout)});
   return absl::OkStatus();
 }
 
-void Admission::Forget(const Run& run) {
-  queued_bytes_ -= run.origin().request_bytes;
-  const auto it = queued_by_caller_.find(run.origin().caller.name);
-  if (--it->second == 0) queued_by_caller_.erase(it);
-}
-
 bool Admission::Remove(const Run* run) {
   absl::MutexLock lock(&mutex_);
-  const auto it =
-      std::find_if(queue_.begin(), queue_.end(),
-                   [&](const Waiting& w) { return w.run.get() == run; });
-  if (it == queue_.end()) return false;
-  Forget(*run);
-  queue_.erase(it);
-  return true;
+  return queue_.Remove(run);
 }
 
-bool Admission::HeadFits() const {
-  return !queue_.empty() && running_ < options_.max_running &&
-         queue_.front().memory_bytes <=
-             options_.memory_budget_bytes - reserved_bytes_;
+bool Admission::CanStartOrStopped() const {
+  return stopped_ || queue_.CanStart();
 }
-
-bool Admission::HeadFitsOrStopped() const { return stopped_ || HeadFits(); }
-bool Admission::WaitingOrStopped() const { return stopped_ || !queue_.empty(); }
+bool Admission::WaitingOrStopped() const {
+  return stopped_ || queue_.waiting() > 0;
+}
 
 std::optional<Admission::Admitted> Admission::Take() {
   absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(this, &Admission::HeadFitsOrStopped));
+  mutex_.Await(absl::Condition(this, &Admission::CanStartOrStopped));
   if (stopped_) return std::nullopt;
-  Waiting head = std::move(queue_.front());
-  queue_.pop_front();
-  Forget(*head.run);
-  ++running_;
-  reserved_bytes_ += head.memory_bytes;
-  return Admitted{std::move(head.run), Reservation(this, head.memory_bytes)};
+  RunQueue::Started started = queue_.Start();
+  return Admitted{std::move(started.run),
+                  Reservation(this, std::move(started.held))};
 }
 
 std::vector<std::shared_ptr<Run>> Admission::TakeOverdue() {
@@ -101,17 +109,13 @@ std::vector<std::shared_ptr<Run>> Admission::TakeOverdue() {
   while (overdue.empty()) {
     mutex_.Await(absl::Condition(this, &Admission::WaitingOrStopped));
     if (stopped_) break;
-    // All wait equally long, so the head is due first.
-    while (!queue_.empty() && queue_.front().until <= Monotonic::now()) {
-      Forget(*queue_.front().run);
-      overdue.push_back(std::move(queue_.front().run));
-      queue_.pop_front();
-    }
-    if (!overdue.empty() || queue_.empty()) continue;
+    overdue = queue_.TakeOverdue(Monotonic::now());
+    const std::optional<MonotonicTime> next = queue_.next_overdue();
+    if (!overdue.empty() || !next.has_value()) continue;
     look_again_ = false;
     mutex_.AwaitWithTimeout(
         absl::Condition(this, &Admission::StoppedOrLooksAgain),
-        std::min(kLongestNap, Until(queue_.front().until)));
+        std::min(kLongestNap, Until(*next)));
   }
   return overdue;
 }
@@ -124,26 +128,20 @@ void Admission::LookAgain() {
 }
 
 std::vector<std::shared_ptr<Run>> Admission::Stop() {
-  std::vector<std::shared_ptr<Run>> left;
   absl::MutexLock lock(&mutex_);
   stopped_ = true;
-  for (Waiting& waiting : queue_) left.push_back(std::move(waiting.run));
-  queue_.clear();
-  queued_by_caller_.clear();
-  queued_bytes_ = 0;
-  return left;
+  return queue_.Clear();
 }
 
-void Admission::Release(uint64_t memory_bytes, absl::Duration held) {
+void Admission::Release(const RunQueue::Held& held, absl::Duration time) {
   absl::MutexLock lock(&mutex_);
-  --running_;
-  reserved_bytes_ -= memory_bytes;
-  usual_run_ = usual_run_ * 0.8 + held * 0.2;
+  queue_.End(held);
+  usual_run_ = usual_run_ * 0.8 + time * 0.2;
 }
 
 absl::Duration Admission::RetryDelayLocked() const {
   const absl::Duration guess = usual_run_ *
-                               static_cast<double>(queue_.size() + 1) /
+                               static_cast<double>(queue_.waiting() + 1) /
                                static_cast<double>(options_.max_running);
   return std::clamp(guess, absl::Milliseconds(100), absl::Seconds(30));
 }
@@ -155,7 +153,8 @@ absl::Duration Admission::RetryDelay() const {
 
 Admission::Snapshot Admission::snapshot() const {
   absl::MutexLock lock(&mutex_);
-  return {running_, static_cast<uint32_t>(queue_.size()), reserved_bytes_};
+  return {static_cast<uint32_t>(queue_.slots().held()),
+          static_cast<uint32_t>(queue_.waiting()), queue_.memory_bytes()};
 }
 
 }  // namespace sandglass::server

@@ -2,8 +2,6 @@
 #define SANDGLASS_SERVER_ADMISSION_H_
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,26 +14,38 @@
 #include "absl/time/time.h"
 #include "server/clock.h"
 #include "server/run.h"
+#include "server/run_queue.h"
 
 namespace sandglass::server {
 
 struct AdmissionOptions {
-  uint32_t max_running = 4;   // 1 or more
+  uint32_t max_running = 4;  // 1 or more
+  // Beyond max_running, for callers that have few runs going on: see Shares.
+  uint32_t reserve = 0;
   uint32_t max_queued = 256;  // 1 or more
+  // Beyond max_queued, for callers of which few runs wait.
+  uint32_t queued_reserve = 0;
   // Runs of one caller that may wait at once; 0 means half of max_queued.
   uint32_t max_queued_per_caller = 0;
   absl::Duration queue_timeout = absl::Seconds(10);
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  // Beyond memory_budget_bytes, for callers that have no run going on.
+  uint64_t memory_reserve_bytes = 0;
   // Counted with every run: its init, page tables, kernel objects.
   uint64_t overhead_bytes = uint64_t{16} << 20;
-  // Bytes of requests that may wait at once.
+  // Bytes of requests that may wait at once: half of them of one caller, and
+  // the last quarter for callers that hold few.
   uint64_t max_queued_bytes = uint64_t{256} << 20;
+
+  // Runs that may go on at once in all, so many workers there are.
+  uint32_t most_running() const { return max_running + reserve; }
 };
 
-// The gate before the workers: a first-in-first-out queue of bounded length
-// and time, and a ledger of run slots and memory. A run that is too large for
-// what is free now waits at the head and nothing overtakes it, so large runs
-// don't starve. Thread-safe.
+// The gate before the workers: a queue of bounded length and time, in which
+// callers take turns, and a ledger of run slots and memory. RunQueue says who
+// is next: however much one caller runs, holds and has waiting, another's run
+// starts as soon as it has its turn, and a large run doesn't starve.
+// Thread-safe.
 class Admission {
  public:
   explicit Admission(const AdmissionOptions& options);
@@ -46,17 +56,17 @@ class Admission {
    public:
     Reservation(Reservation&& other) noexcept
         : admission_(std::exchange(other.admission_, nullptr)),
-          memory_bytes_(other.memory_bytes_),
+          held_(std::move(other.held_)),
           since_(other.since_) {}
     Reservation& operator=(Reservation&&) = delete;
     ~Reservation();
 
    private:
     friend class Admission;
-    Reservation(Admission* admission, uint64_t memory_bytes)
-        : admission_(admission), memory_bytes_(memory_bytes) {}
+    Reservation(Admission* admission, RunQueue::Held held)
+        : admission_(admission), held_(std::move(held)) {}
     Admission* admission_;
-    uint64_t memory_bytes_;
+    RunQueue::Held held_;
     MonotonicTime since_ = Monotonic::now();
   };
   struct Admitted {
@@ -64,16 +74,15 @@ class Admission {
     Reservation reservation;
   };
 
-  // Puts a run at the end of the queue. FAILED_PRECONDITION when it could
-  // never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
+  // Puts a run at the end of its caller's line. FAILED_PRECONDITION when it
+  // could never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
   // caller's share of it is full, UNAVAILABLE after Stop().
   absl::Status Enqueue(std::shared_ptr<Run> run) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes a run out of the queue; false when it is not there (any more).
   bool Remove(const Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until the head of the queue fits and reserves for it. nullopt after
-  // Stop().
+  // Waits until the next run fits and reserves for it. nullopt after Stop().
   std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until runs have been in the queue for queue_timeout, and takes them
@@ -99,30 +108,20 @@ class Admission {
   const AdmissionOptions& options() const { return options_; }
 
  private:
-  struct Waiting {
-    std::shared_ptr<Run> run;
-    uint64_t memory_bytes;
-    MonotonicTime until;
-  };
-  bool HeadFits() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool HeadFitsOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool CanStartOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool StoppedOrLooksAgain() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Accounts for a run that leaves the queue.
-  void Forget(const Run& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether one more may wait.
+  absl::Status Room(const std::string& caller, uint64_t bytes) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  void Release(uint64_t memory_bytes, absl::Duration held)
+  void Release(const RunQueue::Held& held, absl::Duration time)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const AdmissionOptions options_;
-  const uint32_t caller_share_;
 
   mutable absl::Mutex mutex_;
-  std::deque<Waiting> queue_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, uint32_t> queued_by_caller_ ABSL_GUARDED_BY(mutex_);
-  uint64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint32_t running_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  RunQueue queue_ ABSL_GUARDED_BY(mutex_);
   // Moving average of how long a reservation is held.
   absl::Duration usual_run_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(200);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -13,6 +13,7 @@
 #include "server/errors.h"
 #include "server/proto_time.h"
 #include "server/run_registry.h"
+#include "server/shares.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -136,14 +137,17 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   absl::MutexLock lock(&mutex_);
   Sweep();
   v1::ApprovalNeeded needed;
-  uint64_t bytes = ProgramBytes(subject.shown);
-  uint32_t pending = 0;
-  uint32_t of_caller = 0;
+  SharesOptions of_pending = WithReserveWithin(options_.max_pending);
+  of_pending.most_per_caller = options_.max_pending_per_caller;
+  Shares pending(of_pending);
+  // Who has as many as are kept makes room itself.
+  Shares kept({.most = options_.max_kept, .reserve = options_.max_kept / 4});
+  Shares bytes(WithReserveWithin(options_.max_bytes));
   for (const auto& [id, entry] : entries_) {
-    bytes += TextBytes(entry.shown);
+    kept.Take(entry.caller.name);
+    bytes.Take(entry.caller.name, TextBytes(entry.shown));
     if (entry.shown.state() != v1::APPROVAL_STATE_PENDING) continue;
-    ++pending;
-    if (entry.caller == subject.caller) ++of_caller;
+    pending.Take(entry.caller.name);
     if (entry.fingerprint == subject.fingerprint) {
       needed.set_approval_id(id);
       *needed.mutable_expire_time() = entry.shown.expire_time();
@@ -151,10 +155,13 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
       return needed;
     }
   }
-  const bool room = entries_.size() < options_.max_kept || DropEnded();
-  if (!room || pending >= options_.max_pending || bytes > options_.max_bytes ||
-      of_caller >= options_.max_pending_per_caller) {
-    return TooManyApprovals(subject.caller.name, pending, of_caller);
+  const std::string& caller = subject.caller.name;
+  const uint64_t program = ProgramBytes(subject.shown);
+  if (pending.RoomFor(caller) != Shares::Room::kYes ||
+      program > options_.max_bytes ||
+      bytes.RoomFor(caller, program) != Shares::Room::kYes ||
+      (kept.RoomFor(caller) != Shares::Room::kYes && !DropEnded(caller))) {
+    return TooManyApprovals(caller, pending.held(), pending.held_by(caller));
   }
   Entry entry = {subject.fingerprint, subject.caller,
                  clock_() + absl::ToChronoNanoseconds(subject.expires_after),
@@ -163,7 +170,9 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   const absl::Time now = os::WallNow();
   v1::Approval& shown = entry.shown;
   // Files that nobody can read here are no reason to ask nobody.
-  if (bytes - ProgramBytes(shown) + TextBytes(shown) > options_.max_bytes) {
+  const uint64_t texts = TextBytes(shown);
+  if (texts > options_.max_bytes ||
+      bytes.RoomFor(caller, texts) != Shares::Room::kYes) {
     ForgetInputTexts(shown);
   }
   shown.set_approval_id(id);
@@ -181,11 +190,12 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   return needed;
 }
 
-bool ApprovalTable::DropEnded() {
+bool ApprovalTable::DropEnded(const std::string& caller) {
   const auto ended =
-      std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
         const v1::ApprovalState state = entry.second.shown.state();
-        return state != v1::APPROVAL_STATE_PENDING &&
+        return entry.second.caller.name == caller &&
+               state != v1::APPROVAL_STATE_PENDING &&
                state != v1::APPROVAL_STATE_APPROVED;
       });
   if (ended == entries_.end()) return false;

@@ -27,6 +27,8 @@ namespace sandglass::server {
 struct ApprovalOptions {
   // Who may answer for others; root always may.
   std::set<uid_t> approvers;
+  // Of these bounds the last quarter is for callers that have few of them, see
+  // Shares; of max_kept a quarter more.
   uint32_t max_pending = 1000;
   uint32_t max_pending_per_caller = 100;
   // Answered ones too, which are kept for a while.
@@ -122,8 +124,10 @@ class ApprovalTable {
 
   // Marks what has expired, and drops what ended long ago.
   void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops one that can't be used any more; false when there is none.
-  bool DropEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Drops one of that caller that can't be used any more; false when there is
+  // none.
+  bool DropEnded(const std::string& caller)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One that the caller may see. NOT_FOUND.
   absl::StatusOr<Entry*> Find(const Caller& caller,
                               const std::string& approval_id)

@@ -51,10 +51,11 @@ absl::Status Empty(FileSession& files, const std::string& path) {
 
 void SnapshotFilesCall::Start(const Caller& caller,
                               v1::SnapshotFilesRequest&& request) {
+  caller_ = caller;
   request_ = std::move(request);
-  const absl::Status added =
-      parts_.threads->Add(request_.session_id(), request_.ByteSizeLong(),
-                          [this, caller] { Open(caller); });
+  const absl::Status added = parts_.threads->Add(
+      {caller.name, request_.session_id()}, request_.ByteSizeLong(),
+      [this, caller] { Open(caller); });
   if (!added.ok()) End(added);
 }
 
@@ -78,7 +79,7 @@ void SnapshotFilesCall::Open(const Caller& caller) {
 
 void SnapshotFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
-  parts_.threads->Continue(request_.session_id(), [this, ok] {
+  parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     if (last_) return End(absl::OkStatus());
     ReadNext();
@@ -126,7 +127,7 @@ void RestoreFilesCall::OnReadDone(bool ok) {
     if (!ok) return End(InvalidRequest({{"start", "must come first"}}));
     return TakeFirst();
   }
-  parts_.threads->Continue(session_id_, [this, ok] {
+  parts_.threads->Continue({caller_.name, session_id_}, [this, ok] {
     if (ok) return Take();
     // A client that has gone ends its stream, too.
     End(stop_->stopped() ? CallerGone() : Commit());
@@ -144,7 +145,7 @@ void RestoreFilesCall::TakeFirst() {
   }
   session_id_ = message->start().session_id();
   const absl::Status added = parts_.threads->Add(
-      session_id_, message->ByteSizeLong(), [this, message] {
+      {caller_.name, session_id_}, message->ByteSizeLong(), [this, message] {
         if (absl::Status done = Begin(message->start()); !done.ok()) {
           return End(done);
         }

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/errors.h"
 
 namespace sandglass::server {
@@ -12,13 +13,20 @@ namespace {
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
 // So long a thread that isn't one of the first waits for work.
 constexpr absl::Duration kPatience = absl::Seconds(10);
-// The key of urgent tasks, which is no session's.
-constexpr char kUrgent[] = "urgent";
+// The key of urgent tasks, which is no caller's.
+const CallKey& Urgently() {
+  static const auto& key = *new CallKey{"", "urgent"};
+  return key;
+}
 
 }  // namespace
 
 CallThreads::CallThreads(const CallThreadsOptions& options)
-    : options_(options) {}
+    : options_(options),
+      waiting_shares_(WithReserveWithin(options.max_waiting)),
+      waiting_bytes_(WithReserveWithin(options.max_waiting_bytes)),
+      running_(WithReserveWithin(static_cast<uint64_t>(options.most_threads))) {
+}
 
 CallThreads::~CallThreads() {
   Threads ending;
@@ -31,47 +39,71 @@ CallThreads::~CallThreads() {
   for (std::thread& thread : ending) thread.join();
 }
 
-absl::Status CallThreads::Add(const std::string& key, uint64_t bytes,
-                              Task task) {
-  absl::MutexLock lock(&mutex_);
+absl::Status CallThreads::Room(const CallKey& key, uint64_t bytes) const {
   const auto load = loads_.find(key);
   const Load of_key = load == loads_.end() ? Load() : load->second;
-  // One that is larger than the bound is let in where none waits.
-  if (waiting_.size() >= options_.max_waiting ||
-      of_key.waiting >= options_.max_waiting_per_key ||
+  if (of_key.waiting >= options_.max_waiting_per_key ||
       (of_key.waiting_bytes > 0 &&
-       of_key.waiting_bytes + bytes > options_.max_waiting_bytes_per_key) ||
-      (waiting_bytes_ > 0 &&
-       waiting_bytes_ + bytes > options_.max_waiting_bytes)) {
-    return TooManyCalls(kRetryAfter);
+       of_key.waiting_bytes + bytes > options_.max_waiting_bytes_per_key)) {
+    return TooManyCalls(
+        absl::StrCat(of_key.waiting, " calls with ", of_key.waiting_bytes,
+                     " bytes wait for this session"),
+        kRetryAfter);
   }
+  for (const auto& [shares, amount] : {std::pair{&waiting_shares_, uint64_t{1}},
+                                       std::pair{&waiting_bytes_, bytes}}) {
+    switch (shares->RoomFor(key.caller, amount)) {
+      case Shares::Room::kYes:
+        break;
+      case Shares::Room::kCallerHasItsShare:
+        return TooManyCalls(absl::StrCat(waiting_shares_.held_by(key.caller),
+                                         " calls of ", key.caller, " with ",
+                                         waiting_bytes_.held_by(key.caller),
+                                         " bytes wait, which is its share"),
+                            kRetryAfter);
+      case Shares::Room::kNone:
+        return TooManyCalls(
+            absl::StrCat(waiting_shares_.held(), " calls of all callers with ",
+                         waiting_bytes_.held(), " bytes wait"),
+            kRetryAfter);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallThreads::Add(const CallKey& key, uint64_t bytes, Task task) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status room = Room(key, bytes); !room.ok()) return room;
   Put(key, bytes, std::move(task));
   return absl::OkStatus();
 }
 
-void CallThreads::Continue(const std::string& key, Task task) {
+void CallThreads::Continue(const CallKey& key, Task task) {
   absl::MutexLock lock(&mutex_);
   Put(key, 0, std::move(task));
 }
 
 void CallThreads::Urgent(Task task) {
   absl::MutexLock lock(&mutex_);
-  ++loads_[kUrgent].waiting;
-  waiting_.push_front({kUrgent, 0, std::move(task)});
+  ++loads_[Urgently()].waiting;
+  waiting_.push_front({Urgently(), 0, std::move(task)});
   StartThread(options_.most_threads + 1);
 }
 
-void CallThreads::Put(const std::string& key, uint64_t bytes, Task task) {
+void CallThreads::Put(const CallKey& key, uint64_t bytes, Task task) {
   Load& load = loads_[key];
   ++load.waiting;
   load.waiting_bytes += bytes;
-  waiting_bytes_ += bytes;
+  waiting_shares_.Take(key.caller);
+  waiting_bytes_.Take(key.caller, bytes);
   waiting_.push_back({key, bytes, std::move(task)});
   StartThread(options_.most_threads);
 }
 
 bool CallThreads::MayRun(const Waiting& waiting) const {
-  return loads_.at(waiting.key).running < options_.per_key;
+  return loads_.at(waiting.key).running < options_.per_key &&
+         (waiting.key == Urgently() ||
+          running_.RoomFor(waiting.key.caller) == Shares::Room::kYes);
 }
 
 bool CallThreads::CanRunSome() const {
@@ -124,7 +156,12 @@ void CallThreads::Work(Threads::iterator self) {
     }
     Waiting taken = std::move(*next);
     waiting_.erase(next);
-    waiting_bytes_ -= taken.bytes;
+    const bool urgent = taken.key == Urgently();
+    if (!urgent) {
+      waiting_shares_.Give(taken.key.caller);
+      waiting_bytes_.Give(taken.key.caller, taken.bytes);
+      running_.Take(taken.key.caller);
+    }
     Load& load = loads_[taken.key];
     --load.waiting;
     load.waiting_bytes -= taken.bytes;
@@ -135,10 +172,11 @@ void CallThreads::Work(Threads::iterator self) {
     // What it holds goes here, too.
     taken.task = nullptr;
     mutex_.Lock();
+    if (!urgent) running_.Give(taken.key.caller);
     if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
     // One was there for what was urgent, if no more of that has come.
     if (threads_.size() > static_cast<size_t>(options_.most_threads) &&
-        (waiting_.empty() || waiting_.front().key != kUrgent)) {
+        (waiting_.empty() || !(waiting_.front().key == Urgently()))) {
       ended_.splice(ended_.end(), threads_, self);
       return;
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -13,8 +12,8 @@
 #include "nlohmann/json.hpp"
 #include "policy/json_reader.h"
 #include "policy/names.h"
+#include "server/admission_config.h"
 #include "server/identity.h"
-#include "server/memory_budget.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -68,8 +67,9 @@ std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
   return installed;
 }
 
-uint32_t DefaultMaxRunning() {
-  return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 512u);
+// Beyond sessions.max, for callers that have few.
+uint32_t SessionReserve(uint32_t max_sessions) {
+  return max_sessions == 0 ? 0 : std::max(4u, max_sessions / 4);
 }
 
 mode_t ParseMode(policy::JsonObject& socket, const std::string& fallback) {
@@ -153,25 +153,6 @@ void ReadSocket(policy::JsonObject& root, Config& config) {
   config.socket_group = socket->String("group", config.socket_group);
 }
 
-void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options) {
-  std::optional<policy::JsonObject> object = root.OptionalObject("admission");
-  if (!object.has_value()) return;
-  const auto count = [&](const char* key, uint64_t max, uint32_t fallback) {
-    return static_cast<uint32_t>(
-        object->Unsigned(key, {.min = 1, .max = max}, fallback));
-  };
-  options.max_running = count("max_running", 2000, options.max_running);
-  options.max_queued = count("max_queued", 100'000, options.max_queued);
-  options.max_queued_per_caller = count("max_queued_per_caller", 100'000,
-                                        std::max(1u, options.max_queued / 2));
-  options.queue_timeout = object->Duration(
-      "queue_timeout", {.min = absl::Milliseconds(1), .max = absl::Hours(1)},
-      options.queue_timeout);
-  options.memory_budget_bytes =
-      object->ByteSize("memory_budget", {.min = uint64_t{32} << 20},
-                       options.memory_budget_bytes);
-}
-
 void ReadPool(policy::JsonObject& root, Config& config) {
   PoolOptions& options = config.pool;
   std::optional<policy::JsonObject> object = root.OptionalObject("pool");
@@ -209,6 +190,8 @@ void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
   if (!object.has_value()) return;
   options.max_sessions = static_cast<uint32_t>(
       object->Unsigned("max", {.max = kMaxSessions}, options.max_sessions));
+  options.reserve = static_cast<uint32_t>(object->Unsigned(
+      "reserve", {.max = kMaxSessions}, SessionReserve(options.max_sessions)));
   options.max_per_caller = static_cast<uint32_t>(
       object->Unsigned("max_per_caller", {.min = 1, .max = kMaxSessions},
                        std::max(1u, options.max_sessions)));
@@ -387,8 +370,8 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   config.policy_dir = DefaultPolicyDirectory(exe_dir);
   config.spawner = DefaultHelper(exe_dir, "sandglass-spawner");
   config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
-  config.admission.max_running = DefaultMaxRunning();
-  config.admission.memory_budget_bytes = DefaultMemoryBudget();
+  config.admission = DefaultAdmission();
+  config.sessions.reserve = SessionReserve(config.sessions.max_sessions);
   std::string listen;
   if (!flags.config_file.empty()) {
     if (absl::Status read = ReadFile(flags.config_file, config, listen);
@@ -405,10 +388,6 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   }
   if (config.libraries.dir.empty()) {
     config.libraries.dir = config.cache_dir + "/libraries";
-  }
-  if (config.admission.max_queued_per_caller == 0) {
-    config.admission.max_queued_per_caller =
-        std::max(1u, config.admission.max_queued / 2);
   }
   absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
   if (!metrics.ok()) return metrics;
@@ -442,12 +421,7 @@ std::string ConfigToJson(const Config& config) {
        {{"mode", absl::StrFormat("%04o", config.socket_mode)},
         {"group", config.socket_group}}},
       {"cgroup_parent", config.cgroup_parent},
-      {"admission",
-       {{"max_running", config.admission.max_running},
-        {"max_queued", config.admission.max_queued},
-        {"max_queued_per_caller", config.admission.max_queued_per_caller},
-        {"queue_timeout", absl::FormatDuration(config.admission.queue_timeout)},
-        {"memory_budget", config.admission.memory_budget_bytes}}},
+      {"admission", AdmissionToJson(config.admission)},
       {"pool",
        {{"floor", config.pool.floor},
         {"ceiling", config.pool.ceiling},
@@ -461,6 +435,7 @@ std::string ConfigToJson(const Config& config) {
         {"max_bytes", config.retention.max_bytes}}},
       {"sessions",
        {{"max", config.sessions.max_sessions},
+        {"reserve", config.sessions.reserve},
         {"max_per_caller", config.sessions.max_per_caller},
         {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
         {"max_age", absl::FormatDuration(config.sessions.max_age)},

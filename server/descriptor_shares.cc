@@ -26,10 +26,10 @@ constexpr uint64_t kMostSpares = 8;
 
 uint64_t ServerWithoutSessions(const Config& config, uint64_t limit) {
   const uint64_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  const uint64_t jails = config.admission.max_running + idle;
-  const uint64_t kept = std::min<uint64_t>(sandbox::KeptSessions(limit),
-                                           config.sessions.max_sessions) *
-                        sandbox::kKeptDescriptors;
+  const uint64_t jails = config.admission.most_running() + idle;
+  const uint64_t kept =
+      std::min<uint64_t>(sandbox::KeptSessions(limit), config.sessions.most()) *
+      sandbox::kKeptDescriptors;
   return kOwn + jails * sandbox::kJailDescriptors + kept +
          sandbox::DescriptorReserve(sandbox::RoomFor::kJail, limit);
 }

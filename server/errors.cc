@@ -135,19 +135,20 @@ absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes) {
                            " bytes. Ask for less in limits.memory_bytes"));
 }
 
-absl::Status QueueFull(uint32_t queued, absl::Duration retry_after) {
+absl::Status QueueFull(uint64_t queued, absl::Duration retry_after) {
   return Make(absl::StatusCode::kResourceExhausted, "QUEUE_FULL",
               absl::StrCat("the queue is full (", queued,
                            " runs wait); try again later"),
               retry_after);
 }
 
-absl::Status QueueShareFull(const std::string& caller, uint32_t queued,
-                            absl::Duration retry_after) {
+absl::Status QueueShareFull(const std::string& caller, uint64_t queued,
+                            uint64_t all, absl::Duration retry_after) {
   return Make(absl::StatusCode::kResourceExhausted, "QUEUE_SHARE_FULL",
-              absl::StrCat(caller, " already has ", queued,
-                           " runs in the queue, which is one caller's share; "
-                           "try again later"),
+              absl::StrCat(caller, " already has ", queued, " of the ", all,
+                           " runs in the queue, which is its share; what is "
+                           "left is for callers of which fewer wait. Try again "
+                           "when some of its runs have started"),
               retry_after);
 }
 
@@ -157,6 +158,18 @@ absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after) {
       absl::StrCat("the requests in the queue hold all of the ", limit_bytes,
                    " bytes that the server keeps for them; try again "
                    "later"),
+      retry_after);
+}
+
+absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
+                                 uint64_t limit_bytes,
+                                 absl::Duration retry_after) {
+  return Make(
+      absl::StatusCode::kResourceExhausted, "QUEUE_BYTES_FULL",
+      absl::StrCat("the requests of ", caller, " in the queue hold ", bytes,
+                   " of the ", limit_bytes,
+                   " bytes that the server keeps for all, which is its share; "
+                   "try again when some of its runs have started"),
       retry_after);
 }
 
@@ -201,10 +214,21 @@ absl::Status SessionOver(const std::string& reason,
       absl::StrCat("the session has ended: ", message, "; create another"));
 }
 
-absl::Status TooManySessions(const std::string& whose, uint32_t most) {
+absl::Status TooManySessions(const std::string& whose, uint64_t most) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS",
               absl::StrCat(whose, " at most ", most,
                            " sessions at once; delete one that is not needed"));
+}
+
+absl::Status SessionShareFull(const std::string& caller, uint64_t has,
+                              uint64_t all, uint64_t most) {
+  return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS",
+              absl::StrCat(caller, " has ", has, " of the server's ", all,
+                           " sessions, which is its share: the server has at "
+                           "most ",
+                           most,
+                           ", and beyond them some for callers that have "
+                           "fewer. Delete one that is not needed"));
 }
 
 absl::Status TooManyContexts(size_t most) {
@@ -260,9 +284,11 @@ absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after) {
               retry_after);
 }
 
-absl::Status TooManyCalls(absl::Duration retry_after) {
+absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_CALLS",
-              "too many calls wait for this session already", retry_after);
+              absl::StrCat("there are too many calls already: ", what,
+                           "; try again when some of them have been answered"),
+              retry_after);
 }
 
 absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
@@ -376,12 +402,13 @@ absl::Status NotAnApprover(const std::string& message) {
   return Make(absl::StatusCode::kPermissionDenied, "NOT_AN_APPROVER", message);
 }
 
-absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
-                              uint32_t of_caller) {
+absl::Status TooManyApprovals(const std::string& caller, uint64_t pending,
+                              uint64_t of_caller) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_APPROVALS",
               absl::StrCat(pending, " runs wait for an approval, ", of_caller,
                            " of them of ", caller,
-                           "; no more can, until some are answered"),
+                           "; it can have no more until some of its own are "
+                           "answered"),
               kRetryAfterFailure);
 }
 

@@ -38,12 +38,17 @@ absl::Status LanguagePreparing(const std::string& name,
 // FAILED_PRECONDITION, "MEMORY_BUDGET_TOO_SMALL": waiting would not help.
 absl::Status NeverFits(uint64_t wanted_bytes, uint64_t budget_bytes);
 // RESOURCE_EXHAUSTED, "QUEUE_FULL".
-absl::Status QueueFull(uint32_t queued, absl::Duration retry_after);
-// RESOURCE_EXHAUSTED, "QUEUE_SHARE_FULL": this caller's part of the queue.
-absl::Status QueueShareFull(const std::string& caller, uint32_t queued,
-                            absl::Duration retry_after);
+absl::Status QueueFull(uint64_t queued, absl::Duration retry_after);
+// RESOURCE_EXHAUSTED, "QUEUE_SHARE_FULL": this caller's part of the queue, in
+// which `queued` of its runs wait, and `all` of everybody.
+absl::Status QueueShareFull(const std::string& caller, uint64_t queued,
+                            uint64_t all, absl::Duration retry_after);
 // RESOURCE_EXHAUSTED, "QUEUE_BYTES_FULL": waiting requests hold too much data.
 absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after);
+// The same, of this caller's part of it.
+absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
+                                 uint64_t limit_bytes,
+                                 absl::Duration retry_after);
 // RESOURCE_EXHAUSTED, "QUEUE_TIMEOUT".
 absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after);
 // DEADLINE_EXCEEDED, "DEADLINE_TOO_SHORT".
@@ -57,8 +62,12 @@ absl::Status SessionNotFound(const std::string& session_id);
 // NOT_FOUND with what is known of the session's end: "SESSION_EXPIRED",
 // "SESSION_DELETED" or "SESSION_DIED".
 absl::Status SessionOver(const std::string& reason, const std::string& message);
-// RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS".
-absl::Status TooManySessions(const std::string& whose, uint32_t most);
+// RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS". `whose` "the server has": there are
+// no more than `most` for anybody.
+absl::Status TooManySessions(const std::string& whose, uint64_t most);
+// The same, of a caller that has its share.
+absl::Status SessionShareFull(const std::string& caller, uint64_t has,
+                              uint64_t all, uint64_t most);
 // RESOURCE_EXHAUSTED, "TOO_MANY_CONTEXTS".
 absl::Status TooManyContexts(size_t most);
 // RESOURCE_EXHAUSTED, "SESSION_LINE_FULL", with RetryInfo.
@@ -78,8 +87,9 @@ absl::Status FilesNotSaved(const std::string& whose, const absl::Status& cause);
 // RESOURCE_EXHAUSTED, "FORK_SPACE_FULL", with RetryInfo: files of forks that
 // wait for their first use take too much memory.
 absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after);
-// RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo.
-absl::Status TooManyCalls(absl::Duration retry_after);
+// RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo. `what` there are too
+// many of: "64 calls with 100 bytes wait for this session".
+absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after);
 // Of an operation on a session's file. `reason` begins with "FILE_".
 absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
                         const std::string& message);
@@ -126,8 +136,8 @@ absl::Status ApprovalAnswered(const std::string& approval_id,
 // PERMISSION_DENIED, "NOT_AN_APPROVER".
 absl::Status NotAnApprover(const std::string& message);
 // RESOURCE_EXHAUSTED, "TOO_MANY_APPROVALS", with RetryInfo.
-absl::Status TooManyApprovals(const std::string& caller, uint32_t pending,
-                              uint32_t of_caller);
+absl::Status TooManyApprovals(const std::string& caller, uint64_t pending,
+                              uint64_t of_caller);
 // UNAVAILABLE, "AUDIT_UNWRITABLE", with RetryInfo: nothing is run, and nobody
 // told of its end, whose line can't be written into the audit log.
 absl::Status AuditUnwritable(const std::string& directory,

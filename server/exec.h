@@ -54,8 +54,8 @@ struct ExecSaved {
 // What a command needs of those who keep it; all outlives it.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
-  std::shared_ptr<KeptBytes> kept;     // output of the session's commands
-  KeptBytes* stdin_waiting = nullptr;  // input of all commands
+  std::shared_ptr<KeptBytes> kept;           // output of the session's commands
+  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's
   // Output of others may go for that of this one.
   std::function<void()> make_room;
   // It is about to say that it has ended, or why it could not be started:

@@ -163,7 +163,8 @@ absl::Status WaitExecCall::Write(Exec& exec,
   }
   if (!request.stdin().empty()) {
     if (absl::Status may = exec.CheckStdin(); !may.ok()) return may;
-    if (absl::Status may = table_.CheckStdinRoom(request.stdin().size());
+    if (absl::Status may = table_.CheckStdinRoom(exec.session().caller(),
+                                                 request.stdin().size());
         !may.ok()) {
       return may;
     }

@@ -13,23 +13,32 @@
 
 namespace sandglass::server {
 
-// Bytes of output that are kept, of one session or of all.
+// Bytes of output that are kept, of one session, one caller or all.
 class KeptBytes {
  public:
-  KeptBytes(uint64_t most, KeptBytes* all) : most_(most), all_(all) {}
+  KeptBytes(uint64_t most, KeptBytes* all)
+      : most_(static_cast<int64_t>(most)), all_(all) {}
+  // One caller's share of `all`, by the rule of Shares: it is full when only a
+  // quarter of `all` is left and the caller holds more than that.
+  explicit KeptBytes(KeptBytes& all)
+      : most_(all.most_), all_(&all), is_share_(true) {}
   void Add(int64_t bytes) {
     bytes_ += bytes;
     if (all_ != nullptr) all_->Add(bytes);
   }
   bool full() const {
-    return bytes_ >= static_cast<int64_t>(most_) ||
-           (all_ != nullptr && all_->full());
+    if (bytes_ >= most_) return true;
+    if (all_ == nullptr) return false;
+    if (!is_share_) return all_->full();
+    const int64_t left = all_->most_ - all_->bytes_;
+    return left <= all_->most_ / 4 && bytes_ >= left;
   }
   int64_t bytes() const { return bytes_; }
 
  private:
-  const uint64_t most_;
+  const int64_t most_;
   KeptBytes* const all_;
+  const bool is_share_ = false;
   int64_t bytes_ = 0;
 };
 

@@ -44,13 +44,24 @@ bool IsFinite(const Exec& exec) {
 
 }  // namespace
 
-ExecTable::Commands::Commands(KeptBytes* all)
-    : kept(std::make_shared<KeptBytes>(kSessionBytes, all)) {}
+ExecTable::Commands::Commands(std::shared_ptr<Owner> of)
+    : owner(std::move(of)) {
+  // A command may outlive this; what it counts for does not go before it.
+  struct Kept {
+    explicit Kept(const std::shared_ptr<Owner>& of)
+        : owner(of), of_session(kSessionBytes, &of->kept) {}
+    const std::shared_ptr<Owner> owner;
+    KeptBytes of_session;
+  };
+  const auto both = std::make_shared<Kept>(owner);
+  kept = std::shared_ptr<KeptBytes>(both, &both->of_session);
+}
 
 ExecTable::ExecTable(const ExecTableParts& parts)
     : parts_(parts),
       kept_(kAllBytes, nullptr),
-      stdin_waiting_(kStdinBytes, nullptr) {}
+      stdin_waiting_(kStdinBytes, nullptr),
+      running_shares_(WithReserveWithin(parts.max_running)) {}
 
 ExecTable::~ExecTable() { Shutdown(absl::ZeroDuration()); }
 
@@ -97,8 +108,9 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   }
   // What it takes while it waits, roughly.
   const uint64_t bytes = spec.stdin().size() + kMaxStartBytes;
-  const absl::Status added = parts_.threads->Add(
-      (*session)->id(), bytes, [this, ready, then] { GetJail(ready, then); });
+  const absl::Status added =
+      parts_.threads->Add({caller.name, (*session)->id()}, bytes,
+                          [this, ready, then] { GetJail(ready, then); });
   if (!added.ok()) answer(added);
 }
 
@@ -161,7 +173,8 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
   });
   if (!noted.ok()) return noted;
   Commands& commands =
-      sessions_.try_emplace(session->id(), &kept_).first->second;
+      sessions_.try_emplace(session->id(), OwnerOf(session->caller()))
+          .first->second;
   commands.host = session->host().processes();
   return &commands;
 }
@@ -185,12 +198,24 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
         absl::StrCat(commands.running, " commands run in the session"),
         kRetryAfter);
   }
-  if (running_ >= parts_.max_running) {
-    return TooManyExecs(
-        absl::StrCat(running_.load(), " commands run on the server"),
-        kRetryAfter);
+  const std::string& caller = session->caller().name;
+  switch (running_shares_.RoomFor(caller)) {
+    case Shares::Room::kYes:
+      break;
+    case Shares::Room::kCallerHasItsShare:
+      return TooManyExecs(
+          absl::StrCat(running_shares_.held_by(caller), " of the ",
+                       running_shares_.held(),
+                       " commands that run on the server are of ", caller,
+                       ", which is its share"),
+          kRetryAfter);
+    case Shares::Room::kNone:
+      return TooManyExecs(
+          absl::StrCat(running_.load(), " commands run on the server"),
+          kRetryAfter);
   }
-  if (absl::Status room = CheckStdinRoom(ready.plan.stdin_data.size());
+  if (absl::Status room =
+          CheckStdinRoom(session->caller(), ready.plan.stdin_data.size());
       !room.ok()) {
     return room;
   }
@@ -226,6 +251,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   commands.by_number[number] = exec;
   commands.by_id[exec->plan().exec_id] = number;
   ++running_;
+  running_shares_.Take(caller);
   if (IsFinite(*exec)) ++finite_;
   // Each time: it may be another jail than the last command's.
   WatchJail(session_id, commands);
@@ -251,7 +277,8 @@ ExecSurroundings ExecTable::SurroundingsOf(
   ExecSurroundings around;
   around.loop = &loop_;
   around.kept = commands.kept;
-  around.stdin_waiting = &stdin_waiting_;
+  around.stdin_waiting = std::shared_ptr<KeptBytes>(
+      commands.owner, &commands.owner->stdin_waiting);
   around.make_room = [this, &commands] { MakeRoom(commands); };
   around.before_end = [this, session_id, record](
                           const std::shared_ptr<Exec>& exec, TakeSaved done) {
@@ -321,7 +348,8 @@ void ExecTable::BeforeEnd(const std::string& session_id,
   if (!save && record == nullptr) return done({});
   // Calls that wait on the session's jail don't hold up a line that does not.
   parts_.threads->Continue(
-      save ? session_id : absl::StrCat(session_id, "/record"),
+      {exec->session().caller().name,
+       save ? session_id : absl::StrCat(session_id, "/record")},
       [this, exec, record, save, end = exec->end(), failure = exec->status(),
        done = std::move(done)] {
         ExecSaved saved;
@@ -337,6 +365,7 @@ void ExecTable::BeforeEnd(const std::string& session_id,
 
 void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   --running_;
+  running_shares_.Give(exec.session().caller().name);
   if (IsFinite(exec)) --finite_;
   Commands& commands = sessions_.at(session_id);
   if (exec.state() == Exec::State::kFailed) {
@@ -382,10 +411,22 @@ void ExecTable::MakeRoom(Commands& commands) {
   while (commands.kept->full() && !commands.ended.empty()) {
     DropOldestEnded(commands);
   }
-  // The oldest of each of the others' go, too, before what is new.
+  // The oldest of the same caller's others go, too, before what is new. What is
+  // another caller's stays.
   for (auto& [session_id, others] : sessions_) {
-    while (kept_.full() && !others.ended.empty()) DropOldestEnded(others);
+    if (others.owner != commands.owner) continue;
+    while (commands.owner->kept.full() && !others.ended.empty()) {
+      DropOldestEnded(others);
+    }
   }
+}
+
+std::shared_ptr<ExecTable::Owner> ExecTable::OwnerOf(const Caller& caller) {
+  if (auto known = owners_[caller.name].lock()) return known;
+  std::erase_if(owners_, [](const auto& of) { return of.second.expired(); });
+  auto owner = std::make_shared<Owner>(kept_, stdin_waiting_);
+  owners_[caller.name] = owner;
+  return owner;
 }
 
 absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
@@ -411,10 +452,16 @@ std::vector<std::shared_ptr<Exec>> ExecTable::List(
   return execs;
 }
 
-absl::Status ExecTable::CheckStdinRoom(size_t bytes) const {
-  if (bytes == 0 || !stdin_waiting_.full()) return absl::OkStatus();
-  return TooManyExecs("the server holds too much input that no command reads",
-                      kRetryAfter);
+absl::Status ExecTable::CheckStdinRoom(const Caller& owner, size_t bytes) {
+  if (bytes == 0 || !OwnerOf(owner)->stdin_waiting.full()) {
+    return absl::OkStatus();
+  }
+  return TooManyExecs(
+      absl::StrCat("commands of ", owner.name,
+                   " have too much input that they don't read: ",
+                   OwnerOf(owner)->stdin_waiting.bytes(), " of ",
+                   stdin_waiting_.bytes(), " bytes that the server holds"),
+      kRetryAfter);
 }
 
 void ExecTable::KillThose(const std::string& session_id,

@@ -24,6 +24,7 @@
 #include "server/live_policy.h"
 #include "server/run_audit.h"
 #include "server/session_table.h"
+#include "server/shares.h"
 
 namespace sandglass::server {
 
@@ -40,7 +41,8 @@ struct ExecTableParts {
   // An error while no command may start in jails of that profile; absent: any
   // time.
   std::function<absl::Status(const policy::Profile&)> may_run;
-  // Commands that run at once, in all sessions; each takes ten descriptors.
+  // Commands that run at once, in all sessions; each takes ten descriptors. The
+  // last quarter is for callers of which few run: see Shares.
   uint32_t max_running = 1024;
 };
 
@@ -98,13 +100,22 @@ class ExecTable {
                                              const std::string& exec_id);
   // Newest first.
   std::vector<std::shared_ptr<Exec>> List(const std::string& session_id);
-  // Whether there is room for so much input that waits.
-  absl::Status CheckStdinRoom(size_t bytes) const;
+  // Whether there is room for so much input that waits, in a session of that
+  // caller.
+  absl::Status CheckStdinRoom(const Caller& owner, size_t bytes);
 
  private:
+  // Of the sessions of one caller: what its commands hold of what is for all.
+  struct Owner {
+    Owner(KeptBytes& all_kept, KeptBytes& all_stdin)
+        : kept(all_kept), stdin_waiting(all_stdin) {}
+    KeptBytes kept;
+    KeptBytes stdin_waiting;
+  };
   // Of one session.
   struct Commands {
-    explicit Commands(KeptBytes* all);
+    explicit Commands(std::shared_ptr<Owner> of);
+    std::shared_ptr<Owner> owner;
     std::shared_ptr<KeptBytes> kept;
     ProcessHost* host = nullptr;
     os::Fd news;  // of the jail that its last command was started in
@@ -137,6 +148,7 @@ class ExecTable {
   void NoteSessionEnd(const std::string& session_id);
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
+  std::shared_ptr<Owner> OwnerOf(const Caller& caller);
   // What its processes hold of uncharged memory, after a while. It is looked at
   // by another thread: a long list takes long to read.
   void LookAtUnchargedIn(absl::Duration wait, const std::string& session_id,
@@ -155,6 +167,8 @@ class ExecTable {
   // The loop's own.
   KeptBytes kept_;
   KeptBytes stdin_waiting_;
+  Shares running_shares_;
+  std::map<std::string, std::weak_ptr<Owner>> owners_;  // by caller
   std::map<std::string, Commands> sessions_;
   uint64_t next_number_ = 1;
 

@@ -142,7 +142,10 @@ absl::Status ExecuteCall::TakeInput(const v1::ExecuteRequest& message) {
   switch (message.message_case()) {
     case v1::ExecuteRequest::kStdin: {
       absl::Status may = exec_->CheckStdin();
-      if (may.ok()) may = table_.CheckStdinRoom(message.stdin().size());
+      if (may.ok()) {
+        may = table_.CheckStdinRoom(exec_->session().caller(),
+                                    message.stdin().size());
+      }
       if (may.ok()) exec_->WriteStdin(message.stdin());
       return may;
     }

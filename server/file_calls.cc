@@ -29,7 +29,7 @@ absl::Status Cut() {
 void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
                           uint64_t bytes, Method method) {
   const absl::Status added = parts_.threads->Add(
-      session_id, bytes,
+      {caller.name, session_id}, bytes,
       [this, caller, session_id, method = std::move(method)] {
         if (stop_->stopped()) return Finish(ToGrpcStatus(CallerGone()));
         absl::StatusOr<std::unique_ptr<FileSession>> files =
@@ -46,10 +46,11 @@ void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
 }
 
 void ReadFileCall::Start(const Caller& caller, v1::ReadFileRequest&& request) {
+  caller_ = caller;
   request_ = std::move(request);
-  const absl::Status added =
-      parts_.threads->Add(request_.session_id(), request_.ByteSizeLong(),
-                          [this, caller] { Open(caller); });
+  const absl::Status added = parts_.threads->Add(
+      {caller.name, request_.session_id()}, request_.ByteSizeLong(),
+      [this, caller] { Open(caller); });
   if (!added.ok()) End(added);
 }
 
@@ -78,7 +79,7 @@ void ReadFileCall::Open(const Caller& caller) {
 
 void ReadFileCall::OnWriteDone(bool ok) {
   current_.Clear();
-  parts_.threads->Continue(request_.session_id(), [this, ok] {
+  parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     ReadNext();
   });
@@ -127,7 +128,7 @@ void WriteFileCall::OnReadDone(bool ok) {
     if (!ok) return End(Cut());
     return TakeFirst();
   }
-  parts_.threads->Continue(session_id_, [this, ok] {
+  parts_.threads->Continue({caller_.name, session_id_}, [this, ok] {
     if (!ok) return End(Cut());
     Take();
   });
@@ -144,7 +145,7 @@ void WriteFileCall::TakeFirst() {
   }
   session_id_ = message->start().session_id();
   const absl::Status added = parts_.threads->Add(
-      session_id_, message->ByteSizeLong(), [this, message] {
+      {caller_.name, session_id_}, message->ByteSizeLong(), [this, message] {
         bool finished = false;
         absl::Status done = TakeMessage(*message, finished);
         if (!done.ok() || finished) return End(done);

@@ -75,6 +75,7 @@ class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  Caller caller_;
   v1::ReadFileRequest request_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
   std::unique_ptr<FileSession> files_;
@@ -140,6 +141,7 @@ class SnapshotFilesCall final
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  Caller caller_;
   v1::SnapshotFilesRequest request_;
   std::string path_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
@@ -207,6 +209,7 @@ class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  Caller caller_;
   v1::WatchFilesRequest request_;
   absl::Duration interval_;
   std::string path_;

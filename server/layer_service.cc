@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kMostWaitingLines = 1000;
 // What callers wait for beside builds.
 constexpr char kShortKey[] = "layers";
+constexpr char kBuildKey[] = "layer builds";
 
 // One BuildLayer. A slow client never holds the install up.
 class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
@@ -33,7 +34,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
              v1::BuildLayerRequest&& request) {
     const uint64_t bytes = request.ByteSizeLong();
     const absl::Status added =
-        threads.Add(absl::StrCat(kShortKey, " of ", caller.name), bytes,
+        threads.Add({caller.name, kBuildKey}, bytes,
                     [this, caller, request = std::move(request)] {
                       Build(caller, request);
                     });
@@ -141,7 +142,7 @@ grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  call->Start(threads_, kShortKey, request->Length(),
+  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
               [this, caller = *caller, message] {
                 return Serialize(admin_.List(caller, message));
               });
@@ -156,7 +157,7 @@ grpc::ServerUnaryReactor* LayerServiceImpl::RemoveLayer(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  call->Start(threads_, kShortKey, request->Length(),
+  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
               [this, caller = *caller, message] {
                 return Serialize(admin_.Remove(caller, message));
               });

@@ -27,8 +27,9 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetStatus(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(response);
-  // Nobody's calls keep another's waiting.
-  call->Start(threads_, absl::StrCat(kKey, " ", caller->name),
+  // Nobody's calls keep another's waiting, nor what a caller waits for
+  // elsewhere its look at the daemon.
+  call->Start(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},
               request->Length(), [this] { return SerializeMessage(ask_()); });
   return call;
 }

@@ -47,9 +47,19 @@ void UnaryRunCall::OnCancel() {
   }
 }
 
+std::shared_ptr<StreamBudget::Share> StreamBudget::ShareOf(
+    const Caller& caller) {
+  absl::MutexLock lock(&mutex_);
+  if (auto known = shares_[caller.name].lock()) return known;
+  std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
+  auto share = std::make_shared<Share>(*this);
+  shares_[caller.name] = share;
+  return share;
+}
+
 StreamRunCall::~StreamRunCall() {
-  budget_.Give(current_charged_);
-  for (const Event& event : queue_) budget_.Give(event.charged);
+  budget_->Give(current_charged_);
+  for (const Event& event : queue_) budget_->Give(event.charged);
 }
 
 void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
@@ -90,7 +100,7 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
     last_stamp_ = since_start;
     if (broken_ || Extend(kind, data, offset)) return;
     const uint64_t charge = data.size() + kEventBytes;
-    if (!budget_.Take(charge)) return;
+    if (!budget_->Take(charge)) return;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
@@ -114,7 +124,7 @@ void StreamRunCall::OnRich(const RichOutput& output,
     absl::MutexLock lock(&mutex_);
     last_stamp_ = since_start;
     // The result has it, too.
-    if (broken_ || !budget_.Take(charge)) return;
+    if (broken_ || !budget_->Take(charge)) return;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
@@ -130,7 +140,7 @@ bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
   v1::OutputChunk& last = *queue_.back().message.mutable_chunk();
   if (last.stream() != stream || last.offset() + last.data().size() != offset ||
       last.data().size() + data.size() > kMaxChunkBytes ||
-      !budget_.Take(data.size())) {
+      !budget_->Take(data.size())) {
     return false;
   }
   queue_.back().charged += data.size();
@@ -213,7 +223,7 @@ void StreamRunCall::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    budget_.Give(std::exchange(current_charged_, 0));
+    budget_->Give(std::exchange(current_charged_, 0));
     current_.Clear();
     if (!ok) broken_ = true;
     step = NextStep();

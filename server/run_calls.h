@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -49,35 +52,61 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
 };
 
 // Bytes that all StreamRunCode calls together hold for clients that read more
-// slowly than their programs write, what each waiting event costs included.
+// slowly than their programs write, what each waiting event costs included. By
+// the rule of Shares: of the last quarter a caller has no more than what is
+// left of it. Thread-safe.
 class StreamBudget {
  public:
+  // What one caller's calls hold.
+  class Share {
+   public:
+    explicit Share(StreamBudget& all) : all_(all) {}
+    bool Take(uint64_t bytes) {
+      const uint64_t own = used_.fetch_add(bytes) + bytes;
+      const uint64_t used = all_.used_.fetch_add(bytes) + bytes;
+      const uint64_t most = all_.max_bytes_;
+      // What was left before.
+      const uint64_t left = most + bytes > used ? most + bytes - used : 0;
+      if (used <= most - most / 4 || own <= left) return true;
+      Give(bytes);
+      return false;
+    }
+    void Give(uint64_t bytes) {
+      used_.fetch_sub(bytes);
+      all_.used_.fetch_sub(bytes);
+    }
+
+   private:
+    StreamBudget& all_;
+    std::atomic<uint64_t> used_{0};
+  };
+
   explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
-  bool Take(uint64_t bytes) {
-    if (used_.fetch_add(bytes) + bytes <= max_bytes_) return true;
-    used_.fetch_sub(bytes);
-    return false;
-  }
-  void Give(uint64_t bytes) { used_.fetch_sub(bytes); }
+  // The budget outlives it.
+  std::shared_ptr<Share> ShareOf(const Caller& caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   const uint64_t max_bytes_;
   std::atomic<uint64_t> used_{0};
+  absl::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<Share>> shares_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One StreamRunCode. A slow client never holds its run up: events wait here,
-// at most output_total_bytes of them a call. When the budget of all calls is
-// used up, further output is left out of the stream; OutputChunk.offset shows
-// the gap and the result has what a unary call would have.
+// at most output_total_bytes of them a call. When the caller's budget is used
+// up, further output is left out of the stream; OutputChunk.offset shows the
+// gap and the result has what a unary call would have.
 //
 // A call that joined a run, or repeats one, gets the output in one go at the
 // end: head and tail as the answer keeps them.
 class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             RunListener {
  public:
-  // `dispatcher` and `budget` outlive the call.
-  StreamRunCall(RunDispatcher& dispatcher, StreamBudget& budget)
-      : dispatcher_(dispatcher), budget_(budget) {}
+  // `dispatcher` outlives the call; `budget` is its caller's.
+  StreamRunCall(RunDispatcher& dispatcher,
+                std::shared_ptr<StreamBudget::Share> budget)
+      : dispatcher_(dispatcher), budget_(std::move(budget)) {}
   ~StreamRunCall() override;
 
   void Start(const Caller& caller, v1::RunCodeRequest&& request,
@@ -120,7 +149,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   grpc::Status FinalStatus() ABSL_LOCKS_EXCLUDED(mutex_);
 
   RunDispatcher& dispatcher_;
-  StreamBudget& budget_;
+  const std::shared_ptr<StreamBudget::Share> budget_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 

@@ -54,7 +54,7 @@ RunDispatcher::RunDispatcher(DispatcherOptions options)
 RunDispatcher::~RunDispatcher() { Shutdown(); }
 
 void RunDispatcher::Start() {
-  for (uint32_t i = 0; i < options_.admission.max_running; ++i) {
+  for (uint32_t i = 0; i < options_.admission.most_running(); ++i) {
     threads_.emplace_back([this] { WorkerLoop(); });
   }
   threads_.emplace_back([this] { OverdueLoop(); });

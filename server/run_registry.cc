@@ -113,7 +113,10 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
       }
     }
     finished_bytes_ += entry.bytes;
-    finished_.push_back(number);
+    ++finished_count_;
+    Finished& of_caller = finished_[run.origin().caller.name];
+    of_caller.bytes += entry.bytes;
+    of_caller.numbers.push_back(number);
     entry.live.reset();
     Evict();
   }
@@ -121,10 +124,12 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
   run.End(end);
 }
 
-void RunRegistry::EvictOldest() {
-  const auto it = entries_.find(finished_.front());
+void RunRegistry::EvictOldestOf(FinishedByCaller::iterator caller) {
+  const auto it = entries_.find(caller->second.numbers.front());
   const Entry& entry = it->second;
   finished_bytes_ -= entry.bytes;
+  caller->second.bytes -= entry.bytes;
+  --finished_count_;
   by_id_.erase(entry.summary.run_id());
   const Key key(entry.summary.caller(), entry.summary.request_id());
   if (const auto known = by_request_id_.find(key);
@@ -132,15 +137,36 @@ void RunRegistry::EvictOldest() {
     by_request_id_.erase(known);
   }
   entries_.erase(it);
-  finished_.pop_front();
+  caller->second.numbers.pop_front();
+  if (caller->second.numbers.empty()) finished_.erase(caller);
 }
 
 void RunRegistry::Evict() {
-  while (!finished_.empty() &&
-         (finished_.size() > options_.max_runs ||
-          finished_bytes_ > options_.max_bytes ||
-          Since(entries_.at(finished_.front()).finished) > options_.time)) {
-    EvictOldest();
+  for (auto it = finished_.begin(); it != finished_.end();) {
+    const auto caller = it++;
+    // The last one takes the caller with it.
+    for (size_t left = caller->second.numbers.size();
+         left > 0 &&
+         Since(entries_.at(caller->second.numbers.front()).finished) >
+             options_.time;
+         --left) {
+      EvictOldestOf(caller);
+    }
+  }
+  const auto most = [this](const auto& less) {
+    return std::max_element(
+        finished_.begin(), finished_.end(),
+        [&](const auto& a, const auto& b) { return less(a.second, b.second); });
+  };
+  while (finished_count_ > options_.max_runs) {
+    EvictOldestOf(most([](const Finished& a, const Finished& b) {
+      return a.numbers.size() < b.numbers.size();
+    }));
+  }
+  while (finished_bytes_ > options_.max_bytes) {
+    EvictOldestOf(most([](const Finished& a, const Finished& b) {
+      return a.bytes < b.bytes;
+    }));
   }
 }
 
@@ -231,7 +257,7 @@ std::vector<std::shared_ptr<Run>> RunRegistry::Live() const {
 
 size_t RunRegistry::live_count() const {
   absl::MutexLock lock(&mutex_);
-  return entries_.size() - finished_.size();
+  return entries_.size() - finished_count_;
 }
 
 std::string InOneOrder(const v1::RunCodeRequest& request) {

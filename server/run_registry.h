@@ -24,7 +24,8 @@ struct RetentionOptions {
   absl::Duration time = absl::Minutes(10);  // how long a finished run is known
   uint64_t max_runs = 10'000;               // finished runs
   // Bytes of finished runs, stored answers included. When count or bytes are
-  // full the oldest go first, also before their time.
+  // full the oldest of the caller that holds most of it go first, also before
+  // their time, so that nobody's flood makes others' runs unknown.
   uint64_t max_bytes = uint64_t{64} << 20;
 };
 
@@ -88,8 +89,17 @@ class RunRegistry {
   static v1::RunSummary SummaryOf(const Entry& entry);
   const Entry* FindEntry(const Caller& caller, const std::string& run_id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Of one caller.
+  struct Finished {
+    std::deque<uint64_t> numbers;  // oldest first
+    uint64_t bytes = 0;
+  };
+  using FinishedByCaller = std::map<std::string, Finished>;
+
   void Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EvictOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The caller's oldest; forgets the caller with its last one.
+  void EvictOldestOf(FinishedByCaller::iterator caller)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const RetentionOptions options_;
   mutable absl::Mutex mutex_;
@@ -97,7 +107,8 @@ class RunRegistry {
   std::map<uint64_t, Entry, std::greater<>> entries_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, uint64_t> by_request_id_ ABSL_GUARDED_BY(mutex_);
-  std::deque<uint64_t> finished_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  FinishedByCaller finished_ ABSL_GUARDED_BY(mutex_);
+  size_t finished_count_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t finished_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
 };

@@ -161,6 +161,8 @@ void FillAdmission(const Admission& from, v1::Admission& admission) {
   admission.set_max_queued(options.max_queued);
   admission.set_memory_reserved_bytes(now.memory_reserved_bytes);
   admission.set_memory_budget_bytes(options.memory_budget_bytes);
+  admission.set_reserve(options.reserve);
+  admission.set_memory_reserve_bytes(options.memory_reserve_bytes);
 }
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {

@@ -38,7 +38,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* SandboxServiceImpl::StreamRunCode(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return new RefusedStream(caller.status());
-  auto* call = new StreamRunCall(dispatcher_, budget_);
+  auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller));
   call->Start(*caller, std::move(*message.mutable_run()), DeadlineOf(*context));
   return call;
 }

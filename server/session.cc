@@ -230,7 +230,9 @@ absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,
   absl::MutexLock lock(&mutex_);
   if (absl::Status thawed = ThawLocked(); !thawed.ok()) return thawed;
   if (kind == UseKind::kCall && UsesOf(kind) >= kMostCalls) {
-    return TooManyCalls(kRetryAfterCalls);
+    return TooManyCalls(
+        absl::StrCat(UsesOf(kind), " calls go on in session ", id_),
+        kRetryAfterCalls);
   }
   dormant_ = false;
   TouchLocked();

@@ -47,8 +47,8 @@ class ForkCall final : public grpc::ServerUnaryReactor {
   void Start(const Caller& caller, v1::ForkSessionRequest&& request,
              uint64_t bytes) {
     request_ = std::move(request);
-    const absl::Status added =
-        threads_.Add(request_.session_id(), bytes, [this, caller] {
+    const absl::Status added = threads_.Add(
+        {caller.name, request_.session_id()}, bytes, [this, caller] {
           absl::StatusOr<grpc::ByteBuffer> answer =
               Serialize(sessions_.Fork(caller, request_, cancel_));
           const absl::Status status = answer.status();

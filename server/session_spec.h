@@ -17,7 +17,9 @@ namespace sandglass::server {
 
 // The operator's bounds.
 struct SessionOptions {
-  uint32_t max_sessions = 64;    // 0: none may be made
+  uint32_t max_sessions = 64;  // 0: none may be made
+  // Beyond max_sessions, for callers that have few: see Shares.
+  uint32_t reserve = 0;
   uint32_t max_per_caller = 64;  // 1 or more
   // What a session has that asks for nothing, and the most that one may ask
   // for.
@@ -31,6 +33,9 @@ struct SessionOptions {
   uint64_t durable_bytes = uint64_t{10} << 30;
   // The most memory for files of forks that wait for their first use.
   uint64_t fork_bytes = uint64_t{1} << 30;
+
+  // Sessions that there may be in all.
+  uint32_t most() const { return max_sessions + reserve; }
 };
 
 // What a session is like; checked, all defaults filled in.

@@ -42,7 +42,10 @@ SessionTable::SessionTable(const LivePolicy& policy,
       make_host_(std::move(make_host)),
       available_(std::move(available)),
       store_(store),
-      audit_(audit) {}
+      audit_(audit),
+      shares_({.most = options.max_sessions,
+               .reserve = options.reserve,
+               .most_per_caller = options.max_per_caller}) {}
 
 SessionTable::~SessionTable() { Stop(); }
 
@@ -182,15 +185,20 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count) {
   if (audit_ != nullptr) {
     if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
   }
-  if (sessions_.size() + count > options_.max_sessions) {
-    return TooManySessions("the server has", options_.max_sessions);
-  }
-  const auto theirs = by_caller_.find(caller.name);
-  if ((theirs == by_caller_.end() ? 0 : theirs->second) + count >
-      options_.max_per_caller) {
+  const uint64_t has = shares_.held_by(caller.name);
+  if (has + count > options_.max_per_caller) {
     return TooManySessions("one caller has", options_.max_per_caller);
   }
-  return absl::OkStatus();
+  switch (shares_.RoomFor(caller.name, count)) {
+    case Shares::Room::kYes:
+      return absl::OkStatus();
+    case Shares::Room::kCallerHasItsShare:
+      return SessionShareFull(caller.name, has, shares_.held(),
+                              options_.max_sessions);
+    case Shares::Room::kNone:
+      break;
+  }
+  return TooManySessions("the server has", options_.most());
 }
 
 absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
@@ -212,7 +220,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
 
 void SessionTable::Insert(const std::shared_ptr<Session>& session) {
   const uint64_t number = next_number_++;
-  ++by_caller_[session->caller().name];
+  shares_.Take(session->caller().name);
   by_id_[session->id()] = number;
   sessions_[number] = session;
 }
@@ -416,10 +424,7 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
   if (by_id == by_id_.end()) return false;
   sessions_.erase(by_id->second);
   by_id_.erase(by_id);
-  if (const auto theirs = by_caller_.find(session.caller().name);
-      --theirs->second == 0) {
-    by_caller_.erase(theirs);
-  }
+  shares_.Give(session.caller().name);
   ended_.push_back(
       {session.id(), session.caller().name, over, Monotonic::now()});
   while (ended_.size() > kMostRemembered ||

@@ -23,6 +23,7 @@
 #include "server/session.h"
 #include "server/session_spec.h"
 #include "server/session_store.h"
+#include "server/shares.h"
 
 namespace sandglass::server {
 
@@ -143,7 +144,7 @@ class SessionTable {
   std::map<uint64_t, std::shared_ptr<Session>, std::greater<>> sessions_
       ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, uint32_t> by_caller_ ABSL_GUARDED_BY(mutex_);
+  Shares shares_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
   std::deque<Remembered> ended_ ABSL_GUARDED_BY(mutex_);  // oldest first
   bool accepting_ ABSL_GUARDED_BY(mutex_) = true;

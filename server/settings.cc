@@ -30,8 +30,8 @@ uint32_t MaxJails(const Config& config) {
   // Twice, for those on their way out; the idle ones; the spawner's spares; and
   // those of sessions.
   const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  return std::min(4096u, 2 * config.admission.max_running + 8 + idle +
-                             config.sessions.max_sessions);
+  return std::min(4096u, 2 * config.admission.most_running() + 8 + idle +
+                             config.sessions.most());
 }
 
 absl::Status RequireRoot() {

@@ -135,12 +135,18 @@ void AddAdmission(const v1::GetStatusResponse& status, FamilyList& list) {
              "How many there may be of them.");
   list.Add({{"state", "running"}}, Number(admission.max_running()));
   list.Add({{"state", "queued"}}, Number(admission.max_queued()));
+  list.Gauge("sandglass_runs_reserve",
+             "How many may go on beyond that, of callers that have few.",
+             Number(admission.reserve()));
   list.Gauge("sandglass_memory_reserved_bytes",
              "Memory that runs and sessions may take together, by their "
              "limits.",
              Number(admission.memory_reserved_bytes()));
   list.Gauge("sandglass_memory_budget_bytes", "The most of that.",
              Number(admission.memory_budget_bytes()));
+  list.Gauge("sandglass_memory_reserve_bytes",
+             "How much beyond that, of callers that have no run going on.",
+             Number(admission.memory_reserve_bytes()));
   list.Gauge("sandglass_sessions", "Sessions that there are.",
              Number(status.sessions()));
   list.Gauge("sandglass_commands_current", "Commands in sessions that go on.",

@@ -22,7 +22,7 @@ class WaitingCall final : public grpc::ServerUnaryReactor {
   explicit WaitingCall(grpc::ByteBuffer* response) : response_(response) {}
 
   // `work` gives the answer. `key` and `bytes` as for CallThreads::Add.
-  void Start(CallThreads& threads, const std::string& key, uint64_t bytes,
+  void Start(CallThreads& threads, const CallKey& key, uint64_t bytes,
              std::function<absl::StatusOr<grpc::ByteBuffer>()> work) {
     const absl::Status added =
         threads.Add(key, bytes, [this, work = std::move(work)] {

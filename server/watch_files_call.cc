@@ -47,10 +47,11 @@ v1::FileChangeType ToProto(sandbox::ChangeType type) {
 
 void WatchFilesCall::Start(const Caller& caller,
                            v1::WatchFilesRequest&& request) {
+  caller_ = caller;
   request_ = std::move(request);
-  const absl::Status added =
-      parts_.threads->Add(request_.session_id(), request_.ByteSizeLong(),
-                          [this, caller] { Open(caller); });
+  const absl::Status added = parts_.threads->Add(
+      {caller.name, request_.session_id()}, request_.ByteSizeLong(),
+      [this, caller] { Open(caller); });
   if (!added.ok()) End(added);
 }
 
@@ -79,7 +80,7 @@ void WatchFilesCall::Open(const Caller& caller) {
 void WatchFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
   if (ok) return LookLater();
-  parts_.threads->Continue(request_.session_id(),
+  parts_.threads->Continue({caller_.name, request_.session_id()},
                            [this] { End(CallerGone()); });
 }
 
@@ -91,7 +92,8 @@ void WatchFilesCall::LookLater() {
   alarm_->Set(
       std::chrono::system_clock::now() + absl::ToChronoMilliseconds(wait),
       [this](bool) {
-        parts_.threads->Continue(request_.session_id(), [this] { Look(); });
+        parts_.threads->Continue({caller_.name, request_.session_id()},
+                                 [this] { Look(); });
       });
 }
 

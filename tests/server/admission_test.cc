@@ -114,6 +114,37 @@ TEST(Admission, NeverMoreThanMaxRunning) {
   EXPECT_EQ(admission.snapshot().memory_reserved_bytes, 0u);
 }
 
+TEST(Admission, AllSlotsOfOneCallerAreNotAllThereAre) {
+  AdmissionOptions options = Small();
+  options.reserve = 1;
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), 30 * kMiB)).ok());
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), 30 * kMiB)).ok());
+  const auto first = admission.Take();
+  const auto second = admission.Take();
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
+  const auto other = MakeRun(User(2));
+  ASSERT_TRUE(admission.Enqueue(other).ok());
+  // It came later, and this doesn't wait.
+  const auto taken = admission.Take();
+  EXPECT_EQ(taken->run, other);
+  EXPECT_EQ(admission.snapshot().running, 3u);
+  EXPECT_EQ(admission.snapshot().queued, 1u);
+}
+
+TEST(Admission, WhatAShareIsIsSaid) {
+  AdmissionOptions options = Small();
+  options.max_queued_bytes = 1000;
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), kMiB, 400)).ok());
+  const absl::Status bytes = admission.Enqueue(MakeRun(User(1), kMiB, 200));
+  EXPECT_EQ(bytes.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(bytes.message()),
+              HasSubstr("the requests of uid:1 in the queue hold 400 of the "
+                        "1000 bytes that the server keeps for all"));
+  EXPECT_TRUE(admission.Enqueue(MakeRun(User(2), kMiB, 300)).ok());
+}
+
 TEST(Admission, RemoveTakesOnlyWhatWaits) {
   Admission admission(Small());
   const auto run = MakeRun(User(1));

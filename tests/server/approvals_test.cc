@@ -256,6 +256,26 @@ TEST_F(Approvals, EndedOnesMakeRoomAndKeepNoText) {
             absl::StatusCode::kResourceExhausted);
 }
 
+// Neither what one caller keeps nor its texts are in another's way.
+TEST_F(Approvals, OneCallersLeaveRoomForOthers) {
+  for (int i = 0; i < 6; ++i) {
+    const std::string id = Ask(Subject(alice_, absl::StrCat("g", i), true));
+    ASSERT_TRUE(table_.Approve(alice_, Approving(id)).ok());
+  }
+  EXPECT_NE(Ask(Subject(User(1003), "f")), "");
+  Pass(absl::Hours(2));
+  ApprovalSubject large = Subject(alice_, "l");
+  large.shown.set_code(std::string(740, 'x'));
+  EXPECT_NE(Ask(large), "");
+  ApprovalSubject more = Subject(alice_, "m");
+  more.shown.set_code(std::string(200, 'x'));
+  EXPECT_EQ(table_.Ask(more).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  ApprovalSubject others = Subject(User(1003), "o");
+  others.shown.set_code(std::string(200, 'x'));
+  EXPECT_NE(Ask(others), "");
+}
+
 TEST_F(Approvals, AreListedToWhomTheyConcern) {
   const std::string alices = Ask(Subject(alice_, "f"));
   const std::string bobs = Ask(Subject(bob_, "g"));

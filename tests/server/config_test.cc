@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -7,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "server/listen_address.h"
+#include "server/memory_budget.h"
 #include "support.h"
 
 namespace sandglass::server {
@@ -106,9 +108,42 @@ TEST_F(ConfigTest, TheShippedSampleIsTheDefaultsAndHasEveryKey) {
                 HasSubstr("\"" + key.substr(key.rfind('/') + 1) + "\":"));
   }
   // Depends on what is free at that moment.
-  ours["admission"].erase("memory_budget");
-  theirs["admission"].erase("memory_budget");
+  for (const char* key : {"memory_budget", "memory_reserve"}) {
+    ours["admission"].erase(key);
+    theirs["admission"].erase(key);
+  }
   EXPECT_EQ(ours, theirs);
+}
+
+TEST_F(ConfigTest, BeyondEachBoundIsAReserveForOthers) {
+  const auto defaults = LoadConfig({});
+  ASSERT_TRUE(defaults.ok());
+  const AdmissionOptions& admission = defaults->admission;
+  EXPECT_EQ(admission.reserve, std::max(2u, admission.max_running / 2));
+  EXPECT_EQ(admission.queued_reserve, 64u);
+  EXPECT_EQ(defaults->sessions.reserve, 16u);
+  // As much as without a reserve, in all.
+  EXPECT_LE(admission.memory_budget_bytes + admission.memory_reserve_bytes,
+            DefaultMemoryBudget() / 10 * 11);
+  EXPECT_NEAR(static_cast<double>(admission.memory_reserve_bytes),
+              static_cast<double>(admission.memory_budget_bytes) / 8, 16);
+
+  const auto set = Load(R"({"admission": {"max_running": 100,
+    "memory_budget": "8GiB"}, "sessions": {"max": 200}})");
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->admission.reserve, 50u);
+  EXPECT_EQ(set->admission.most_running(), 150u);
+  EXPECT_EQ(set->admission.memory_reserve_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(set->sessions.reserve, 50u);
+
+  const auto none = Load(R"({"admission": {"reserve": 0,
+    "memory_reserve": 0}, "sessions": {"max": 0}})");
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->admission.most_running(), none->admission.max_running);
+  EXPECT_EQ(none->admission.memory_reserve_bytes, 0u);
+  EXPECT_EQ(none->sessions.most(), 0u);
+  EXPECT_THAT(Error(R"({"admission": {"reserve": 1001}})"),
+              HasSubstr("/admission/reserve"));
 }
 
 TEST_F(ConfigTest, WhatCheckPrintsIsAConfigFile) {

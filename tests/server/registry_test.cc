@@ -197,6 +197,31 @@ TEST(RegistryBounds, TheOldestGoWhenCountOrBytesOrTimeAreFull) {
   EXPECT_EQ(known(timed), 0);
 }
 
+// One caller's flood makes none of another's runs unknown.
+TEST(RegistryBounds, WhatGoesIsWhoseThatHasMost) {
+  for (const RetentionOptions& options :
+       {RetentionOptions{.max_runs = 20},
+        RetentionOptions{.max_bytes = 200'000}}) {
+    RunRegistry registry(options);
+    RecordingListener listener;
+    const auto add = [&](uid_t uid, int count) {
+      for (int i = 0; i < count; ++i) {
+        const auto run = Identified(User(uid), "id" + std::to_string(i));
+        registry.Claim(run, &listener);
+        registry.Finish(*run, Answer(v1::OUTCOME_OK, 10'000));
+      }
+    };
+    add(2, 3);
+    add(1, 100);
+    EXPECT_EQ(registry.List(User(2), {})->runs_size(), 3);
+    EXPECT_EQ(registry.Claim(Identified(User(2), "id0"), &listener).how,
+              How::kEnded);
+    EXPECT_GT(registry.List(User(1), {})->runs_size(), 10);
+    EXPECT_LE(registry.List(User(1), {})->runs_size(), 17);
+    EXPECT_EQ(registry.live_count(), 0u);
+  }
+}
+
 TEST(Fingerprint, TellsRequestsApartAndNotTheOrderOfAMap) {
   v1::RunCodeRequest a, b;
   for (int i = 0; i < 50; ++i) {

@@ -53,12 +53,14 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/package_list_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/operations_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/run_audit_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/run_queue_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/server_info_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/service_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/settings_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_record_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/session_table_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/shares_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)

@@ -153,6 +153,20 @@ TEST_F(SessionTableTest, AreCountedByCallerAndAltogether) {
   EXPECT_TRUE(table().Create(User(3), Shell()).ok());
 }
 
+TEST_F(SessionTableTest, WhoHasAllLeavesSomeForOthers) {
+  options_ = {.max_sessions = 6, .reserve = 2, .max_per_caller = 100};
+  for (int i = 0; i < 6; ++i) Create();
+  EXPECT_THAT(
+      std::string(table().Create(User(1), Shell()).status().message()),
+      HasSubstr("uid:1 has 6 of the server's 6 sessions, which is its share"));
+  ASSERT_TRUE(table().Create(User(2), Shell()).ok());
+  EXPECT_EQ(table().Create(User(2), Shell()).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(table().Create(User(0), Shell()).ok());
+  EXPECT_THAT(std::string(table().Create(User(3), Shell()).status().message()),
+              HasSubstr("the server has at most 8 sessions"));
+}
+
 TEST_F(SessionTableTest, ThoseWhoseJailDiedSayOfWhat) {
   const std::string id = Create();
   {
