@@ -137,6 +137,13 @@ target_link_libraries(sandglass_filters_test PRIVATE
 target_compile_definitions(sandglass_filters_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
+# Two accounts of one daemon.
+add_executable(sandglass_callers_test
+  e2e/callers_test.cc
+  support/caller_as.cc)
+target_link_libraries(sandglass_callers_test PRIVATE
+  sandglass_test_support GTest::gtest_main)
+
 # The daemon is started by path; the tests below tests/e2e can be built alone.
 foreach(target sandglassd sandglass-spawner sandglass-egress sandglass)
   if(TARGET ${target})
@@ -144,6 +151,7 @@ foreach(target sandglassd sandglass-spawner sandglass-egress sandglass)
     add_dependencies(sandglass_consent_test ${target})
     add_dependencies(sandglass_exec_test ${target})
     add_dependencies(sandglass_filters_test ${target})
+    add_dependencies(sandglass_callers_test ${target})
   endif()
 endforeach()
 
@@ -175,6 +183,10 @@ sandglass_add_suites(sandglass_e2e_test e2e.
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_consent_test e2e.
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  FIXTURES_REQUIRED languages)
+
+sandglass_add_suites(sandglass_callers_test e2e.
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
