@@ -26,7 +26,6 @@ RUN_PACKAGES=(
   libprotobuf32
   libprotobuf-lite32
   libprometheus-cpp-core1.0
-  libprometheus-cpp-pull1.0
   libseccomp2
   libspdlog1.10
   libzip4

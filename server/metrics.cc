@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,14 +15,13 @@
 #include "policy/syscall_names.h"
 #include "policy/verdict.h"
 #include "prometheus/counter.h"
-#include "prometheus/exposer.h"
 #include "prometheus/family.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
-#include "server/place_check.h"
 #include "server/proto_time.h"
 #include "server/state_metrics.h"
+#include "server/tcp_socket.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -223,34 +223,6 @@ struct Metrics::Families {
   }
 };
 
-// Reads all, for Exposer.
-class Metrics::Reader final : public prometheus::Collectable {
- public:
-  Reader(std::shared_ptr<prometheus::Registry> registry, AskState ask)
-      : registry_(std::move(registry)), ask_(std::move(ask)) {}
-
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    return AllFamilies(*registry_, ask_());
-  }
-
-  static std::vector<prometheus::MetricFamily> AllFamilies(
-      const prometheus::Registry& registry, const State& state) {
-    std::vector<prometheus::MetricFamily> families = registry.Collect();
-    std::vector<prometheus::MetricFamily> more =
-        StateFamilies(state.status, state.compile_cache);
-    families.insert(families.end(), std::make_move_iterator(more.begin()),
-                    std::make_move_iterator(more.end()));
-    return families;
-  }
-
-  // Last, so that it goes first: nobody reads afterwards.
-  std::shared_ptr<prometheus::Exposer> exposer;
-
- private:
-  const std::shared_ptr<prometheus::Registry> registry_;
-  const AskState ask_;
-};
-
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() { Stop(); }
 
@@ -378,38 +350,27 @@ void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
 
 absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
                                            AskState ask) {
-  if (absl::Status free = CheckPort("metrics.listen", address); !free.ok()) {
-    return free;
-  }
-  auto reader = std::make_shared<Reader>(families_->registry, std::move(ask));
-  // A client that sends slowly, or reads slowly, or only connects has one of
-  // the threads for no longer than this.
-  const std::vector<std::string> options = {
-      "listening_ports",    address, "num_threads",           "8",
-      "request_timeout_ms", "2000",  "keep_alive_timeout_ms", "1000"};
-  try {
-    reader->exposer = std::make_shared<prometheus::Exposer>(options);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("metrics.listen: can't serve metrics on ", address, ": ",
-                     error.what()));
-  }
-  reader->exposer->RegisterCollectable(reader);
-  const std::vector<int> ports = reader->exposer->GetListeningPorts();
-  reader_ = std::move(reader);
-  if (ports.empty()) return address;
-  return absl::StrCat(address.substr(0, address.rfind(':')), ":", ports[0]);
+  absl::StatusOr<os::Fd> listener = ListenOnTcp("metrics.listen", address);
+  if (!listener.ok()) return listener.status();
+  const int port = TcpPortOf(*listener);
+  absl::StatusOr<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(
+      *std::move(listener),
+      [this, ask = std::move(ask)] { return Text(ask()); });
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
 }
 
-void Metrics::Stop() {
-  if (reader_ == nullptr) return;
-  reader_->exposer.reset();
-  reader_.reset();
-}
+void Metrics::Stop() { server_.reset(); }
 
 std::string Metrics::Text(const State& state) const {
-  return prometheus::TextSerializer().Serialize(
-      Reader::AllFamilies(*families_->registry, state));
+  std::vector<prometheus::MetricFamily> families =
+      families_->registry->Collect();
+  std::vector<prometheus::MetricFamily> more =
+      StateFamilies(state.status, state.compile_cache);
+  families.insert(families.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace sandglass::server

@@ -16,6 +16,7 @@
 #include "sandglass/v1/operator.pb.h"
 #include "sandglass/v1/run.pb.h"
 #include "sandglass/v1/server_info.pb.h"
+#include "server/metrics_server.h"
 #include "server/pool_targets.h"
 
 namespace sandglass::server {
@@ -51,7 +52,7 @@ class Metrics {
   void NoteCall(std::string_view method, int code, absl::Duration took);
 
   // What else is served: how the daemon does, and its compile cache, which may
-  // be absent. Called by those who read, several at once.
+  // be absent. Called by the thread that serves them.
   struct State {
     v1::GetStatusResponse status;
     std::optional<v1::CompileCache> compile_cache;
@@ -59,7 +60,7 @@ class Metrics {
   using AskState = std::function<State()>;
 
   // Serves http://ADDRESS/metrics from now on, as the configuration has the
-  // address; with threads of its own. Gives the address back, with the port
+  // address; with a thread of its own. Gives the address back, with the port
   // that was taken. Once. `ask` is called until Stop.
   // UNAVAILABLE: it can't listen there.
   absl::StatusOr<std::string> Serve(const std::string& address, AskState ask);
@@ -70,10 +71,9 @@ class Metrics {
 
  private:
   struct Families;
-  class Reader;
 
   const std::unique_ptr<Families> families_;
-  std::shared_ptr<Reader> reader_;
+  std::unique_ptr<MetricsServer> server_;
 };
 
 }  // namespace sandglass::server

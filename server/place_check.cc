@@ -1,14 +1,11 @@
 #include "server/place_check.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -18,6 +15,7 @@
 #include "sandbox/os/files.h"
 #include "server/readiness_watch.h"
 #include "server/state_dir.h"
+#include "server/tcp_socket.h"
 #include "server/text.h"
 #include "server/unix_socket.h"
 
@@ -79,42 +77,6 @@ absl::Status CheckSocketPlace(const std::string& path, uid_t daemon) {
   return CheckDirectory("listen", Parent(path), daemon);
 }
 
-// A socket that listens, for as long as it is kept.
-absl::StatusOr<os::Fd> TakePort(const std::string& setting,
-                                const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  addrinfo hints = {};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (colon == std::string::npos ||
-      ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints,
-                    &found) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(setting, ": ", address, " is no address"));
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
-      found, ::freeaddrinfo);
-  os::Fd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  // What is only waiting for late packets doesn't count.
-  if (socket.valid() &&
-      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
-          0 &&
-      ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-      ::listen(socket.get(), 1) == 0) {
-    return socket;
-  }
-  const int error = errno;
-  return absl::UnavailableError(absl::StrCat(
-      setting, ": can't listen on ", address, ": ", ErrorText(error),
-      error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
-}
-
 }  // namespace
 
 bool IsInUse(const std::string& state_dir) {
@@ -125,22 +87,23 @@ bool IsInUse(const std::string& state_dir) {
 }
 
 absl::Status CheckPort(const std::string& setting, const std::string& address) {
-  return TakePort(setting, address).status();
+  return ListenOnTcp(setting, address).status();
 }
 
 absl::Status CheckPorts(const Config& config) {
   os::Fd held;
   if (!config.listen.tcp_address.empty()) {
-    absl::StatusOr<os::Fd> port = TakePort("listen", config.listen.tcp_address);
+    absl::StatusOr<os::Fd> port =
+        ListenOnTcp("listen", config.listen.tcp_address);
     if (!port.ok()) return port.status();
     held = *std::move(port);
   }
   if (config.metrics.listen.empty()) return absl::OkStatus();
   const absl::StatusOr<os::Fd> port =
-      TakePort("metrics.listen", config.metrics.listen);
+      ListenOnTcp("metrics.listen", config.metrics.listen);
   if (port.ok() || !held.valid()) return port.status();
   held.reset();
-  if (!TakePort("metrics.listen", config.metrics.listen).ok()) {
+  if (!ListenOnTcp("metrics.listen", config.metrics.listen).ok()) {
     return port.status();
   }
   return absl::UnavailableError(

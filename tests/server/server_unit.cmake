@@ -40,6 +40,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/watchdog_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/zip_entry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/output_redaction_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/metrics_server_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/phases_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/place_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/policy_reload_test.cc
