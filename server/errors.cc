@@ -97,6 +97,22 @@ absl::Status MalformedMessage(const std::string& type) {
                            "; was it cut short or made from another .proto?"));
 }
 
+absl::Status MessageTooLarge(uint64_t bytes, uint64_t most) {
+  return Make(
+      absl::StatusCode::kResourceExhausted, "MESSAGE_TOO_LARGE",
+      absl::StrCat("the request has ", bytes, " bytes and may have ", most,
+                   "; send large files to a session in parts, or "
+                   "have max_message_bytes raised"));
+}
+
+absl::Status RequestBytesFull(uint64_t bytes) {
+  return Make(absl::StatusCode::kResourceExhausted, "REQUEST_BYTES_FULL",
+              absl::StrCat("there is no room for a request of ", bytes,
+                           " bytes beside those of the same caller that are on "
+                           "their way; send fewer large ones at a time"),
+              kRetryAfterFailure);
+}
+
 absl::Status IsolationBroken() {
   return Make(absl::StatusCode::kUnavailable, "ISOLATION_BROKEN",
               "a program that tried to get out of its jail did, so nothing is "

@@ -26,6 +26,11 @@ absl::Status InvalidRequest(
     const std::vector<policy::FieldViolation>& violations);
 // INVALID_ARGUMENT, "MALFORMED_MESSAGE": not a protobuf of that type.
 absl::Status MalformedMessage(const std::string& type);
+// RESOURCE_EXHAUSTED, "MESSAGE_TOO_LARGE", in bytes.
+absl::Status MessageTooLarge(uint64_t bytes, uint64_t most);
+// RESOURCE_EXHAUSTED, "REQUEST_BYTES_FULL", with RetryInfo: the caller's share
+// of memory for requests on their way in.
+absl::Status RequestBytesFull(uint64_t bytes);
 // UNAVAILABLE, "ISOLATION_BROKEN": a program got where none may.
 absl::Status IsolationBroken();
 // The same of jails of a profile that was replaced, which only sessions have.

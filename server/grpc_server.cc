@@ -2,25 +2,27 @@
 
 #include <thread>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
+#include "grpc/support/log.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
-#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/server_posix.h"
 #include "sandbox/os/clocks.h"
 #include "server/call_metrics.h"
+#include "server/log.h"
 #include "server/parse.h"
-#include "server/place_check.h"
 #include "server/readiness.h"
 
 namespace sandglass::server {
 namespace {
 
-// Room for messages on their way in and out, over all connections.
-constexpr size_t kTransportMemory = size_t{512} << 20;
+// When gRPC has that much in use it ends calls, of whichever connection it
+// comes upon, without a word. It is far above what RequestRoom lets in and
+// answers take, so that it never comes to that.
+constexpr size_t kTransportMemory = size_t{64} << 30;
 // Only reflection takes threads; the rest is callbacks.
 constexpr int kMaxThreads = 16;
 constexpr int kMaxCallsPerConnection = 256;
@@ -29,17 +31,22 @@ constexpr int kMaxCallsPerConnection = 256;
 constexpr absl::Duration kCancelled = absl::Milliseconds(300);
 constexpr int kLeastPingMilliseconds = 5000;
 
+// Most of what gRPC calls an error is what some client did, who could fill the
+// log with it; what it says before it aborts is not.
+void LogFromGrpc(gpr_log_func_args* args) {
+  const std::string message(args->message);
+  const bool fatal = absl::StrContains(message, "assertion failed");
+  Log(fatal ? LogLevel::kError : LogLevel::kDebug, "grpc",
+      {{"message", message}});
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const std::vector<grpc::Service*>& services, const GrpcOptions& options) {
   QuietenProtobuf();
+  gpr_set_log_function(&LogFromGrpc);
   grpc::EnableDefaultHealthCheckService(true);
-  // gRPC would say so in a line of its own, which helps nobody.
-  if (!options.tcp_address.empty()) {
-    absl::Status free = CheckPort("listen", options.tcp_address);
-    if (!free.ok()) return free;
-  }
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   std::unique_ptr<GrpcServer> made(new GrpcServer());
@@ -53,8 +60,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kLeastPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Another daemon on the same port must be an error, not a share of it.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A message of two megabytes unpacks to one of a gigabyte, and gRPC unpacks
+  // it before it looks at its size. So it is told to unpack none, and refuses
+  // calls that come with one. Answers aren't compressed anyway.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   grpc::ResourceQuota quota("sandglassd");
   quota.Resize(kTransportMemory);
   quota.SetMaxThreads(kMaxThreads);
@@ -69,18 +80,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     interceptors.push_back(MakeCallMetrics(*options.metrics));
     builder.experimental().SetInterceptorCreators(std::move(interceptors));
   }
-  if (!options.tcp_address.empty()) {
-    builder.AddListeningPort(options.tcp_address,
-                             grpc::InsecureServerCredentials(),
-                             &made->tcp_port_);
-  }
   made->server_ = builder.BuildAndStart();
   if (made->server_ == nullptr) {
-    return absl::UnavailableError(
-        options.tcp_address.empty()
-            ? std::string("gRPC could not be started")
-            : absl::StrCat("can't listen on ", options.tcp_address,
-                           "; is another program there already?"));
+    return absl::UnavailableError("gRPC could not be started");
   }
   for (const char* service : Readiness::Services()) {
     made->SetHealth(service, false);

@@ -15,13 +15,13 @@
 namespace sandglass::server {
 
 struct GrpcOptions {
-  // "127.0.0.1:8080" or "[::1]:8080"; empty: only connections handed in.
-  std::string tcp_address;
   int max_message_bytes = 16 << 20;
   Metrics* metrics = nullptr;  // hears of calls; outlives the server
 };
 
-// gRPC's server with our services, health and reflection. Make one only when
+// gRPC's server with our services, health and reflection. It listens nowhere:
+// connections are handed to it, each with a tap (see connection_tap.h) that
+// bounds what gRPC doesn't. Make one only when
 // the process will never fork again.
 class GrpcServer {
  public:
@@ -44,16 +44,12 @@ class GrpcServer {
   void Shutdown(absl::Duration timeout,
                 const std::function<void()>& cut = nullptr);
 
-  // The TCP port that was bound; 0 without TCP.
-  int tcp_port() const { return tcp_port_; }
-
  private:
   GrpcServer() = default;
   // Its end may take ten seconds: so long gRPC's own thread polls for a
   // connection that took no more.
   std::unique_ptr<grpc::Server> server_;
   bool stopped_ = false;
-  int tcp_port_ = 0;
 };
 
 }  // namespace sandglass::server

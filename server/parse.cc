@@ -1,5 +1,8 @@
 #include "server/parse.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "server/errors.h"
 #include "server/log.h"
+#include "server/refused_message.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -55,6 +59,21 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& type,
   return true;
 }
 
+// Of a message that was refused on its way in; OK: it wasn't.
+absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  if (!bytes.Dump(&slices).ok()) return absl::OkStatus();
+  std::array<uint8_t, RefusedMessage::kBytes> flat{};
+  auto at = flat.begin();
+  for (const grpc::Slice& slice : slices) {
+    at = std::copy(slice.begin(), slice.end(), at);
+  }
+  const auto refused = RefusedMessage::Decode(flat);
+  if (!refused.has_value()) return absl::OkStatus();
+  return refused->most > 0 ? MessageTooLarge(refused->length, refused->most)
+                           : RequestBytesFull(refused->length);
+}
+
 void LogFromProtobuf(google::protobuf::LogLevel, const char*, int,
                      const std::string& message) {
   Log(LogLevel::kDebug, "protobuf", {{"message", message}});
@@ -64,6 +83,9 @@ void LogFromProtobuf(google::protobuf::LogLevel, const char*, int,
 
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
                           google::protobuf::Message& message) {
+  if (bytes.Length() == RefusedMessage::kBytes) {
+    if (absl::Status why = WhyRefused(bytes); !why.ok()) return why;
+  }
   // The reader moves a cursor in the buffer it is given, so it gets a copy
   // (which shares the data).
   grpc::ByteBuffer shared(bytes);

@@ -2,23 +2,37 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "server/socket_tap.h"
 
 namespace sandglass::server {
 
-bool PeerTable::Add(int fd, Caller caller) {
+PeerTable::~PeerTable() {
+  for (const auto& [fd, entry] : entries_) {
+    if (entry.tap != nullptr) SetTap(fd, nullptr);
+  }
+}
+
+bool PeerTable::Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap) {
   absl::MutexLock lock(&mutex_);
-  return entries_.emplace(fd, Entry{std::move(caller), std::nullopt}).second;
+  ConnectionTap* const raw = tap.get();
+  const bool added =
+      entries_
+          .emplace(fd, Entry{std::move(caller), std::move(tap), std::nullopt})
+          .second;
+  if (added && raw != nullptr) SetTap(fd, raw);
+  return added;
 }
 
 void PeerTable::MarkClosed(int fd, absl::Duration grace) {
   absl::MutexLock lock(&mutex_);
   const auto it = entries_.find(fd);
-  if (it != entries_.end()) {
-    it->second.forget_at = Monotonic::now() + absl::ToChronoNanoseconds(grace);
-  }
+  if (it == entries_.end()) return;
+  it->second.forget_at = Monotonic::now() + absl::ToChronoNanoseconds(grace);
+  if (it->second.tap == nullptr) return;
+  SetTap(fd, nullptr);
+  it->second.tap->Close();
 }
 
 void PeerTable::Sweep() {
@@ -36,20 +50,14 @@ bool PeerTable::Contains(int fd) const {
 
 std::optional<Caller> PeerTable::CallerOf(const std::string& peer) const {
   absl::string_view rest = peer;
-  if (absl::ConsumePrefix(&rest, "fd:")) {
-    int fd = -1;
-    if (!absl::SimpleAtoi(rest, &fd)) return std::nullopt;
-    absl::MutexLock lock(&mutex_);
-    const auto it = entries_.find(fd);
-    if (it == entries_.end()) return std::nullopt;
-    return it->second.caller;
+  int fd = -1;
+  if (!absl::ConsumePrefix(&rest, "fd:") || !absl::SimpleAtoi(rest, &fd)) {
+    return std::nullopt;
   }
-  if (absl::StartsWith(peer, "ipv4:127.")) return Caller{"tcp:127.0.0.1"};
-  if (absl::StartsWith(peer, "ipv6:[::1]:") ||
-      absl::StartsWith(peer, "ipv6:%5B::1%5D:")) {
-    return Caller{"tcp:[::1]"};
-  }
-  return std::nullopt;
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(fd);
+  if (it == entries_.end()) return std::nullopt;
+  return it->second.caller;
 }
 
 }  // namespace sandglass::server

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_PEERS_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/caller.h"
 #include "server/clock.h"
+#include "server/connection_tap.h"
 
 namespace sandglass::server {
 
@@ -19,22 +21,29 @@ namespace sandglass::server {
 // still ask. Thread-safe.
 class PeerTable {
  public:
-  // False when the number still stands for an earlier connection.
-  bool Add(int fd, Caller caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  ~PeerTable();
+
+  // False when the number still stands for an earlier connection. `tap`, which
+  // may be null, sees what gRPC reads and writes on it from now on until it is
+  // closed.
+  bool Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap = nullptr)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // The connection is closed; the number may be used again after `grace`.
   void MarkClosed(int fd, absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
   // Drops entries whose grace is over.
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Contains(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The caller by what grpc::ServerContext::peer() says; loopback TCP has one
-  // nameless caller per address family. nullopt for anything else.
+  // The caller by what grpc::ServerContext::peer() says; nullopt where that is
+  // no connection that was added.
   std::optional<Caller> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Entry {
     Caller caller;
+    // As long as the entry: gRPC may be using it when the connection closes.
+    std::unique_ptr<ConnectionTap> tap;
     std::optional<MonotonicTime> forget_at;
   };
   mutable absl::Mutex mutex_;

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "server/clock.h"
+#include "server/connection_tap.h"
 #include "server/cut_connections.h"
 #include "server/instant.h"
 #include "server/log.h"
@@ -97,9 +98,9 @@ void RunningDaemon::StopAccepting() {
 }
 
 void RunningDaemon::StopServing(absl::Duration timeout) {
+  ConnectionTap::HideNewCalls();
   grpc_->Shutdown(timeout, [this] {
-    const int cut =
-        CutConnections(parts_.config.listen.unix_path, grpc_->tcp_port());
+    const int cut = CutConnections(parts_.config.listen.unix_path, tcp_port_);
     Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
   });
 }

@@ -28,6 +28,7 @@
 #include "server/policy_reload.h"
 #include "server/policy_service.h"
 #include "server/prestart_kinds.h"
+#include "server/request_room.h"
 #include "server/run_dispatcher.h"
 #include "server/server_info.h"
 #include "server/service.h"
@@ -98,6 +99,7 @@ class RunningDaemon {
   std::optional<RunDispatcher> dispatcher_;
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
+  std::optional<RequestRoom> request_room_;
   PeerTable peers_;
   std::optional<SandboxServiceImpl> service_;
   std::optional<CallThreads> call_threads_;
@@ -109,6 +111,7 @@ class RunningDaemon {
   std::optional<LayerAdmin> layer_admin_;
   std::optional<LayerServiceImpl> layer_service_;
   std::optional<PolicyReload> reload_;
+  int tcp_port_ = 0;  // 0: it listens on a unix socket
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -23,6 +24,8 @@
 #include "server/pool_plan.h"
 #include "server/run_anywhere.h"
 #include "server/running_daemon.h"
+#include "server/socket_tap.h"
+#include "server/tcp_socket.h"
 #include "server/text.h"
 #include "server/wall_clock_watch.h"
 
@@ -37,6 +40,10 @@ constexpr absl::Duration kIsolationWait = absl::Seconds(2);
 constexpr absl::Duration kStockWait = absl::Milliseconds(200);
 constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
 constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
+// Requests on their way in, of all callers together: so many bytes, or such
+// messages if they are larger.
+constexpr uint64_t kRequestRoomBytes = uint64_t{512} << 20;
+constexpr uint64_t kRequestRoomMessages = 16;
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event wraps the response in a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
@@ -240,38 +247,50 @@ absl::Status RunningDaemon::Start() {
   layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
   if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
 
+  // Those that connect already wait.
+  os::Fd listener = std::move(parts_.unix_listener);
+  if (!listener.valid()) {
+    absl::StatusOr<os::Fd> tcp =
+        ListenOnTcp("listen", config.listen.tcp_address);
+    if (!tcp.ok()) return tcp.status();
+    listener = *std::move(tcp);
+    tcp_port_ = TcpPortOf(listener);
+  }
+  request_room_.emplace(std::max(
+      kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       {&*service_, &*session_service_, &*file_service_, &*exec_service_,
        &*policy_service_, &*layer_service_, operations_.service()},
-      {.tcp_address = config.listen.tcp_address,
-       .max_message_bytes = static_cast<int>(config.max_message_bytes),
+      {.max_message_bytes = static_cast<int>(config.max_message_bytes),
        .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
+  const Acceptor::Handover serve = [server = grpc_.get()](int fd) {
+    server->Serve(fd);
+  };
+  if (absl::Status tapped = CheckTaps(serve); !tapped.ok()) return tapped;
   if (!languages_->WaitForVersions(kVersionsWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
   if (!operations_.WaitForFirst(kIsolationWait)) {
     Log(LogLevel::kWarning, "isolation_slow");
   }
-  if (parts_.unix_listener.valid()) {
-    absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
-        Acceptor::Start(std::move(parts_.unix_listener), peers_,
-                        [server = grpc_.get()](int fd) { server->Serve(fd); },
-                        {.max_connections = MaxConnections(config)});
-    if (!acceptor.ok()) return acceptor.status();
-    acceptor_ = *std::move(acceptor);
-  }
+  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
+      std::move(listener), peers_, *request_room_, serve,
+      {.max_connections = MaxConnections(config),
+       .max_message_bytes = static_cast<uint32_t>(config.max_message_bytes)});
+  if (!acceptor.ok()) return acceptor.status();
+  acceptor_ = *std::move(acceptor);
   operations_.readiness().Start(
       [server = grpc_.get()](const std::string& service, bool serving) {
         server->SetHealth(service, serving);
       });
   const std::string address =
-      grpc_->tcp_port() == 0
+      tcp_port_ == 0
           ? config.listen.ToString()
           : absl::StrCat(config.listen.tcp_address.substr(
                              0, config.listen.tcp_address.rfind(':')),
-                         ":", grpc_->tcp_port());
+                         ":", tcp_port_);
   Log(LogLevel::kInfo, "listening on",
       {{"address", address},
        {"version", std::string(kVersion)},

@@ -27,9 +27,10 @@ absl::StatusOr<Caller> Receive(const PeerTable& peers,
                                google::protobuf::Message& message) {
   absl::StatusOr<Caller> caller = CallerOf(peers, context);
   if (!caller.ok()) return caller;
-  if (absl::Status parsed = ParseMessage(bytes, message); !parsed.ok()) {
-    return parsed;
-  }
+  const absl::Status parsed = ParseMessage(bytes, message);
+  // gRPC keeps the request until the call's end, which may be a run's.
+  const_cast<grpc::ByteBuffer&>(bytes).Clear();
+  if (!parsed.ok()) return parsed;
   return caller;
 }
 

@@ -25,6 +25,7 @@ add_executable(sandglass_security_test
   security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
   security/hostile_directories_test.cc
+  security/hostile_clients_test.cc
   security/hostile_files_race_test.cc
   security/hostile_files_test.cc
   security/hostile_fixture.cc
@@ -64,6 +65,7 @@ foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
         HostileScripts HostileSockets StartOrder)
         HostileCallsInAllWays HostileCallsPolicy HostileFiles HostileFilesRace
         HostileHeadless HostileOutput
+        HostileCallsInAllWays HostileCallsPolicy HostileClients HostileFiles HostileFilesRace HostileOutput
         HostileScripts HostileSockets)
   sandglass_security_suite(${suite})
 endforeach()

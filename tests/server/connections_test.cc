@@ -1,11 +1,18 @@
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/acceptor.h"
 #include "server/peers.h"
+#include "server/tcp_socket.h"
 #include "server/unix_socket.h"
 #include "support.h"
 
@@ -26,32 +33,32 @@ TEST(PeerTable, ANumberStandsForOneCallerUntilItsGraceIsOver) {
   EXPECT_TRUE(peers.Add(1500, User(2)));
 }
 
-TEST(PeerTable, LoopbackTcpIsNamelessAndTheRestUnknown) {
+TEST(PeerTable, WhatWasNotAddedIsUnknown) {
   PeerTable peers;
-  EXPECT_EQ(peers.CallerOf("ipv4:127.0.0.1:4242")->name, "tcp:127.0.0.1");
-  EXPECT_FALSE(peers.CallerOf("ipv4:127.0.0.1:4242")->SeesAll());
-  EXPECT_EQ(peers.CallerOf("ipv6:%5B::1%5D:4242")->name, "tcp:[::1]");
-  for (const char* peer : {"", "fd:", "fd:x", "fd:7",
-                           "unix:", "ipv4:10.0.0.1:1", "ipv6:[::2]:1"}) {
+  for (const char* peer : {"", "fd:", "fd:x", "fd:7", "unix:",
+                           "ipv4:127.0.0.1:4242", "ipv6:%5B::1%5D:1"}) {
     EXPECT_EQ(peers.CallerOf(peer), std::nullopt) << peer;
   }
 }
 
 class AcceptorTest : public ::testing::Test {
  protected:
-  void Start(uint32_t max_connections, absl::Duration grace) {
+  void Start(const Acceptor::Options& options) {
     auto listener = ListenOnUnixSocket({.path = path_,
                                         .mode = 0600,
                                         .owner = ::getuid(),
                                         .group = ::getgid()});
     ASSERT_TRUE(listener.ok()) << listener.status();
+    StartOn(*std::move(listener), options);
+  }
+  void StartOn(os::Fd listener, const Acceptor::Options& options) {
     auto acceptor = Acceptor::Start(
-        *std::move(listener), peers_,
+        std::move(listener), peers_, room_,
         [this](int fd) {
           absl::MutexLock lock(&mutex_);
           accepted_.emplace_back(fd);
         },
-        {.max_connections = max_connections, .number_grace = grace});
+        options);
     ASSERT_TRUE(acceptor.ok()) << acceptor.status();
     acceptor_ = *std::move(acceptor);
   }
@@ -75,6 +82,7 @@ class AcceptorTest : public ::testing::Test {
   }
   TempDir dir_;
   const std::string path_ = dir_.path() + "/s";
+  RequestRoom room_{1 << 20};
   PeerTable peers_;
   absl::Mutex mutex_;
   std::vector<os::Fd> accepted_ ABSL_GUARDED_BY(mutex_);
@@ -82,7 +90,7 @@ class AcceptorTest : public ::testing::Test {
 };
 
 TEST_F(AcceptorTest, KnowsWhoConnectsAndForgetsThemAfterTheyHaveGone) {
-  Start(10, absl::Milliseconds(1));
+  Start({.number_grace = absl::Milliseconds(1)});
   os::Fd client = Connect();
   ASSERT_TRUE(Eventually([&] { return Accepted() == 1; }));
   const std::string peer = "fd:" + std::to_string(Number(0));
@@ -96,7 +104,7 @@ TEST_F(AcceptorTest, KnowsWhoConnectsAndForgetsThemAfterTheyHaveGone) {
 }
 
 TEST_F(AcceptorTest, NumbersRiseAndAreNotUsedAgainSoon) {
-  Start(10, absl::Minutes(1));
+  Start({});
   int last = 0;
   for (size_t i = 0; i < 5; ++i) {
     const os::Fd client = Connect();
@@ -108,20 +116,121 @@ TEST_F(AcceptorTest, NumbersRiseAndAreNotUsedAgainSoon) {
   }
 }
 
-TEST_F(AcceptorTest, TooManyConnectionsWaitUntilOneGoes) {
-  Start(2, absl::Minutes(1));
-  os::Fd first = Connect();
-  const os::Fd second = Connect();
-  const os::Fd third = Connect();
-  ASSERT_TRUE(Eventually([&] { return Accepted() == 2; }));
-  absl::SleepFor(absl::Milliseconds(30));
-  EXPECT_EQ(Accepted(), 2u);
-  first.reset();
-  EXPECT_TRUE(Eventually([&] { return Accepted() == 3; }));
+// Reads as gRPC would what there is on an accepted connection.
+void ReadAll(int fd) {
+  char bytes[4096];
+  iovec part{bytes, sizeof(bytes)};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  while (::recvmsg(fd, &message, MSG_DONTWAIT) > 0) {
+  }
+}
+
+bool HasEnded(const os::Fd& client) {
+  char byte;
+  const ssize_t got = ::recv(client.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+TEST_F(AcceptorTest, TheLongestSilentGiveWayToMoreOfTheSameCaller) {
+  // Of which one caller has half.
+  Start({.max_connections = 32});
+  std::vector<os::Fd> clients;
+  for (size_t i = 0; i < 50; ++i) {
+    clients.push_back(Connect());
+    // One by one, so that it is known which came first.
+    ASSERT_TRUE(Eventually([&] { return Accepted() == i + 1; }));
+  }
+  EXPECT_TRUE(Eventually([&] { return HasEnded(clients[33]); }));
+  for (size_t i = 0; i < clients.size(); ++i) {
+    EXPECT_EQ(HasEnded(clients[i]), i < 34) << i;
+  }
+}
+
+TEST_F(AcceptorTest, WhoHasCallsOnAllOfItsConnectionsIsToldAndSentAway) {
+  Start({.max_connections = 32});
+  // The preface and a call's HEADERS, without any.
+  constexpr std::string_view kCall(
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\1\4\0\0\0\1", 33);
+  std::vector<os::Fd> clients;
+  for (size_t i = 0; i < 16; ++i) {
+    clients.push_back(Connect());
+    ASSERT_TRUE(Eventually([&] { return Accepted() == i + 1; }));
+    ASSERT_EQ(::send(clients[i].get(), kCall.data(), kCall.size(), 0),
+              static_cast<ssize_t>(kCall.size()));
+    ReadAll(Number(i));
+  }
+  const os::Fd late = Connect();
+  std::string said;
+  ASSERT_TRUE(Eventually([&] {
+    char bytes[256];
+    const ssize_t got = ::recv(late.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (got > 0) said.append(bytes, static_cast<size_t>(got));
+    return got == 0;
+  }));
+  EXPECT_THAT(said,
+              ::testing::HasSubstr("has its share of the 32 connections"));
+  EXPECT_EQ(Accepted(), 16u);
+  for (const os::Fd& client : clients) EXPECT_FALSE(HasEnded(client));
+  // A place is free again when one goes.
+  clients.pop_back();
+  EXPECT_TRUE(Eventually([&] {
+    const os::Fd again = Connect();
+    return Eventually([&] { return Accepted() == 17 || HasEnded(again); }) &&
+           Accepted() == 17;
+  }));
+}
+
+TEST_F(AcceptorTest, WhoDoesNotSpeakInTimeOrStopsHalfWayEnds) {
+  Start({.first_words = absl::Milliseconds(200),
+         .message_pause = absl::Milliseconds(200),
+         .max_message_bytes = 1 << 20});
+  const os::Fd silent = Connect();
+  const os::Fd idle = Connect();
+  const os::Fd half = Connect();
+  ASSERT_TRUE(Eventually([&] { return Accepted() == 3; }));
+  constexpr std::string_view kHello("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  // A call, and the first of a message's 100,000 bytes.
+  const std::string begun("\0\0\0\1\4\0\0\0\1\0\0\6\0\0\0\0\0\1\0\0\1\x86\xa0x",
+                          24);
+  for (const os::Fd* client : {&idle, &half}) {
+    ASSERT_EQ(::send(client->get(), kHello.data(), kHello.size(), 0),
+              static_cast<ssize_t>(kHello.size()));
+  }
+  ASSERT_EQ(::send(half.get(), begun.data(), begun.size(), 0),
+            static_cast<ssize_t>(begun.size()));
+  for (size_t i = 0; i < 3; ++i) ReadAll(Number(i));
+  EXPECT_EQ(room_.used(), 100000u);
+  EXPECT_TRUE(Eventually([&] { return HasEnded(silent) && HasEnded(half); }));
+  EXPECT_EQ(room_.used(), 0u);
+  // Between two calls a client may be silent for as long as it likes.
+  EXPECT_FALSE(HasEnded(idle));
+}
+
+TEST_F(AcceptorTest, TakesTcpToo) {
+  auto listener = ListenOnTcp("listen", "127.0.0.1:0");
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const int port = TcpPortOf(*listener);
+  StartOn(*std::move(listener), {});
+  const os::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address),
+                      sizeof(address)),
+            0);
+  ASSERT_TRUE(Eventually([&] { return Accepted() == 1; }));
+  const auto caller = peers_.CallerOf("fd:" + std::to_string(Number(0)));
+  ASSERT_TRUE(caller.has_value());
+  EXPECT_EQ(caller->name, "tcp:127.0.0.1");
+  EXPECT_FALSE(caller->uid.has_value());
+  EXPECT_FALSE(caller->SeesAll());
 }
 
 TEST_F(AcceptorTest, StoppingClosesTheDoorAndKeepsConnections) {
-  Start(10, absl::Minutes(1));
+  Start({});
   const os::Fd client = Connect();
   ASSERT_TRUE(Eventually([&] { return Accepted() == 1; }));
   acceptor_.reset();

@@ -11,6 +11,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/cut_connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/connection_tap_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/denied_calls_test.cc

@@ -46,8 +46,9 @@ class ServiceTest : public ::testing::Test {
                                         .owner = ::getuid(),
                                         .group = ::getgid()});
     ASSERT_TRUE(listener.ok()) << listener.status();
-    auto acceptor = Acceptor::Start(*std::move(listener), peers_,
-                                    [this](int fd) { grpc_->Serve(fd); }, {});
+    auto acceptor = Acceptor::Start(*std::move(listener), peers_, room_,
+                                    [this](int fd) { grpc_->Serve(fd); },
+                                    {.max_message_bytes = 1 << 20});
     ASSERT_TRUE(acceptor.ok()) << acceptor.status();
     acceptor_ = *std::move(acceptor);
     channel_ = grpc::CreateChannel("unix:" + dir_.path() + "/s",
@@ -100,6 +101,7 @@ class ServiceTest : public ::testing::Test {
   const LivePolicy policy_{TestPolicy()};
   TempDir dir_;
   ScriptedRuns runs_;
+  RequestRoom room_{uint64_t{16} << 20};
   PeerTable peers_;
   std::optional<RunDispatcher> dispatcher_;
   std::optional<LanguageProbe> languages_;

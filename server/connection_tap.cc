@@ -1,0 +1,375 @@
+#include "server/connection_tap.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace sandglass::server {
+namespace {
+
+// A message that is shorter has its room in what a call takes anyway.
+constexpr uint32_t kSmallMessageBytes = 4096;
+// gRPC lets a connection have a quarter of that at a time.
+constexpr size_t kMostStreams = 1024;
+// No frame has that type, so gRPC passes over it.
+constexpr uint8_t kNoFrameType = 0xff;
+// The end of HEADERS: no CONTINUATION follows.
+constexpr uint8_t kEndHeaders = 4;
+// What a refused message's bytes become: gRPC takes it for the beginning of a
+// message of no known sort and keeps nothing of it.
+constexpr uint8_t kNoMessage = 2;
+
+std::atomic<bool>& Hidden() {
+  static std::atomic<bool> hidden{false};
+  return hidden;
+}
+
+// The parts of a message's buffers from `offset` on.
+std::vector<iovec> PartsFrom(const msghdr& message, size_t offset) {
+  std::vector<iovec> parts;
+  for (size_t i = 0; i < message.msg_iovlen; ++i) {
+    const iovec& part = message.msg_iov[i];
+    const size_t skip = std::min(offset, part.iov_len);
+    offset -= skip;
+    if (part.iov_len > skip) {
+      parts.push_back(
+          {static_cast<char*>(part.iov_base) + skip, part.iov_len - skip});
+    }
+  }
+  return parts;
+}
+
+size_t RoomIn(const msghdr& message) {
+  size_t room = 0;
+  for (size_t i = 0; i < message.msg_iovlen; ++i) {
+    room += message.msg_iov[i].iov_len;
+  }
+  return room;
+}
+
+// Calls `look(data, size)` for each part of the first `bytes` bytes.
+template <typename Look>
+void ForParts(const msghdr& message, size_t bytes, const Look& look) {
+  for (size_t i = 0; i < message.msg_iovlen && bytes > 0; ++i) {
+    const iovec& part = message.msg_iov[i];
+    const size_t size = std::min(bytes, part.iov_len);
+    look(static_cast<uint8_t*>(part.iov_base), size);
+    bytes -= size;
+  }
+}
+
+}  // namespace
+
+ConnectionTap::ConnectionTap(RequestRoom& room, std::string caller,
+                             uint32_t max_message_bytes)
+    : room_(room),
+      caller_(std::move(caller)),
+      max_message_bytes_(max_message_bytes) {}
+
+ConnectionTap::~ConnectionTap() { Close(); }
+
+void ConnectionTap::HideNewCalls(bool hide) { Hidden() = hide; }
+
+void ConnectionTap::Close() {
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+  for (auto& [id, stream] : streams_) GiveBack(stream);
+  streams_.clear();
+}
+
+ConnectionTap::State ConnectionTap::state() const {
+  absl::MutexLock lock(&mutex_);
+  State state = {.speaks = preface_bytes_ == kPreface.size(),
+                 .open_calls = streams_.size(),
+                 .began = began_,
+                 .since = now_,
+                 .received_bytes = received_bytes_,
+                 .sent_bytes = sent_bytes_};
+  for (const auto& [id, stream] : streams_) {
+    if (stream.at == Stream::At::kBody) {
+      state.unfinished_since = std::min(state.unfinished_since, stream.last);
+    }
+  }
+  return state;
+}
+
+ssize_t ConnectionTap::Receive(Receiver call, int fd, msghdr* message,
+                               int flags) {
+  absl::MutexLock lock(&mutex_);
+  if (closed_) return call(fd, message, flags);
+  while (true) {
+    const std::optional<ssize_t> received =
+        ReceiveSome(call, fd, message, flags);
+    if (received.has_value()) return *received;
+  }
+}
+
+std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
+                                                  msghdr* message, int flags) {
+  const size_t held = held_bytes_;
+  msghdr behind = *message;
+  std::vector<iovec> parts;
+  if (held > 0) {
+    const size_t room = RoomIn(*message);
+    if (room <= held) return GiveHeldAway(*message, room);
+    parts = PartsFrom(*message, held);
+    behind.msg_iov = parts.data();
+    behind.msg_iovlen = parts.size();
+  }
+  const ssize_t got = call(fd, &behind, flags);
+  message->msg_flags = behind.msg_flags;
+  message->msg_controllen = behind.msg_controllen;
+  if (got <= 0) return got;
+  ++turn_;
+  now_ = Monotonic::now();
+  received_bytes_ += static_cast<uint64_t>(got);
+  tail_ = 0;
+  if (held > 0) PutHeld(*message);
+  ForParts(behind, static_cast<size_t>(got),
+           [this](uint8_t* data, size_t size) {
+             mutex_.AssertHeld();
+             Look(data, size);
+           });
+  if (broken_) {
+    ::shutdown(fd, SHUT_RDWR);
+    errno = ECONNRESET;
+    return -1;
+  }
+  Hold();
+  const size_t all = held + static_cast<size_t>(got);
+  if (all == held_bytes_) return std::nullopt;
+  return static_cast<ssize_t>(all - held_bytes_);
+}
+
+void ConnectionTap::PutHeld(const msghdr& message) {
+  const auto found = streams_.find(tail_stream_);
+  Stream* const stream = found == streams_.end() ? nullptr : &found->second;
+  if (stream != nullptr) {
+    stream->turn = turn_;
+    stream->fresh = static_cast<uint8_t>(stream->head_bytes - held_bytes_);
+  }
+  size_t put = 0;
+  ForParts(message, held_bytes_, [&](uint8_t* data, size_t size) {
+    mutex_.AssertHeld();
+    for (size_t i = 0; i < size; ++i, ++put) {
+      data[i] = held_[put];
+      if (stream != nullptr) stream->places[stream->fresh + put] = data + i;
+    }
+  });
+  tail_ = held_bytes_;
+  held_bytes_ = 0;
+}
+
+ssize_t ConnectionTap::GiveHeldAway(const msghdr& message, size_t room) {
+  size_t put = 0;
+  ForParts(message, room, [&](uint8_t* data, size_t size) {
+    mutex_.AssertHeld();
+    std::memcpy(data, held_.data() + put, size);
+    put += size;
+  });
+  std::memmove(held_.data(), held_.data() + room, held_bytes_ - room);
+  held_bytes_ -= room;
+  return static_cast<ssize_t>(room);
+}
+
+void ConnectionTap::Hold() {
+  if (tail_ == 0 || incoming_.in_head()) return;
+  const auto found = streams_.find(tail_stream_);
+  if (found == streams_.end()) return;
+  const Stream& stream = found->second;
+  if (stream.at != Stream::At::kHead) return;
+  std::memcpy(held_.data(), stream.head.data() + stream.head_bytes - tail_,
+              tail_);
+  held_bytes_ = tail_;
+}
+
+void ConnectionTap::Look(uint8_t* data, size_t size) {
+  while (size > 0 && preface_bytes_ < kPreface.size()) {
+    if (*data != static_cast<uint8_t>(kPreface[preface_bytes_])) {
+      broken_ = true;
+      return;
+    }
+    ++preface_bytes_;
+    ++data;
+    --size;
+  }
+  incoming_.Read(
+      data, size,
+      [this](const Http2Frame& frame, uint8_t* type) {
+        mutex_.AssertHeld();
+        LookAtFrame(frame, type);
+      },
+      [this](const Http2Frame& frame, uint8_t* part, size_t bytes) {
+        mutex_.AssertHeld();
+        LookAtData(frame, part, bytes);
+      });
+}
+
+void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
+  tail_ = 0;
+  switch (frame.type) {
+    case Http2Frame::kHeaders:
+      hiding_ = Hidden() && type != nullptr &&
+                streams_.find(frame.stream) == streams_.end();
+      if (hiding_) {
+        *type = kNoFrameType;
+        hiding_ = (frame.flags & kEndHeaders) == 0;
+        return;
+      }
+      streams_.try_emplace(frame.stream);
+      if (streams_.size() > kMostStreams) broken_ = true;
+      return;
+    case Http2Frame::kContinuation:
+      if (hiding_ && type != nullptr) *type = kNoFrameType;
+      return;
+    case Http2Frame::kResetStream:
+      return End(frame.stream);
+    default:
+      return;
+  }
+}
+
+void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
+                               size_t size) {
+  // gRPC ends a call by itself that pads its data.
+  if (frame.type != Http2Frame::kData ||
+      (frame.flags & ~Http2Frame::kEndStream) != 0) {
+    return;
+  }
+  const auto found = streams_.find(frame.stream);
+  // Of a call that is over.
+  if (found == streams_.end()) return;
+  Stream& stream = found->second;
+  stream.last = now_;
+  while (size > 0 && !broken_) {
+    switch (stream.at) {
+      case Stream::At::kHead:
+        LookAtHead(frame.stream, stream, data, size - 1);
+        ++data;
+        --size;
+        break;
+      case Stream::At::kBody: {
+        const size_t part = std::min<uint64_t>(stream.left, size);
+        stream.left -= part;
+        data += part;
+        size -= part;
+        tail_ = 0;
+        if (stream.left == 0) BeginMessage(stream);
+        break;
+      }
+      case Stream::At::kRefused:
+        std::memset(data, kNoMessage, size);
+        tail_ = 0;
+        return;
+    }
+  }
+}
+
+void ConnectionTap::LookAtHead(uint32_t id, Stream& stream, uint8_t* byte,
+                               size_t after) {
+  if (stream.turn != turn_) {
+    stream.turn = turn_;
+    stream.fresh = stream.head_bytes;
+  }
+  stream.head[stream.head_bytes] = *byte;
+  stream.places[stream.head_bytes] = byte;
+  ++stream.head_bytes;
+  if (tail_stream_ != id) tail_ = 0;
+  tail_stream_ = id;
+  ++tail_;
+  if (stream.head_bytes == kPrefixBytes) Judge(stream, after);
+  if (stream.refuse && stream.head_bytes == kHeadBytes) Refuse(stream);
+}
+
+void ConnectionTap::Judge(Stream& stream, size_t there) {
+  stream.length = uint32_t{stream.head[1]} << 24 |
+                  uint32_t{stream.head[2]} << 16 |
+                  uint32_t{stream.head[3]} << 8 | uint32_t{stream.head[4]};
+  if (stream.length > max_message_bytes_) {
+    stream.refuse = true;
+    stream.most = max_message_bytes_;
+    return;
+  }
+  if (stream.length > there && stream.length > kSmallMessageBytes) {
+    if (!room_.Take(caller_, stream.length)) {
+      stream.refuse = true;
+      stream.most = 0;
+      return;
+    }
+    stream.taken = stream.length;
+  }
+  tail_ = 0;
+  stream.at = Stream::At::kBody;
+  stream.left = stream.length;
+  if (stream.left == 0) BeginMessage(stream);
+}
+
+void ConnectionTap::Refuse(Stream& stream) {
+  // gRPC has a part of it already and waits for the rest.
+  if (stream.turn != turn_ || stream.fresh != 0) {
+    broken_ = true;
+    return;
+  }
+  std::array<uint8_t, kHeadBytes> head = {0, 0, 0, 0, RefusedMessage::kBytes};
+  const auto message =
+      RefusedMessage{.length = stream.length, .most = stream.most}.Encode();
+  std::copy(message.begin(), message.end(), head.begin() + kPrefixBytes);
+  for (size_t i = 0; i < kHeadBytes; ++i) *stream.places[i] = head[i];
+  stream.at = Stream::At::kRefused;
+  tail_ = 0;
+}
+
+void ConnectionTap::BeginMessage(Stream& stream) {
+  GiveBack(stream);
+  stream.at = Stream::At::kHead;
+  stream.head_bytes = 0;
+  stream.refuse = false;
+}
+
+void ConnectionTap::GiveBack(Stream& stream) {
+  if (stream.taken > 0) room_.Give(caller_, stream.taken);
+  stream.taken = 0;
+}
+
+void ConnectionTap::End(uint32_t id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  GiveBack(found->second);
+  streams_.erase(found);
+}
+
+ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
+                            int flags) {
+  const ssize_t sent = call(fd, message, flags);
+  if (sent <= 0) return sent;
+  const int error = errno;
+  {
+    absl::MutexLock lock(&mutex_);
+    now_ = Monotonic::now();
+    sent_bytes_ += static_cast<uint64_t>(sent);
+    ForParts(*message, static_cast<size_t>(sent),
+             [this](const uint8_t* data, size_t size) {
+               mutex_.AssertHeld();
+               outgoing_.Read(
+                   data, size,
+                   [this](const Http2Frame& frame, const uint8_t*) {
+                     mutex_.AssertHeld();
+                     const bool last =
+                         (frame.type == Http2Frame::kData ||
+                          frame.type == Http2Frame::kHeaders) &&
+                         (frame.flags & Http2Frame::kEndStream) != 0;
+                     if (last || frame.type == Http2Frame::kResetStream) {
+                       End(frame.stream);
+                     }
+                   },
+                   [](const Http2Frame&, const uint8_t*, size_t) {});
+             });
+  }
+  errno = error;
+  return sent;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,360 @@
+// What gRPC gets to see of a connection, with every way in which its bytes can
+// come in pieces.
+
+#include "server/connection_tap.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/connection_shares.h"
+#include "server/refused_message.h"
+#include "server/request_room.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr uint32_t kMost = 20000;
+
+std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
+                  std::string_view payload) {
+  std::string bytes;
+  const auto size = static_cast<uint32_t>(payload.size());
+  for (const uint32_t byte :
+       {size >> 16, size >> 8, size, uint32_t{type}, uint32_t{flags},
+        stream >> 24, stream >> 16, stream >> 8, stream}) {
+    bytes.push_back(static_cast<char>(byte));
+  }
+  bytes.append(payload);
+  return bytes;
+}
+
+std::string Headers(uint32_t stream) {
+  return Frame(Http2Frame::kHeaders, 4, stream, "some headers");
+}
+
+std::string Prefix(uint32_t length) {
+  std::string bytes(1, '\0');
+  for (const uint32_t byte :
+       {length >> 24, length >> 16, length >> 8, length}) {
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
+}
+
+// A message in DATA frames of up to `frame_bytes`.
+std::string Message(uint32_t stream, std::string_view body,
+                    size_t frame_bytes = 16384) {
+  const std::string all =
+      Prefix(static_cast<uint32_t>(body.size())) + std::string(body);
+  std::string frames;
+  for (size_t at = 0; at < all.size(); at += frame_bytes) {
+    frames += Frame(Http2Frame::kData, 0, stream, all.substr(at, frame_bytes));
+  }
+  return frames;
+}
+
+// The socket: what is there to be received, in pieces of up to `piece`.
+struct Wire {
+  std::string bytes;
+  size_t at = 0;
+  size_t piece = 0;
+};
+Wire wire;
+
+ssize_t ReceiveFromWire(int, msghdr* message, int) {
+  size_t left = std::min(wire.piece, wire.bytes.size() - wire.at);
+  if (left == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  ssize_t got = 0;
+  for (size_t i = 0; i < message->msg_iovlen && left > 0; ++i) {
+    const iovec& part = message->msg_iov[i];
+    const size_t size = std::min(left, part.iov_len);
+    std::memcpy(part.iov_base, wire.bytes.data() + wire.at, size);
+    wire.at += size;
+    left -= size;
+    got += static_cast<ssize_t>(size);
+  }
+  return got;
+}
+
+ssize_t SendAll(int, const msghdr* message, int) {
+  ssize_t sent = 0;
+  for (size_t i = 0; i < message->msg_iovlen; ++i) {
+    sent += static_cast<ssize_t>(message->msg_iov[i].iov_len);
+  }
+  return sent;
+}
+
+// Sends as gRPC would.
+void Send(ConnectionTap& tap, std::string bytes) {
+  iovec part{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  EXPECT_EQ(tap.Send(&SendAll, -1, &message, 0),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+struct Seen {
+  std::string bytes;
+  bool ended = false;
+};
+
+// What gRPC gets of `bytes` that come in pieces of up to `piece`, into buffers
+// of the sizes `buffers`.
+Seen Receive(ConnectionTap& tap, const std::string& bytes, size_t piece,
+             const std::vector<size_t>& buffers) {
+  wire = {bytes, 0, piece};
+  Seen seen;
+  while (true) {
+    std::vector<std::string> parts;
+    std::vector<iovec> iov;
+    for (const size_t size : buffers) parts.emplace_back(size, '?');
+    for (std::string& part : parts) iov.push_back({part.data(), part.size()});
+    msghdr message{};
+    message.msg_iov = iov.data();
+    message.msg_iovlen = iov.size();
+    ssize_t got = tap.Receive(&ReceiveFromWire, -1, &message, 0);
+    if (got < 0) {
+      seen.ended = errno == ECONNRESET;
+      return seen;
+    }
+    for (const std::string& part : parts) {
+      const auto size = std::min<size_t>(static_cast<size_t>(got), part.size());
+      seen.bytes.append(part, 0, size);
+      got -= static_cast<ssize_t>(size);
+    }
+  }
+}
+
+// All that the DATA frames of one stream have.
+std::string DataOf(std::string bytes, uint32_t stream) {
+  std::string data;
+  Http2Frames frames;
+  bytes.erase(0, kPreface.size());
+  frames.Read(
+      bytes.data(), bytes.size(), [](const Http2Frame&, const char*) {},
+      [&](const Http2Frame& frame, const char* part, size_t size) {
+        if (frame.type == Http2Frame::kData && frame.stream == stream) {
+          data.append(part, size);
+        }
+      });
+  return data;
+}
+
+class ConnectionTapTest : public ::testing::Test {
+ protected:
+  RequestRoom room_{4 * uint64_t{kMost}};
+  ConnectionTap tap_{room_, "uid:1", kMost};
+};
+
+TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
+  std::mt19937 random(32);
+  const std::vector<uint32_t> sizes = {0, 1, 19, 20, 21, 4097, 15000, kMost};
+  std::string bytes(kPreface);
+  bytes += Frame(Http2Frame::kSettings, 0, 0, "");
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    bytes += Headers(2 * i + 1);
+    std::string body(sizes[i], '\0');
+    for (char& c : body) c = static_cast<char>(random());
+    bytes += Message(2 * i + 1, body, 1 + random() % 6000);
+    // A second one on the same stream, as in an upload.
+    bytes += Message(2 * i + 1, "more", 1 + random() % 9);
+  }
+  for (size_t piece : {1, 2, 3, 7, 24, 100, 4096, 1 << 20}) {
+    for (const std::vector<size_t>& buffers :
+         {std::vector<size_t>{8192}, {1}, {3, 5, 256}, {65536}}) {
+      ConnectionTap tap(room_, "uid:1", kMost);
+      const Seen seen = Receive(tap, bytes, piece, buffers);
+      EXPECT_FALSE(seen.ended);
+      EXPECT_TRUE(seen.bytes == bytes) << piece << " " << buffers[0];
+      EXPECT_EQ(room_.used(), 0u);
+      EXPECT_EQ(tap.state().open_calls, sizes.size());
+    }
+  }
+}
+
+TEST_F(ConnectionTapTest, WhatIsTooLongIsReplacedInWhateverPieces) {
+  const std::string before =
+      std::string(kPreface) + Headers(1) + Message(1, "small") + Headers(3);
+  const std::string bytes = before +
+                            Message(3, std::string(kMost + 1, '\x7f')) +
+                            Headers(5) + Message(5, "after");
+  for (size_t piece : {1, 2, 3, 7, 11, 24, 100, 4096, 1 << 20}) {
+    for (const std::vector<size_t>& buffers :
+         {std::vector<size_t>{8192}, {256}, {3, 5, 256}, {65536}}) {
+      ConnectionTap tap(room_, "uid:1", kMost);
+      const Seen seen = Receive(tap, bytes, piece, buffers);
+      ASSERT_FALSE(seen.ended) << piece << " " << buffers[0];
+      ASSERT_EQ(seen.bytes.size(), bytes.size());
+      EXPECT_EQ(seen.bytes.substr(0, before.size()), before);
+      EXPECT_EQ(DataOf(seen.bytes, 5), Prefix(5) + "after");
+      const std::string data = DataOf(seen.bytes, 3);
+      ASSERT_EQ(data.substr(0, 5), Prefix(RefusedMessage::kBytes));
+      std::array<uint8_t, RefusedMessage::kBytes> refused{};
+      std::copy_n(data.begin() + 5, refused.size(), refused.begin());
+      const auto decoded = RefusedMessage::Decode(refused);
+      ASSERT_TRUE(decoded.has_value());
+      EXPECT_EQ(decoded->length, kMost + 1);
+      EXPECT_EQ(decoded->most, kMost);
+      // No message can begin in the rest.
+      EXPECT_EQ(data.find_first_not_of('\2', 5 + RefusedMessage::kBytes),
+                std::string::npos);
+      EXPECT_EQ(room_.used(), 0u);
+    }
+  }
+}
+
+TEST_F(ConnectionTapTest, AHeadInSeveralFramesThatCantBeReplacedEndsIt) {
+  const std::string bytes =
+      std::string(kPreface) + Headers(1) +
+      Message(1, std::string(kMost + 1, 'x'), /*frame_bytes=*/2);
+  EXPECT_TRUE(Receive(tap_, bytes, 1, {8192}).ended);
+  // Where all of them come at once it can be.
+  ConnectionTap other(room_, "uid:1", kMost);
+  EXPECT_FALSE(Receive(other, bytes, bytes.size(), {1 << 20}).ended);
+}
+
+TEST_F(ConnectionTapTest, AMessageHasRoomUntilItIsThereOrItsCallIsOver) {
+  const auto begin = [&](uint32_t stream) {
+    const Seen seen = Receive(
+        tap_,
+        (stream == 1 ? std::string(kPreface) : "") + Headers(stream) +
+            Frame(Http2Frame::kData, 0, stream, Prefix(12000) + "first bytes"),
+        1 << 20, {8192});
+    EXPECT_FALSE(seen.ended);
+    return seen;
+  };
+  begin(1);
+  EXPECT_EQ(room_.used(), 12000u);
+  EXPECT_LT(tap_.state().unfinished_since, Monotonic::now());
+  Receive(tap_, Frame(Http2Frame::kData, 1, 1, std::string(12000 - 11, 'x')),
+          1 << 20, {8192});
+  EXPECT_EQ(room_.used(), 0u);
+  EXPECT_EQ(tap_.state().unfinished_since, MonotonicTime::max());
+  EXPECT_EQ(tap_.state().open_calls, 1u);
+  Send(tap_, Headers(1) + Frame(Http2Frame::kHeaders, 5, 1, "trailers"));
+  EXPECT_EQ(tap_.state().open_calls, 0u);
+
+  begin(3);
+  Receive(tap_, Frame(Http2Frame::kResetStream, 0, 3, "\0\0\0\x8"), 100,
+          {8192});
+  EXPECT_EQ(room_.used(), 0u);
+  begin(5);
+  EXPECT_EQ(room_.used(), 12000u);
+  Send(tap_, Frame(Http2Frame::kResetStream, 0, 5, "\0\0\0\0"));
+  EXPECT_EQ(room_.used(), 0u);
+  begin(7);
+  EXPECT_EQ(room_.used(), 12000u);
+  tap_.Close();
+  EXPECT_EQ(room_.used(), 0u);
+}
+
+TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
+  const auto begin = [&](ConnectionTap& tap, uint32_t stream) {
+    const std::string seen =
+        Receive(tap,
+                (stream == 1 ? std::string(kPreface) : "") + Headers(stream) +
+                    Frame(Http2Frame::kData, 0, stream,
+                          Prefix(kMost) + std::string(100, 'x')),
+                1 << 20, {8192})
+            .bytes;
+    return seen.find(Prefix(RefusedMessage::kBytes)) == std::string::npos;
+  };
+  // One alone has half of what there is for four.
+  EXPECT_TRUE(begin(tap_, 1));
+  EXPECT_TRUE(begin(tap_, 3));
+  EXPECT_FALSE(begin(tap_, 5));
+  ConnectionTap same(room_, "uid:1", kMost);
+  EXPECT_FALSE(begin(same, 1));
+  ConnectionTap other(room_, "uid:2", kMost);
+  EXPECT_TRUE(begin(other, 1));
+  tap_.Close();
+  EXPECT_TRUE(begin(same, 3));
+}
+
+TEST_F(ConnectionTapTest, WhatIsNotHttp2Ends) {
+  EXPECT_TRUE(Receive(tap_, "GET / HTTP/1.1\r\n\r\n", 100, {8192}).ended);
+}
+
+TEST_F(ConnectionTapTest, NewCallsAreHiddenAtTheEnd) {
+  Receive(tap_, std::string(kPreface) + Headers(1), 100, {8192});
+  ConnectionTap::HideNewCalls();
+  const std::string of_old = Frame(Http2Frame::kData, 0, 1, Prefix(1) + "x");
+  const std::string of_new = Frame(Http2Frame::kHeaders, 0, 3, "new") +
+                             Frame(Http2Frame::kContinuation, 4, 3, "rest") +
+                             Frame(Http2Frame::kData, 0, 3, Prefix(1) + "y");
+  const std::string seen =
+      Receive(tap_, of_old + of_new + of_old, 1 << 20, {8192}).bytes;
+  ConnectionTap::HideNewCalls(false);
+  EXPECT_EQ(seen.substr(0, of_old.size()), of_old);
+  EXPECT_EQ(seen.substr(of_old.size() + of_new.size()), of_old);
+  // Frames of a type that there is none of are passed over.
+  EXPECT_EQ(static_cast<uint8_t>(seen[of_old.size() + 3]), 0xff);
+  EXPECT_EQ(static_cast<uint8_t>(
+                seen[of_old.size() +
+                     Frame(Http2Frame::kHeaders, 0, 3, "new").size() + 3]),
+            0xff);
+  EXPECT_EQ(tap_.state().open_calls, 1u);
+}
+
+TEST(RefusedMessageTest, IsWhatWasWrittenAndNothingElseIsOne) {
+  const RefusedMessage refused = {.length = 0xffffffff, .most = 16 << 20};
+  auto bytes = refused.Encode();
+  const auto read = RefusedMessage::Decode(bytes);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->length, refused.length);
+  EXPECT_EQ(read->most, refused.most);
+  ++bytes[0];
+  EXPECT_FALSE(RefusedMessage::Decode(bytes).has_value());
+}
+
+TEST(RequestRoomTest, SharesShrinkAsOthersCome) {
+  RequestRoom room(120);
+  EXPECT_TRUE(room.Take("a", 60));
+  EXPECT_FALSE(room.Take("a", 1));
+  EXPECT_TRUE(room.Take("b", 30));
+  EXPECT_FALSE(room.Take("b", 1));
+  EXPECT_TRUE(room.Take("c", 15));
+  EXPECT_FALSE(room.Take("d", 121));
+  room.Give("a", 60);
+  EXPECT_TRUE(room.Take("b", 15));
+  EXPECT_EQ(room.used(), 60u);
+  EXPECT_EQ(room.total(), 120u);
+}
+
+TEST(ConnectionSharesTest, NobodyGetsAllAndRootGetsThrough) {
+  ConnectionShares shares(12);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(shares.InTheWay("uid:1", false), std::nullopt);
+    shares.Add("uid:1");
+  }
+  EXPECT_EQ(shares.InTheWay("uid:1", false), "uid:1");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(shares.InTheWay("uid:2", false), std::nullopt);
+    shares.Add("uid:2");
+  }
+  EXPECT_EQ(shares.InTheWay("uid:2", false), "uid:2");
+  for (const char* one : {"uid:3", "uid:4", "uid:5"}) {
+    ASSERT_EQ(shares.InTheWay(one, false), std::nullopt);
+    shares.Add(one);
+  }
+  // None is free: whoever has most is in the way of others.
+  EXPECT_EQ(shares.InTheWay("uid:6", false), "uid:1");
+  EXPECT_EQ(shares.InTheWay("uid:0", true), std::nullopt);
+  shares.Remove("uid:1");
+  EXPECT_EQ(shares.InTheWay("uid:6", false), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sandglass::server
