@@ -61,12 +61,9 @@ function(sandglass_security_suite name)
     FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
 endfunction()
 foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
-        HostileCallsInAllWays HostileCallsPolicy HostileDirectories HostileFiles HostileFilesRace HostileOutput
-        HostileScripts HostileSockets StartOrder)
-        HostileCallsInAllWays HostileCallsPolicy HostileFiles HostileFilesRace
-        HostileHeadless HostileOutput
-        HostileCallsInAllWays HostileCallsPolicy HostileClients HostileFiles HostileFilesRace HostileOutput
-        HostileScripts HostileSockets)
+        HostileCallsInAllWays HostileCallsPolicy HostileClients
+        HostileDirectories HostileFiles HostileFilesRace HostileHeadless
+        HostileOutput HostileScripts HostileSockets StartOrder)
   sandglass_security_suite(${suite})
 endforeach()
 
