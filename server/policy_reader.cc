@@ -34,6 +34,7 @@ constexpr char kRead = 'r';
 constexpr char kBeat = 'b';
 constexpr char kGood = '+';
 constexpr char kBad = '-';
+constexpr useconds_t kPauseMicros = 1000;
 constexpr size_t kMostWords = 64 * 1024;
 
 std::string ReadAgain(const std::string& directory, const PolicySet& in_force,
@@ -138,30 +139,28 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
     const absl::Status sent = os::SendPacket(
         channel_.get(), absl::StrCat(std::string(1, what), ++asked_), {},
         os::Wait::kNo);
+    if (absl::IsResourceExhausted(sent)) {
+      --asked_;  // it was not
+      return sent;
+    }
     if (!sent.ok()) return gone();
   }
-<<<<<<< HEAD
-  absl::StatusOr<os::Packet> answer = absl::UnavailableError("");
-  const absl::Status sent =
-      os::SendPacket(channel_.get(), "read", {}, os::Wait::kNo);
-  // It was not asked, so that no answer can come late.
-  if (absl::IsResourceExhausted(sent)) return sent;
-  if (sent.ok()) {
-=======
   while (answered_ != asked_) {
->>>>>>> e92cc4c (Helpers that hang are told of, and end the daemon as dead ones do)
     struct pollfd fd = {channel_.get(), POLLIN, 0};
     const auto rest_ms = static_cast<int>(absl::ToInt64Milliseconds(std::max(
         absl::Ceil(Until(end), absl::Milliseconds(1)), absl::ZeroDuration())));
     const int ready = ::poll(&fd, 1, rest_ms);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) {
+    // ENOMEM passes, and is nobody's death.
+    if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
+    if (ready <= 0 && Until(end) > absl::ZeroDuration()) continue;
+    if (ready <= 0) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the process that reads the policy has not answered for ",
           absl::FormatDuration(timeout)));
     }
     const absl::StatusOr<os::Packet> answer =
         os::ReceivePacket(channel_.get(), os::Wait::kNo);
+    if (absl::IsNotFound(answer.status())) continue;
     if (!answer.ok()) return gone();
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(answer->data, absl::MaxSplits('\n', 1));
