@@ -418,9 +418,9 @@ absl::Status SweepCgroups(const std::string& roots_file,
     roots[name].push_back(root);
   }
   file.close();
-  const absl::Time deadline = os::SteadyNow() + kSweepPatience;
   std::vector<std::string> others;
   for (const auto& [name, of_name] : roots) {
+    absl::Time deadline = os::SteadyNow() + kSweepPatience;
     if (name != instance) {
       std::string living;
       while (!(living = WhoLivesIn(of_name)).empty() &&
@@ -431,6 +431,7 @@ absl::Status SweepCgroups(const std::string& roots_file,
         others.push_back(living);
         continue;
       }
+      deadline = os::SteadyNow() + kSweepPatience;
     }
     for (const std::string& root : of_name) {
       KillAll(root);
