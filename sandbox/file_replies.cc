@@ -28,6 +28,7 @@ bool IsPlainFile(const os::Fd& fd) {
 
 bool IsInfo(const internal::FileInfo& info) {
   return internal::FileType_IsValid(info.type()) && info.mode() <= 07777 &&
+         info.mtime_part_ns() < 1'000'000'000 &&
          info.link_target().size() <= PATH_MAX;
 }
 
@@ -60,7 +61,9 @@ FileFacts FactsOf(internal::FileInfo& info) {
                                                             : FileType::kOther;
   facts.size = info.size();
   facts.mode = info.mode();
-  facts.mtime = absl::FromUnixNanos(info.mtime_ns());
+  facts.mtime = absl::TimeFromTimespec(
+      {.tv_sec = info.mtime_s(),
+       .tv_nsec = static_cast<int64_t>(info.mtime_part_ns())});
   facts.link_target = std::move(*info.mutable_link_target());
   facts.inode = info.inode();
   return facts;

@@ -17,11 +17,28 @@ using sandbox::FileType;
 
 constexpr char kWorkspace[] = "/workspace";
 
+void SetMtime(absl::Time mtime, StoredEntry& entry) {
+  const int64_t nanos = absl::ToUnixNanos(mtime);
+  entry.set_mtime_ns(nanos);
+  if (absl::FromUnixNanos(nanos) == mtime) return;
+  const struct timespec whole = absl::ToTimespec(mtime);
+  entry.set_far_mtime_s(whole.tv_sec);
+  entry.set_far_mtime_part_ns(static_cast<uint32_t>(whole.tv_nsec));
+}
+
+struct timespec MtimeOf(const StoredEntry& entry) {
+  if (!entry.has_far_mtime_s()) {
+    return absl::ToTimespec(absl::FromUnixNanos(entry.mtime_ns()));
+  }
+  return {.tv_sec = entry.far_mtime_s(),
+          .tv_nsec = static_cast<int64_t>(entry.far_mtime_part_ns())};
+}
+
 sandbox::TarMember MemberOf(const StoredEntry& entry) {
   sandbox::TarMember member;
   member.path = entry.path();
   member.mode = entry.mode();
-  member.mtime_ns = entry.mtime_ns();
+  member.mtime = MtimeOf(entry);
   switch (static_cast<FileType>(entry.type())) {
     case FileType::kDirectory:
       member.type = sandbox::TarType::kDirectory;
@@ -154,7 +171,7 @@ absl::Status DurableFiles::Take(sandbox::FileChanged change,
   entry.set_path(facts.name);
   entry.set_type(static_cast<uint32_t>(facts.type));
   entry.set_mode(facts.mode);
-  entry.set_mtime_ns(absl::ToUnixNanos(facts.mtime));
+  SetMtime(facts.mtime, entry);
   switch (facts.type) {
     case FileType::kDirectory:
       return to.Put(std::move(entry));

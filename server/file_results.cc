@@ -16,6 +16,9 @@ namespace {
 using sandbox::FileCode;
 
 constexpr size_t kMostPathBytes = 4096;
+// The first and the last second that a Timestamp can have.
+constexpr absl::Time kFirstTime = absl::FromUnixSeconds(-62'135'596'800);
+constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 constexpr char kWorkspace[] = "/workspace";
 constexpr char kReplacement[] = "\xef\xbf\xbd";
 
@@ -113,7 +116,9 @@ v1::FileInfo ToProto(const sandbox::FileFacts& facts) {
   info.set_type(ToProto(facts.type));
   info.set_size(facts.size);
   info.set_mode(facts.mode & 07777);
-  *info.mutable_modify_time() = ToProto(facts.mtime);
+  // The times of Timestamp end with the years 1 and 9999; those of files don't.
+  *info.mutable_modify_time() =
+      ToProto(std::clamp(facts.mtime, kFirstTime, kLastTime));
   info.set_link_target(AsUtf8(facts.link_target));
   return info;
 }

@@ -85,14 +85,14 @@ class Packer : public TreeVisitor {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
     if (!result_.ok()) return Next::kStop;
     // No Unpack would take it.
-    if (entry.path.size() + 1 >= PATH_MAX) {
+    if (entry.path.size() > kMostMemberPath) {
       ++left_out_;
       return Next::kSkip;
     }
     TarMember member;
     member.path = std::string(entry.path);
     member.mode = entry.info.st_mode & 07777;
-    member.mtime_ns = NanosOf(entry.info.st_mtim);
+    member.mtime = entry.info.st_mtim;
     if (S_ISDIR(entry.info.st_mode)) {
       member.type = TarType::kDirectory;
       Begin(member);

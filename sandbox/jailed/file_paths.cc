@@ -174,7 +174,8 @@ void FillInfo(const struct stat& info, internal::FileInfo& told) {
                                         : internal::FILE_TYPE_OTHER);
   told.set_size(static_cast<uint64_t>(info.st_size));
   told.set_mode(info.st_mode & 07777);
-  told.set_mtime_ns(NanosOf(info.st_mtim));
+  told.set_mtime_s(info.st_mtim.tv_sec);
+  told.set_mtime_part_ns(static_cast<uint32_t>(info.st_mtim.tv_nsec));
 }
 
 std::string ReadLink(int directory, const char* name) {

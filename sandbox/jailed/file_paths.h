@@ -53,6 +53,8 @@ void FillInfo(const struct stat& info, internal::FileInfo& told);
 // read.
 std::string ReadLink(int directory, const char* name);
 
+// To compare times by: one that is more than 292 years from the epoch is taken
+// for the furthest there is.
 int64_t NanosOf(const struct timespec& time);
 
 }  // namespace sandglass::sandbox

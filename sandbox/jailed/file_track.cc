@@ -13,6 +13,7 @@
 #include "sandbox/jailed/file_paths.h"
 #include "sandbox/jailed/file_search.h"
 #include "sandbox/jailed/tree_walk.h"
+#include "sandbox/jailed/unpack.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -101,7 +102,10 @@ class Tracker : public TreeVisitor {
 
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) return Next::kStop;
-    if (entry.path.size() > kMostToldPath) {
+    // A copy is of no use with what can't be put back from it.
+    const size_t longest =
+        request_.for_copy() ? kMostMemberPath : kMostToldPath;
+    if (entry.path.size() > longest) {
       left_out_ = true;
       return Next::kSkip;
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,7 @@ constexpr Field kName = {0, 100}, kMode = {100, 8}, kUid = {108, 8},
 
 constexpr uint64_t kMostOctal = 077777777777;  // eleven digits
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr size_t kFractionDigits = 9;
 // Long names and pax headers.
 constexpr uint64_t kMostExtensionBytes = 1024 * 1024;
 constexpr uint64_t kMostSize = uint64_t{1} << 62;
@@ -93,35 +95,66 @@ std::string PaxRecord(absl::string_view key, absl::string_view value) {
   return absl::StrCat(length, " ", key, "=", value, "\n");
 }
 
-std::string PaxTime(int64_t nanos) {
-  int64_t seconds = nanos / kSecond, part = nanos % kSecond;
-  const bool negative = nanos < 0;
+// A decimal number, as pax has times: 1.5 s before the epoch, which the kernel
+// tells as -2 s and half a second on top, is "-1.5".
+std::string PaxTime(const struct timespec& time) {
+  // Unsigned, because the lowest number of seconds has no positive one.
+  auto seconds = static_cast<uint64_t>(time.tv_sec);
+  int64_t part = time.tv_nsec;
+  const bool negative = time.tv_sec < 0;
   if (negative) {
-    seconds = -seconds;
-    part = -part;
+    seconds = 0 - seconds;
+    if (part > 0) {
+      --seconds;
+      part = kSecond - part;
+    }
   }
   const std::string digits = absl::StrCat(part);
   return absl::StrCat(negative ? "-" : "", seconds, ".",
-                      std::string(9 - digits.size(), '0'), digits);
+                      std::string(kFractionDigits - digits.size(), '0'),
+                      digits);
 }
 
-// "-1.5" and the like; what is behind nanoseconds is left out.
-std::optional<int64_t> ParseTime(absl::string_view text) {
+bool AllDigits(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+// What PaxTime writes and the like; what is behind nanoseconds is left out. A
+// time that is too far away for the kernel is as far as the kernel goes: no
+// archive is refused for the time of a file.
+std::optional<struct timespec> ParseTime(absl::string_view text) {
   const bool negative = absl::ConsumePrefix(&text, "-");
   const size_t dot = text.find('.');
-  int64_t seconds = 0, part = 0;
   const absl::string_view whole = text.substr(0, dot);
-  if (whole.empty() || !absl::SimpleAtoi(whole, &seconds) || seconds < 0 ||
-      seconds > INT64_MAX / kSecond - 1) {
-    return std::nullopt;
-  }
+  if (whole.empty() || !AllDigits(whole)) return std::nullopt;
+  uint64_t seconds = 0;
+  // Nothing but digits, so that it only fails where there are too many.
+  if (!absl::SimpleAtoi(whole, &seconds)) seconds = UINT64_MAX;
+  int64_t part = 0;
   if (dot != absl::string_view::npos) {
-    std::string digits(text.substr(dot + 1, 9));
-    digits.resize(9, '0');
-    if (!absl::SimpleAtoi(digits, &part) || part < 0) return std::nullopt;
+    std::string digits(text.substr(dot + 1, kFractionDigits));
+    if (!AllDigits(digits)) return std::nullopt;
+    digits.resize(kFractionDigits, '0');
+    if (!absl::SimpleAtoi(digits, &part)) return std::nullopt;
   }
-  const int64_t nanos = seconds * kSecond + part;
-  return negative ? -nanos : nanos;
+  constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
+  struct timespec time = {};
+  if (!negative) {
+    time.tv_sec = static_cast<int64_t>(std::min(seconds, kMost));
+    time.tv_nsec = part;
+    return time;
+  }
+  if (part > 0 && seconds <= kMost) {
+    ++seconds;
+    part = kSecond - part;
+  }
+  if (seconds > kMost) {
+    time.tv_sec = INT64_MIN;
+    return time;
+  }
+  time.tv_sec = -static_cast<int64_t>(seconds);
+  time.tv_nsec = part;
+  return time;
 }
 
 std::string Header(char type, absl::string_view path, absl::string_view link,
@@ -177,18 +210,18 @@ std::string TarHeader(const TarMember& member) {
       break;
   }
   const uint64_t seconds =
-      member.mtime_ns < 0
+      member.mtime.tv_sec < 0
           ? 0
-          : std::min(static_cast<uint64_t>(member.mtime_ns / kSecond),
-                     kMostOctal);
+          : std::min(static_cast<uint64_t>(member.mtime.tv_sec), kMostOctal);
   std::string pax;
   if (path.size() > kName.size) pax += PaxRecord("path", path);
   if (member.link.size() > kLink.size) {
     pax += PaxRecord("linkpath", member.link);
   }
   if (size > kMostOctal) pax += PaxRecord("size", absl::StrCat(size));
-  if (member.mtime_ns != static_cast<int64_t>(seconds) * kSecond) {
-    pax += PaxRecord("mtime", PaxTime(member.mtime_ns));
+  if (member.mtime.tv_sec != static_cast<int64_t>(seconds) ||
+      member.mtime.tv_nsec != 0) {
+    pax += PaxRecord("mtime", PaxTime(member.mtime));
   }
   std::string text;
   if (!pax.empty()) {
@@ -261,8 +294,8 @@ bool TarReader::TakePaxRecords(absl::string_view records) {
       if (!absl::SimpleAtoi(value, &size)) return false;
       overrides_.size = size;
     } else if (key == "mtime") {
-      overrides_.mtime_ns = ParseTime(value);
-      if (!overrides_.mtime_ns.has_value()) return false;
+      overrides_.mtime = ParseTime(value);
+      if (!overrides_.mtime.has_value()) return false;
     } else if (absl::StartsWith(key, "GNU.sparse.")) {
       return false;  // its content isn't the file's
     }
@@ -331,10 +364,10 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
   }
   member.link = overrides_.link.value_or(GetText(block, kLink));
   member.mode = static_cast<mode_t>(*mode & 07777);
-  member.mtime_ns = overrides_.mtime_ns.value_or(
-      static_cast<int64_t>(
-          std::min(GetNumber(block, kMtime).value_or(0), kMostOctal)) *
-      kSecond);
+  member.mtime = overrides_.mtime.value_or(
+      timespec{.tv_sec = static_cast<int64_t>(std::min<uint64_t>(
+                   GetNumber(block, kMtime).value_or(0), INT64_MAX)),
+               .tv_nsec = 0});
   member.size = overrides_.size.value_or(*size);
   if (member.size > kMostSize) return Step::kBad;
   // Of the others the size says nothing, or that of what is linked to.

@@ -2,6 +2,7 @@
 #define SANDGLASS_SANDBOX_JAILED_TAR_H_
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstdint>
 #include <functional>
@@ -26,7 +27,9 @@ struct TarMember {
   std::string link;  // of both kinds of links
   mode_t mode = 0;
   uint64_t size = 0;  // of files
-  int64_t mtime_ns = 0;
+  // Any that a file can have: seconds from the epoch on, and 0 to 999,999,999
+  // nanoseconds on top of them, also of a time before it.
+  struct timespec mtime = {};
 };
 
 // The blocks that stand before a member's content.
@@ -64,7 +67,7 @@ class TarReader {
     std::optional<std::string> path;
     std::optional<std::string> link;
     std::optional<uint64_t> size;
-    std::optional<int64_t> mtime_ns;
+    std::optional<struct timespec> mtime;
   };
 
   Step ReadBlock(char* block);

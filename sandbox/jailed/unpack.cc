@@ -29,16 +29,6 @@ FileResult ParentError() {
                         : LastError();
 }
 
-struct timespec TimeOf(int64_t nanos) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  int64_t seconds = nanos / kSecond, part = nanos % kSecond;
-  if (part < 0) {
-    part += kSecond;
-    --seconds;
-  }
-  return {.tv_sec = seconds, .tv_nsec = part};
-}
-
 // At the file's offset. Pages of zeros become holes, as which they may have
 // been packed. False with errno.
 bool WriteSparse(const os::Fd& file, absl::string_view data) {
@@ -147,6 +137,11 @@ FileResult Unpacker::MakeDirectory(const std::string& name) {
     if (::fstatat(parent_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
             0 &&
         S_ISDIR(info.st_mode)) {
+      // Its mode may keep out what comes into it; it gets its own in the end.
+      // Where that fails, so does what needs it.
+      if ((info.st_mode & 0700) != 0700) {
+        (void)::fchmodat(parent_.get(), name.c_str(), 0700, 0);
+      }
       return {};
     }
     if (FileResult result = ClearName(name); !result.ok()) return result;
@@ -173,8 +168,7 @@ FileResult Unpacker::MakeFile(TarReader& reader, const TarMember& member,
   if (::ftruncate(file.get(), static_cast<off_t>(member.size)) != 0) {
     return LastError();
   }
-  const struct timespec times[] = {TimeOf(member.mtime_ns),
-                                   TimeOf(member.mtime_ns)};
+  const struct timespec times[] = {member.mtime, member.mtime};
   if (::fchmod(file.get(), member.mode & 0777) != 0 ||
       ::futimens(file.get(), times) != 0) {
     return LastError();
@@ -223,8 +217,7 @@ FileResult Unpacker::MakeSymlink(const TarMember& member,
   if (::symlinkat(member.link.c_str(), parent_.get(), name.c_str()) != 0) {
     return LastError();
   }
-  const struct timespec times[] = {TimeOf(member.mtime_ns),
-                                   TimeOf(member.mtime_ns)};
+  const struct timespec times[] = {member.mtime, member.mtime};
   (void)::utimensat(parent_.get(), name.c_str(), times, AT_SYMLINK_NOFOLLOW);
   return {};
 }
@@ -256,7 +249,7 @@ FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
     case TarType::kSymlink:
       return MakeSymlink(member, name);
     case TarType::kDirectory:
-      directories_.push_back({path, member.mode & 0777, member.mtime_ns});
+      directories_.push_back({path, member.mode & 0777, member.mtime});
       return MakeDirectory(name);
     case TarType::kOther:
       break;
@@ -274,8 +267,7 @@ FileResult Unpacker::SettleDirectories() {
     const os::Fd open(
         ::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!open.valid()) continue;
-    const struct timespec times[] = {TimeOf(it->mtime_ns),
-                                     TimeOf(it->mtime_ns)};
+    const struct timespec times[] = {it->mtime, it->mtime};
     if (::futimens(open.get(), times) != 0 ||
         ::fchmod(open.get(), it->mode) != 0) {
       return LastError();

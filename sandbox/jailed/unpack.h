@@ -1,6 +1,9 @@
 #ifndef SANDGLASS_SANDBOX_JAILED_UNPACK_H_
 #define SANDGLASS_SANDBOX_JAILED_UNPACK_H_
 
+#include <limits.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +15,11 @@
 #include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
+
+// The longest path of a member that Unpacker takes: behind that of a directory
+// a slash comes, and the kernel takes no path of PATH_MAX bytes. Who writes an
+// archive, or keeps a copy that is to become one, leaves out what is longer.
+inline constexpr size_t kMostMemberPath = PATH_MAX - 2;
 
 // Makes of an archive's members what they say, below a directory and nowhere
 // else: no member's path may be absolute or have "..", and no symbolic link is
@@ -32,7 +40,7 @@ class Unpacker {
   struct Settled {
     std::string path;
     mode_t mode;
-    int64_t mtime_ns;
+    struct timespec mtime;
   };
 
   FileResult Take(TarReader& reader, const TarMember& member);
