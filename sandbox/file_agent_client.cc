@@ -105,6 +105,11 @@ absl::Status StatusOfFile(FileResult result, absl::string_view what) {
   if (result.error != 0) {
     absl::StrAppend(&text, " (", os::ErrorText(result.error), ")");
   }
+  if (result.code == FileCode::kBusyChanged) {
+    absl::StrAppend(&text,
+                    "; it changed while it was worked on, or a program has it "
+                    "open for writing: read it again, then repeat the call");
+  }
   return absl::Status(CodeOf(result.code), text);
 }
 

@@ -174,7 +174,7 @@ void Agent::Handle(const internal::FileRequest& request,
       break;
     case Operation::kWrite:
       if (request.write().with_descriptor()) return Start(request, data);
-      // The old content can be long.
+      // It can wait for others that write into the file.
       if (request.write().disposition() == internal::WRITE_APPEND) {
         return Start(request, data);
       }
@@ -270,6 +270,8 @@ void Agent::Leave() {
 
 void RunFileAgentIn(os::Fd socket, os::Fd root) {
   ::signal(SIGPIPE, SIG_IGN);
+  // Somebody waits for a file that an edit has a lease of (see file_edit.cc).
+  ::signal(SIGIO, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
   ::umask(022);
   Agent agent(std::move(socket), std::move(root));

@@ -1,8 +1,12 @@
 // Replaces text in a file.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,9 +39,9 @@ FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
 
 // How often `old_text` is there, and the text with each replaced, in which
 // nothing is replaced again; no longer than `most`.
-uint64_t Replace(absl::string_view text, absl::string_view old_text,
-                 absl::string_view new_text, uint64_t most,
-                 std::string& replaced) {
+uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
+                     absl::string_view new_text, uint64_t most,
+                     std::string& replaced) {
   uint64_t count = 0;
   for (size_t start = 0;;) {
     const size_t found = text.find(old_text, start);
@@ -54,11 +58,107 @@ uint64_t Replace(absl::string_view text, absl::string_view old_text,
   }
 }
 
-bool SameFile(const struct stat& one, const struct stat& other) {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino &&
-         one.st_size == other.st_size &&
-         NanosOf(one.st_mtim) == NanosOf(other.st_mtim) &&
-         NanosOf(one.st_ctim) == NanosOf(other.st_ctim);
+// What is to become of a file that was read.
+struct Change {
+  struct stat before = {};  // as it was read
+  std::string text;
+  std::string replaced;
+};
+
+bool WriteAt(const os::Fd& file, absl::string_view bytes, size_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(),
+                                 static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    offset += static_cast<size_t>(put);
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+// Whether the file that was read is still as it was, and has its name.
+bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
+  struct stat now = {}, named = {};
+  return ::fstat(file.get(), &now) == 0 && SameState(change.before, now) &&
+         ::fstatat(place.directory.get(), place.name.c_str(), &named,
+                   AT_SYMLINK_NOFOLLOW) == 0 &&
+         named.st_dev == now.st_dev && named.st_ino == now.st_ino;
+}
+
+// Nobody else has the file open, nor can open it.
+FileResult WriteInPlace(const Change& change, const os::Fd& file) {
+  const absl::string_view text = change.text, replaced = change.replaced;
+  const size_t least = std::min(text.size(), replaced.size());
+  const auto same = static_cast<size_t>(
+      std::mismatch(text.begin(), text.begin() + least, replaced.begin())
+          .first -
+      text.begin());
+  // The room first, so that the writing has nothing to fail for.
+  if (replaced.size() > same &&
+      ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(same),
+                  static_cast<off_t>(replaced.size() - same)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+    return ResultOfErrno(errno);
+  }
+  if (WriteAt(file, replaced.substr(same), same) &&
+      ::ftruncate(file.get(), static_cast<off_t>(replaced.size())) == 0) {
+    return {};
+  }
+  const FileResult result = ResultOfErrno(errno);
+  (void)WriteAt(file, text.substr(same), same);
+  (void)::ftruncate(file.get(), static_cast<off_t>(text.size()));
+  return result;
+}
+
+// Others may have the file open for reading, who go on with what they have.
+// `lease` is a file that has one against writers, or none.
+FileResult Replace(FileTask& task, const internal::EditFile& request,
+                   const Change& change, const Place& place,
+                   const os::Fd& lease) {
+  internal::WriteFile write;
+  write.set_path(request.path());
+  NewFile edited;
+  FileResult result = edited.Begin(task.root(), write);
+  if (result.ok()) result = edited.Write(change.replaced);
+  if (!result.ok()) return result;
+  if (!Unchanged(change, place, lease)) return {FileCode::kBusyChanged, 0};
+  const bool leased = ::fcntl(lease.get(), F_GETLEASE) == F_RDLCK;
+  if (result = edited.ChangePlaces(); !result.ok() || !leased) return result;
+  // Who had found the file but not opened it yet waits for us now, and would
+  // write into one that nobody sees. So it gets its name back for them.
+  constexpr int kPauseMillis = 10;
+  ::poll(nullptr, 0, kPauseMillis);
+  if (::fcntl(lease.get(), F_GETLEASE) == F_RDLCK) return {};
+  result = edited.ChangePlaces();
+  return result.ok() ? FileResult{FileCode::kBusyChanged, 0} : result;
+}
+
+// Gives the file its new content, or finds that what somebody wrote meanwhile
+// would be lost by it. A lease of the kernel's is what makes the check and the
+// writing one step: who opens the file then waits until it is given back.
+FileResult Commit(FileTask& task, const internal::EditFile& request,
+                  const Change& change, const Place& place) {
+  const int at = place.directory.get();
+  const char* const name = place.name.c_str();
+  struct stat info = {};
+  os::Fd file;
+  FileResult result = OpenRegularFor(O_RDWR, at, name, file, info);
+  const bool executed = result.error == ETXTBSY;
+  if (!result.ok() && !executed) return result;
+  if (result.ok() && ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0) {
+    if (!Unchanged(change, place, file)) return {FileCode::kBusyChanged, 0};
+    return WriteInPlace(change, file);
+  }
+  file.reset();
+  if (result = OpenRegularAt(at, name, file, info); !result.ok()) return result;
+  // EAGAIN: somebody has it open for writing, and will write on. Other errors
+  // are of file systems and owners that can have no lease; there the check
+  // comes just before the new file takes its place.
+  if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN) {
+    return {FileCode::kBusyChanged, 0};
+  }
+  return Replace(task, request, change, place, file);
 }
 
 }  // namespace
@@ -66,39 +166,30 @@ bool SameFile(const struct stat& one, const struct stat& other) {
 FileResult Edit(FileTask& task, const internal::EditFile& request,
                 internal::FileReply& reply) {
   if (request.old_text().empty()) return {FileCode::kBadRequest, 0};
-  os::Fd file;
-  struct stat before = {};
+  Place place;
+  std::optional<struct stat> old;
   if (FileResult result =
-          OpenRegular(task.root(), request.path(), file, before);
+          FindTarget(task.root(), request.path(), false, place, old);
       !result.ok()) {
     return result;
   }
   const uint64_t most =
       request.max_bytes() > 0 ? request.max_bytes() : kMostEditedBytes;
-  std::string text, replaced;
-  if (FileResult result = ReadAll(file, most, text); !result.ok()) {
-    return result;
+  Change change;
+  {
+    os::Fd file;
+    FileResult result = OpenRegularAt(place.directory.get(), place.name.c_str(),
+                                      file, change.before);
+    if (result.ok()) result = ReadAll(file, most, change.text);
+    if (!result.ok()) return result;
   }
-  const uint64_t count =
-      Replace(text, request.old_text(), request.new_text(), most, replaced);
+  const uint64_t count = ReplaceText(change.text, request.old_text(),
+                                     request.new_text(), most, change.replaced);
   if (count == 0) return {FileCode::kNoMatch, 0};
   reply.set_count(count);
   if (count > 1 && !request.all()) return {FileCode::kMultiple, 0};
-  if (replaced.size() > most) return {FileCode::kTooLarge, EFBIG};
-  internal::WriteFile write;
-  write.set_path(request.path());
-  NewFile edited;
-  FileResult result = edited.Begin(task.root(), write);
-  if (result.ok()) result = edited.Write(replaced);
-  if (!result.ok()) return result;
-  // What was written to it meanwhile would be lost.
-  struct stat now = {};
-  if (::fstat(file.get(), &now) != 0) return ResultOfErrno(errno);
-  if (!edited.old().has_value() || !SameFile(before, *edited.old()) ||
-      !SameFile(before, now)) {
-    return {FileCode::kBusyChanged, 0};
-  }
-  return edited.Commit();
+  if (change.replaced.size() > most) return {FileCode::kTooLarge, EFBIG};
+  return Commit(task, request, change, place);
 }
 
 }  // namespace sandglass::sandbox

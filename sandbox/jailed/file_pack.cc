@@ -422,6 +422,17 @@ FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
 
 FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
                     internal::FileReply& reply) {
+  Place from;
+  struct stat before = {}, after = {};
+  const auto look = [&](struct stat& info) {
+    return ::fstatat(from.directory.get(), from.name.c_str(), &info,
+                     AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  if (FileResult result = FindPlace(task.root(), request.from(), false, from);
+      !result.ok()) {
+    return result;
+  }
+  if (!look(before)) return ResultOfErrno(errno);
   internal::CopyFile copy;
   copy.set_from(request.from());
   copy.set_to(request.to());
@@ -431,6 +442,13 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
     return result;
   }
   internal::RemoveFile remove;
+  // What was written into it meanwhile isn't in the copy.
+  if (S_ISREG(before.st_mode) && (!look(after) || !SameState(before, after))) {
+    remove.set_path(request.to());
+    (void)RemoveTree(task, remove, reply);
+    reply.Clear();
+    return {FileCode::kBusyChanged, 0};
+  }
   remove.set_path(request.from());
   return RemoveTree(task, remove, reply);
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,21 @@ FileResult CheckRegular(const os::Fd& file, struct stat& info) {
     return {FileCode::kNotRegular, 0};
   }
   return {};
+}
+
+// What `open` opens without blocking. A file that an edit is just writing can't
+// be opened for that moment (see file_edit.cc), which is waited for; one that
+// the code itself holds like that is given up after a tenth of a second.
+template <typename Open>
+os::Fd OpenPatiently(const Open& open) {
+  constexpr int kTries = 50;
+  constexpr int kPauseMillis = 2;
+  os::Fd file = open();
+  for (int i = 0; i < kTries && !file.valid() && errno == EWOULDBLOCK; ++i) {
+    ::poll(nullptr, 0, kPauseMillis);
+    file = open();
+  }
+  return file;
 }
 
 // Makes what is missing of an absolute path, one name after another.
@@ -140,21 +156,39 @@ FileResult OpenRegular(const os::Fd& root, const std::string& path,
   const os::Fd seen = os::OpenInRoot(root, path.c_str(), O_PATH);
   if (!seen.valid()) return LastError();
   if (FileResult result = CheckRegular(seen, info); !result.ok()) return result;
-  file = os::OpenInRoot(root, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  file = OpenPatiently([&] {
+    return os::OpenInRoot(root, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  });
   if (!file.valid()) return LastError();
   return CheckRegular(file, info);
 }
 
 FileResult OpenRegularAt(int directory, const char* name, os::Fd& file,
                          struct stat& info) {
+  return OpenRegularFor(O_RDONLY, directory, name, file, info);
+}
+
+FileResult OpenRegularFor(int flags, int directory, const char* name,
+                          os::Fd& file, struct stat& info) {
   const os::Fd seen(::openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!seen.valid()) return LastError();
   if (FileResult result = CheckRegular(seen, info); !result.ok()) return result;
-  file.reset(
-      ::openat(directory, name,
-               O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  file = OpenPatiently([&] {
+    return os::Fd(
+        ::openat(directory, name,
+                 flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  });
   if (!file.valid()) return LastError();
   return CheckRegular(file, info);
+}
+
+bool SameState(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino &&
+         one.st_size == other.st_size &&
+         one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+         one.st_mtim.tv_nsec == other.st_mtim.tv_nsec &&
+         one.st_ctim.tv_sec == other.st_ctim.tv_sec &&
+         one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
 }
 
 int64_t NanosOf(const struct timespec& time) {

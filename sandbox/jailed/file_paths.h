@@ -46,6 +46,12 @@ FileResult OpenRegular(const os::Fd& root, const std::string& path,
 // The same of a name in an open directory; no link is followed.
 FileResult OpenRegularAt(int directory, const char* name, os::Fd& file,
                          struct stat& info);
+// The same for what `flags` say: O_RDONLY, O_RDWR, or O_WRONLY with O_APPEND.
+FileResult OpenRegularFor(int flags, int directory, const char* name,
+                          os::Fd& file, struct stat& info);
+
+// Whether a file is the same one and nothing was done to it between the two.
+bool SameState(const struct stat& one, const struct stat& other);
 
 // What is told of a file, without its name and where it leads to.
 void FillInfo(const struct stat& info, internal::FileInfo& told);

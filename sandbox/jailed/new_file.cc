@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -83,24 +84,42 @@ FileResult NewFile::MakeTemporary() {
   return {FileCode::kFailed, EEXIST};
 }
 
-FileResult NewFile::CopyOld() {
+FileResult NewFile::AppendToOld() {
   os::Fd old;
   struct stat info = {};
   if (FileResult result =
-          OpenRegularAt(place_.directory.get(), place_.name.c_str(), old, info);
+          OpenRegularFor(O_WRONLY | O_APPEND, place_.directory.get(),
+                         place_.name.c_str(), old, info);
       !result.ok()) {
     return result;
   }
-  const std::unique_ptr<char[]> buffer(new char[kChunk]);
-  for (uint64_t offset = 0;;) {
-    const ssize_t got = ReadSome(old, true, offset, buffer.get(), kChunk);
-    if (got < 0) return ResultOfErrno(errno);
-    if (got == 0) return {};
-    if (!os::WriteAll(file_.get(), {buffer.get(), static_cast<size_t>(got)})) {
+  if (set_mode_ && ::fchmod(old.get(), mode_) != 0) {
+    return ResultOfErrno(errno);
+  }
+  if (written_ > 0) {
+    // The room for it first: of what doesn't fit, no part is to be there.
+    // A file system that can't reserve room writes as far as it can.
+    if (::fallocate(old.get(), FALLOC_FL_KEEP_SIZE, info.st_size,
+                    static_cast<off_t>(written_)) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
       return ResultOfErrno(errno);
     }
-    offset += static_cast<uint64_t>(got);
+    // As one write, so that what others append meanwhile comes before or after
+    // it. The kernel reads the bytes, so that a file that the code cuts short
+    // is an error of the write and no signal.
+    const size_t size = static_cast<size_t>(written_);
+    void* const bytes =
+        ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
+    if (bytes == MAP_FAILED) return ResultOfErrno(errno);
+    const bool done =
+        os::WriteAll(old.get(), {static_cast<const char*>(bytes), size});
+    const int error = errno;
+    ::munmap(bytes, size);
+    if (!done) return ResultOfErrno(error);
   }
+  // What TellWritten is to tell of.
+  file_ = std::move(old);
+  return {};
 }
 
 FileResult NewFile::Begin(const os::Fd& root,
@@ -113,15 +132,12 @@ FileResult NewFile::Begin(const os::Fd& root,
     return result;
   }
   if (FileResult result = CheckOld(); !result.ok()) return result;
+  set_mode_ = request.set_mode();
   mode_ = request.set_mode()   ? request.mode() & 07777
           : old_.has_value()   ? old_->st_mode & 07777
           : request.mode() > 0 ? request.mode() & 07777
                                : kUsualMode;
-  if (FileResult result = MakeTemporary(); !result.ok()) return result;
-  if (disposition_ == internal::WRITE_APPEND && old_.has_value()) {
-    return CopyOld();
-  }
-  return {};
+  return MakeTemporary();
 }
 
 FileResult NewFile::Write(absl::string_view data) {
@@ -133,18 +149,37 @@ FileResult NewFile::Write(absl::string_view data) {
   return {};
 }
 
-FileResult NewFile::Commit() {
+FileResult NewFile::Rename(unsigned flags) {
   if (::fchmod(file_.get(), mode_) != 0) return ResultOfErrno(errno);
   const int at = place_.directory.get();
-  const unsigned flags =
-      disposition_ == internal::WRITE_CREATE_NEW ? RENAME_NOREPLACE : 0;
   if (::renameat2(at, temporary_.c_str(), at, place_.name.c_str(), flags) !=
       0) {
     return ResultOfErrno(errno);
   }
-  temporary_.clear();
   return {};
 }
+
+FileResult NewFile::Commit() {
+  FileResult result;
+  if (disposition_ == internal::WRITE_APPEND) {
+    // Others make and remove the file meanwhile.
+    constexpr int kTries = 16;
+    for (int i = 0; i < kTries; ++i) {
+      result = AppendToOld();
+      if (result.code != FileCode::kNotFound) return result;
+      result = Rename(RENAME_NOREPLACE);
+      if (result.code != FileCode::kExists) break;
+      result = {FileCode::kBusyChanged, 0};
+    }
+  } else {
+    result = Rename(
+        disposition_ == internal::WRITE_CREATE_NEW ? RENAME_NOREPLACE : 0);
+  }
+  if (result.ok()) temporary_.clear();
+  return result;
+}
+
+FileResult NewFile::ChangePlaces() { return Rename(RENAME_EXCHANGE); }
 
 FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,
                        internal::FileReply& reply) {

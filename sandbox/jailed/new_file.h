@@ -17,7 +17,11 @@
 namespace sandglass::sandbox {
 
 // A file that is written under a name of its own beside its later one and then
-// takes its place at once. Until then it goes away with its object.
+// takes its place at once. Until then it goes away with its object. What is to
+// be appended (WRITE_APPEND) is written there as well, so that an upload that
+// is cut leaves nothing, and is then added to the end of the file that is
+// there: who has that file open sees what came, and nobody else's bytes are
+// lost.
 class NewFile {
  public:
   NewFile() = default;
@@ -29,6 +33,10 @@ class NewFile {
   FileResult Begin(const os::Fd& root, const internal::WriteFile& request);
   FileResult Write(absl::string_view data);
   FileResult Commit();
+  // Changes places with the file that is there, which goes away with this
+  // object, unless they change places once more. Its mode is what Commit would
+  // give it.
+  FileResult ChangePlaces();
 
   int fd() const { return file_.get(); }
   // Of the file that was there.
@@ -38,12 +46,16 @@ class NewFile {
  private:
   FileResult CheckOld() const;
   FileResult MakeTemporary();
-  FileResult CopyOld();
+  // Under its later name, with `flags` of renameat2(2).
+  FileResult Rename(unsigned flags);
+  // NOT_FOUND: there is no file to append to.
+  FileResult AppendToOld();
 
   Place place_;
   std::optional<struct stat> old_;
   internal::WriteDisposition disposition_ = internal::WRITE_REPLACE;
   mode_t mode_ = 0;
+  bool set_mode_ = false;
   uint64_t max_bytes_ = 0;
   std::string temporary_;
   os::Fd file_;

@@ -160,6 +160,7 @@ endforeach()
 add_executable(sandglass_durable_test
   e2e/session_durable_exec_test.cc
   e2e/session_durable_faults_test.cc
+  e2e/session_odd_files_test.cc
   e2e/session_durable_test.cc
   e2e/session_fork_test.cc
   e2e/session_hostile_test.cc

@@ -6,6 +6,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/disks_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_archive_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_concurrent_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_round_trip_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_search_test.cc
