@@ -8,7 +8,8 @@ namespace sandglass::server {
 
 // From a run's kill to its last process's death. No way to kill is relied on
 // alone: what the control group's passes over dies by its pid, and what init
-// can't reach with the jail's pid namespace.
+// can't reach with the jail's pid namespace
+// (docs/decisions/0042-more-than-one-way-to-kill.md).
 class Death {
  public:
   explicit Death(Instant killed) : killed_(killed) {}
