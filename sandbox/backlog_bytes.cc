@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "sandbox/jail_process.h"
+#include "sandbox/os/fd.h"
 #include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
@@ -80,15 +80,14 @@ uint64_t BacklogBytesIn(absl::string_view lines) {
   return bytes;
 }
 
-uint64_t BacklogBytes(const os::Fd& pidfd, uint64_t enough) {
-  const pid_t pid = PidOf(pidfd);
-  if (pid == 0) return 0;
-  const std::string directory = absl::StrCat("/proc/", pid, "/net/");
+uint64_t BacklogBytes(const JailProcess& process, uint64_t enough) {
+  if (process.pid <= 0) return 0;
+  const std::string directory = absl::StrCat("/proc/", process.pid, "/net/");
   if (CountSockets(directory) < kFewSockets) return 0;
   uint64_t bytes = ReadList(directory + "tcp", enough);
   if (bytes <= enough) bytes += ReadList(directory + "tcp6", enough - bytes);
-  // ORDER: asked last. As long as it lives nobody else has its number.
-  return IsAlive(pidfd) ? bytes : 0;
+  // ORDER: asked last: it was this process's throughout.
+  return IsStill(process) ? bytes : 0;
 }
 
 }  // namespace sandglass::sandbox

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
-#include "sandbox/os/fd.h"
+#include "sandbox/jail_process.h"
 
 namespace sandglass::sandbox {
 
@@ -13,7 +13,7 @@ namespace sandglass::sandbox {
 inline constexpr uint64_t kConnectionBytes = 4096;
 
 // Memory of the TCP connections that nobody has accepted yet, in the network
-// namespace of the process behind `pidfd`: of each the bytes that wait to be
+// namespace of this process: of each the bytes that wait to be
 // read or to be acknowledged, and kConnectionBytes. A control group is charged
 // for a socket from its creation or its accept(2) on, whichever version it is
 // of; what comes before that, and what is left of a socket that was closed,
@@ -21,7 +21,7 @@ inline constexpr uint64_t kConnectionBytes = 4096;
 // is more than `enough`.
 // 0 when the process is dead, or nothing can be read. With a handful of sockets
 // nothing is looked at: they can't hold much.
-uint64_t BacklogBytes(const os::Fd& pidfd, uint64_t enough);
+uint64_t BacklogBytes(const JailProcess& process, uint64_t enough);
 
 // The part of it that lines of a /proc/net/tcp or tcp6 tell of.
 uint64_t BacklogBytesIn(absl::string_view lines);

@@ -236,6 +236,7 @@ absl::Status Jail::KillJail() { return Kill(parts_.kill_jail, "jail"); }
 void Jail::EndNamespace() { (void)::shutdown(parts_.control.get(), SHUT_WR); }
 
 void Jail::BecomeSessions() {
+  init_ = FindProcess(parts_.init_pidfd);
   parts_.init_pidfd.reset();
   parts_.oom_event.reset();
   memory_events_.reset();
@@ -298,12 +299,12 @@ policy::UnchargedMemory Jail::ReadUncharged() const {
   policy::UnchargedMemory memory;
   memory.netlink_bytes =
       NetlinkBytes(parts_.netlink_sockets, policy::kMostNetlinkBytes);
-  memory.backlog_bytes =
-      BacklogBytes(parts_.init_pidfd, policy::kMostBacklogBytes);
+  const JailProcess init =
+      init_.pid > 0 ? init_ : FindProcess(parts_.init_pidfd);
+  memory.backlog_bytes = BacklogBytes(init, policy::kMostBacklogBytes);
   const LockCensus& locks = LockCensus::Shared();
-  if (locks.many()) {
-    const std::string group = GroupOfProcess(PidOf(parts_.init_pidfd));
-    if (IsAlive(parts_.init_pidfd)) memory.lock_bytes = locks.BytesOf(group);
+  if (locks.many() && IsStill(init)) {
+    memory.lock_bytes = locks.BytesOf(init.group);
   }
   return memory;
 }

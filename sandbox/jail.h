@@ -18,6 +18,7 @@
 #include "policy/verdict.h"
 #include "sandbox/counter_files.h"
 #include "sandbox/jail_event.h"
+#include "sandbox/jail_process.h"
 #include "sandbox/network_use.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
@@ -134,16 +135,13 @@ class Jail {
   // Kills the program's processes, all of them at once (cgroup.kill), leaving
   // init alive to hand out files.
   absl::Status KillRun();
-  // The second way, for what outlives that: by pid, through init, which does it
-  // as it comes to it. On some kernels (6.18) cgroup.kill passes over a process
-  // whose main thread has ended while others go on. May be called again.
-  // UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: it is behind.
+  // By pid, through init, for what outlives that: on some kernels (6.18)
+  // cgroup.kill passes over a process whose main thread has ended while others
+  // go on. UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: it is behind.
   absl::Status KillRunByPid();
-  // Kills everything, init too, and with it the jail's pid namespace.
+  // Everything, init too, and with it the jail's pid namespace.
   absl::Status KillJail();
-  // The same without a control group: init, which is told that nobody speaks
-  // to it any more, ends, and with it the namespace. GoneEvent follows; the
-  // counters may be gone by then.
+  // The same by way of init, which ends when nobody speaks to it any more.
   void EndNamespace();
 
   // True when no process of the program, or of a spawned one, is left.
@@ -157,8 +155,7 @@ class Jail {
   bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
-  // Kernel memory that is in no sample and no counter; of more than there may
-  // be, not all.
+  // Kernel memory that is in no counter; of more than there may be, not all.
   policy::UnchargedMemory ReadUncharged() const;
   // Highest number of processes at once as the kernel counted; nullopt where it
   // does not (before Linux 6.12).
@@ -218,6 +215,7 @@ class Jail {
   bool memory_on_v1() const { return parts_.oom_event.valid(); }
 
   Parts parts_;
+  JailProcess init_;  // of a session's jail, which has no pidfd
   CounterFiles counters_;
   std::shared_ptr<const void> held_;
   std::unique_ptr<NetworkLease> network_;

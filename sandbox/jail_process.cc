@@ -45,4 +45,17 @@ std::string GroupOfProcess(pid_t pid) {
   return "";
 }
 
+JailProcess FindProcess(const os::Fd& pidfd) {
+  JailProcess process;
+  process.pid = PidOf(pidfd);
+  process.group = GroupOfProcess(process.pid);
+  // ORDER: asked last. As long as it lives nobody else has its number.
+  return IsAlive(pidfd) ? process : JailProcess();
+}
+
+bool IsStill(const JailProcess& process) {
+  return process.pid > 0 && !process.group.empty() &&
+         GroupOfProcess(process.pid) == process.group;
+}
+
 }  // namespace sandglass::sandbox

@@ -24,18 +24,7 @@ constexpr uint64_t kAllBytes = uint64_t{512} << 20;
 constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
-constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
-// All looks at uncharged memory take at most this part of the time.
-constexpr int kUnchargedShare = 20;
 constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
-
-// Of one of those that run; null when none does.
-std::shared_ptr<Session> RunningSession(const auto& execs) {
-  for (const auto& [number, exec] : execs) {
-    if (!exec->over()) return exec->shared_session();
-  }
-  return nullptr;
-}
 
 // One that somebody may wait for as the daemon ends.
 bool IsFinite(const Exec& exec) {
@@ -256,7 +245,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   // Each time: it may be another jail than the last command's.
   WatchJail(session_id, commands);
   if (commands.running++ == 0) {
-    LookAtUnchargedIn(kUnchargedInterval, session_id, commands);
+    LookAtUnchargedIn(absl::ZeroDuration(), session_id, commands);
   }
   return Begun{exec, false};
 }
@@ -472,42 +461,6 @@ void ExecTable::KillThose(const std::string& session_id,
   for (const auto& [number, exec] : execs) {
     if (exec->runs()) exec->Kill(reason, measured);
   }
-}
-
-void ExecTable::LookAtUnchargedIn(absl::Duration wait,
-                                  const std::string& session_id,
-                                  Commands& commands) {
-  commands.uncharged_timer =
-      loop_.CallAt(After(Now(), wait), [this, session_id, &commands] {
-        commands.uncharged_timer = 0;
-        // One that runs holds its session.
-        const std::shared_ptr<Session> session =
-            RunningSession(commands.by_number);
-        if (session == nullptr) return;
-        uncharged_loop_.Post([this, session_id, session] {
-          const Instant began = Now();
-          const policy::UnchargedMemory memory =
-              session->host().processes()->ReadUncharged();
-          const absl::Duration took = Between(began, Now());
-          loop_.Post([this, session_id, memory, took] {
-            NoteUncharged(session_id, memory, took);
-          });
-        });
-      });
-}
-
-void ExecTable::NoteUncharged(const std::string& session_id,
-                              const policy::UnchargedMemory& memory,
-                              absl::Duration took) {
-  const auto found = sessions_.find(session_id);
-  if (found == sessions_.end() || found->second.running == 0) return;
-  // Another has begun since.
-  if (found->second.uncharged_timer != 0) return;
-  if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
-    KillThose(session_id, excess->reason, excess->bytes);
-  }
-  LookAtUnchargedIn(std::max(kUnchargedInterval, kUnchargedShare * took),
-                    session_id, found->second);
 }
 
 }  // namespace sandglass::server

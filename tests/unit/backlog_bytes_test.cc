@@ -51,17 +51,19 @@ TEST(BacklogBytesIn, NonsenseIsNothing) {
 }
 
 TEST(BacklogBytes, OfNobodyIsNothing) {
-  EXPECT_EQ(BacklogBytes(os::Fd(), kAll), 0u);
+  EXPECT_EQ(BacklogBytes(JailProcess(), kAll), 0u);
 }
 
 // This process's own sockets, in a network namespace like any.
 class OwnSockets : public ::testing::Test {
  protected:
   void SetUp() override {
-    self_.reset(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-    if (!self_.valid()) GTEST_SKIP() << "no pidfd_open(2): " << errno;
+    const os::Fd pidfd(
+        static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+    self_ = FindProcess(pidfd);
+    ASSERT_EQ(self_.pid, ::getpid());
   }
-  os::Fd self_;
+  JailProcess self_;
 };
 
 TEST_F(OwnSockets, GrowWithConnectionsUntilTheyAreAccepted) {
@@ -101,8 +103,11 @@ TEST_F(OwnSockets, OfADeadProcessAreNothing) {
   if (child == 0) ::_exit(0);
   const os::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   ASSERT_TRUE(pidfd.valid());
+  const JailProcess process = FindProcess(pidfd);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_EQ(BacklogBytes(pidfd, kAll), 0u);
+  EXPECT_FALSE(IsStill(process));
+  EXPECT_EQ(BacklogBytes(process, kAll), 0u);
+  EXPECT_EQ(FindProcess(pidfd).pid, 0);
 }
 
 }  // namespace

@@ -1,0 +1,213 @@
+// The part of the spawner that works when nobody waits: it makes parts of jails
+// ahead, raises spare ones, and removes what dead ones leave.
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/os/status.h"
+#include "sandbox/spawner/netns.h"
+#include "sandbox/spawner/spawner.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Parts of a jail that are made ahead even where no whole one is.
+constexpr size_t kSpareParts = 4;
+// Groups of the dead are removed as soon as the last process is gone: from some
+// milliseconds on ever less often, at least once a second.
+constexpr int64_t kRetryNanos = 5'000'000;
+constexpr int64_t kMostRetryNanos = 1'000'000'000;
+constexpr int64_t kRetryShare = 16;  // of the time that it takes already
+// From a sign of groups that belong to no jail to their removal.
+constexpr int64_t kSweepNanos = 1'000'000'000;
+// After a spare that failed or died: no use in trying all the time.
+constexpr int64_t kSpareRetryNanos = 1'000'000'000;
+// From a hand-out until chores go on: as long as the jail needs to get its
+// program going.
+constexpr int64_t kCalmNanos = 2'000'000;
+
+}  // namespace
+
+bool Spawner::DoChore() {
+  if (stock_due_ns_ != 0 && !KeepCalm()) {
+    // A daemon that can't be told is gone; the next receive says so.
+    (void)TellStock();
+    return true;
+  }
+  // One at a time, the part of a spare's init included: what is in flight keeps
+  // the other processors.
+  if (raising_ >= 0) return false;
+  if (!waiting_.empty() && BeginSpare()) return true;
+  if (KeepCalm()) return false;
+  if (RemoveOneDead()) return true;
+  const int64_t now = os::MonotonicNanos();
+  if (LacksNetns() && netns_retry_.Due(now) && MakeSpareNetns()) return true;
+  if (LacksGroups() && groups_retry_.Due(now) && MakeSpareGroup()) return true;
+  if (now >= sweep_at_ns_ && SweepStrays()) return true;
+  return BeginSpare();
+}
+
+bool Spawner::LacksNetns() const { return spare_netns_.size() < kSpareParts; }
+
+bool Spawner::LacksGroups() const {
+  return spare_groups_.size() < kSpareParts && !free_slots_.empty();
+}
+
+bool Spawner::KeepCalm() const {
+  return 2 * spares_.size() >= config_.spare_jails() && !spares_.empty() &&
+         os::MonotonicNanos() < last_hand_out_ns_ + kCalmNanos;
+}
+
+bool Spawner::BeginSpare() {
+  // One that is waited for makes its parts as it goes.
+  const bool wanted =
+      waiting_.empty()
+          ? spares_.size() < config_.spare_jails() && !spare_groups_.empty()
+          : spares_.empty() && (!spare_groups_.empty() || !free_slots_.empty());
+  if (!wanted || os::MonotonicNanos() < spare_retry_at_ns_) return false;
+  StepClock clock;
+  raising_ = RaiseJail(likely_slots_, clock);
+  if (raising_ < 0) {
+    SpareFailed(absl::StrCat(SetupStepName(static_cast<int>(clock.current())),
+                             ": ", os::ErrorText(errno)));
+  }
+  return raising_ >= 0;
+}
+
+void Spawner::TakeRaised() {
+  const pid_t init = std::exchange(raising_, -1);
+  LiveJail& jail = live_.at(init);
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(jail.control.get(), os::Wait::kNo);
+  internal::InitEvent event;
+  if (packet.ok() && event.ParseFromString(packet->data) &&
+      event.has_raised()) {
+    jail.steps.MergeFrom(event.raised().steps());
+    spares_.push_back(init);
+    (void)spares_retry_.Succeeded();
+    return;
+  }
+  os::PidfdSendSignal(jail.pidfd, SIGKILL);
+  SpareFailed(event.has_failed()
+                  ? absl::StrCat(SetupStepName(event.failed().step()), ": ",
+                                 os::ErrorText(event.failed().error()))
+                  : "its init died");
+}
+
+void Spawner::SpareFailed(absl::string_view why) {
+  // Requests go on without: each makes a jail of its own and hears of it if
+  // that fails, too.
+  NoteFailed(spares_retry_, absl::StrCat("a jail made ahead failed: ", why));
+  spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
+}
+
+void Spawner::NoteFailed(Retry& retry, absl::string_view why) {
+  if (!retry.Failed(os::MonotonicNanos(), std::string(why))) return;
+  std::fprintf(stderr, "sandglass-spawner: %.*s (failure %llu of its kind)\n",
+               static_cast<int>(why.size()), why.data(),
+               static_cast<unsigned long long>(retry.failures()));
+}
+
+void Spawner::NoteMade(Retry& retry) {
+  const std::string why = retry.why();
+  if (!retry.Succeeded()) return;
+  std::fprintf(stderr, "sandglass-spawner: no more: %s\n", why.c_str());
+}
+
+int Spawner::WaitForChore() const {
+  if (stock_due_ns_ != 0) return kCalmNanos / 1'000'000;
+  if (raising_ >= 0) return -1;
+  if (!waiting_.empty() && !zygote_->Comes()) return 1;
+  if (zygote_.has_value() && zygote_->WaitForTend() >= 0) {
+    return zygote_->WaitForTend();
+  }
+  if (KeepCalm()) return kCalmNanos / 1'000'000;
+  int64_t next = sweep_at_ns_;
+  for (const DeadJail& dead : dead_) {
+    next = std::min(next, dead.retry_at_ns);
+  }
+  if (LacksNetns()) next = std::min(next, netns_retry_.at());
+  if (LacksGroups()) next = std::min(next, groups_retry_.at());
+  if (spares_.size() < config_.spare_jails() && !spare_groups_.empty()) {
+    next = std::min(next, spare_retry_at_ns_);
+  }
+  if (next == kNever) return -1;
+  constexpr int64_t kMilli = 1'000'000;
+  return static_cast<int>(
+      std::clamp<int64_t>(next - os::MonotonicNanos() + kMilli - 1, kMilli,
+                          kSpareRetryNanos) /
+      kMilli);
+}
+
+bool Spawner::RemoveOneDead() {
+  const int64_t now = os::MonotonicNanos();
+  const auto next = std::find_if(
+      dead_.begin(), dead_.end(),
+      [now](const DeadJail& each) { return now >= each.retry_at_ns; });
+  if (next == dead_.end()) return false;
+  DeadJail dead = std::move(*next);
+  dead_.erase(next);
+  // ORDER: the daemon lets go first. The counters of a run whose init died are
+  // to be read after that, and go with the groups.
+  // EBUSY for some milliseconds is normal: the last processes are on their way
+  // out. The slot stays taken until the group is gone.
+  if (IsHeld(dead.init_end) || !dead.cgroup.Remove(roots_)) {
+    dead.retry_at_ns = now + std::clamp((now - dead.since_ns) / kRetryShare,
+                                        kRetryNanos, kMostRetryNanos);
+    dead_.push_back(std::move(dead));
+    return false;
+  }
+  free_slots_.push_back(dead.slot);
+  if (dead.id != 0) {
+    internal::SpawnerEvent event;
+    event.mutable_gone()->set_jail_id(dead.id);
+    // A daemon that can't be told is gone; the next receive says so.
+    (void)Send(event, {});
+  }
+  return true;
+}
+
+bool Spawner::MakeSpareGroup() {
+  if (free_slots_.empty()) {
+    errno = EAGAIN;
+    return false;
+  }
+  const UidSlot slot = free_slots_.front();
+  absl::StatusOr<JailCgroup> cgroup =
+      JailCgroup::Create(roots_, absl::StrCat("jail-", ++serial_), slot.init);
+  if (!cgroup.ok()) {
+    const int error = errno;
+    NoteFailed(groups_retry_, cgroup.status().message());
+    // Undoing it may have failed, too.
+    sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos() + kSweepNanos);
+    errno = error;
+    return false;
+  }
+  NoteMade(groups_retry_);
+  free_slots_.pop_front();
+  spare_groups_.push_back({slot, *std::move(cgroup)});
+  return true;
+}
+
+bool Spawner::MakeSpareNetns() {
+  absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
+  if (!netns.ok()) {
+    const int error = errno;
+    NoteFailed(netns_retry_, netns.status().message());
+    errno = error;
+    return false;
+  }
+  NoteMade(netns_retry_);
+  spare_netns_.push_back(*std::move(netns));
+  return true;
+}
+
+}  // namespace sandglass::sandbox
