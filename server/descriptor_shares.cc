@@ -40,7 +40,7 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
   DescriptorNeeds needs;
   needs.limit = limit;
   const uint64_t others = ServerWithoutSessions(config, limit);
-  const uint64_t wanted = config.sessions.max_sessions;
+  const uint64_t wanted = config.sessions.most();
   needs.server = others + wanted * sandbox::kSessionDescriptors;
   needs.spawner = kSpawnersOwn + MaxJails(config) * kSpawnersPerJail +
                   kMostSpares * kSpawnersPerSpare;
@@ -102,8 +102,10 @@ std::string WhyTooFewDescriptors(const Config& config,
       "once takes up to ",
       most, ": ", sandbox::kJailDescriptors, " for each of admission.",
       "max_running (", config.admission.max_running,
+      ") and admission.reserve (", config.admission.reserve,
       ") runs and of the idle jails, ", sandbox::kSessionDescriptors,
       " for each of sessions.max (", config.sessions.max_sessions,
+      ") and sessions.reserve (", config.sessions.reserve,
       ") sessions. There is room for some ", needs.sessions,
       " sessions; what goes beyond is refused with RESOURCE_EXHAUSTED. Raise "
       "the limit to ",

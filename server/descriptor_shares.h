@@ -20,8 +20,9 @@ struct DescriptorNeeds {
   uint64_t limit = 0;    // what each may have
   uint64_t server = 0;   // without commands and connections
   uint64_t spawner = 0;  // of each
-  // What there is room for: sessions, at most sessions.max; and of what the
-  // server leaves, commands of sessions and connections, a few in any case.
+  // What there is room for: sessions, at most sessions.max and its reserve; and
+  // of what the server leaves, commands of sessions and connections, a few in
+  // any case.
   uint32_t sessions = 0;
   uint32_t commands = 0;
   uint32_t connections = 0;
