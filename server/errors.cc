@@ -1,51 +1,28 @@
 #include "server/errors.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/make_error.h"
 #include "server/text.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr char kDomain[] = "sandglass.dev";
-constexpr char kTypePrefix[] = "type.googleapis.com/";
+using errors::Attach;
+using errors::kDomain;
+using errors::kTypePrefix;
+using errors::Make;
+
 // Trailing metadata holds the message (percent-encoded: up to three times its
 // size) and the details (base64: 4/3), which repeat the message.
 constexpr size_t kMaxMessageBytes = 1024;
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
-
-void Attach(const google::protobuf::Message& detail, absl::Status& status) {
-  status.SetPayload(absl::StrCat(kTypePrefix, detail.GetTypeName()),
-                    absl::Cord(detail.SerializeAsString()));
-}
-
-absl::Status Make(absl::StatusCode code, const std::string& reason,
-                  const std::string& message,
-                  std::optional<absl::Duration> retry_after = std::nullopt,
-                  const std::map<std::string, std::string>& metadata = {}) {
-  absl::Status status(code, message);
-  google::rpc::ErrorInfo info;
-  info.set_reason(reason);
-  info.set_domain(kDomain);
-  info.mutable_metadata()->insert(metadata.begin(), metadata.end());
-  Attach(info, status);
-  if (retry_after.has_value()) {
-    google::rpc::RetryInfo retry;
-    const int64_t ms = absl::ToInt64Milliseconds(*retry_after);
-    retry.mutable_retry_delay()->set_seconds(ms / 1000);
-    retry.mutable_retry_delay()->set_nanos(
-        static_cast<int32_t>(ms % 1000 * 1'000'000));
-    Attach(retry, status);
-  }
-  return status;
-}
 
 // Cuts at a character's boundary: what is sent must stay valid UTF-8.
 std::string Shorten(absl::string_view text, size_t max_bytes) {
@@ -291,12 +268,12 @@ absl::Status FilesNotSaved(const std::string& whose,
   }
 }
 
-absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after) {
+absl::Status ForkSpaceFull(const std::string& taken,
+                           absl::Duration retry_after) {
   return Make(absl::StatusCode::kResourceExhausted, "FORK_SPACE_FULL",
-              absl::StrCat("files of forks that were not used yet may take ",
-                           most_bytes,
-                           " bytes of memory (sessions.fork_bytes); use or "
-                           "delete some of them first"),
+              absl::StrCat("of the memory for files of forks that were not "
+                           "used yet (sessions.fork_bytes) ",
+                           taken, "; use or delete some of them first"),
               retry_after);
 }
 

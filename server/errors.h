@@ -90,8 +90,9 @@ absl::Status SessionUnusable(const std::string& session_id,
 // `whose`: "session ses-…".
 absl::Status FilesNotSaved(const std::string& whose, const absl::Status& cause);
 // RESOURCE_EXHAUSTED, "FORK_SPACE_FULL", with RetryInfo: files of forks that
-// wait for their first use take too much memory.
-absl::Status ForkSpaceFull(uint64_t most_bytes, absl::Duration retry_after);
+// wait for their first use take too much memory; `taken` says how much.
+absl::Status ForkSpaceFull(const std::string& taken,
+                           absl::Duration retry_after);
 // RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo. `what` there are too
 // many of: "64 calls with 100 bytes wait for this session".
 absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after);

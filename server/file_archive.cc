@@ -76,7 +76,7 @@ absl::Status FileArchive::Add(absl::string_view piece) {
     const absl::string_view page = piece.substr(0, sandbox::kHoleBytes);
     if (!sandbox::AllZero(page)) {
       if (!memory_->Take(sandbox::kHoleBytes)) {
-        return ForkSpaceFull(memory_->most(), kRetryAfterSpace);
+        return ForkSpaceFull(memory_->Describe(), kRetryAfterSpace);
       }
       bytes_ += sandbox::kHoleBytes;
       if (::pwrite(file_.get(), page.data(), page.size(),

@@ -54,11 +54,19 @@ sandbox::ProcessSpec KernelProcess(const Job& start) {
   return process;
 }
 
+// With that caller's share of what is for all.
+JailHostParts OfCaller(JailHostParts parts, const std::string& caller) {
+  if (parts.fork_memory != nullptr) {
+    parts.fork_memory = parts.fork_memory->ShareOf(caller);
+  }
+  return parts;
+}
+
 }  // namespace
 
 JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
                    const SessionOrigin& origin)
-    : parts_(parts),
+    : parts_(OfCaller(parts, origin.caller)),
       spec_(spec),
       layer_(origin.layer),
       durable_(origin.copy == nullptr

@@ -28,11 +28,56 @@ constexpr uint64_t kSmallLog = uint64_t{64} << 10;
 
 }  // namespace
 
+std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
+  absl::MutexLock lock(&mutex_);
+  if (auto known = shares_[caller].lock()) return known;
+  std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
+  const std::shared_ptr<DiskBudget> share(new DiskBudget(shared_from_this()));
+  shares_[caller] = share;
+  return share;
+}
+
+bool DiskBudget::HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const {
+  if (all > most_) return false;
+  // What was left before these.
+  return all <= most_ - most_ / 4 || own <= most_ - all + bytes;
+}
+
 bool DiskBudget::Take(uint64_t bytes) {
-  const uint64_t before = used_.fetch_add(bytes);
-  if (before + bytes <= most_) return true;
+  const uint64_t own = used_.fetch_add(bytes) + bytes;
+  const bool has_room =
+      all_ == nullptr
+          ? own <= most_
+          : HasRoom(own, all_->used_.fetch_add(bytes) + bytes, bytes);
+  if (!has_room) Give(bytes);
+  return has_room;
+}
+
+void DiskBudget::Force(uint64_t bytes) {
+  used_ += bytes;
+  if (all_ != nullptr) all_->used_ += bytes;
+}
+
+void DiskBudget::Give(uint64_t bytes) {
   used_ -= bytes;
-  return false;
+  if (all_ != nullptr) all_->used_ -= bytes;
+}
+
+bool DiskBudget::full() const {
+  return all_ == nullptr ? used_ >= most_
+                         : !HasRoom(used_ + 1, all_->used_ + 1, 1);
+}
+
+std::string DiskBudget::Describe() const {
+  const uint64_t all = all_ == nullptr ? used_ : all_->used_;
+  std::string text = absl::StrCat("all together may take ", most_,
+                                  " bytes, and have taken ", all);
+  if (all_ != nullptr) {
+    absl::StrAppend(&text, ", ", used_.load(),
+                    " of them this caller's, which of the last quarter has no "
+                    "more than what is left");
+  }
+  return text;
 }
 
 SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk)
@@ -62,8 +107,7 @@ SessionCopy::~SessionCopy() { disk_->Give(bytes_); }
 absl::Status SessionCopy::Grow(uint64_t bytes) {
   if (!disk_->Take(bytes)) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "all durable sessions together may take ", disk_->most(),
-        " bytes (sessions.durable_bytes), and have taken ", disk_->used()));
+        "of durable sessions (sessions.durable_bytes) ", disk_->Describe()));
   }
   bytes_ += bytes;
   return absl::OkStatus();

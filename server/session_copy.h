@@ -24,21 +24,39 @@
 
 namespace sandglass::server {
 
-// Bytes on the disk, of all copies together. Thread-safe.
-class DiskBudget {
+// Bytes on the disk, or of memory, of all that is kept there together, or of
+// one caller's. Held by a shared_ptr. Thread-safe.
+class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
  public:
   explicit DiskBudget(uint64_t most) : most_(most) {}
+  // One caller's part, by the rule of Shares: of the last quarter of all it has
+  // no more than what is left of that.
+  std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // False when there is no room for so much more.
   bool Take(uint64_t bytes);
-  void Force(uint64_t bytes) { used_ += bytes; }
-  void Give(uint64_t bytes) { used_ -= bytes; }
-  bool full() const { return used_ >= most_; }
+  void Force(uint64_t bytes);
+  void Give(uint64_t bytes);
+  // Nothing more can be taken.
+  bool full() const;
   uint64_t used() const { return used_; }
   uint64_t most() const { return most_; }
+  // What a refusal says: how much there may be, and has been taken.
+  std::string Describe() const;
 
  private:
+  explicit DiskBudget(std::shared_ptr<DiskBudget> all)
+      : most_(all->most_), all_(std::move(all)) {}
+  // Of all, with what a caller then holds of it.
+  bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
+
   const uint64_t most_;
+  const std::shared_ptr<DiskBudget> all_;  // null: this is all
   std::atomic<uint64_t> used_{0};
+  absl::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<DiskBudget>> shares_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 // The durable copy of one session: a directory of the server's with

@@ -87,6 +87,7 @@ class SessionHost {
 // What a session's jail begins with, and where its files are kept; all may be
 // absent.
 struct SessionOrigin {
+  std::string caller;  // whose it is, by name
   std::shared_ptr<SessionCopy> copy;
   std::shared_ptr<const FileArchive> archive;
   // Whose kernels the daemon's end took with it.

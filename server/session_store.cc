@@ -104,7 +104,8 @@ absl::StatusOr<SessionStore::Found> SessionStore::LoadOne(
   found.record = *std::move(record);
   found.written = absl::FromUnixNanos(found.record.written_ns());
   found.last_used = absl::TimeFromTimespec(info.st_mtim);
-  found.copy = std::make_shared<SessionCopy>(std::move(own), disk_);
+  found.copy = std::make_shared<SessionCopy>(
+      std::move(own), disk_->ShareOf(found.record.caller()));
   return found;
 }
 
@@ -189,17 +190,17 @@ void SessionStore::NoteEnd(const internal::StoredEnd& end) {
 
 absl::StatusOr<std::shared_ptr<SessionCopy>> SessionStore::Create(
     const internal::StoredSession& record, SessionCopy* parent) {
-  if (disk_->full()) {
+  const std::shared_ptr<DiskBudget> disk = disk_->ShareOf(record.caller());
+  if (disk->full()) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "all durable sessions together may take ", disk_->most(),
-        " bytes (sessions.durable_bytes), and have taken ", disk_->used()));
+        "of durable sessions (sessions.durable_bytes) ", disk->Describe()));
   }
   const std::string draft = absl::StrCat(kNew, record.session_id());
   if (::mkdirat(directory_.get(), draft.c_str(), 0700) != 0) {
     return DiskError("make a session's directory");
   }
   auto copy =
-      std::make_shared<SessionCopy>(OpenDirectoryIn(directory_, draft), disk_);
+      std::make_shared<SessionCopy>(OpenDirectoryIn(directory_, draft), disk);
   absl::Status done = copy->WriteRecord(record);
   if (done.ok() && parent != nullptr) done = parent->CloneInto(*copy);
   if (done.ok() && ::renameat(directory_.get(), draft.c_str(), directory_.get(),

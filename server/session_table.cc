@@ -99,7 +99,8 @@ void SessionTable::BringBack() {
     FormerSession former = FromRecord(found.record, *policy_.Get(), options_,
                                       found.last_used, now);
     std::unique_ptr<SessionHost> host =
-        make_host_(former.spec, {.copy = found.copy,
+        make_host_(former.spec, {.caller = found.record.caller(),
+                                 .copy = found.copy,
                                  .archive = nullptr,
                                  .lost_contexts = former.past.contexts});
     const auto session = std::make_shared<Session>(
@@ -205,7 +206,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
     const Caller& caller, SessionSpec spec, SessionCopy* parent,
     std::shared_ptr<const FileArchive> archive) const {
   const std::string id = NewSessionId();
-  SessionOrigin origin{.archive = std::move(archive)};
+  SessionOrigin origin{.caller = caller.name, .archive = std::move(archive)};
   if (spec.durable()) {
     const absl::Time now = os::WallNow();
     absl::StatusOr<std::shared_ptr<SessionCopy>> copy = store_->Create(

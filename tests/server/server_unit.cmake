@@ -15,6 +15,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/denied_calls_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/disk_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/descriptor_shares_test.cc
