@@ -49,6 +49,7 @@ void NameCaller(const std::string& name, Job& job) {
 RunDispatcher::RunDispatcher(DispatcherOptions options)
     : options_(std::move(options)),
       admission_(options_.admission),
+      lines_(options_.admission.max_queued_bytes),
       registry_(options_.retention) {}
 
 RunDispatcher::~RunDispatcher() { Shutdown(); }
@@ -230,9 +231,17 @@ bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
   absl::Status queued;
   bool turn = true;
   if (const auto& session = run->job().session; session != nullptr) {
+    // Counted before it is in the line, where its turn may come at once.
+    const absl::Status room = lines_.Add(*run);
     absl::StatusOr<bool> entered = session->Enter(run);
     queued = entered.status();
     turn = entered.ok() && *entered;
+    if (!entered.ok() || turn) {
+      lines_.Remove(*run);
+    } else if (!room.ok() && session->RemoveWaiting(*run)) {
+      lines_.Remove(*run);
+      queued = room;
+    }
   }
   if (queued.ok() && turn) queued = admission_.Enqueue(run);
   if (!queued.ok()) Finish(*run, {.status = queued}, absl::ZeroDuration());
@@ -242,7 +251,9 @@ bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
 bool RunDispatcher::Unqueue(Run& run) {
   if (admission_.Remove(&run)) return true;
   const auto& session = run.job().session;
-  return session != nullptr && session->RemoveWaiting(run);
+  if (session == nullptr || !session->RemoveWaiting(run)) return false;
+  lines_.Remove(run);
+  return true;
 }
 
 void RunDispatcher::PassTurnOn(Run& run) {
@@ -250,6 +261,7 @@ void RunDispatcher::PassTurnOn(Run& run) {
   if (session == nullptr) return;
   const std::shared_ptr<Run> next = session->Leave(run);
   if (next == nullptr) return;
+  lines_.Remove(*next);
   if (const absl::Status queued = admission_.Enqueue(next); !queued.ok()) {
     Finish(*next, {.status = queued}, Since(next->origin().accepted));
   }

@@ -22,6 +22,7 @@
 #include "server/run_function.h"
 #include "server/run_registry.h"
 #include "server/session.h"
+#include "server/session_lines.h"
 #include "server/validate.h"
 #include "server/wanted_libraries.h"
 
@@ -142,6 +143,7 @@ class RunDispatcher {
 
   const DispatcherOptions options_;
   Admission admission_;
+  SessionLines lines_;
   RunRegistry registry_;
   std::atomic<bool> accepting_{true};
   std::vector<std::thread> threads_;

@@ -79,7 +79,8 @@ class SessionTableTest : public ::testing::Test {
       dispatcher_.emplace(DispatcherOptions{
           .policy = &policy_,
           .admission = {.max_running = 2,
-                        .memory_budget_bytes = uint64_t{4} << 30},
+                        .memory_budget_bytes = uint64_t{4} << 30,
+                        .max_queued_bytes = most_line_bytes_},
           .run =
               [](const Job& job, CancelToken& cancel, JobObserver* observer) {
                 return job.session->host().RunCell(job, cancel, observer);
@@ -118,6 +119,7 @@ class SessionTableTest : public ::testing::Test {
 
   const LivePolicy policy_{TestPolicy()};
   SessionOptions options_{.max_sessions = 4, .max_per_caller = 3};
+  uint64_t most_line_bytes_ = uint64_t{256} << 20;
   Hosts hosts_;
   std::optional<SessionTable> table_;
   RecordingListener first_, second_, third_;
@@ -272,6 +274,31 @@ TEST_F(SessionTableTest, ShutdownEndsThoseThatWaitInLine) {
   dispatcher().Shutdown();
   EXPECT_EQ(first_.WaitForEnd().response->outcome(), v1::OUTCOME_SHUTDOWN);
   EXPECT_EQ(second_.WaitForEnd().status.code(), absl::StatusCode::kUnavailable);
+}
+
+// What waits in lines holds memory too, and half of it is one caller's.
+TEST_F(SessionTableTest, BytesInLinesAreBounded) {
+  most_line_bytes_ = 100'000;
+  const std::string id = Create();
+  Submit(first_, id, "wait");
+  ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
+  std::vector<std::unique_ptr<RecordingListener>> listeners;
+  for (int i = 0; i < 4; ++i) {
+    listeners.push_back(std::make_unique<RecordingListener>());
+    Submit(*listeners.back(), id, "#" + std::string(15'000, 'x'));
+  }
+  const absl::Status refused = listeners[2]->WaitForEnd().status;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("of the 100000 bytes that the server keeps for all"));
+  EXPECT_FALSE(listeners[3]->WaitForEnd().status.ok());
+  EXPECT_EQ(listeners[0]->ends(), 0u);
+  hosts_.runs.Release();
+  EXPECT_TRUE(listeners[0]->WaitForEnd().status.ok());
+  EXPECT_TRUE(listeners[1]->WaitForEnd().status.ok());
+  // All of it is given back.
+  EXPECT_TRUE(Eventually([&] { return dispatcher().idle(); }));
+  Submit(second_, id, "#" + std::string(90'000, 'x'));
+  EXPECT_TRUE(second_.WaitForEnd().status.ok());
 }
 
 TEST_F(SessionTableTest, TheLineIsBounded) {
