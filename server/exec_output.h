@@ -20,8 +20,10 @@ class KeptBytes {
       : most_(static_cast<int64_t>(most)), all_(all) {}
   // One caller's share of `all`, by the rule of Shares: it is full when only a
   // quarter of `all` is left and the caller holds more than that.
-  explicit KeptBytes(KeptBytes& all)
-      : most_(all.most_), all_(&all), is_share_(true) {}
+  explicit KeptBytes(KeptBytes* all)
+      : most_(all->most_), all_(all), is_share_(true) {}
+  KeptBytes(const KeptBytes&) = delete;
+  KeptBytes& operator=(const KeptBytes&) = delete;
   void Add(int64_t bytes) {
     bytes_ += bytes;
     if (all_ != nullptr) all_->Add(bytes);

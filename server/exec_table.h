@@ -108,7 +108,7 @@ class ExecTable {
   // Of the sessions of one caller: what its commands hold of what is for all.
   struct Owner {
     Owner(KeptBytes& all_kept, KeptBytes& all_stdin)
-        : kept(all_kept), stdin_waiting(all_stdin) {}
+        : kept(&all_kept), stdin_waiting(&all_stdin) {}
     KeptBytes kept;
     KeptBytes stdin_waiting;
   };

@@ -139,14 +139,14 @@ TEST_F(ExecOutputTest, ASmallLimitIsNotNothing) {
 // One caller's output leaves room for that of others, and theirs for a third's.
 TEST(KeptBytes, ACallersShareLeavesRoomForOthers) {
   KeptBytes all(1000, nullptr);
-  KeptBytes first(all);
+  KeptBytes first(&all);
   KeptBytes session(900, &first);
   while (!session.full()) session.Add(1);
   EXPECT_EQ(all.bytes(), 750);
-  KeptBytes second(all);
+  KeptBytes second(&all);
   while (!second.full()) second.Add(1);
   EXPECT_EQ(second.bytes(), 125);
-  KeptBytes third(all);
+  KeptBytes third(&all);
   EXPECT_FALSE(third.full());
   session.Add(-500);
   EXPECT_FALSE(second.full());
