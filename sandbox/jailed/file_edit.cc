@@ -107,7 +107,7 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   }
   const FileResult result = ResultOfErrno(errno);
   (void)WriteAt(file, text.substr(same), same);
-  (void)::ftruncate(file.get(), static_cast<off_t>(text.size()));
+  (void)!::ftruncate(file.get(), static_cast<off_t>(text.size()));
   return result;
 }
 

@@ -140,7 +140,7 @@ FileResult Unpacker::MakeDirectory(const std::string& name) {
       // Its mode may keep out what comes into it; it gets its own in the end.
       // Where that fails, so does what needs it.
       if ((info.st_mode & 0700) != 0700) {
-        (void)::fchmodat(parent_.get(), name.c_str(), 0700, 0);
+        (void)!::fchmodat(parent_.get(), name.c_str(), 0700, 0);
       }
       return {};
     }
