@@ -99,6 +99,9 @@ void RunningDaemon::StopAccepting() {
 
 void RunningDaemon::StopServing(absl::Duration timeout) {
   ConnectionTap::HideNewCalls();
+  // Those that gRPC knows already are answered meanwhile. And a client whose
+  // own last words meet a closed socket throws away what it has not read yet.
+  absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(timeout, [this] {
     const int cut = CutConnections(parts_.config.listen.unix_path, tcp_port_);
     Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
@@ -137,9 +140,6 @@ int RunningDaemon::Drain() {
   }
   if (parts_.supervisor != nullptr) parts_.supervisor->Rest();
   execs_->Shutdown(kKillWait);
-  // A client whose own last words meet a closed socket throws away what it has
-  // not read yet.
-  absl::SleepFor(kLastReadsWait);
   StopServing(kLastAnswersWait);
   operations_.Stop();
   dispatcher_->Shutdown();
