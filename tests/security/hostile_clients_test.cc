@@ -165,6 +165,11 @@ class HalfRequest {
       stream_window_ += window - initial_window_;
       initial_window_ = window;
     }
+    // What isn't acknowledged doesn't count yet.
+    constexpr uint8_t kAcknowledged = 1;
+    if ((frame.flags & kAcknowledged) == 0) {
+      out_ += Frame(Http2Frame::kSettings, kAcknowledged, 0, "");
+    }
   }
   void Flush() {
     const ssize_t sent =
