@@ -214,7 +214,8 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   // Not all could be looked at, so what is missing may still be there.
   if (failure.ok() && looked.value && all) {
     failure = absl::FailedPreconditionError(
-        "some of its files can't be read, or there are too many");
+        "some of its files can't be read or have too long a path, or there are "
+        "too many");
   }
   if (failure.ok()) failure = change.Commit();
   if (!failure.ok()) {
@@ -225,7 +226,8 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   all_due_ = false;
   if (looked.value) {
     return absl::FailedPreconditionError(
-        "some of its files can't be read, or there are too many");
+        "some of its files can't be read or have too long a path, or there are "
+        "too many");
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "sandbox/file_agent_client.h"
 #include "server/errors.h"
 #include "server/proto_time.h"

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
 #include "sandbox/jailed/new_file.h"
@@ -18,11 +20,11 @@
 namespace sandglass::sandbox {
 namespace {
 
+constexpr size_t kChunk = 256 * 1024;
 constexpr uint64_t kMostEditedBytes = uint64_t{64} * 1024 * 1024;
 
 // The whole of a file that has at most `most` bytes.
 FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
-  constexpr size_t kChunk = 256 * 1024;
   while (true) {
     const size_t done = text.size();
     if (done > most) return {FileCode::kTooLarge, EFBIG};
@@ -77,13 +79,31 @@ bool WriteAt(const os::Fd& file, absl::string_view bytes, size_t offset) {
   return true;
 }
 
-// Whether the file that was read is still as it was, and has its name.
+// Whether that is what is left to read of a file.
+bool Holds(const os::Fd& file, absl::string_view text) {
+  const std::unique_ptr<char[]> buffer(new char[kChunk]);
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.get(), kChunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0 && text.empty();
+    if (!absl::ConsumePrefix(&text, {buffer.get(), static_cast<size_t>(got)})) {
+      return false;
+    }
+  }
+}
+
+bool SameFile(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// Whether the file that was read has its name and its content still. Its times
+// don't tell: two changes within one tick of the kernel's clock have the same.
 bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
   struct stat now = {}, named = {};
-  return ::fstat(file.get(), &now) == 0 && SameState(change.before, now) &&
+  return ::fstat(file.get(), &now) == 0 && SameFile(change.before, now) &&
          ::fstatat(place.directory.get(), place.name.c_str(), &named,
                    AT_SYMLINK_NOFOLLOW) == 0 &&
-         named.st_dev == now.st_dev && named.st_ino == now.st_ino;
+         SameFile(named, now) && Holds(file, change.text);
 }
 
 // Nobody else has the file open, nor can open it.
@@ -122,8 +142,13 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
   FileResult result = edited.Begin(task.root(), write);
   if (result.ok()) result = edited.Write(change.replaced);
   if (!result.ok()) return result;
-  if (!Unchanged(change, place, lease)) return {FileCode::kBusyChanged, 0};
+  if (!edited.old().has_value() || !SameFile(*edited.old(), change.before) ||
+      !Unchanged(change, place, lease)) {
+    return {FileCode::kBusyChanged, 0};
+  }
   const bool leased = ::fcntl(lease.get(), F_GETLEASE) == F_RDLCK;
+  // The new file, too, is opened by nobody before it is sure to stay.
+  (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
   if (result = edited.ChangePlaces(); !result.ok() || !leased) return result;
   // Who had found the file but not opened it yet waits for us now, and would
   // write into one that nobody sees. So it gets its name back for them.

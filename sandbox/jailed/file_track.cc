@@ -18,7 +18,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChangeBytes = 64;
+constexpr size_t kChangeBytes = 80;
 // Times of files are those of the kernel's last tick, 10 ms at most: two
 // changes that are nearer to one another than that can look like one.
 constexpr int64_t kTickNs = 20'000'000;

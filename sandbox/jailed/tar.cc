@@ -144,13 +144,18 @@ std::optional<struct timespec> ParseTime(absl::string_view text) {
     time.tv_nsec = part;
     return time;
   }
-  if (part > 0 && seconds <= kMost) {
-    ++seconds;
-    part = kSecond - part;
-  }
   if (seconds > kMost) {
     time.tv_sec = INT64_MIN;
     return time;
+  }
+  if (part > 0) {
+    part = kSecond - part;
+    if (seconds == kMost) {
+      time.tv_sec = INT64_MIN;
+      time.tv_nsec = part;
+      return time;
+    }
+    ++seconds;
   }
   time.tv_sec = -static_cast<int64_t>(seconds);
   time.tv_nsec = part;

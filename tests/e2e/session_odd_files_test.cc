@@ -90,7 +90,7 @@ TEST_F(OddFiles, OfFarTimesGoThroughSnapshotForkAndRestart) {
   ASSERT_THAT(TestFiles(client(), id)
                   .Named(&v1::FileService::Stub::StatFile, stat, &told),
               IsOk());
-  EXPECT_EQ(told.info().modify_time().seconds(), 16'283'289'600);
+  EXPECT_EQ(told.info().modify_time().seconds(), 16'283'462'400);
   ASSERT_THAT(RunIn(id, "os.utime('f2486', ns=(0, 10**9 * 10**12))"),
               OutcomeIs(v1::OUTCOME_OK));
   ASSERT_THAT(TestFiles(client(), id)

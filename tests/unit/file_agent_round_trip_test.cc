@@ -30,7 +30,7 @@ using Parents = FileAgent::Parents;
 
 constexpr uint64_t kPlenty = uint64_t{1} << 30;
 constexpr uint32_t kMostEntries = 100'000;
-constexpr int64_t kYear2486 = 16'283'289'600;
+constexpr int64_t kYear2486 = 16'283'462'400;
 constexpr int64_t kYear1600 = -11'676'096'000;
 
 constexpr int64_t kSeconds[] = {
@@ -369,10 +369,12 @@ TEST(TarTimes, OfAnotherArchiveAreTakenAsFarAsTheKernelGoes) {
       {"1.5", {1, 500'000'000}},
       {"-1.5", {-2, 500'000'000}},
       {"-0.000000001", {-1, 999'999'999}},
-      {"16283289600", {kYear2486, 0}},
+      {"16283462400", {kYear2486, 0}},
       {"9223372036854775808", {INT64_MAX, 0}},
       {"99999999999999999999999.25", {INT64_MAX, 250'000'000}},
       {"-9223372036854775808", {INT64_MIN, 0}},
+      {"-9223372036854775807.5", {INT64_MIN, 500'000'000}},
+      {"-9223372036854775808.25", {INT64_MIN, 0}},
       {"-99999999999999999999999.25", {INT64_MIN, 0}},
   };
   for (const auto& [text, expected] : cases) {
