@@ -132,10 +132,14 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
 }
 
 // Others may have the file open for reading, who go on with what they have.
-// `lease` is a file that has one against writers, or none.
+// `leased`: `lease` is open with a lease against writers. Somebody may wait for
+// it at any time from its beginning on.
 FileResult Replace(FileTask& task, const internal::EditFile& request,
                    const Change& change, const Place& place,
-                   const os::Fd& lease) {
+                   const os::Fd& lease, bool leased) {
+  const auto awaited = [&lease, leased] {
+    return leased && ::fcntl(lease.get(), F_GETLEASE) != F_RDLCK;
+  };
   internal::WriteFile write;
   write.set_path(request.path());
   NewFile edited;
@@ -143,10 +147,9 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
   if (result.ok()) result = edited.Write(change.replaced);
   if (!result.ok()) return result;
   if (!edited.old().has_value() || !SameFile(*edited.old(), change.before) ||
-      !Unchanged(change, place, lease)) {
+      !Unchanged(change, place, lease) || awaited()) {
     return {FileCode::kBusyChanged, 0};
   }
-  const bool leased = ::fcntl(lease.get(), F_GETLEASE) == F_RDLCK;
   // The new file, too, is opened by nobody before it is sure to stay.
   (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
   if (result = edited.ChangePlaces(); !result.ok() || !leased) return result;
@@ -154,7 +157,7 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
   // write into one that nobody sees. So it gets its name back for them.
   constexpr int kPauseMillis = 10;
   ::poll(nullptr, 0, kPauseMillis);
-  if (::fcntl(lease.get(), F_GETLEASE) == F_RDLCK) return {};
+  if (!awaited()) return {};
   result = edited.ChangePlaces();
   return result.ok() ? FileResult{FileCode::kBusyChanged, 0} : result;
 }
@@ -180,10 +183,9 @@ FileResult Commit(FileTask& task, const internal::EditFile& request,
   // EAGAIN: somebody has it open for writing, and will write on. Other errors
   // are of file systems and owners that can have no lease; there the check
   // comes just before the new file takes its place.
-  if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN) {
-    return {FileCode::kBusyChanged, 0};
-  }
-  return Replace(task, request, change, place, file);
+  const bool leased = ::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0;
+  if (!leased && errno == EAGAIN) return {FileCode::kBusyChanged, 0};
+  return Replace(task, request, change, place, file, leased);
 }
 
 }  // namespace
