@@ -187,7 +187,9 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count) {
     if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
   }
   const uint64_t has = shares_.held_by(caller.name);
-  if (has + count > options_.max_per_caller) {
+  // Else it is what anybody may have.
+  if (options_.max_per_caller < options_.max_sessions &&
+      has + count > options_.max_per_caller) {
     return TooManySessions("one caller has", options_.max_per_caller);
   }
   switch (shares_.RoomFor(caller.name, count)) {

@@ -70,6 +70,8 @@ class Account {
     v1::StartExecRequest request;
     request.mutable_spec()->set_session_id(session_id);
     request.mutable_spec()->set_command("sleep 600");
+    request.mutable_spec()->set_background(true);
+    request.mutable_wait();
     v1::StartExecResponse response;
     return execs_->StartExec(&context, request, &response);
   }
