@@ -44,7 +44,7 @@ namespace sandglass::bench {
 namespace {
 
 constexpr absl::Duration kCallTime = absl::Minutes(1);
-constexpr absl::Duration kAfterRefusal = absl::Milliseconds(100);
+constexpr absl::Duration kAfterRefusal = absl::Seconds(1);
 constexpr absl::Duration kGap = absl::Milliseconds(10);
 // Until what the first caller began has its effect.
 constexpr absl::Duration kSettle = absl::Seconds(3);
