@@ -11,18 +11,22 @@ namespace sandglass::server {
 std::vector<std::string> ConfigDoubts(const Config& config,
                                       uint64_t machine_memory_bytes) {
   std::vector<std::string> doubts;
-  const auto above_memory = [&](const char* setting, uint64_t bytes) {
+  const auto above_memory = [&](const char* setting, uint64_t bytes,
+                                const char* otherwise) {
     if (bytes <= machine_memory_bytes) return;
     doubts.push_back(absl::StrCat(
         setting, ": ", policy::FormatBytes(bytes),
         " is more than the memory there is (",
         policy::FormatBytes(machine_memory_bytes),
         "): programs would be let in that the kernel then kills for want of "
-        "it; lower it, or leave it out for 70 % of what is free"));
+        "it; lower it, or leave it out for ",
+        otherwise));
   };
-  above_memory("admission.memory_budget", config.admission.memory_budget_bytes);
+  above_memory("admission.memory_budget", config.admission.memory_budget_bytes,
+               "70 % of what is free");
   if (config.pool.floor > 0) {
-    above_memory("pool.memory_budget", config.pool.memory_budget_bytes);
+    above_memory("pool.memory_budget", config.pool.memory_budget_bytes,
+                 "the default");
   }
   if (config.pool.floor > config.pool.ceiling) {
     doubts.push_back(absl::StrCat(
