@@ -1,6 +1,11 @@
 // One caller asks for more than the daemon may have files open for. Each call
 // has an answer, and what others have goes on.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -9,15 +14,18 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "sandbox/os/fd.h"
 #include "tests/support/daemon_fixture.h"
 #include "tests/support/execs.h"
 #include "tests/support/sessions.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -25,20 +33,77 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of this process, and so of a daemon that it starts. Root gets its own back.
+// A daemon that is started with so many, as by a shell. Not by this process's
+// own limit: a root of a container may lower that, and not raise it again.
 class OpenFiles {
  public:
   explicit OpenFiles(rlim_t most) {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const rlimit few = {most, most};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread yet
+    const char* named = std::getenv(kVariable);
+    if (named != nullptr) before_ = named;
+    const std::string path = directory_.Path("sandglassd");
+    WriteFile(path, absl::StrCat("#!/bin/sh\nulimit -n ", most, "\nexec '",
+                                 before_.value_or(SANDGLASSD), "' \"$@\"\n"));
+    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+    setenv(kVariable, path.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   }
-  ~OpenFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  ~OpenFiles() {
+    if (before_) {
+      setenv(kVariable, before_->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    } else {
+      unsetenv(kVariable);  // NOLINT(concurrency-mt-unsafe)
+    }
+  }
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
 
  private:
-  rlimit before_ = {};
+  static constexpr char kVariable[] = "SANDGLASS_TEST_DAEMON";
+  TempDir directory_;
+  std::optional<std::string> before_;
+};
+
+// Lowers the limit of a daemon again and again, and raises it at the end. By a
+// process with its ids, which needs no right for that.
+class MeddlingOperator {
+ public:
+  explicit MeddlingOperator(pid_t daemon) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const os::Fd until(ends[0]);
+    over_.reset(ends[1]);
+    const auto ids = StatusOf(daemon);
+    const auto uid = static_cast<uid_t>(std::stoul(ids.at("Uid")));
+    const auto gid = static_cast<gid_t>(std::stoul(ids.at("Gid")));
+    child_ = fork();
+    if (child_ == 0) {
+      over_.reset();
+      rlimit limit = {};
+      if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 ||
+          prlimit(daemon, RLIMIT_NOFILE, nullptr, &limit) != 0) {
+        _exit(1);
+      }
+      const rlimit few = {64, limit.rlim_max};
+      pollfd end = {until.get(), 0, 0};
+      do {
+        if (prlimit(daemon, RLIMIT_NOFILE, &few, nullptr) != 0) _exit(1);
+        usleep(3000);
+        if (prlimit(daemon, RLIMIT_NOFILE, &limit, nullptr) != 0) _exit(1);
+      } while (poll(&end, 1, 7) == 0);
+      _exit(0);
+    }
+  }
+  // How it went.
+  int End() {
+    over_.reset();
+    int status = -1;
+    EXPECT_EQ(waitpid(child_, &status, 0), child_);
+    return status;
+  }
+
+ private:
+  os::Fd over_;
+  pid_t child_ = -1;
 };
 
 constexpr char kManySessions[] = R"({
@@ -174,25 +239,29 @@ TEST_F(FewOpenFiles, AreEnoughForAThousandSessions) {
 TEST_F(FewOpenFiles, AreAnAnswerToEachCommand) {
   ASSERT_NO_FATAL_FAILURE(Start(1024));
   ASSERT_NO_FATAL_FAILURE(BeginWitness());
-  MakeSessions(60);
+  MakeSessions(12);
   EXPECT_GE(codes_[grpc::StatusCode::OK], 8) << words_;
   const auto stub = v1::ExecService::NewStub(grpc::CreateChannel(
       daemon().address(), grpc::InsecureChannelCredentials()));
-  int started = 0;
+  int started = 0, refused = 0;
   for (int round = 0; round < 8; ++round) {
     for (const auto& [number, session] : working_) {
-      v1::ExecSpec spec = Command(session->id(), "sleep 300");
-      spec.set_background(true);
-      const ExecResult result = Execute(*stub, spec);
-      if (result.status.ok()) {
+      v1::StartExecRequest request;
+      *request.mutable_spec() = Command(session->id(), "sleep 300");
+      SetDuration(request.mutable_wait(), absl::ZeroDuration());
+      v1::StartExecResponse response;
+      const grpc::Status status = CallExecs(
+          *stub, &v1::ExecService::Stub::StartExec, request, &response);
+      if (status.ok()) {
         ++started;
         continue;
       }
-      ASSERT_THAT(result.status,
-                  StatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED));
+      ++refused;
+      ASSERT_THAT(status, StatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED));
     }
   }
   EXPECT_GE(started, 8);
+  EXPECT_GT(refused, 0);
   ExpectWitness();
   ExpectAllWork();
   working_.clear();
@@ -208,22 +277,10 @@ TEST_F(FewOpenFiles, ThatComeWithoutNoticeAreAnAnswerToo) {
   ASSERT_NO_FATAL_FAILURE(BeginWitness());
   MakeSessions(10);
   EXPECT_EQ(codes_[grpc::StatusCode::OK], 10) << words_;
-  std::atomic<bool> over = false;
-  std::thread operators([&] {
-    const rlimit few = {64, 20'000};
-    const rlimit many = {20'000, 20'000};
-    while (!over) {
-      prlimit(daemon().pid(), RLIMIT_NOFILE, &few, nullptr);
-      absl::SleepFor(absl::Milliseconds(3));
-      prlimit(daemon().pid(), RLIMIT_NOFILE, &many, nullptr);
-      absl::SleepFor(absl::Milliseconds(7));
-    }
-    prlimit(daemon().pid(), RLIMIT_NOFILE, &many, nullptr);
-  });
+  MeddlingOperator meddling(daemon().pid());
   MakeSessions(60);
   for (int i = 0; i < 40; ++i) (void)client().Run(Python("print(1)"));
-  over = true;
-  operators.join();
+  EXPECT_EQ(meddling.End(), 0);
   ExpectWitness();
   ExpectAllWork();
   EXPECT_THAT(client().Run(Python("print(1)")), OutcomeIs(v1::OUTCOME_OK));

@@ -74,6 +74,8 @@ add_executable(sandglass_shortage_test
   security/open_files_test.cc)
 target_link_libraries(sandglass_shortage_test PRIVATE
   sandglass_test_support sandglass_os GTest::gtest_main)
+target_compile_definitions(sandglass_shortage_test PRIVATE
+  SANDGLASSD="$<TARGET_FILE:sandglassd>")
 add_dependencies(sandglass_shortage_test sandglassd sandglass-spawner)
 sandglass_add_suites(sandglass_shortage_test security.
   LABELS security TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
