@@ -106,9 +106,7 @@ absl::Status StatusOfFile(FileResult result, absl::string_view what) {
     absl::StrAppend(&text, " (", os::ErrorText(result.error), ")");
   }
   if (result.code == FileCode::kBusyChanged) {
-    absl::StrAppend(&text,
-                    "; it changed while it was worked on, or a program has it "
-                    "open for writing: read it again, then repeat the call");
+    text += "; it changed or is being written: read it again, then repeat";
   }
   return absl::Status(CodeOf(result.code), text);
 }
