@@ -1,6 +1,7 @@
 // Replaces text in a file.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,7 +153,14 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
   }
   // The new file, too, is opened by nobody before it is sure to stay.
   (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
-  if (result = edited.ChangePlaces(); !result.ok() || !leased) return result;
+  if (result = edited.ChangePlaces(); !result.ok()) return result;
+  // What another call has put there since isn't to go.
+  const std::optional<struct stat> aside = edited.Aside();
+  if (!aside.has_value() || !SameFile(*aside, change.before)) {
+    result = edited.ChangePlaces();
+    return result.ok() ? FileResult{FileCode::kBusyChanged, 0} : result;
+  }
+  if (!leased) return {};
   // Who had found the file but not opened it yet waits for us now, and would
   // write into one that nobody sees. So it gets its name back for them.
   constexpr int kPauseMillis = 10;
@@ -183,6 +191,10 @@ FileResult Commit(FileTask& task, const internal::EditFile& request,
   // EAGAIN: somebody has it open for writing, and will write on. Other errors
   // are of file systems and owners that can have no lease; there the check
   // comes just before the new file takes its place.
+  // Read leases don't exclude one another, but of two edits one has to wait.
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return {FileCode::kBusyChanged, 0};
+  }
   const bool leased = ::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0;
   if (!leased && errno == EAGAIN) return {FileCode::kBusyChanged, 0};
   return Replace(task, request, change, place, file, leased);

@@ -181,6 +181,15 @@ FileResult NewFile::Commit() {
 
 FileResult NewFile::ChangePlaces() { return Rename(RENAME_EXCHANGE); }
 
+std::optional<struct stat> NewFile::Aside() const {
+  struct stat info = {};
+  if (::fstatat(place_.directory.get(), temporary_.c_str(), &info,
+                AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::nullopt;
+  }
+  return info;
+}
+
 FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,
                        internal::FileReply& reply) {
   NewFile file;

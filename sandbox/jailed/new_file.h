@@ -37,6 +37,9 @@ class NewFile {
   // object, unless they change places once more. Its mode is what Commit would
   // give it.
   FileResult ChangePlaces();
+  // The facts of what has this one's first name: after ChangePlaces those of
+  // the file that was there before.
+  std::optional<struct stat> Aside() const;
 
   int fd() const { return file_.get(); }
   // Of the file that was there.

@@ -150,6 +150,7 @@ std::optional<struct timespec> ParseTime(absl::string_view text) {
   }
   if (part > 0) {
     part = kSecond - part;
+    // Its whole seconds are one too many to be counted as a positive number.
     if (seconds == kMost) {
       time.tv_sec = INT64_MIN;
       time.tv_nsec = part;
