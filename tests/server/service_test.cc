@@ -3,6 +3,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -11,6 +15,7 @@
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 #include "server/acceptor.h"
+#include "server/connection_tap.h"
 #include "server/grpc_server.h"
 #include "server/parse.h"
 #include "server/unix_socket.h"
@@ -209,6 +214,41 @@ TEST_F(ServiceTest, TooLargeAMessageIsRefusedAndTheConnectionLivesOn) {
   EXPECT_EQ(RunCode(request, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_TRUE(RunCode(GoodRequest(), &response).ok());
+}
+
+TEST_F(ServiceTest, NoCallIsCancelledWhileTheServerEnds) {
+  constexpr int kClients = 8;
+  std::atomic<bool> over = false;
+  std::atomic<int> answered = 0;
+  std::atomic<int> cancelled = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&] {
+      grpc::ChannelArguments own;
+      own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      const auto stub = v1::SandboxService::NewStub(
+          grpc::CreateCustomChannel("unix:" + dir_.path() + "/s",
+                                    grpc::InsecureChannelCredentials(), own));
+      while (!over) {
+        grpc::ClientContext context;
+        v1::GetServerInfoResponse response;
+        const grpc::Status status = stub->GetServerInfo(
+            &context, v1::GetServerInfoRequest(), &response);
+        if (status.ok()) ++answered;
+        if (status.error_code() == grpc::StatusCode::CANCELLED) ++cancelled;
+      }
+    });
+  }
+  EXPECT_TRUE(Eventually([&] { return answered > 100; }));
+  // As the daemon does it.
+  acceptor_.reset();
+  ConnectionTap::HideNewCalls();
+  absl::SleepFor(absl::Milliseconds(100));
+  grpc_->Shutdown(absl::Seconds(1));
+  over = true;
+  for (std::thread& client : clients) client.join();
+  ConnectionTap::HideNewCalls(false);
+  EXPECT_EQ(cancelled, 0);
 }
 
 TEST_F(ServiceTest, AClientThatGoesEndsItsRun) {
