@@ -41,7 +41,7 @@ add_executable(sandglass_security_test
   security/start_order_test.cc
   security/start_watch.cc)
 target_link_libraries(sandglass_security_test PRIVATE
-  sandglass_test_support sandglass_seccomp sandglass_client
+  sandglass_test_support sandglass_os sandglass_seccomp sandglass_client
   nlohmann_json::nlohmann_json GTest::gtest_main)
 target_compile_definitions(sandglass_security_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
