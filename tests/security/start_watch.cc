@@ -216,6 +216,8 @@ bool StartWatch::EntersCall(pid_t pid, Child& child) {
     lookup.pid = pid;
     lookup.call = call.name;
     lookup.path = TextOf(pid, info.entry.args[call.argument]);
+    // Of an open file, as fstat(3) asks.
+    if (lookup.path.empty()) continue;
     std::map<std::string, std::string> status = StatusOf(pid);
     lookup.seccomp = status["Seccomp"];
     lookup.no_new_privs = status["NoNewPrivs"];
