@@ -86,8 +86,8 @@ TEST_F(HostileDirectories, LinksThatTheCodeMadeLeadNowhereElse) {
       " ln -s /proc/1/root init; ln -s /proc/1/cwd initcwd;"
       " ln -s /dev/fd dev; ln -s loop loop; ln -s /dev/stdin in;"
       " mkdir below; ln -s ../fd8 below/fd8"));
-  std::vector<std::string> names = {"cwd", "root", "init", "initcwd",  "dev/8",
-                                    "dev", "loop", "in",   "below/fd8"};
+  std::vector<std::string> names = {"cwd",   "root", "init", "initcwd",
+                                    "dev/8", "loop", "in",   "below/fd8"};
   for (int fd = 0; fd < kDescriptors; ++fd) {
     for (const char* kind : {"fd", "up", "chain", "thread"}) {
       names.push_back(absl::StrCat(kind, fd));
