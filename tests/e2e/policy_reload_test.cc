@@ -282,7 +282,12 @@ TEST_F(PolicyReload, CanariesAreTriedAgain) {
   WriteProfile("mine", R"({"description": "d", "seccomp": "broken",
                            "languages": ["python"]})");
   std::ofstream(policy_ + "/seccomp/broken.json")
-      << R"({"description": "d", "include": ["file_io"]})";
+      << R"({"description": "d", "include": ["file_io", "start"]})";
+  // A program can be started, and then has no memory.
+  std::ofstream(policy_ + "/seccomp/sets/start.json")
+      << R"({"description": "d", "rules": [
+          {"calls": ["sendmsg", "fchdir", "execve", "clock_gettime",
+                     "exit_group"], "action": "allow", "reason": "r"}]})";
   const std::string error = Reload();
   ASSERT_EQ(error, "");
   EXPECT_TRUE(WaitFor([&] {

@@ -106,7 +106,7 @@ TEST(KernelEvents, NonsenseIsRefused) {
            R"({"ev":"ready","pid":"1"})",
            R"({"ev":"done","id":1,"exit_code":256,"count":1})",
            R"({"ev":"done","id":1.5,"exit_code":0,"count":1})",
-           R"({"ev":"done","id":1,"exit_code":0,"count":4294967296})",
+           R"({"ev":"done","id":-1,"exit_code":0})",
            R"({"ev":"error","id":1,"name":"a","value":1,"traceback":""})",
            R"({"ev":"display","id":1,"kind":"result"})",
            R"({"ev":"display","id":1,"kind":"result","data":[]})",
