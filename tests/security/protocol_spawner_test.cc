@@ -127,7 +127,7 @@ void WithYard(const std::string& zygote,
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "see above";
   // Fails when a process is left in any group, or a group can't be removed.
-  const absl::Status swept = SweepCgroups(state + "/cgroups");
+  const absl::Status swept = SweepCgroups(state + "/cgroups", instance);
   EXPECT_TRUE(swept.ok()) << swept;
   std::filesystem::remove_all(state);
 }
