@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/daemon_fixture.h"
+#include "tests/support/execs.h"
 #include "tests/support/sessions.h"
 
 namespace sandglass::testing {
@@ -64,7 +65,6 @@ echo Planted >META-INF/services/jdk.jshell.spi.ExecutionControlProvider
 
 struct Speech {
   std::string language;
-  std::string plant;  // has a shell execute plant.sh
   // Programs and what they print, in a kernel that was there or a new one.
   std::vector<std::pair<std::string, std::string>> says;
   // Environment in which these places come first.
@@ -73,6 +73,16 @@ struct Speech {
 
 std::ostream& operator<<(std::ostream& os, const Speech& speech) {
   return os << speech.language;
+}
+
+// Commands in a session, before it has a kernel or beside one.
+void InShell(Daemon& daemon, const TestSession& session,
+             const std::string& commands) {
+  const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(
+      daemon.address(), grpc::InsecureChannelCredentials()));
+  const ExecResult done = Execute(*execs, Command(session.id(), commands));
+  ASSERT_THAT(done.status, IsOk());
+  ASSERT_EQ(done.outcome(), v1::OUTCOME_OK) << done.err();
 }
 
 class ShadowedNames : public DaemonTest,
@@ -90,18 +100,10 @@ class ShadowedNames : public DaemonTest,
     }
   }
 
-  static void Plant(TestSession& session) {
-    v1::RunCodeRequest request = session.Cell(GetParam().plant);
-    v1::InputFile& file = *request.add_files();
-    file.set_path("plant.sh");
-    file.set_content(kPlant);
-    ASSERT_THAT(client().Run(request), OutcomeIs(v1::OUTCOME_OK));
-  }
-
   static void ExpectAllKernelsWork(const v1::CreateSessionRequest& request) {
     TestSession session(client(), request);
     ASSERT_THAT(session.status(), IsOk());
-    ASSERT_NO_FATAL_FAILURE(Plant(session));
+    ASSERT_NO_FATAL_FAILURE(InShell(daemon(), session, kPlant));
     ASSERT_NO_FATAL_FAILURE(ExpectWorks(session, "", "the first kernel"));
     ASSERT_NO_FATAL_FAILURE(ExpectWorks(session, "other", "another context"));
     v1::RestartKernelRequest restart;
@@ -132,7 +134,6 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, ShadowedNames,
     ::testing::Values(
         Speech{"python",
-               "import os\nos.system('sh plant.sh')",
                {{"print(6 * 7)", "42\n"},
                 {"async def f(): return 42\nprint(await f())", "42\n"},
                 {"1 / 0", ""},
@@ -140,21 +141,15 @@ INSTANTIATE_TEST_SUITE_P(
                {{"PYTHONPATH", "/workspace"},
                 {"PYTHONUSERBASE", "/workspace/.local"}}},
         Speech{"javascript",
-               "require('child_process').execSync('sh plant.sh')",
                {{"console.log(6 * 7)", "42\n"},
                 {"console.log(await Promise.resolve(42))", "42\n"},
                 {"throw new Error('x')", ""}},
                {{"NODE_PATH", "/workspace"},
                 {"BASH_ENV", "/workspace/.bash_env"},
                 {"ENV", "/workspace/.env"}}},
-        Speech{"ruby",
-               "system('sh plant.sh')",
-               {{"puts 6 * 7", "42\n"}, {"raise 'x'", ""}},
-               {}},
-        Speech{"bash", "sh plant.sh", {{"echo $((6 * 7))", "42\n"}}, {}},
+        Speech{"ruby", {{"puts 6 * 7", "42\n"}, {"raise 'x'", ""}}, {}},
+        Speech{"bash", {{"echo $((6 * 7))", "42\n"}}, {}},
         Speech{"java",
-               "new ProcessBuilder(\"sh\", \"plant.sh\").inheritIO().start()"
-               ".waitFor();",
                {{"System.out.println(6 * 7);", "42\n"}},
                {{"CLASSPATH", "/workspace"},
                 {"BASH_ENV", "/workspace/.bash_env"}}}),
@@ -167,16 +162,13 @@ class OwnNames : public DaemonTest {};
 TEST_F(OwnNames, ACellsImportGetsTheWorkspacesFile) {
   TestSession session(client());
   ASSERT_THAT(session.status(), IsOk());
-  v1::RunCodeRequest first =
-      session.Cell("import statistics; print(statistics.MINE)");
-  const auto add = [](v1::RunCodeRequest& request, const std::string& name) {
-    v1::InputFile& file = *request.add_files();
-    file.set_path(name);
-    file.set_content("MINE = 'mine'\n");
-  };
-  add(first, "statistics.py");
-  add(first, "json.py");
-  EXPECT_EQ(client().Run(first).response.stdout().data(), "mine\n");
+  ASSERT_NO_FATAL_FAILURE(InShell(daemon(), session,
+                                  "for name in statistics json; do echo \"MINE "
+                                  "= 'mine'\" >$name.py; done"));
+  EXPECT_EQ(session.Run("import statistics; print(statistics.MINE)")
+                .response.stdout()
+                .data(),
+            "mine\n");
   // In the kernel that was there, and in later ones.
   for (const char* context : {"", "second"}) {
     const RunResult result = session.Run(
