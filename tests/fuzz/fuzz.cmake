@@ -44,6 +44,7 @@ target_link_libraries(sandglass_fuzzed_output PUBLIC
   sandglass_fuzzed_sandbox OpenSSL::Crypto)
 
 add_library(sandglass_fuzzed_server STATIC
+  ${server}/admission_config.cc
   ${server}/cancel_token.cc
   ${server}/config.cc
   ${server}/egress_config.cc
@@ -56,11 +57,13 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/library_checks.cc
   ${server}/listen_address.cc
   ${server}/log.cc
+  ${server}/make_error.cc
   ${server}/make_job.cc
   ${server}/memory_budget.cc
   ${server}/metrics_config.cc
   ${server}/parse.cc
   ${server}/policy_set.cc
+  ${server}/refused_message.cc
   ${server}/registry_url.cc
   ${server}/request_checks.cc
   ${server}/response.cc
