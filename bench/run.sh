@@ -146,11 +146,11 @@ start_daemon() {
   local directory=$DAEMON_DIR-$name log=$state/$name.log
   # They run side by side, and so need ids of their own; the user stays the same,
   # since it owns the cache.
-  local ids="\"uid_base\": $((1879048192 + (1 + ${#daemons[@]}) * 131072))"
-  ids+=', "user": "1879048191:1879048191"'
+  local own_ids="\"uid_base\": $((1879048192 + (1 + ${#daemons[@]}) * 131072))"
+  own_ids+=', "user": "1879048191:1879048191"'
   local rest=${3#\{}
-  [[ $rest == '}' ]] || ids+=', '
-  printf '{%s%s\n' "$ids" "$rest" >"$state/$name.json"
+  [[ $rest == '}' ]] || own_ids+=', '
+  printf '{%s%s\n' "$own_ids" "$rest" >"$state/$name.json"
   # A process group of its own: Ctrl-C here is for this script.
   setsid "$bin/sandglassd" --config "$state/$name.json" \
     --listen "unix:$state/$name.sock" --state-dir "$directory" \
