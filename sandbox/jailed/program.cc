@@ -72,7 +72,7 @@ bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
 
 // The listener goes to init through `to`. Init answers nobody before the exec,
 // since it sleeps until then: the calls up to the exec must be ones that the
-// filter allows (policy::CallsOfStart).
+// filter allows (policy/seccomp_start.h).
 bool InstallAsking(absl::Span<const sock_filter> filter, const os::Fd& to) {
   const os::Fd listener = os::InstallAskingFilter(filter);
   return listener.valid() && os::SendDatagram(to.get(), "l", {listener.get()});
