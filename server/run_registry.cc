@@ -153,18 +153,18 @@ void RunRegistry::Evict() {
       EvictOldestOf(caller);
     }
   }
-  const auto most = [this](const auto& less) {
+  const auto most = [](FinishedByCaller& finished, const auto& less) {
     return std::max_element(
-        finished_.begin(), finished_.end(),
+        finished.begin(), finished.end(),
         [&](const auto& a, const auto& b) { return less(a.second, b.second); });
   };
   while (finished_count_ > options_.max_runs) {
-    EvictOldestOf(most([](const Finished& a, const Finished& b) {
+    EvictOldestOf(most(finished_, [](const Finished& a, const Finished& b) {
       return a.numbers.size() < b.numbers.size();
     }));
   }
   while (finished_bytes_ > options_.max_bytes) {
-    EvictOldestOf(most([](const Finished& a, const Finished& b) {
+    EvictOldestOf(most(finished_, [](const Finished& a, const Finished& b) {
       return a.bytes < b.bytes;
     }));
   }
