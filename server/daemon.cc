@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -37,6 +38,7 @@
 #include "server/library_setup.h"
 #include "server/log.h"
 #include "server/memory_budget.h"
+#include "server/own_walls.h"
 #include "server/place_check.h"
 #include "server/policy_reader.h"
 #include "server/policy_set.h"
@@ -149,6 +151,18 @@ void NamePreparedDirs(PolicySet& policy) {
                                                PreparedName(language))
                                 : "";
       });
+}
+
+// Where the daemon has anything to write once it serves.
+std::vector<std::string> WrittenPlaces(const Config& config,
+                                       const std::string& prepared) {
+  std::vector<std::string> places;
+  for (const std::string& place :
+       {prepared, absl::StrCat(config.cache_dir, "/compiled"),
+        config.libraries.dir, config.audit.dir, config.sessions.durable_dir}) {
+    if (!place.empty()) places.push_back(place);
+  }
+  return places;
 }
 
 int Fail(const absl::Status& status, int exit_status) {
@@ -357,6 +371,13 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     if (absl::Status bound = DieWithParent(parent); !bound.ok()) {
       return Fail(bound, 1);
     }
+  }
+  // ORDER: after the rights, since it needs no_new_privs, and before the first
+  // thread: a thread has the walls of who made it.
+  if (absl::Status walled = KeepToOwnPlaces(WrittenPlaces(
+          config, prepared.has_value() ? prepared->directory() : ""));
+      !walled.ok()) {
+    return Fail(walled, 1);
   }
   auto check_policy = LaterPolicyCheck(config, host, secrets);
   return Serve({.config = std::move(settings->config),

@@ -64,6 +64,28 @@ uint64_t AllowedRights(LandlockAccess access) {
   return 0;
 }
 
+Fd MakeRuleset(const RulesetAttr& attr) {
+  // Kernels refuse a size that they don't know, if there is anything in it.
+  const size_t size =
+      attr.scoped == 0 ? sizeof(attr.handled_access_fs) : sizeof(attr);
+  return Fd(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+}
+
+// True, too, where there is no such path.
+bool AddPath(const Fd& ruleset, const char* name, uint64_t rights) {
+  const Fd path(::open(name, O_PATH | O_CLOEXEC));
+  if (!path.valid()) return errno == ENOENT;
+  struct stat info = {};
+  if (::fstat(path.get(), &info) != 0) return false;
+  struct landlock_path_beneath_attr beneath = {};
+  beneath.parent_fd = path.get();
+  beneath.allowed_access =
+      S_ISDIR(info.st_mode) ? rights : rights & kFileRights;
+  return ::syscall(SYS_landlock_add_rule, ruleset.get(),
+                   LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+}
+
 }  // namespace
 
 int LandlockAbi() {
@@ -76,29 +98,29 @@ Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
                        LandlockScopes scopes) {
   RulesetAttr attr = {};
   attr.handled_access_fs = HandledRights(abi);
-  size_t size = sizeof(attr.handled_access_fs);
   if (abi >= 6 && scopes == LandlockScopes::kOwn) {
     attr.scoped = kScopeAbstractUnixSocket | kScopeSignal;
-    size = sizeof(attr);
   }
-  Fd ruleset(
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
-  if (!ruleset.valid()) return ruleset;
+  Fd ruleset = MakeRuleset(attr);
   for (const LandlockPath& rule : paths) {
-    const Fd path(::open(rule.path, O_PATH | O_CLOEXEC));
-    if (!path.valid()) {
-      if (errno == ENOENT) continue;
+    if (!ruleset.valid() ||
+        !AddPath(ruleset, rule.path,
+                 AllowedRights(rule.access) & attr.handled_access_fs)) {
       return Fd();
     }
-    struct stat info = {};
-    if (::fstat(path.get(), &info) != 0) return Fd();
-    struct landlock_path_beneath_attr beneath = {};
-    beneath.parent_fd = path.get();
-    beneath.allowed_access =
-        AllowedRights(rule.access) & attr.handled_access_fs;
-    if (!S_ISDIR(info.st_mode)) beneath.allowed_access &= kFileRights;
-    if (::syscall(SYS_landlock_add_rule, ruleset.get(),
-                  LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) {
+  }
+  return ruleset;
+}
+
+Fd MakeLandlockWriteRuleset(int abi, absl::Span<const std::string> paths) {
+  RulesetAttr attr = {};
+  attr.handled_access_fs = HandledRights(abi) & ~(kReadRights | kIoctlDev);
+  Fd ruleset = MakeRuleset(attr);
+  const uint64_t allowed =
+      (kWriteRights | LANDLOCK_ACCESS_FS_REFER | kTruncate) &
+      attr.handled_access_fs;
+  for (const std::string& path : paths) {
+    if (!ruleset.valid() || !AddPath(ruleset, path.c_str(), allowed)) {
       return Fd();
     }
   }

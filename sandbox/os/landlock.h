@@ -2,6 +2,7 @@
 #define SANDGLASS_SANDBOX_OS_LANDLOCK_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/types/span.h"
 #include "sandbox/os/fd.h"
@@ -38,6 +39,12 @@ enum class LandlockScopes {
 // isn't there is skipped.
 Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
                        LandlockScopes scopes = LandlockScopes::kOwn);
+
+// A ruleset under which nothing is executed, and files are written, made,
+// renamed and removed in these directories only, and written to where a path is
+// no directory. To read, and all but files, stays as it is. As above on failure
+// and of paths that aren't there.
+Fd MakeLandlockWriteRuleset(int abi, absl::Span<const std::string> paths);
 
 // landlock_restrict_self(2). Needs no_new_privs.
 bool LandlockRestrictSelf(const Fd& ruleset);

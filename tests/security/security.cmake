@@ -22,6 +22,7 @@ target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
 add_executable(sandglass_security_test
   client/subprocess.cc
   security/covert_test.cc
+  security/daemon_walls_test.cc
   security/hostile_bombs_test.cc
   security/hostile_calls_test.cc
   security/hostile_directories_test.cc
@@ -60,7 +61,7 @@ function(sandglass_security_suite name)
     # A name that no suite has any more.
     FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
 endfunction()
-foreach(suite Covert HostLeaks HostWatchTest HostileBombs HostileCalls
+foreach(suite Covert DaemonWalls HostLeaks HostWatchTest HostileBombs HostileCalls
         HostileCallsInAllWays HostileCallsPolicy HostileClients
         HostileDirectories HostileFiles HostileFilesRace HostileHeadless
         HostileOutput HostileScripts HostileSockets StartOrder)
