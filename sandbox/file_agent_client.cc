@@ -443,7 +443,8 @@ FileAnswer<TreeUpload> FileAgent::BeginUnpack(const std::string& path,
                                               Parents parents,
                                               uint64_t max_bytes,
                                               uint32_t max_entries,
-                                              const FileLimits& limits) {
+                                              const FileLimits& limits,
+                                              Members members) {
   FileAnswer<TreeUpload> answer;
   os::Fd reading, writing;
   answer.result = MakePipe(reading, writing, writing);
@@ -454,8 +455,9 @@ FileAnswer<TreeUpload> FileAgent::BeginUnpack(const std::string& path,
   unpack.set_make_parents(parents == Parents::kMake);
   unpack.set_max_bytes(max_bytes);
   unpack.set_max_entries(max_entries);
+  unpack.set_as_far_as_possible(members == Members::kThoseThatCanBe);
   const int fds[] = {reading.get()};
-  answer.result = channel_.Begin(request, fds, OnlyLast(), limits,
+  answer.result = channel_.Begin(request, fds, OnlyMissing(), limits,
                                  limits.Deadline(), answer.value.id_);
   if (!answer.ok()) return answer;
   answer.value.channel_ = &channel_;

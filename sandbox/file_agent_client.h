@@ -189,9 +189,14 @@ class FileAgent {
   };
   FileAnswer<TreeDownload> BeginPack(const std::string& path, Which which,
                                      const FileLimits& limits);
+  enum class Members {
+    kAll,             // one that can't be made ends the unpacking
+    kThoseThatCanBe,  // … or is told as missing
+  };
   FileAnswer<TreeUpload> BeginUnpack(const std::string& path, Parents parents,
                                      uint64_t max_bytes, uint32_t max_entries,
-                                     const FileLimits& limits);
+                                     const FileLimits& limits,
+                                     Members members = Members::kAll);
 
  private:
   using Take =

@@ -58,7 +58,12 @@ FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
     answer.result = {static_cast<FileCode>(last.reply->code()),
                      last.reply->error()};
     answer.value = {last.reply->count(), last.reply->bytes(),
-                    last.reply->left_out()};
+                    last.reply->left_out(), last.reply->missing_count(), {}};
+    for (const internal::MissingMember& member : last.reply->missing()) {
+      answer.value.missing.push_back(
+          {member.path(),
+           {static_cast<FileCode>(member.code()), member.error()}});
+    }
   }
   channel.Drop(id);
   return answer;

@@ -58,6 +58,8 @@ constexpr absl::string_view FileCodeName(FileCode code) {
 
 // Replies but an operation's last that the daemon didn't yet acknowledge.
 inline constexpr int kFileWindow = 4;
+// Members that couldn't be unpacked, by path, in one reply.
+inline constexpr size_t kMostMissing = 20;
 inline constexpr size_t kFileBatchFds = 16;  // descriptors of one reply
 
 // What came of an operation; `error` is an errno, 0 where none led to it.

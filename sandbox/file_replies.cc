@@ -44,9 +44,13 @@ bool IsPath(absl::string_view path, bool absolute) {
          path.find('\0') == absl::string_view::npos;
 }
 
-bool HasNoLists(const internal::FileReply& reply) {
+bool HasNoFileLists(const internal::FileReply& reply) {
   return reply.entries_size() == 0 && reply.lines_size() == 0 &&
          reply.changes_size() == 0 && !reply.scan_done();
+}
+
+bool HasNoLists(const internal::FileReply& reply) {
+  return HasNoFileLists(reply) && reply.missing_size() == 0;
 }
 
 }  // namespace
@@ -72,6 +76,18 @@ FileFacts FactsOf(internal::FileInfo& info) {
 FileAgentChannel::Check OnlyLast() {
   return [](const internal::FileReply& reply, const Fds& fds) {
     return reply.last() && fds.empty() && HasNoLists(reply) &&
+           IsInfo(reply.info());
+  };
+}
+
+FileAgentChannel::Check OnlyMissing() {
+  return [](const internal::FileReply& reply, const Fds& fds) {
+    const auto told = static_cast<size_t>(reply.missing_size());
+    if (told > kMostMissing || told > reply.missing_count()) return false;
+    for (const internal::MissingMember& member : reply.missing()) {
+      if (member.code() <= 0 || member.code() >= kFileCodeCount) return false;
+    }
+    return reply.last() && fds.empty() && HasNoFileLists(reply) &&
            IsInfo(reply.info());
   };
 }

@@ -16,6 +16,8 @@ FileFacts FactsOf(internal::FileInfo& info);
 
 // An operation with one short answer and no descriptor.
 FileAgentChannel::Check OnlyLast();
+// UnpackTree: the same with members that are missing.
+FileAgentChannel::Check OnlyMissing();
 // OpenFile: a descriptor of a regular file, open for reading.
 FileAgentChannel::Check OneFile();
 // At most so many entries, in as many replies as it takes. `names`: each is a

@@ -117,11 +117,21 @@ struct TrackOptions {
 };
 
 // What was packed or unpacked, or copied, or removed.
+// What couldn't be unpacked, and why.
+struct MissingMember {
+  std::string path;
+  FileResult why;
+};
+
 struct TreeCount {
   uint64_t entries = 0;
   uint64_t bytes = 0;
   uint64_t left_out =
       0;  // unreadable, or of a kind that a tar has no place for
+  // Of an unpacking that goes as far as possible: how many members couldn't be
+  // made, and the first of them, kMostMissing at most.
+  uint64_t missing_count = 0;
+  std::vector<MissingMember> missing;
 };
 
 }  // namespace sandglass::sandbox

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/tar.h"
 #include "sandbox/os/clocks.h"
+#include "server/log.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
@@ -59,7 +61,27 @@ absl::Status Failed(sandbox::FileResult result, absl::string_view what) {
   return sandbox::StatusOfFile(result, what);
 }
 
+std::string WhyMissing(sandbox::FileResult why) {
+  return why.error != 0 ? ErrorText(why.error)
+                        : std::string(sandbox::FileCodeName(why.code));
+}
+
+void Note(const std::string& path, std::string why,
+          SessionCopy::Missing& missing) {
+  ++missing.count;
+  if (missing.first.size() < sandbox::kMostMissing) {
+    missing.first.emplace_back(path, std::move(why));
+  }
+}
+
 }  // namespace
+
+absl::Status DurableFiles::Lost(const StoredEntry& entry) const {
+  if (static_cast<FileType>(entry.type()) != FileType::kRegular) {
+    return absl::OkStatus();
+  }
+  return copy_->Check(entry);
+}
 
 void DurableFiles::Forget() {
   tracker_ = sandbox::FileTracker();
@@ -78,19 +100,42 @@ absl::Status DurableFiles::Restore(const std::shared_ptr<FileAgent>& agent,
   Forget();
   const absl::StatusOr<SessionCopy::Files> files = copy_->Load();
   if (!files.ok()) return files.status();
-  if (absl::Status done = Upload(*agent, *files, limits); !done.ok()) {
-    return done;
+  absl::Status done = Upload(*agent, *files, limits, nullptr);
+  SessionCopy::Missing missing;
+  if (!done.ok() && !absl::IsCancelled(done) && !absl::IsUnavailable(done) &&
+      !absl::IsDeadlineExceeded(done)) {
+    // One file, or a few, stand in the way of all others.
+    done = Upload(*agent, *files, limits, &missing);
   }
+  if (!done.ok()) return done;
+  copy_->SetMissing(std::move(missing));
   return Track(agent, /*tell_first=*/false, limits);
+}
+
+void DurableFiles::LogMissing() const {
+  const SessionCopy::Missing missing = copy_->missing();
+  if (missing.count == 0) return;
+  std::string list;
+  for (const auto& [path, why] : missing.first) {
+    absl::StrAppend(&list, list.empty() ? "" : "; ", Quote(path, 256), ": ",
+                    why);
+  }
+  Log(LogLevel::kWarning, "durable_files_missing",
+      {{"session_id", copy_->session_id()},
+       {"count", absl::StrCat(missing.count)},
+       {"files", list}});
 }
 
 absl::Status DurableFiles::Upload(FileAgent& agent,
                                   const SessionCopy::Files& files,
-                                  const sandbox::FileLimits& limits) const {
+                                  const sandbox::FileLimits& limits,
+                                  SessionCopy::Missing* missing) const {
   constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max() >> 1;
-  sandbox::FileAnswer<sandbox::TreeUpload> upload =
-      agent.BeginUnpack(kWorkspace, FileAgent::Parents::kMustExist, kAnySize,
-                        std::numeric_limits<uint32_t>::max(), limits);
+  sandbox::FileAnswer<sandbox::TreeUpload> upload = agent.BeginUnpack(
+      kWorkspace, FileAgent::Parents::kMustExist, kAnySize,
+      std::numeric_limits<uint32_t>::max(), limits,
+      missing == nullptr ? FileAgent::Members::kAll
+                         : FileAgent::Members::kThoseThatCanBe);
   if (!upload.ok()) return Failed(upload.result, kWorkspace);
   sandbox::FileResult sent;
   // Holes take no room, so that they can be without end.
@@ -105,7 +150,17 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   };
   std::map<uint64_t, std::string> first_names;
   absl::Status failure;
+  uint64_t sent_entries = 0;
   for (const auto& [path, entry] : files) {
+    // Before its header is sent, behind which all of its bytes have to come.
+    if (missing != nullptr) {
+      const absl::Status lost = Lost(entry);
+      if (!lost.ok()) {
+        Note(path, std::string(lost.message()), *missing);
+        continue;
+      }
+    }
+    ++sent_entries;
     sandbox::TarMember member = MemberOf(entry);
     const bool regular = member.type == sandbox::TarType::kFile;
     const auto [first, added] =
@@ -129,15 +184,22 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   if (failure.ok()) failure = send(sandbox::TarEnd());
   // Its end says why it took no more.
   if (!failure.ok() && sent.code != sandbox::FileCode::kIncomplete) {
+    // It is over before another begins, and what it began is put in order.
+    (void)upload.value.Finish(limits);
     return sent.ok() ? failure : Failed(sent, kWorkspace);
   }
   const sandbox::FileAnswer<sandbox::TreeCount> count =
       upload.value.Finish(limits);
   if (!count.ok()) return Failed(count.result, kWorkspace);
-  if (count.value.entries != files.size()) {
+  if (count.value.entries + count.value.missing_count != sent_entries) {
     return absl::InternalError(absl::StrCat(count.value.entries, " of ",
-                                            files.size(), " files came back"));
+                                            sent_entries, " files came back"));
   }
+  if (missing == nullptr) return absl::OkStatus();
+  for (const sandbox::MissingMember& member : count.value.missing) {
+    Note(member.path, WhyMissing(member.why), *missing);
+  }
+  missing->count += count.value.missing_count - count.value.missing.size();
   return absl::OkStatus();
 }
 

@@ -27,11 +27,16 @@ class DurableFiles {
   // Whether there is nothing to restore.
   absl::StatusOr<bool> Empty() const;
 
-  // Puts the copy's files into a jail in which nothing has run yet. DATA_LOSS:
-  // the copy is damaged; other errors: they can't be put there. The time of
-  // `limits` is for all of it.
+  // Puts the copy's files into a jail in which nothing has run yet. Those that
+  // the copy has lost, or that can't be made there, are noted with the copy as
+  // missing (SessionCopy::missing), and stay in it until all is saved anew.
+  // DATA_LOSS: the copy doesn't say any more which files there were; other
+  // errors: nothing can be put there. The time of `limits` is for all of it.
   absl::Status Restore(const std::shared_ptr<sandbox::FileAgent>& agent,
                        const sandbox::FileLimits& limits);
+
+  // Tells the log what was missing at the last Restore, if anything was.
+  void LogMissing() const;
 
   // Brings the copy up to date. With an agent other than the last one, and
   // after a failure, by looking at all. UNAVAILABLE: the agent doesn't do it.
@@ -42,11 +47,15 @@ class DurableFiles {
   void Forget();
 
  private:
+  // With `missing` as far as possible, which reads the copy twice.
   absl::Status Upload(sandbox::FileAgent& agent,
                       const SessionCopy::Files& files,
-                      const sandbox::FileLimits& limits) const;
+                      const sandbox::FileLimits& limits,
+                      SessionCopy::Missing* missing) const;
   absl::Status Track(const std::shared_ptr<sandbox::FileAgent>& agent,
                      bool tell_first, const sandbox::FileLimits& limits);
+  // Why a file of the copy can't be had from it any more.
+  absl::Status Lost(const internal::StoredEntry& entry) const;
   absl::Status Take(sandbox::FileChanged change, CopyChange& to) const;
 
   const std::shared_ptr<SessionCopy> copy_;

@@ -146,7 +146,11 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
   if (!agent.ok()) return agent.status();
   const sandbox::FileLimits limits = {.timeout = kFillTimeout,
                                       .cancel_fd = cancel.fd()};
-  if (archive == nullptr) return NotFilled(durable_->Restore(*agent, limits));
+  if (archive == nullptr) {
+    absl::Status restored = durable_->Restore(*agent, limits);
+    if (restored.ok()) durable_->LogMissing();
+    return NotFilled(restored);
+  }
   if (absl::Status done = archive->Unpack(**agent, limits); !done.ok()) {
     return NotFilled(done);
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "server/errors.h"
+#include "server/file_results.h"
 #include "server/proto_time.h"
 #include "server/response.h"
 #include "server/session_copy.h"
@@ -105,7 +106,16 @@ v1::Session Session::Describe() const {
     proto.set_layer_id(host_->LayerId());
   }
   proto.set_durable(copy_ != nullptr);
-  if (copy_ != nullptr) proto.set_durable_bytes(copy_->bytes());
+  if (copy_ != nullptr) {
+    proto.set_durable_bytes(copy_->bytes());
+    const SessionCopy::Missing missing = copy_->missing();
+    proto.set_missing_file_count(missing.count);
+    for (const auto& [path, why] : missing.first) {
+      v1::MissingFile& file = *proto.add_missing_files();
+      file.set_path(AsUtf8(path));
+      file.set_reason(why);
+    }
+  }
   absl::MutexLock lock(&mutex_);
   proto.mutable_labels()->insert(labels_.begin(), labels_.end());
   proto.set_state(dormant_  ? v1::SESSION_STATE_DORMANT

@@ -80,8 +80,11 @@ std::string DiskBudget::Describe() const {
   return text;
 }
 
-SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk)
-    : directory_(std::move(directory)), disk_(std::move(disk)) {
+SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
+                         std::string session_id)
+    : directory_(std::move(directory)),
+      disk_(std::move(disk)),
+      session_id_(std::move(session_id)) {
   const int copy =
       ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(
@@ -269,6 +272,20 @@ absl::Status SessionCopy::Read(
     if (absl::Status taken = take(piece); !taken.ok()) return taken;
   }
   return absl::OkStatus();
+}
+
+absl::Status SessionCopy::Check(const StoredEntry& entry) const {
+  return Read(entry, [](absl::string_view) { return absl::OkStatus(); });
+}
+
+void SessionCopy::SetMissing(Missing missing) {
+  absl::MutexLock lock(&missing_mutex_);
+  missing_ = std::move(missing);
+}
+
+SessionCopy::Missing SessionCopy::missing() const {
+  absl::MutexLock lock(&missing_mutex_);
+  return missing_;
 }
 
 absl::Status SessionCopy::CloneInto(SessionCopy& child) {

@@ -70,7 +70,8 @@ class SessionCopy {
   using Files = std::map<std::string, internal::StoredEntry>;
 
   // `directory` is the copy's own. `disk` outlives it.
-  SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk);
+  SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
+              std::string session_id = "");
   ~SessionCopy();
   SessionCopy(const SessionCopy&) = delete;
   SessionCopy& operator=(const SessionCopy&) = delete;
@@ -88,6 +89,19 @@ class SessionCopy {
       const internal::StoredEntry& entry,
       const std::function<absl::Status(absl::string_view)>& take) const;
 
+  // Whether Read would give all of a file; else why not.
+  absl::Status Check(const internal::StoredEntry& entry) const;
+
+  // What of it could not be put into the session's jail, and why: of the last
+  // time that it was tried. Paths are bytes.
+  struct Missing {
+    uint64_t count = 0;
+    std::vector<std::pair<std::string, std::string>> first;  // a few of them
+  };
+  void SetMissing(Missing missing) ABSL_LOCKS_EXCLUDED(missing_mutex_);
+  Missing missing() const ABSL_LOCKS_EXCLUDED(missing_mutex_);
+
+  const std::string& session_id() const { return session_id_; }
   // Bytes on the disk that count for it.
   uint64_t bytes() const { return bytes_; }
   // From here on nothing is written: its session has ended.
@@ -113,8 +127,13 @@ class SessionCopy {
 
   const os::Fd directory_;
   const std::shared_ptr<DiskBudget> disk_;
+  const std::string session_id_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<bool> closed_{false};
+
+  // Who only asks for it never waits for the disk.
+  mutable absl::Mutex missing_mutex_;
+  Missing missing_ ABSL_GUARDED_BY(missing_mutex_);
 
   absl::Mutex mutex_;
   bool loaded_ ABSL_GUARDED_BY(mutex_) = false;

@@ -105,7 +105,7 @@ absl::StatusOr<SessionStore::Found> SessionStore::LoadOne(
   found.written = absl::FromUnixNanos(found.record.written_ns());
   found.last_used = absl::TimeFromTimespec(info.st_mtim);
   found.copy = std::make_shared<SessionCopy>(
-      std::move(own), disk_->ShareOf(found.record.caller()));
+      std::move(own), disk_->ShareOf(found.record.caller()), name);
   return found;
 }
 
@@ -199,8 +199,8 @@ absl::StatusOr<std::shared_ptr<SessionCopy>> SessionStore::Create(
   if (::mkdirat(directory_.get(), draft.c_str(), 0700) != 0) {
     return DiskError("make a session's directory");
   }
-  auto copy =
-      std::make_shared<SessionCopy>(OpenDirectoryIn(directory_, draft), disk);
+  auto copy = std::make_shared<SessionCopy>(OpenDirectoryIn(directory_, draft),
+                                            disk, record.session_id());
   absl::Status done = copy->WriteRecord(record);
   if (done.ok() && parent != nullptr) done = parent->CloneInto(*copy);
   if (done.ok() && ::renameat(directory_.get(), draft.c_str(), directory_.get(),

@@ -190,7 +190,8 @@ class Packer : public TreeVisitor {
 
 FileResult UnpackInto(FileTask& task, const os::Fd& directory,
                       const os::Fd& archive, uint64_t max_bytes,
-                      uint64_t max_entries, internal::FileReply& reply) {
+                      uint64_t max_entries, bool as_far_as_possible,
+                      internal::FileReply& reply) {
   struct stat info = {};
   if (::fstat(archive.get(), &info) != 0) return ResultOfErrno(errno);
   const bool regular = S_ISREG(info.st_mode);
@@ -222,10 +223,19 @@ FileResult UnpackInto(FileTask& task, const os::Fd& directory,
     return static_cast<ssize_t>(given);
   });
   Unpacker unpacker(directory, max_bytes, max_entries);
-  const FileResult result = unpacker.Run(reader);
+  const FileResult result = as_far_as_possible
+                                ? unpacker.RunAsFarAsPossible(reader)
+                                : unpacker.Run(reader);
   reply.set_count(unpacker.entries());
   reply.set_bytes(unpacker.bytes());
   reply.set_left_out(unpacker.left_out());
+  reply.set_missing_count(unpacker.missing_count());
+  for (const Unpacker::Missing& missing : unpacker.missing()) {
+    internal::MissingMember& told = *reply.add_missing();
+    told.set_path(missing.path);
+    told.set_code(static_cast<int>(missing.why.code));
+    told.set_error(missing.why.error);
+  }
   if (!result.ok()) return result;
   // Who writes may still have to say what fills up its last block.
   while (!regular) {
@@ -273,8 +283,8 @@ FileResult CopyDirectory(FileTask& task, const os::Fd& source,
   const pid_t pid = StartPacking(task, source, archive);
   if (pid < 0) return ResultOfErrno(errno);
   internal::FileReply ignored;
-  FileResult result =
-      UnpackInto(task, target, archive, UINT64_MAX >> 1, kMostPacked, ignored);
+  FileResult result = UnpackInto(task, target, archive, UINT64_MAX >> 1,
+                                 kMostPacked, false, ignored);
   archive.reset();
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -412,7 +422,7 @@ FileResult Unpack(FileTask& task, const internal::UnpackTree& request,
     return result;
   }
   return UnpackInto(task, directory, archive, request.max_bytes(),
-                    request.max_entries(), reply);
+                    request.max_entries(), request.as_far_as_possible(), reply);
 }
 
 FileResult CopyTree(FileTask& task, const internal::CopyFile& request,

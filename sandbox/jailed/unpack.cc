@@ -156,6 +156,14 @@ FileResult Unpacker::MakeFile(TarReader& reader, const TarMember& member,
       ::openat(parent_.get(), name.c_str(),
                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return LastError();
+  const FileResult result = FillFile(reader, member, file);
+  // Part of a file is none.
+  if (!result.ok()) (void)ClearName(name);
+  return result;
+}
+
+FileResult Unpacker::FillFile(TarReader& reader, const TarMember& member,
+                              const os::Fd& file) {
   uint64_t done = 0;
   while (done < member.size) {
     const ssize_t got = reader.Read(buffer_.get(), kChunk);
@@ -240,7 +248,13 @@ FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
   if (FileResult result = FindParent(path, true, name); !result.ok()) {
     return result;
   }
-  ++entries_;
+  FileResult result = Make(reader, member, path, name);
+  if (result.ok()) ++entries_;
+  return result;
+}
+
+FileResult Unpacker::Make(TarReader& reader, const TarMember& member,
+                          const std::string& path, const std::string& name) {
   switch (member.type) {
     case TarType::kFile:
       return MakeFile(reader, member, name);
@@ -248,9 +262,13 @@ FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
       return MakeHardLink(member, path, name);
     case TarType::kSymlink:
       return MakeSymlink(member, name);
-    case TarType::kDirectory:
-      directories_.push_back({path, member.mode & 0777, member.mtime});
-      return MakeDirectory(name);
+    case TarType::kDirectory: {
+      FileResult result = MakeDirectory(name);
+      if (result.ok()) {
+        directories_.push_back({path, member.mode & 0777, member.mtime});
+      }
+      return result;
+    }
     case TarType::kOther:
       break;
   }
@@ -276,13 +294,30 @@ FileResult Unpacker::SettleDirectories() {
   return {};
 }
 
-FileResult Unpacker::Run(TarReader& reader) {
+FileResult Unpacker::Run(TarReader& reader) { return RunWith(reader, false); }
+
+FileResult Unpacker::RunAsFarAsPossible(TarReader& reader) {
+  return RunWith(reader, true);
+}
+
+FileResult Unpacker::RunWith(TarReader& reader, bool as_far_as_possible) {
   while (true) {
     TarMember member;
     const TarReader::Step step = reader.Next(member);
     if (step == TarReader::Step::kEnd) return SettleDirectories();
     FileResult result = ResultOf(step);
-    if (result.ok()) result = Take(reader, member);
+    if (result.ok()) {
+      result = Take(reader, member);
+      // Where the archive itself ends there is no next member.
+      if (as_far_as_possible && !result.ok() &&
+          result.code != FileCode::kIncomplete) {
+        ++missing_count_;
+        if (missing_.size() < kMostMissing) {
+          missing_.push_back({member.path, result});
+        }
+        continue;
+      }
+    }
     if (!result.ok()) {
       (void)SettleDirectories();
       return result;

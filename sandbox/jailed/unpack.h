@@ -31,10 +31,20 @@ class Unpacker {
 
   // All of the archive. What was made stays when it fails.
   FileResult Run(TarReader& reader);
+  // The same, but a member that can't be made is missing, and the others are
+  // made.
+  FileResult RunAsFarAsPossible(TarReader& reader);
 
   uint64_t entries() const { return entries_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t left_out() const { return left_out_; }
+  // How many members are missing, and the first kMostMissing of them.
+  struct Missing {
+    std::string path;
+    FileResult why;
+  };
+  uint64_t missing_count() const { return missing_count_; }
+  const std::vector<Missing>& missing() const { return missing_; }
 
  private:
   struct Settled {
@@ -43,7 +53,12 @@ class Unpacker {
     struct timespec mtime;
   };
 
+  FileResult RunWith(TarReader& reader, bool as_far_as_possible);
   FileResult Take(TarReader& reader, const TarMember& member);
+  FileResult Make(TarReader& reader, const TarMember& member,
+                  const std::string& path, const std::string& name);
+  FileResult FillFile(TarReader& reader, const TarMember& member,
+                      const os::Fd& file);
   FileResult FindParent(const std::string& path, bool make, std::string& name);
   FileResult MakeDirectory(const std::string& name);
   FileResult MakeFile(TarReader& reader, const TarMember& member,
@@ -66,6 +81,8 @@ class Unpacker {
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
   uint64_t left_out_ = 0;
+  uint64_t missing_count_ = 0;
+  std::vector<Missing> missing_;
 };
 
 // A member's path without what stands for nothing ("./", "//", a slash at its
