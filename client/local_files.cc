@@ -15,6 +15,10 @@ namespace {
 
 constexpr mode_t kModeMask = 0755;
 
+absl::Status AlreadyThere() {
+  return absl::AlreadyExistsError("it is there already");
+}
+
 absl::Status CheckTarget(int directory, const std::string& name,
                          ExistingFile existing) {
   struct stat info = {};
@@ -30,7 +34,23 @@ absl::Status CheckTarget(int directory, const std::string& name,
         "; remove it or choose another place"));
   }
   if (existing == ExistingFile::kReplace) return absl::OkStatus();
-  return absl::AlreadyExistsError("it is there already");
+  return AlreadyThere();
+}
+
+// Gives a file its name. With kKeep one that came since it was looked for
+// stays, also on file systems (NFS among them) that can't rename so.
+bool Rename(int directory, const std::string& from, const std::string& to,
+            ExistingFile existing) {
+  if (existing == ExistingFile::kReplace) {
+    return renameat(directory, from.c_str(), directory, to.c_str()) == 0;
+  }
+  if (renameat2(directory, from.c_str(), directory, to.c_str(),
+                RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  return errno == EINVAL &&
+         linkat(directory, from.c_str(), directory, to.c_str(), 0) == 0 &&
+         unlinkat(directory, from.c_str(), 0) == 0;
 }
 
 }  // namespace
@@ -70,7 +90,7 @@ absl::StatusOr<NewFile> NewFile::Create(int directory, std::string name,
         errno, absl::StrCat("cannot make '", temporary, "' beside it"));
   }
   return NewFile(directory, std::move(name), std::move(temporary),
-                 std::move(fd));
+                 std::move(fd), existing);
 }
 
 NewFile::~NewFile() {
@@ -92,8 +112,8 @@ absl::Status NewFile::Place(uint32_t mode) {
     return absl::ErrnoToStatus(errno, "cannot set its mode");
   }
   // Replaces a link that someone plants meanwhile, and never follows it.
-  if (renameat(directory_, temporary_.c_str(), directory_, name_.c_str()) !=
-      0) {
+  if (!Rename(directory_, temporary_, name_, existing_)) {
+    if (errno == EEXIST) return AlreadyThere();
     return absl::ErrnoToStatus(errno, "cannot put it in place");
   }
   fd_ = UniqueFd();

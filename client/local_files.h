@@ -42,20 +42,23 @@ class NewFile {
   absl::Status Write(absl::string_view bytes);
 
   // Gives it these permission bits as LocalMode has them, less the umask, and
-  // its name.
+  // its name. ALREADY_EXISTS with kKeep: something else has the name by now.
   absl::Status Place(uint32_t mode);
 
  private:
-  NewFile(int directory, std::string name, std::string temporary, UniqueFd fd)
+  NewFile(int directory, std::string name, std::string temporary, UniqueFd fd,
+          ExistingFile existing)
       : directory_(directory),
         name_(std::move(name)),
         temporary_(std::move(temporary)),
-        fd_(std::move(fd)) {}
+        fd_(std::move(fd)),
+        existing_(existing) {}
 
   int directory_;
   std::string name_;
   std::string temporary_;
   UniqueFd fd_;
+  ExistingFile existing_;
 };
 
 }  // namespace sandglass::client

@@ -1,11 +1,13 @@
 #include "client/fetch_writer.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
+#include "client/local_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/temp_dir.h"
@@ -92,6 +94,18 @@ TEST_F(FetchWriterTest, KeepsWhatIsThereWhenToldTo) {
   EXPECT_EQ(ReadFile(out_ + "/a"), "old");
   EXPECT_TRUE(Write(File("b", "new")).ok());
   EXPECT_EQ(CountEntries(out_), 2);
+}
+
+TEST_F(FetchWriterTest, KeepsWhatCameWhileItWasWritten) {
+  const UniqueFd directory(
+      open(out_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  absl::StatusOr<NewFile> file =
+      NewFile::Create(directory.get(), "a", ExistingFile::kKeep);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Write("new").ok());
+  WriteFile(out_ + "/a", "another's");
+  EXPECT_EQ(file->Place(0644).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(ReadFile(out_ + "/a"), "another's");
 }
 
 TEST_F(FetchWriterTest, DoesNotWriteThroughAHardLink) {
