@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/status.h"
@@ -62,13 +65,27 @@ os::Fd WatchOom(const os::Fd& memory) {
   return event;
 }
 
-bool Write(const os::Fd& directory, const char* name, uint64_t value) {
-  return os::WriteControlFile(directory.get(), name, absl::StrCat(value));
+// Sets a limit, and asks the kernel what it is then: some are taken and not
+// kept. Bytes are kept in whole pages. A larger limit than asked for is none.
+bool Set(const os::Fd& directory, const char* name, uint64_t value) {
+  if (!os::WriteControlFile(directory.get(), name, absl::StrCat(value))) {
+    return false;
+  }
+  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const absl::StatusOr<std::string> text =
+      os::ReadSmallFile(directory.get(), name);
+  uint64_t kept = 0;
+  if (text.ok() && absl::SimpleAtoi(*text, &kept) && kept <= value &&
+      value - kept < page) {
+    return true;
+  }
+  errno = ENOTSUP;
+  return false;
 }
 
 // For files that a kernel may be built without (swap accounting).
-bool WriteIfThere(const os::Fd& directory, const char* name, uint64_t value) {
-  return Write(directory, name, value) || errno == ENOENT;
+bool SetIfThere(const os::Fd& directory, const char* name, uint64_t value) {
+  return Set(directory, name, value) || errno == ENOENT;
 }
 
 bool RemoveIn(const os::Fd& root, const std::string& path) {
@@ -150,8 +167,8 @@ absl::Status JailCgroup::Make(const CgroupRoots& roots, uid_t init_uid) {
   }
   // The directory too, for groups of single processes; the files beside
   // cgroup.procs stay the yard's. ORDER: the bounds come first.
-  if (!Write(run_, "cgroup.max.descendants", kMostProcessGroups) ||
-      !Write(run_, "cgroup.max.depth", 1) ||
+  if (!Set(run_, "cgroup.max.descendants", kMostProcessGroups) ||
+      !Set(run_, "cgroup.max.depth", 1) ||
       ::fchown(run_.get(), init_uid, -1) != 0) {
     return os::ErrnoStatus("let init make groups in ", name_, "/run");
   }
@@ -215,29 +232,28 @@ bool JailCgroup::SetLimits(const internal::SpawnerConfig& config,
 
 bool JailCgroup::SetMemory(uint64_t bytes) const {
   if (memory_v1_.valid()) return SetMemoryV1(bytes);
-  return Write(v2_, "memory.max", bytes) &&
-         WriteIfThere(v2_, "memory.swap.max", 0);
+  return Set(v2_, "memory.max", bytes) && SetIfThere(v2_, "memory.swap.max", 0);
 }
 
 bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
   // v1 counts what sockets hold apart from all else, and limits it only if told
   // to. It has to be told before there is a socket.
-  if (!WriteIfThere(memory_v1_, "memory.kmem.tcp.limit_in_bytes",
-                    std::min(bytes / 4, kMostSocketBytes))) {
+  if (!SetIfThere(memory_v1_, "memory.kmem.tcp.limit_in_bytes",
+                  std::min(bytes / 4, kMostSocketBytes))) {
     return false;
   }
   // ORDER: memory plus swap may never be the smaller of the two.
   if (bytes > in_force_.memory_bytes() && in_force_.memory_bytes() > 0) {
-    return WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes) &&
-           Write(memory_v1_, "memory.limit_in_bytes", bytes);
+    return SetIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes) &&
+           Set(memory_v1_, "memory.limit_in_bytes", bytes);
   }
-  return Write(memory_v1_, "memory.limit_in_bytes", bytes) &&
-         WriteIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes);
+  return Set(memory_v1_, "memory.limit_in_bytes", bytes) &&
+         SetIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes);
 }
 
 bool JailCgroup::SetPids(uint64_t processes) const {
   // One more than asked for: init counts too.
-  return Write(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", processes + 1);
+  return Set(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", processes + 1);
 }
 
 bool JailCgroup::SetCpu(uint64_t millis) const {
@@ -246,15 +262,20 @@ bool JailCgroup::SetCpu(uint64_t millis) const {
       std::max<uint64_t>(millis * kCpuPeriodMicros / 1000, 1000);
   // A share of time when the host is busy, in proportion to the quota.
   if (!cpu_v1_.valid()) {
-    return os::WriteControlFile(v2_.get(), "cpu.max",
-                                absl::StrCat(quota, " ", kCpuPeriodMicros)) &&
-           Write(v2_, "cpu.weight",
-                 std::clamp<uint64_t>(millis / 10, 1, 10000));
+    const std::string max = absl::StrCat(quota, " ", kCpuPeriodMicros);
+    if (!os::WriteControlFile(v2_.get(), "cpu.max", max)) return false;
+    const absl::StatusOr<std::string> kept =
+        os::ReadSmallFile(v2_.get(), "cpu.max");
+    if (!kept.ok() || absl::StripTrailingAsciiWhitespace(*kept) != max) {
+      errno = ENOTSUP;
+      return false;
+    }
+    return Set(v2_, "cpu.weight", std::clamp<uint64_t>(millis / 10, 1, 10000));
   }
-  return Write(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
-         Write(cpu_v1_, "cpu.cfs_quota_us", quota) &&
-         Write(cpu_v1_, "cpu.shares",
-               std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
+  return Set(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
+         Set(cpu_v1_, "cpu.cfs_quota_us", quota) &&
+         Set(cpu_v1_, "cpu.shares",
+             std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
 }
 
 bool JailCgroup::SetDisk(const internal::SpawnerConfig& config,
