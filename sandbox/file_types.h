@@ -116,13 +116,13 @@ struct TrackOptions {
   bool tell_first = false;  // all there is, as created, with the first Next
 };
 
-// What was packed or unpacked, or copied, or removed.
 // What couldn't be unpacked, and why.
 struct MissingMember {
   std::string path;
   FileResult why;
 };
 
+// What was packed or unpacked, or copied, or removed.
 struct TreeCount {
   uint64_t entries = 0;
   uint64_t bytes = 0;

@@ -11,6 +11,7 @@
 #include "server/errors.h"
 #include "server/file_results.h"
 #include "server/job.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {

@@ -21,7 +21,6 @@ constexpr size_t kMostPathBytes = 4096;
 constexpr absl::Time kFirstTime = absl::FromUnixSeconds(-62'135'596'800);
 constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 constexpr char kWorkspace[] = "/workspace";
-constexpr char kReplacement[] = "\xef\xbf\xbd";
 
 // The codes are told by their numbers.
 static_assert(v1::FileErrorCode_MAX == sandbox::kFileCodeCount - 1);
@@ -87,27 +86,6 @@ absl::Status FileStatus(sandbox::FileResult result, absl::string_view path) {
   }
   return FileFailed(code, FileReason(result.code),
                     std::string(status.message()));
-}
-
-std::string AsUtf8(std::string_view bytes) {
-  if (IsValidUtf8(bytes)) return std::string(bytes);
-  constexpr size_t kLongest = 4;
-  std::string text;
-  while (!bytes.empty()) {
-    size_t size = 1;
-    while (size <= std::min(kLongest, bytes.size()) &&
-           !IsValidUtf8(bytes.substr(0, size))) {
-      ++size;
-    }
-    if (size > std::min(kLongest, bytes.size())) {
-      text += kReplacement;
-      size = 1;
-    } else {
-      text += bytes.substr(0, size);
-    }
-    bytes.remove_prefix(size);
-  }
-  return text;
 }
 
 v1::FileInfo ToProto(const sandbox::FileFacts& facts) {

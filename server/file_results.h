@@ -29,8 +29,6 @@ std::string FileReason(sandbox::FileCode code);
 // The gRPC error of a failed operation on `path`.
 absl::Status FileStatus(sandbox::FileResult result, absl::string_view path);
 
-// `bytes` with U+FFFD for each that is no UTF-8.
-std::string AsUtf8(std::string_view bytes);
 v1::FileInfo ToProto(const sandbox::FileFacts& facts);
 // The facts of the file at `path`.
 v1::FileInfo ToProto(sandbox::FileFacts facts, const std::string& path);

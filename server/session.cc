@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "server/errors.h"
-#include "server/file_results.h"
 #include "server/proto_time.h"
 #include "server/response.h"
 #include "server/session_copy.h"
 #include "server/session_record.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {

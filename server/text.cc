@@ -18,6 +18,28 @@ std::string Quote(std::string_view text, size_t max_bytes) {
   return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");
 }
 
+std::string AsUtf8(std::string_view bytes) {
+  if (IsValidUtf8(bytes)) return std::string(bytes);
+  constexpr size_t kLongest = 4;
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string text;
+  while (!bytes.empty()) {
+    size_t size = 1;
+    while (size <= std::min(kLongest, bytes.size()) &&
+           !IsValidUtf8(bytes.substr(0, size))) {
+      ++size;
+    }
+    if (size > std::min(kLongest, bytes.size())) {
+      text += kReplacement;
+      size = 1;
+    } else {
+      text += bytes.substr(0, size);
+    }
+    bytes.remove_prefix(size);
+  }
+  return text;
+}
+
 bool IsPrintableAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= 0x20 && c <= 0x7e; });

@@ -26,6 +26,9 @@ std::string Quote(std::string_view text, size_t max_bytes = 64);
 
 using policy::IsValidUtf8;
 
+// `bytes` with U+FFFD for each that is no UTF-8.
+std::string AsUtf8(std::string_view bytes);
+
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
 

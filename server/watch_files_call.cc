@@ -7,6 +7,7 @@
 #include "server/file_calls.h"
 #include "server/file_results.h"
 #include "server/parse.h"
+#include "server/text.h"
 
 namespace sandglass::server {
 namespace {
