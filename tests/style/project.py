@@ -77,11 +77,24 @@ class Unit:
                 self.flags.append(argument)
 
 
+def apart(entry):
+    """An entry of the compile database as one for each source: CMake compiles
+    several at once by a file that includes them."""
+    if os.sep + "Unity" + os.sep not in entry["file"]:
+        return [entry]
+    with open(entry["file"], encoding="utf-8") as file:
+        sources = re.findall(r'^#include "([^"]+)"', file.read(), re.MULTILINE)
+    return [{**entry, "file": source,
+             "command": entry["command"].replace(entry["file"], source)}
+            for source in sources]
+
+
 def units(top, build_dir):
     """The project's own source files in the build's compile database."""
     with open(os.path.join(build_dir, "compile_commands.json"),
               encoding="utf-8") as file:
-        found = [Unit(top, entry) for entry in json.load(file)]
+        found = [Unit(top, single) for entry in json.load(file)
+                 for single in apart(entry)]
     unique = {}
     for unit in found:
         if unit.path.split(os.sep)[0] in CODE_FOLDERS:
