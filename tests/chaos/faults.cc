@@ -114,9 +114,12 @@ bool HasState(const Process& process, char state) {
   return it != status.end() && it->second.starts_with(state);
 }
 
-// Calls, or programs, that were not as they are without a fault.
+// Calls, or programs, that were not as they are without a fault: how soon one
+// is, the load decides.
 bool SomebodyMissedSomething(ChaosWorld&, const Ledger& ledger) {
-  return !ledger.failures().empty() || !ledger.ended().empty();
+  return WaitUntil(
+      [&] { return !ledger.failures().empty() || !ledger.ended().empty(); },
+      kSoon);
 }
 
 std::string NewestAuditFile(ChaosWorld& world) {
