@@ -11,6 +11,7 @@
 // A further burden is one more line in Burdens().
 #include <grpcpp/grpcpp.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -172,6 +173,54 @@ class ManySessions : public Burden {
   std::vector<std::string> ids_;
 };
 
+// Connections that say nothing. One that the daemon closes isn't made again.
+class SilentConnections : public Burden {
+ public:
+  SilentConnections(const Place& place, int connections) {
+    for (int i = 0; i < connections; ++i) {
+      const absl::StatusOr<int> fd =
+          testing::SocketAs(place.first, place.socket);
+      if (fd.ok()) open_.push_back(*fd);
+    }
+    std::cerr << "it has made " << open_.size() << " connections\n";
+  }
+  ~SilentConnections() override {
+    for (const int fd : open_) ::close(fd);
+  }
+  SilentConnections(const SilentConnections&) = delete;
+  SilentConnections& operator=(const SilentConnections&) = delete;
+
+ private:
+  std::vector<int> open_;
+};
+
+class Several : public Burden {
+ public:
+  explicit Several(std::vector<std::unique_ptr<Burden>> parts)
+      : parts_(std::move(parts)) {}
+
+ private:
+  const std::vector<std::unique_ptr<Burden>> parts_;
+};
+
+absl::StatusOr<std::unique_ptr<Burden>> Silent(const Place& place) {
+  return std::make_unique<SilentConnections>(place, 1500);
+}
+
+// Each on a connection of its own, one after the other.
+absl::StatusOr<std::unique_ptr<Burden>> LargeRequests(const Place& place) {
+  v1::RunCodeRequest request = Program("bash", "true");
+  request.set_stdin(std::string(15 << 20, 'x'));
+  std::vector<std::unique_ptr<Burden>> parts;
+  for (int i = 0; i < 30; ++i) {
+    auto channel = testing::ConnectAs(place.first, place.socket);
+    if (!channel.ok()) return channel.status();
+    parts.push_back(
+        std::make_unique<ManyRuns>(*std::move(channel), request, 1));
+  }
+  return std::make_unique<Several>(std::move(parts));
+}
+
 Start Runs(const v1::RunCodeRequest& request, int runs) {
   return [=](const Place& place) -> absl::StatusOr<std::unique_ptr<Burden>> {
     auto channel = testing::ConnectAs(place.first, place.socket);
@@ -191,6 +240,8 @@ const std::vector<std::pair<std::string, Start>>& Burdens() {
       {"sessions", Sessions},
       {"waiting", Runs(Program("bash", "sleep 0.2"), 300)},
       {"sleeping", Runs(Program("bash", "sleep 29"), 300)},
+      {"silent", Silent},
+      {"large", LargeRequests},
       {"bombs", Runs(Program("bash", "b() { b | b & }; b; wait"), 40)},
   };
   return all;
@@ -275,7 +326,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "for each of them")
       ->check(CLI::Range(1, 3600));
   app.add_option("--burdens", chosen,
-                 "these, of: sessions waiting sleeping bombs")
+                 "these, of: sessions waiting sleeping silent large bombs")
       ->delimiter(',');
   app.add_option("--json", json, "write the figures there too");
   CLI11_PARSE(app, argc, argv);

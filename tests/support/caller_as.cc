@@ -35,8 +35,7 @@ absl::StatusOr<int> Connect(uid_t uid, const sockaddr_un& address) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectAs(
-    uid_t uid, const std::string& socket_path) {
+absl::StatusOr<int> SocketAs(uid_t uid, const std::string& socket_path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (socket_path.size() >= sizeof(address.sun_path)) {
@@ -46,6 +45,12 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectAs(
   absl::StatusOr<int> fd = absl::UnknownError("not tried");
   // Its rights end with it.
   std::thread([&] { fd = Connect(uid, address); }).join();
+  return fd;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectAs(
+    uid_t uid, const std::string& socket_path) {
+  const absl::StatusOr<int> fd = SocketAs(uid, socket_path);
   if (!fd.ok()) return fd.status();
   // It owns the socket from here on.
   return grpc::CreateInsecureChannelFromFd("caller", *fd);
