@@ -439,12 +439,9 @@ FileAnswer<TreeDownload> FileAgent::BeginPack(const std::string& path,
   return answer;
 }
 
-FileAnswer<TreeUpload> FileAgent::BeginUnpack(const std::string& path,
-                                              Parents parents,
-                                              uint64_t max_bytes,
-                                              uint32_t max_entries,
-                                              const FileLimits& limits,
-                                              Members members) {
+FileAnswer<TreeUpload> FileAgent::BeginUnpack(
+    const std::string& path, Parents parents, uint64_t max_bytes,
+    uint32_t max_entries, const FileLimits& limits, Members members) {
   FileAnswer<TreeUpload> answer;
   os::Fd reading, writing;
   answer.result = MakePipe(reading, writing, writing);

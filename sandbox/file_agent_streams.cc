@@ -57,8 +57,11 @@ FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
   if (answer.ok()) {
     answer.result = {static_cast<FileCode>(last.reply->code()),
                      last.reply->error()};
-    answer.value = {last.reply->count(), last.reply->bytes(),
-                    last.reply->left_out(), last.reply->missing_count(), {}};
+    answer.value = {last.reply->count(),
+                    last.reply->bytes(),
+                    last.reply->left_out(),
+                    last.reply->missing_count(),
+                    {}};
     for (const internal::MissingMember& member : last.reply->missing()) {
       answer.value.missing.push_back(
           {member.path(),

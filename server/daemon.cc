@@ -362,6 +362,9 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     if (!bound.ok()) return Fail(bound.status(), 1);
     listener = *std::move(bound);
   }
+  absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(
+      WrittenPlaces(config, prepared.has_value() ? prepared->directory() : ""));
+  if (!walls.ok()) return Fail(walls.status(), 1);
   if (absl::Status dropped = sandbox::DropPrivileges(settings->identity.uid,
                                                      settings->identity.gid);
       !dropped.ok()) {
@@ -374,10 +377,8 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   }
   // ORDER: after the rights, since it needs no_new_privs, and before the first
   // thread: a thread has the walls of who made it.
-  if (absl::Status walled = KeepToOwnPlaces(WrittenPlaces(
-          config, prepared.has_value() ? prepared->directory() : ""));
-      !walled.ok()) {
-    return Fail(walled, 1);
+  if (absl::Status raised = walls->Raise(); !raised.ok()) {
+    return Fail(raised, 1);
   }
   auto check_policy = LaterPolicyCheck(config, host, secrets);
   return Serve({.config = std::move(settings->config),

@@ -1,6 +1,8 @@
 #include "server/own_walls.h"
 
 #include <cerrno>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,15 +34,22 @@ absl::Status InstallFilter() {
 
 }  // namespace
 
-absl::Status KeepToOwnPlaces(absl::Span<const std::string> directories) {
+absl::StatusOr<OwnWalls> OwnWalls::Prepare(
+    absl::Span<const std::string> directories) {
   // The first version lets nothing be renamed into another directory.
-  if (const int abi = os::LandlockAbi(); abi > 1) {
-    std::vector<std::string> places(directories.begin(), directories.end());
-    places.emplace_back("/dev/null");
-    const os::Fd ruleset = os::MakeLandlockWriteRuleset(abi, places);
-    if (!ruleset.valid() || !os::LandlockRestrictSelf(ruleset)) {
-      return Failed("the daemon's Landlock rules");
-    }
+  const int abi = os::LandlockAbi();
+  if (abi < 2) return OwnWalls(os::Fd());
+  std::vector<std::string> places(directories.begin(), directories.end());
+  places.emplace_back("/dev/null");
+  os::Fd ruleset = os::MakeLandlockWriteRuleset(abi, places);
+  if (!ruleset.valid()) return Failed("the daemon's Landlock rules");
+  return OwnWalls(std::move(ruleset));
+}
+
+absl::Status OwnWalls::Raise() {
+  const os::Fd ruleset = std::move(ruleset_);
+  if (ruleset.valid() && !os::LandlockRestrictSelf(ruleset)) {
+    return Failed("the daemon's Landlock rules");
   }
   return InstallFilter();
 }

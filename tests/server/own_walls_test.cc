@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,8 +85,9 @@ int Behind(const std::vector<std::string>& directories,
            const std::function<bool()>& call) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        !KeepToOwnPlaces(directories).ok()) {
+    absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(directories);
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !walls.ok() ||
+        !walls->Raise().ok()) {
       ::_exit(255);
     }
     int error = 0;
@@ -140,6 +142,34 @@ TEST(OwnWalls, FilesAreWrittenInItsOwnDirectoriesOnly) {
                               (own.path() + "/taken").c_str()) == 0;
             }),
             EACCES);
+}
+
+// As after the rights are gone: the way to the directories is closed by then.
+TEST(OwnWalls, DirectoriesMayLieWhereOnlyRootGetsTo) {
+  if (os::LandlockAbi() < 2) GTEST_SKIP() << "the kernel is too old";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  TempDir closed;
+  const std::string own = closed.path() + "/own";
+  ASSERT_EQ(::mkdir(own.c_str(), 0700), 0);
+  ASSERT_EQ(::chown(own.c_str(), 65534, 65534), 0);
+  const os::Fd directory(
+      ::open(own.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(directory.valid());
+  absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare({own});
+  ASSERT_TRUE(walls.ok()) << walls.status();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool made = ::setresgid(65534, 65534, 65534) == 0 &&
+                      ::setresuid(65534, 65534, 65534) == 0 &&
+                      ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                      walls->Raise().ok() &&
+                      ::openat(directory.get(), "new",
+                               O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0;
+    ::_exit(made ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(OwnWalls, NoProgramIsStartedAndNoSuchSocketMade) {
