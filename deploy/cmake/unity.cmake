@@ -10,7 +10,7 @@
 option(SANDGLASS_UNITY "Compile several sources at once" ON)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz.cmake fuzzed
-  REGEX "^  .*\\.cc")
+  REGEX "^[^#]*\\.cc")
 list(JOIN fuzzed " " fuzzed)
 string(REGEX MATCHALL "[a-z_/]+\\.cc" SANDGLASS_FUZZED "${fuzzed}")
 
