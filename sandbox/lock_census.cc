@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,24 +20,32 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
-// The kernel gives whole lines, as many as fit into a page; of a page that
-// isn't half full it is the last.
+// The kernel gives up to a page at a time, and less where the next lock and
+// those that wait for it don't fit: only an empty page is the last.
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kLastPageBytes = kPageBytes / 2;
+// Lines of what waits count as well, but beside the locks.
+constexpr size_t kMostLines = 2 * kMostListedLocks;
 // One process's share that is worth asking whose it is.
 constexpr size_t kWorthAsking = 16;
 
 // Empty while the machine has few.
 std::map<pid_t, size_t> ReadLocks() {
   const os::Fd file(::open("/proc/locks", O_RDONLY | O_CLOEXEC));
-  char page[kPageBytes];
+  std::string text;  // a line may be in two pages
   std::map<pid_t, size_t> counts;
+  size_t locks = 0;
   size_t lines = 0;
-  while (lines < kMostListedLocks) {
-    const ssize_t size = ::read(file.get(), page, sizeof(page));
+  while (locks < kMostListedLocks && lines < kMostLines) {
+    const size_t left = text.size();
+    text.resize(left + kPageBytes);
+    const ssize_t size = ::read(file.get(), text.data() + left, kPageBytes);
     if (size <= 0) return {};
-    lines += CountLocks({page, static_cast<size_t>(size)}, counts);
-    if (static_cast<size_t>(size) < kLastPageBytes) return {};
+    text.resize(left + static_cast<size_t>(size));
+    const size_t whole = text.rfind('\n') + 1;  // 0: there is none
+    locks += CountLocks(absl::string_view(text).substr(0, whole), counts);
+    lines += static_cast<size_t>(std::count(
+        text.begin(), text.begin() + static_cast<ptrdiff_t>(whole), '\n'));
+    text.erase(0, whole);
   }
   return counts;
 }
@@ -49,12 +59,11 @@ size_t CountLocks(absl::string_view lines, std::map<pid_t, size_t>& counts) {
     // number when it waits.
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
-    if (words.size() < 5) continue;
+    if (words.size() < 5 || words[1] == "->") continue;
     ++seen;
+    // flock(2)'s and leases are as large, and fill the list as well.
     pid_t pid = 0;
-    if (words[1] == "POSIX" && absl::SimpleAtoi(words[4], &pid) && pid > 0) {
-      ++counts[pid];
-    }
+    if (absl::SimpleAtoi(words[4], &pid) && pid > 0) ++counts[pid];
   }
   return seen;
 }

@@ -23,7 +23,8 @@ inline constexpr uint64_t kRecordLockBytes = 192;
 // and holds up all who lock meanwhile.
 inline constexpr size_t kMostListedLocks = 20'000;
 
-// Counts the record locks of fcntl(2) that jails hold: kernel memory that no
+// Counts the file locks that jails hold, above all the record locks of
+// fcntl(2), of which a process can have any number: kernel memory that no
 // control group is charged for. The kernel has one list of them for the whole
 // machine, /proc/locks, so one thread of the process looks at it once a second,
 // and goes beyond its first page only where the machine has many. That the list
@@ -59,8 +60,8 @@ class LockCensus {
   std::map<std::string, size_t> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Adds the record locks that lines of /proc/locks tell of, by process; those
-// that wait are none. Returns how many lines there were.
+// Adds the locks that lines of /proc/locks tell of, by process; those that wait
+// are none. Returns how many locks there were, also nobody's.
 size_t CountLocks(absl::string_view lines, std::map<pid_t, size_t>& counts);
 
 }  // namespace sandglass::sandbox
