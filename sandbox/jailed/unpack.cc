@@ -277,6 +277,7 @@ FileResult Unpacker::Make(TarReader& reader, const TarMember& member,
 
 FileResult Unpacker::SettleDirectories() {
   parent_.reset();
+  FileResult result;
   // What is deeper comes later in an archive: so each is still open to us.
   for (auto it = directories_.rbegin(); it != directories_.rend(); ++it) {
     const os::Fd found = os::OpenDirectoryNoLinks(directory_, it->path.c_str());
@@ -286,12 +287,14 @@ FileResult Unpacker::SettleDirectories() {
         ::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!open.valid()) continue;
     const struct timespec times[] = {it->mtime, it->mtime};
-    if (::futimens(open.get(), times) != 0 ||
-        ::fchmod(open.get(), it->mode) != 0) {
-      return LastError();
+    // One of another owner, say. The others are settled all the same.
+    if ((::futimens(open.get(), times) != 0 ||
+         ::fchmod(open.get(), it->mode) != 0) &&
+        result.ok()) {
+      result = LastError();
     }
   }
-  return {};
+  return result;
 }
 
 FileResult Unpacker::Run(TarReader& reader) { return RunWith(reader, false); }
