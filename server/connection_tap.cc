@@ -14,6 +14,11 @@ namespace {
 constexpr uint32_t kSmallMessageBytes = 4096;
 // gRPC lets a connection have a quarter of that at a time.
 constexpr size_t kMostStreams = 1024;
+// Of the headers of one call, and frames in which they come: gRPC bounds each
+// frame of them and not all together.
+constexpr uint64_t kMostHeaderBytes = 32 * 1024;
+constexpr int kMostContinuations = 8;
+constexpr uint32_t kResetBytes = 4;
 // No frame has that type, so gRPC passes over it.
 constexpr uint8_t kNoFrameType = 0xff;
 // The end of HEADERS: no CONTINUATION follows.
@@ -114,7 +119,12 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
   std::vector<iovec> parts;
   if (held > 0) {
     const size_t room = RoomIn(*message);
-    if (room <= held) return GiveHeldAway(*message, room);
+    if (room <= held) {
+      // No word of the socket comes with it.
+      message->msg_controllen = 0;
+      message->msg_flags = 0;
+      return GiveHeldAway(*message, room);
+    }
     parts = PartsFrom(*message, held);
     behind.msg_iov = parts.data();
     behind.msg_iovlen = parts.size();
@@ -204,7 +214,11 @@ void ConnectionTap::Look(uint8_t* data, size_t size) {
       },
       [this](const Http2Frame& frame, uint8_t* part, size_t bytes) {
         mutex_.AssertHeld();
-        LookAtData(frame, part, bytes);
+        if (frame.type == Http2Frame::kResetStream) {
+          LookAtReset(frame.stream, bytes);
+        } else {
+          LookAtData(frame, part, bytes);
+        }
       });
 }
 
@@ -212,6 +226,9 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
   tail_ = 0;
   switch (frame.type) {
     case Http2Frame::kHeaders:
+      header_bytes_ = frame.length;
+      continuations_ = 0;
+      broken_ = broken_ || header_bytes_ > kMostHeaderBytes;
       hiding_ = Hidden() && type != nullptr &&
                 streams_.find(frame.stream) == streams_.end();
       if (hiding_) {
@@ -219,17 +236,32 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
         hiding_ = (frame.flags & kEndHeaders) == 0;
         return;
       }
-      streams_.try_emplace(frame.stream);
+      // gRPC passes over all others: they begin no call.
+      if (frame.stream % 2 == 1 && frame.stream > last_stream_) {
+        last_stream_ = frame.stream;
+        streams_.try_emplace(frame.stream);
+      }
       if (streams_.size() > kMostStreams) broken_ = true;
       return;
     case Http2Frame::kContinuation:
+      header_bytes_ += frame.length;
+      broken_ = broken_ || header_bytes_ > kMostHeaderBytes ||
+                ++continuations_ > kMostContinuations;
       if (hiding_ && type != nullptr) *type = kNoFrameType;
       return;
     case Http2Frame::kResetStream:
-      return End(frame.stream);
+      reset_left_ = kResetBytes;
+      broken_ = broken_ || frame.length != kResetBytes;
+      return;
     default:
       return;
   }
+}
+
+// gRPC keeps what it has of the call until it has all of this.
+void ConnectionTap::LookAtReset(uint32_t id, size_t size) {
+  reset_left_ -= std::min(reset_left_, size);
+  if (reset_left_ == 0) End(id);
 }
 
 void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,

@@ -118,6 +118,8 @@ class ConnectionTap {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtData(const Http2Frame& frame, uint8_t* data, size_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookAtReset(uint32_t id, size_t size)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One byte of a message's head. `after` bytes of the frame are there, too.
   void LookAtHead(uint32_t id, Stream& stream, uint8_t* byte, size_t after)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -146,7 +148,12 @@ class ConnectionTap {
   uint32_t tail_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   std::array<uint8_t, kHeadBytes> held_ ABSL_GUARDED_BY(mutex_) = {};
   size_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool hiding_ ABSL_GUARDED_BY(mutex_) = false;  // CONTINUATIONs, too
+  bool hiding_ ABSL_GUARDED_BY(mutex_) = false;       // CONTINUATIONs, too
+  uint32_t last_stream_ ABSL_GUARDED_BY(mutex_) = 0;  // the largest so far
+  // Of the last call that began: its headers, and the frames after the first.
+  uint64_t header_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int continuations_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t reset_left_ ABSL_GUARDED_BY(mutex_) = 0;  // of a RST_STREAM
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t received_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -60,6 +60,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kLeastPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Of what nobody has asked for yet, gRPC keeps up to a call's window, which
+  // it would let grow to four megabytes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65535);
   // A message of two megabytes unpacks to one of a gigabyte, and gRPC unpacks
   // it before it looks at its size. So it is told to unpack none, and refuses
   // calls that come with one. Answers aren't compressed anyway.

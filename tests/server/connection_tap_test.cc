@@ -247,8 +247,12 @@ TEST_F(ConnectionTapTest, AMessageHasRoomUntilItIsThereOrItsCallIsOver) {
   EXPECT_EQ(tap_.state().open_calls, 0u);
 
   begin(3);
-  Receive(tap_, Frame(Http2Frame::kResetStream, 0, 3, "\0\0\0\x8"), 100,
-          {8192});
+  // Until it is whole gRPC keeps what it has.
+  const std::string reset =
+      Frame(Http2Frame::kResetStream, 0, 3, std::string("\0\0\0\x8", 4));
+  Receive(tap_, reset.substr(0, reset.size() - 1), 100, {8192});
+  EXPECT_EQ(room_.used(), 12000u);
+  Receive(tap_, reset.substr(reset.size() - 1), 100, {8192});
   EXPECT_EQ(room_.used(), 0u);
   begin(5);
   EXPECT_EQ(room_.used(), 12000u);
@@ -285,6 +289,31 @@ TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
 
 TEST_F(ConnectionTapTest, WhatIsNotHttp2Ends) {
   EXPECT_TRUE(Receive(tap_, "GET / HTTP/1.1\r\n\r\n", 100, {8192}).ended);
+}
+
+TEST_F(ConnectionTapTest, HeadersWithoutEndEndIt) {
+  const std::string begin =
+      std::string(kPreface) + Frame(Http2Frame::kHeaders, 0, 1, "first");
+  const auto more = [](size_t frames, size_t bytes) {
+    std::string all;
+    for (size_t i = 0; i < frames; ++i) {
+      all += Frame(Http2Frame::kContinuation, 0, 1, std::string(bytes, 'h'));
+    }
+    return all;
+  };
+  EXPECT_FALSE(Receive(tap_, begin + more(8, 2000), 7, {8192}).ended);
+  ConnectionTap large(room_, "uid:1", kMost);
+  EXPECT_TRUE(Receive(large, begin + more(3, 16000), 1 << 20, {8192}).ended);
+  ConnectionTap many(room_, "uid:1", kMost);
+  EXPECT_TRUE(Receive(many, begin + more(9, 0), 1 << 20, {8192}).ended);
+}
+
+TEST_F(ConnectionTapTest, WhatBeginsNoCallIsNotKept) {
+  Receive(tap_, std::string(kPreface) + Headers(5), 100, {8192});
+  std::string others;
+  for (const uint32_t stream : {2, 4, 6, 3, 1}) others += Headers(stream);
+  EXPECT_FALSE(Receive(tap_, others, 100, {8192}).ended);
+  EXPECT_EQ(tap_.state().open_calls, 1u);
 }
 
 TEST_F(ConnectionTapTest, NewCallsAreHiddenAtTheEnd) {
