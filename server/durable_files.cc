@@ -155,6 +155,10 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
     // Before its header is sent, behind which all of its bytes have to come.
     if (missing != nullptr) {
       const absl::Status lost = Lost(entry);
+      if (absl::IsUnavailable(lost)) {
+        failure = lost;
+        break;
+      }
       if (!lost.ok()) {
         Note(path, std::string(lost.message()), *missing);
         continue;
@@ -265,8 +269,9 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   const bool all = all_due_;
   // A file that honest code renames meanwhile is there twice.
   CopyChange change(*copy_, 2 * workspace_bytes_);
-  // Before anything is taken, so that nothing stays by being as it was.
-  if (all) change.BeginAnew();
+  // Before anything is taken, so that nothing stays by being as it was. What is
+  // missing in the jail stays in the copy: it may be had again in another.
+  if (all && copy_->missing().count == 0) change.BeginAnew();
   absl::Status failure;
   const sandbox::FileAnswer<bool> looked =
       tracker_.Next(limits, [&](sandbox::FileChanged told) {

@@ -29,7 +29,7 @@ class DurableFiles {
 
   // Puts the copy's files into a jail in which nothing has run yet. Those that
   // the copy has lost, or that can't be made there, are noted with the copy as
-  // missing (SessionCopy::missing), and stay in it until all is saved anew.
+  // missing (SessionCopy::missing), and stay in it.
   // DATA_LOSS: the copy doesn't say any more which files there were; other
   // errors: nothing can be put there. The time of `limits` is for all of it.
   absl::Status Restore(const std::shared_ptr<sandbox::FileAgent>& agent,

@@ -23,6 +23,8 @@ constexpr size_t kMostContexts = 16;
 // Calls on one session's files at once.
 constexpr size_t kMostCalls = 16;
 constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
+// Of a missing file's path, so that a list of sessions isn't too long.
+constexpr size_t kMostMissingPath = 256;
 // How exactly the disk knows the last use.
 constexpr absl::Duration kTouchInterval = absl::Seconds(1);
 
@@ -112,7 +114,7 @@ v1::Session Session::Describe() const {
     proto.set_missing_file_count(missing.count);
     for (const auto& [path, why] : missing.first) {
       v1::MissingFile& file = *proto.add_missing_files();
-      file.set_path(AsUtf8(path));
+      file.set_path(AsUtf8(std::string_view(path).substr(0, kMostMissingPath)));
       file.set_reason(why);
     }
   }

@@ -248,6 +248,12 @@ absl::Status SessionCopy::Read(
                              absl::StrCat(entry.blob()).c_str(),
                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info = {};
+  // There is no room for it now; the copy is as it was.
+  if (!file.valid() &&
+      (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    return absl::UnavailableError(
+        absl::StrCat("can't open a copy: ", ErrorText(errno)));
+  }
   if (!file.valid() && errno != ENOENT) return DiskError("open a copy");
   if (!file.valid() || ::fstat(file.get(), &info) != 0 ||
       !S_ISREG(info.st_mode) ||
@@ -300,13 +306,19 @@ absl::Status SessionCopy::CloneInto(SessionCopy& child) {
   {
     absl::MutexLock lock(&mutex_);
     if (absl::Status loaded = LoadLocked(); !loaded.ok()) return loaded;
-    for (const auto& [path, entry] : files_) *all.add_put() = entry;
-    blobs = blobs_;
-    for (const auto& [number, blob] : blobs) {
+    for (const auto& [number, blob] : blobs_) {
       const std::string name = absl::StrCat(number);
       if (::linkat(directory_.get(), name.c_str(), child.directory_.get(),
-                   name.c_str(), 0) != 0) {
+                   name.c_str(), 0) == 0) {
+        blobs.emplace(number, blob);
+      } else if (errno != ENOENT) {
         return DiskError("share a copy");
+      }
+    }
+    // The child has none of those that are lost.
+    for (const auto& [path, entry] : files_) {
+      if (!HasContent(entry) || blobs.count(entry.blob()) != 0) {
+        *all.add_put() = entry;
       }
     }
   }
