@@ -154,12 +154,19 @@ void NamePreparedDirs(PolicySet& policy) {
 }
 
 // Where the daemon has anything to write once it serves.
+struct Opened {
+  std::string prepared;  // its directory; empty: there is none
+  bool compiled = false;
+  bool libraries = false;
+};
 std::vector<std::string> WrittenPlaces(const Config& config,
-                                       const std::string& prepared) {
+                                       const Opened& opened) {
   std::vector<std::string> places;
   for (const std::string& place :
-       {prepared, absl::StrCat(config.cache_dir, "/compiled"),
-        config.libraries.dir, config.audit.dir, config.sessions.durable_dir}) {
+       {opened.prepared,
+        opened.compiled ? absl::StrCat(config.cache_dir, "/compiled") : "",
+        opened.libraries ? config.libraries.dir : "", config.audit.dir,
+        config.sessions.durable_dir}) {
     if (!place.empty()) places.push_back(place);
   }
   return places;
@@ -363,7 +370,9 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     listener = *std::move(bound);
   }
   absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(
-      WrittenPlaces(config, prepared.has_value() ? prepared->directory() : ""));
+      WrittenPlaces(config, {.prepared = prepared ? prepared->directory() : "",
+                             .compiled = compiled.has_value(),
+                             .libraries = libraries.has_value()}));
   if (!walls.ok()) return Fail(walls.status(), 1);
   if (absl::Status dropped = sandbox::DropPrivileges(settings->identity.uid,
                                                      settings->identity.gid);
