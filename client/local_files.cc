@@ -48,9 +48,20 @@ bool Rename(int directory, const std::string& from, const std::string& to,
                 RENAME_NOREPLACE) == 0) {
     return true;
   }
-  return errno == EINVAL &&
-         linkat(directory, from.c_str(), directory, to.c_str(), 0) == 0 &&
-         unlinkat(directory, from.c_str(), 0) == 0;
+  if (errno != EINVAL) return false;
+  if (linkat(directory, from.c_str(), directory, to.c_str(), 0) == 0) {
+    unlinkat(directory, from.c_str(), 0);
+    return true;
+  }
+  if (errno == EEXIST) return false;
+  // Nor links: as well as can be.
+  struct stat info = {};
+  if (fstatat(directory, to.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return errno == ENOENT &&
+         renameat(directory, from.c_str(), directory, to.c_str()) == 0;
 }
 
 }  // namespace

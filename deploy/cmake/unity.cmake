@@ -9,6 +9,8 @@
 # their lists (tests/style/fuzz_sources.py) reads each one's object.
 option(SANDGLASS_UNITY "Compile several sources at once" ON)
 
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz.cmake)
 file(STRINGS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz.cmake fuzzed
   REGEX "^[^#]*\\.cc")
 list(JOIN fuzzed " " fuzzed)
