@@ -145,8 +145,9 @@ class Supervisor {
         still = 0;
       }
       // What a terminal sends the child has got as well, and a second SIGINT
-      // would be "at once" to it.
-      if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) {
+      // would be "at once" to it. The clean-up isn't told: it has its time.
+      if (heartbeat != nullptr && signal > 0 && signal != SIGCHLD &&
+          info.si_code != SI_KERNEL) {
         ::kill(child, signal);
       }
       // ORDER: after it, which then is the first that the child sees.
