@@ -192,8 +192,20 @@ void DecideUncharged(const RunFacts& facts, Verdict& verdict) {
       FormatBytes(rule.most), ".");
 }
 
+void DecideJailDied(const RunFacts& facts, Verdict& verdict) {
+  verdict.outcome = Outcome::kJailFailed;
+  verdict.rule = "jail-died";
+  verdict.explanation =
+      absl::StrCat("The jail ended before the ", SubjectOf(facts.phase).who,
+                   " did; that is the sandbox's failure and the run can be "
+                   "repeated.");
+}
+
 void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   const Kill& kill = *facts.kill;
+  if (kill.reason == KillReason::kSessionDied) {
+    return DecideJailDied(facts, verdict);
+  }
   const char* whole = SubjectOf(facts.phase).the_whole;
   verdict.killed_by = Killer::kDaemon;
   verdict.killed_after = kill.after;
@@ -246,6 +258,15 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       verdict.explanation = absl::StrCat(whole, " was cancelled after ",
                                          FormatTime(kill.after), ".");
       return;
+    case KillReason::kSessionEnded:
+      verdict.outcome = Outcome::kCancelled;
+      verdict.rule = "session-ended";
+      verdict.explanation =
+          absl::StrCat(whole, " was stopped after ", FormatTime(kill.after),
+                       " because its session ended.");
+      return;
+    case KillReason::kSessionDied:
+      return;  // see above: that kills nobody
     case KillReason::kShutdown:
       verdict.outcome = Outcome::kShutdown;
       verdict.rule = "shutdown";
@@ -449,11 +470,7 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
   } else if (facts.kill) {
     DecideKill(facts, limits, verdict);
   } else if (!verdict.exit_code && !verdict.signal) {
-    verdict.rule = "jail-died";
-    verdict.explanation =
-        absl::StrCat("The jail ended before the ", SubjectOf(facts.phase).who,
-                     " did; that is the sandbox's failure and the run can be "
-                     "repeated.");
+    DecideJailDied(facts, verdict);
   } else if (verdict.signal == SIGXCPU && Find(met, LimitKind::kCpuTime)) {
     verdict.outcome = Outcome::kCpuLimit;
     verdict.rule = "cpu-backstop";

@@ -45,6 +45,8 @@ enum class KillReason {
   kNetlink,
   kBacklog,
   kLocks,
+  kSessionEnded,  // it was deleted, or its time was over
+  kSessionDied,   // its jail ended by itself
 };
 
 // What a run's netlink sockets may hold. It is kernel memory that no control

@@ -12,7 +12,8 @@ namespace sandglass::server {
 // Asks a run to stop. Thread-safe; the first reason stays.
 class CancelToken {
  public:
-  // Only kCancelled and kShutdown make sense here.
+  // Of the reasons for which someone outside the run ends it: kCancelled,
+  // kSessionEnded, kSessionDied and kShutdown.
   void Cancel(policy::KillReason reason);
 
   std::optional<policy::KillReason> reason() const;

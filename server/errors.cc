@@ -444,6 +444,9 @@ absl::Status RunFailed(const absl::Status& cause) {
     case absl::StatusCode::kUnavailable:
       return Make(cause.code(), "SANDBOX_UNAVAILABLE", message,
                   kRetryAfterFailure);
+    case absl::StatusCode::kCancelled:  // by none of those who may cancel it
+      return Make(absl::StatusCode::kUnavailable, "SANDBOX_UNAVAILABLE",
+                  message, kRetryAfterFailure);
     case absl::StatusCode::kDataLoss:
       return Make(cause.code(), "SESSION_FILES_DAMAGED", message);
     default:

@@ -143,9 +143,11 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
     const std::shared_ptr<Session>& session) {
   const auto found = sessions_.find(session->id());
   if (found != sessions_.end()) return &found->second;
-  const absl::Status noted = session->AtEnd([this, session_id = session->id()] {
-    loop_.Post([this, session_id] { NoteSessionEnd(session_id); });
-  });
+  const absl::Status noted = session->AtEnd(
+      [this, session_id = session->id()](policy::KillReason reason) {
+        loop_.Post(
+            [this, session_id, reason] { NoteSessionEnd(session_id, reason); });
+      });
   if (!noted.ok()) return noted;
   Commands& commands =
       sessions_.try_emplace(session->id(), OwnerOf(session->caller()))
@@ -363,10 +365,11 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   if (commands.session_over) sessions_.erase(session_id);
 }
 
-void ExecTable::NoteSessionEnd(const std::string& session_id) {
+void ExecTable::NoteSessionEnd(const std::string& session_id,
+                               policy::KillReason reason) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end()) return;
-  KillThose(session_id, policy::KillReason::kCancelled, 0);
+  KillThose(session_id, reason, 0);
   if (found->second.running == 0) {
     sessions_.erase(found);
   } else {

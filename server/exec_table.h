@@ -145,7 +145,7 @@ class ExecTable {
                  const std::shared_ptr<Exec>& exec,
                  const std::shared_ptr<ExecRecord>& record, TakeSaved done);
   void NoteOver(const std::string& session_id, Exec& exec);
-  void NoteSessionEnd(const std::string& session_id);
+  void NoteSessionEnd(const std::string& session_id, policy::KillReason reason);
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
   std::shared_ptr<Owner> OwnerOf(const Caller& caller);

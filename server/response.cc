@@ -366,13 +366,17 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
 }
 
 v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
-                                             absl::Duration queued) {
+                                             absl::Duration queued,
+                                             policy::KillReason why) {
   JobResult result;
   result.limits = run.job().limits;
   result.start_time = os::WallNow();
-  result.facts.kill = policy::Kill{.reason = policy::KillReason::kCancelled};
+  result.facts.kill = policy::Kill{.reason = why};
   result.verdict = policy::Decide(result.facts, result.limits);
-  result.verdict.explanation = "cancelled before the program started";
+  result.verdict.explanation =
+      why == policy::KillReason::kSessionEnded
+          ? "the run's session ended before the program started"
+          : "cancelled before the program started";
   return MakeResponse(run, std::move(result), queued, queued);
 }
 

@@ -31,9 +31,11 @@ v1::Limits ToProto(const policy::LimitFloors& floors);
 v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                                  absl::Duration queued, absl::Duration total);
 
-// The answer to a run that was cancelled before its program started.
+// The answer to a run that was cancelled before its program started, by whoever
+// waited for it or by its session's end.
 v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
-                                             absl::Duration queued);
+                                             absl::Duration queued,
+                                             policy::KillReason why);
 
 // Leaves the content of returned files out, largest first, until the message
 // has at most `max_bytes`; such a file then says FILE_ERROR_TOO_LARGE and keeps

@@ -313,12 +313,7 @@ void RunDispatcher::OverdueLoop() {
 
 void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   const absl::Duration queued = Since(run.origin().accepted);
-  if (run.cancel().reason().has_value()) {
-    EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
-                          ? ShuttingDown()
-                          : absl::OkStatus());
-    return;
-  }
+  if (run.cancel().reason().has_value()) return EndCancelled(run);
   if (options_.audit != nullptr) {
     run.MeanwhileDo([this, &run] { options_.audit->Begin(run); });
     // To hash them would keep a run's output and deadlines waiting.
@@ -357,10 +352,9 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     }
     FitResponse(*response, options_.max_response_bytes);
     Finish(run, {absl::OkStatus(), std::move(response)}, queued);
-  } else if (absl::IsCancelled(result.status())) {
-    EndUnstarted(run, run.cancel().reason() == policy::KillReason::kShutdown
-                          ? ShuttingDown()
-                          : absl::OkStatus());
+  } else if (absl::IsCancelled(result.status()) &&
+             run.cancel().reason().has_value()) {
+    EndCancelled(run);
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);
   }
@@ -403,12 +397,25 @@ void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {
   options_.denied->Note({run.id(), origin.language, origin.profile}, all);
 }
 
+void RunDispatcher::EndCancelled(Run& run) {
+  switch (*run.cancel().reason()) {
+    case policy::KillReason::kShutdown:
+      return EndUnstarted(run, ShuttingDown());
+    case policy::KillReason::kSessionDied:
+      return EndUnstarted(run, run.job().session->Lives());
+    default:
+      return EndUnstarted(run, absl::OkStatus());
+  }
+}
+
 void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {
   const absl::Duration queued = Since(run.origin().accepted);
   RunEnd end{.status = status};
   if (status.ok()) {
-    end.response = std::make_shared<v1::RunCodeResponse>(
-        MakeNeverStartedResponse(run, queued));
+    end.response =
+        std::make_shared<v1::RunCodeResponse>(MakeNeverStartedResponse(
+            run, queued,
+            run.cancel().reason().value_or(policy::KillReason::kCancelled)));
   }
   Finish(run, end, queued);
 }

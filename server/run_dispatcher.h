@@ -134,6 +134,8 @@ class RunDispatcher {
   bool Unqueue(Run& run);
   // Lets the next run of its session have its turn.
   void PassTurnOn(Run& run);
+  // Ends a run that was told to stop before its program started.
+  void EndCancelled(Run& run);
   // Ends a run that never started.
   void EndUnstarted(Run& run, const absl::Status& status);
   // Every run that was accepted ends here, once.

@@ -259,7 +259,7 @@ void Session::ChangeUse(uint64_t use, UseKind kind) {
   }
 }
 
-absl::Status Session::AtEnd(std::function<void()> call) {
+absl::Status Session::AtEnd(std::function<void(policy::KillReason)> call) {
   absl::MutexLock lock(&mutex_);
   if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
   at_end_.push_back(std::move(call));
@@ -333,7 +333,7 @@ absl::Status Session::Update(const std::map<std::string, std::string>* labels,
 
 Session::Over Session::LooksOver() const {
   if (std::string death = host_->Death(); !death.empty()) {
-    return {"SESSION_DIED", std::move(death)};
+    return {"SESSION_DIED", std::move(death), policy::KillReason::kSessionDied};
   }
   absl::MutexLock lock(&mutex_);
   if (Since(created_) >= max_age_) {
@@ -348,7 +348,7 @@ Session::Over Session::LooksOver() const {
 void Session::End(const Over& why) {
   std::vector<std::shared_ptr<Run>> runs;
   std::map<uint64_t, Use> uses;
-  std::vector<std::function<void()>> at_end;
+  std::vector<std::function<void(policy::KillReason)>> at_end;
   {
     absl::MutexLock lock(&mutex_);
     if (!over_.reason.empty()) return;
@@ -359,10 +359,10 @@ void Session::End(const Over& why) {
     uses.swap(uses_);
     at_end.swap(at_end_);
   }
-  for (const auto& call : at_end) call();
+  for (const auto& call : at_end) call(why.to_runs);
   for (const auto& [number, use] : uses) use.on_end();
   for (const auto& run : runs) {
-    run->cancel().Cancel(policy::KillReason::kCancelled);
+    run->cancel().Cancel(why.to_runs);
   }
   host_->End();
 }

@@ -79,7 +79,8 @@ class Session {
   void EndUse(uint64_t use) ABSL_LOCKS_EXCLUDED(mutex_);
   // `call` is called once when it ends, on any thread, before its jail dies.
   // Error as of Lives.
-  absl::Status AtEnd(std::function<void()> call) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status AtEnd(std::function<void(policy::KillReason)> call)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND once it has ended.
   absl::Status Lives() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -112,6 +113,8 @@ class Session {
   struct Over {
     std::string reason;
     std::string message;
+    // What that is to those that still run or wait in it.
+    policy::KillReason to_runs = policy::KillReason::kSessionEnded;
   };
   Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Kills what runs and refuses what comes; once.
@@ -158,7 +161,8 @@ class Session {
     std::function<void()> on_end;
   };
   std::map<uint64_t, Use> uses_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::function<void()>> at_end_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void(policy::KillReason)>> at_end_
+      ABSL_GUARDED_BY(mutex_);
   uint64_t next_use_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 

@@ -30,6 +30,11 @@ bool InStates(const v1::Session& session,
                                      session.state()) != states.end();
 }
 
+Session::Over ServerStopped() {
+  return {"SESSION_DIED", "the server was stopped",
+          policy::KillReason::kShutdown};
+}
+
 }  // namespace
 
 SessionTable::SessionTable(const LivePolicy& policy,
@@ -72,7 +77,7 @@ void SessionTable::Stop() {
     if (session->copy() != nullptr) {
       Suspend(session, until);
     } else {
-      End(session, {"SESSION_DIED", "the server was stopped"});
+      End(session, ServerStopped());
     }
   }
 }
@@ -128,7 +133,7 @@ void SessionTable::Suspend(const std::shared_ptr<Session>& session,
          {"error", std::string(saved.message())}});
   }
   session->copy()->Close();
-  session->End({"SESSION_DIED", "the server was stopped"});
+  session->End(ServerStopped());
 }
 
 absl::StatusOr<SessionSpec> SessionTable::Check(

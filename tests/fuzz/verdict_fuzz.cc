@@ -18,6 +18,9 @@ bool IsPlain(std::string_view text) {
                      [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
+constexpr uint8_t kKillReasons =
+    static_cast<uint8_t>(KillReason::kSessionDied) + 1;
+
 RunFacts TakeFacts(fuzz::Input& input) {
   RunFacts facts;
   const uint8_t shape = input.Byte();
@@ -26,7 +29,7 @@ RunFacts TakeFacts(fuzz::Input& input) {
     facts.wait_status = static_cast<int>(input.Short() | input.Short() << 16);
   }
   if ((shape & 4) != 0) {
-    facts.kill = Kill{static_cast<KillReason>(input.Byte() % 6),
+    facts.kill = Kill{static_cast<KillReason>(input.Byte() % kKillReasons),
                       absl::Nanoseconds(static_cast<int64_t>(input.Number())),
                       input.Number()};
   }

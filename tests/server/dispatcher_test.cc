@@ -1,5 +1,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/errors.h"
 #include "server/languages.h"
 #include "server/run_dispatcher.h"
 #include "support.h"
@@ -93,6 +94,16 @@ TEST_F(DispatcherTest, LeavingTheQueueFreesThePlaceAtOnce) {
   EXPECT_TRUE(dispatcher().Leave(waiting, &second_));
   EXPECT_EQ(dispatcher().admission().snapshot().queued, 0u);
   EXPECT_EQ(runs_.started(), 1);
+}
+
+TEST_F(DispatcherTest, NoRunIsCancelledWithoutAReason) {
+  v1::RunCodeRequest request = GoodRequest();
+  request.set_code("stray");
+  Submit(first_, request);
+  const absl::Status status = first_.WaitForEnd().status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ErrorReason(status), "SANDBOX_UNAVAILABLE");
+  EXPECT_EQ(status.message(), "nobody waits for it");
 }
 
 TEST_F(DispatcherTest, CancelRunAnswersTheWaitingCall) {

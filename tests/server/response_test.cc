@@ -75,8 +75,8 @@ TEST(Response, SaysThatTheNetworkIsOffWhereItIs) {
 
 TEST(Response, ANeverStartedRunIsCancelled) {
   const auto run = MakeRun(User(1));
-  const v1::RunCodeResponse response =
-      MakeNeverStartedResponse(*run, absl::Seconds(1));
+  const v1::RunCodeResponse response = MakeNeverStartedResponse(
+      *run, absl::Seconds(1), policy::KillReason::kCancelled);
   EXPECT_EQ(response.outcome(), v1::OUTCOME_CANCELLED);
   EXPECT_FALSE(response.has_exit_code());
   EXPECT_FALSE(response.evidence().has_wait_status());

@@ -259,11 +259,41 @@ TEST_F(SessionTableTest, ARunOfASessionThatEndsIsCancelledAndSoAreThoseBehind) {
   ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
   Submit(second_, id, "two");
   ASSERT_TRUE(table().Delete(User(1), id).ok());
-  EXPECT_EQ(first_.WaitForEnd().response->outcome(), v1::OUTCOME_CANCELLED);
-  EXPECT_EQ(second_.WaitForEnd().response->outcome(), v1::OUTCOME_CANCELLED);
+  for (RecordingListener* listener : {&first_, &second_}) {
+    const auto response = listener->WaitForEnd().response;
+    EXPECT_EQ(response->outcome(), v1::OUTCOME_CANCELLED);
+    EXPECT_EQ(response->evidence().rule(), "session-ended");
+  }
   EXPECT_EQ(hosts_.runs.started(), 1);
   Submit(third_, id, "late");
   EXPECT_EQ(third_.WaitForEnd().status.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SessionTableTest, RunsOfASessionThatDiedAreNotCalledCancelled) {
+  const std::string id = Create();
+  Submit(first_, id, "wait");
+  ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
+  Submit(second_, id, "two");
+  {
+    absl::MutexLock lock(&hosts_.mutex);
+    hosts_.death = "its jail's init died";
+  }
+  EXPECT_EQ(first_.WaitForEnd().response->outcome(), v1::OUTCOME_JAIL_FAILED);
+  const absl::Status never_started = second_.WaitForEnd().status;
+  EXPECT_EQ(never_started.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ErrorReason(never_started), "SESSION_DIED");
+  EXPECT_THAT(std::string(never_started.message()),
+              HasSubstr("its jail's init died"));
+}
+
+TEST_F(SessionTableTest, RunsOfASessionThatIsStoppedWithTheServerSaySo) {
+  const std::string id = Create();
+  Submit(first_, id, "wait");
+  ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
+  Submit(second_, id, "two");
+  table().Stop();
+  EXPECT_EQ(first_.WaitForEnd().response->outcome(), v1::OUTCOME_SHUTDOWN);
+  EXPECT_EQ(ErrorReason(second_.WaitForEnd().status), "SHUTTING_DOWN");
 }
 
 TEST_F(SessionTableTest, ShutdownEndsThoseThatWaitInLine) {
@@ -397,10 +427,11 @@ TEST_F(SessionTableTest, CommandsInTheBackgroundMayBePaused) {
 TEST_F(SessionTableTest, WhoAskedIsToldOfTheEndOnce) {
   const auto session = *table().Find(User(1), Create());
   int told = 0;
-  ASSERT_TRUE(session->AtEnd([&] { ++told; }).ok());
+  ASSERT_TRUE(session->AtEnd([&](policy::KillReason) { ++told; }).ok());
   ASSERT_TRUE(table().Delete(User(1), session->id()).ok());
   EXPECT_EQ(told, 1);
-  EXPECT_TRUE(absl::IsNotFound(session->AtEnd([&] { ++told; })));
+  EXPECT_TRUE(
+      absl::IsNotFound(session->AtEnd([&](policy::KillReason) { ++told; })));
   EXPECT_EQ(told, 1);
 }
 

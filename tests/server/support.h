@@ -81,6 +81,7 @@ inline JobResult OkResult(const Job& job, const std::string& output) {
 // A RunFunction whose runs print their code, by what their code says:
 //   "wait"  until Release() or the token fires
 //   "fail"  our own side fails
+//   "stray" it was cancelled by nobody that the run knows of
 //   else    at once
 class ScriptedRuns {
  public:
@@ -97,6 +98,7 @@ class ScriptedRuns {
       observer->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
     }
     if (job.code == "fail") return absl::InternalError("mount_proc: EPERM");
+    if (job.code == "stray") return absl::CancelledError("nobody waits for it");
     JobResult result = OkResult(job, job.code);
     if (job.code == "wait") {
       while (!Released()) {

@@ -80,6 +80,8 @@ KillReason ReadReason(const std::string& text) {
       {"netlink", KillReason::kNetlink},
       {"backlog", KillReason::kBacklog},
       {"locks", KillReason::kLocks},
+      {"session-ended", KillReason::kSessionEnded},
+      {"session-died", KillReason::kSessionDied},
   };
   const auto found = reasons.find(text);
   EXPECT_NE(found, reasons.end()) << text;
