@@ -23,6 +23,8 @@ constexpr int kAcceptsPerTurn = 32;
 constexpr size_t kMostHeadBytes = 8192;
 // From its connection to the last byte of its answer.
 constexpr absl::Duration kPatience = absl::Seconds(10);
+// Of an answer that nobody reads the kernel keeps no more than this.
+constexpr int kSendBufferBytes = 128 << 10;
 constexpr absl::Duration kBackOff = absl::Milliseconds(100);
 
 // The first line and its end tell enough; other lines are passed over.
@@ -84,14 +86,18 @@ void MetricsServer::Loop() {
     if (fds[0].revents != 0) return;
     const MonotonicTime too_long =
         Monotonic::now() - absl::ToChronoNanoseconds(kPatience);
-    size_t at = 2;
-    for (auto client = clients_.begin(); client != clients_.end(); ++at) {
-      bool goes_on = client->since > too_long;
+    std::list<Client> moved;  // a byte, just now
+    auto client = clients_.begin();
+    for (size_t at = 2; at < fds.size(); ++at) {
+      const auto here = client++;
+      bool goes_on = here->since > too_long;
       if (goes_on && fds[at].revents != 0) {
-        goes_on = client->answered ? Write(*client) : Read(*client);
+        goes_on = here->answered ? Write(*here) : Read(*here);
+        if (goes_on) moved.splice(moved.end(), clients_, here);
       }
-      client = goes_on ? std::next(client) : clients_.erase(client);
+      if (!goes_on) clients_.erase(here);
     }
+    clients_.splice(clients_.end(), moved);
     if (fds[1].revents != 0) Accept();
   }
 }
@@ -107,12 +113,9 @@ void MetricsServer::Accept() {
       }
       return;
     }
-    if (clients_.size() >= kMostClients) {
-      const auto silent =
-          std::find_if(clients_.begin(), clients_.end(),
-                       [](const Client& client) { return !client.answered; });
-      clients_.erase(silent == clients_.end() ? clients_.begin() : silent);
-    }
+    ::setsockopt(connection.get(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes,
+                 sizeof(kSendBufferBytes));
+    if (clients_.size() >= kMostClients) clients_.pop_front();
     Client& client = clients_.emplace_back();
     client.fd = std::move(connection);
     client.since = Monotonic::now();

@@ -16,8 +16,9 @@ namespace sandglass::server {
 
 // Answers GET /metrics over HTTP/1, one request a connection, with one thread.
 // Anybody who can connect may: so nobody holds anything up. Who sends nothing,
-// or slowly, or reads slowly costs one of a few places, and gives way to
-// whoever comes later.
+// or slowly, or reads slowly costs one of a few places. When all are taken
+// the one that has neither sent nor read anything for the longest time gives
+// way to whoever comes.
 class MetricsServer {
  public:
   // `listener` is a listening, non-blocking socket. `text` gives the metrics;
@@ -51,7 +52,7 @@ class MetricsServer {
   os::Fd listener_;
   os::Fd wake_;
   const std::function<std::string()> text_;
-  std::list<Client> clients_;  // the longest here first
+  std::list<Client> clients_;  // by their last byte, the longest ago first
   MonotonicTime accept_at_;
   std::thread thread_;
 };

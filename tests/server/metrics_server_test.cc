@@ -29,7 +29,7 @@ class MetricsServerTest : public ::testing::Test {
     port_ = TcpPortOf(*listener);
     auto server = MetricsServer::Start(*std::move(listener), [this] {
       ++asked_;
-      return std::string(300000, 'm') + "end\n";
+      return std::string(bytes_, 'm') + "end\n";
     });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -68,6 +68,7 @@ class MetricsServerTest : public ::testing::Test {
 
   int port_ = 0;
   std::atomic<int> asked_ = 0;
+  std::atomic<size_t> bytes_ = 300000;
   std::unique_ptr<MetricsServer> server_;
 };
 
@@ -100,6 +101,29 @@ TEST_F(MetricsServerTest, ServesBesideAnyNumberOfSilentOnes) {
   // It is milliseconds; with a wait for silent ones to go it would be many
   // seconds.
   EXPECT_LT(absl::Now() - began, absl::Seconds(5));
+}
+
+// They connect in a burst, as scrapers of one interval do.
+TEST_F(MetricsServerTest, ThoseWhoDoNotReadGiveWayBeforeThoseWhoCome) {
+  bytes_ = 2 << 20;  // more than the kernel keeps for those who don't read
+  std::vector<os::Fd> deaf;
+  for (int i = 0; i < 200; ++i) {
+    deaf.push_back(Connect());
+    constexpr int kLittle = 4096;
+    ::setsockopt(deaf.back().get(), SOL_SOCKET, SO_RCVBUF, &kLittle,
+                 sizeof(kLittle));
+    Say(deaf.back(), "GET /metrics HTTP/1.1\r\n\r\n");
+  }
+  while (asked_ < 128) absl::SleepFor(absl::Milliseconds(1));
+  bytes_ = 300000;
+  std::vector<os::Fd> scrapers;
+  for (int i = 0; i < 100; ++i) scrapers.push_back(Connect());
+  for (const os::Fd& scraper : scrapers) {
+    Say(scraper, "GET /metrics HTTP/1.1\r\n\r\n");
+  }
+  for (const os::Fd& scraper : scrapers) {
+    EXPECT_THAT(Hear(scraper), EndsWith("mmend\n"));
+  }
 }
 
 TEST_F(MetricsServerTest, EndsBesideThem) {
