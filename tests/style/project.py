@@ -49,9 +49,11 @@ def read(top, path):
 
 
 class Unit:
-    """One source file of the project as the build compiles it."""
+    """What the build compiles at once: a source file of the project, or
+    several (`sources`, absolute), of which `path` then is the first."""
 
     def __init__(self, top, entry):
+        self.sources = [entry["file"]]
         self.directory = entry["directory"]
         self.path = os.path.relpath(entry["file"], top)
         self.output = entry.get("output", "")
@@ -89,14 +91,39 @@ def apart(entry):
             for source in sources]
 
 
-def units(top, build_dir):
-    """The project's own source files in the build's compile database."""
+def _database(build_dir):
     with open(os.path.join(build_dir, "compile_commands.json"),
               encoding="utf-8") as file:
-        found = [Unit(top, single) for entry in json.load(file)
-                 for single in apart(entry)]
+        return json.load(file)
+
+
+def units(top, build_dir):
+    """The project's own source files in the build's compile database."""
     unique = {}
-    for unit in found:
-        if unit.path.split(os.sep)[0] in CODE_FOLDERS:
-            unique.setdefault(unit.path, unit)
+    for entry in _database(build_dir):
+        for single in apart(entry):
+            unit = Unit(top, single)
+            if unit.path.split(os.sep)[0] in CODE_FOLDERS:
+                unique.setdefault(unit.path, unit)
     return [unique[path] for path in sorted(unique)]
+
+
+def units_together(top, build_dir, wanted):
+    """The project's own source files that wanted(path) is true of, those
+    together that the build compiles together: most of their time goes into
+    headers that they share. Each is there once."""
+    seen = set()
+    together = []
+    for entry in _database(build_dir):
+        group = []
+        for single in apart(entry):
+            path = os.path.relpath(single["file"], top)
+            if (path.split(os.sep)[0] in CODE_FOLDERS and path not in seen
+                    and wanted(path)):
+                seen.add(path)
+                group.append(single)
+        if group:
+            unit = Unit(top, group[0])
+            unit.sources = [single["file"] for single in group]
+            together.append(unit)
+    return together

@@ -36,13 +36,17 @@ def main(build_dir, only):
     top = project.root()
     version = subprocess.run([CLANG, "--version"], stdout=subprocess.PIPE,
                              check=True, text=True).stdout
-    units = [u for u in project.units(top, build_dir)
-             if (u.path in only if only else names_a_lock(top, u.path))]
-    return unit_checks.run(
-        "thread-safety", top, build_dir, units,
-        lambda unit: [CLANG, *unit.flags, *OPTIONS,
-                      os.path.join(top, unit.path)],
-        salt=version + repr(OPTIONS))
+    units = project.units_together(
+        top, build_dir,
+        lambda path: path in only if only else names_a_lock(top, path))
+
+    def command(unit):
+        included = [word for source in unit.sources
+                    for word in ("-include", source)]
+        return [CLANG, *unit.flags, *OPTIONS, *included, "-xc++", "/dev/null"]
+
+    return unit_checks.run("thread-safety", top, build_dir, units, command,
+                           salt=version + repr(OPTIONS))
 
 
 if __name__ == "__main__":
