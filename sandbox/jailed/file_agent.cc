@@ -65,6 +65,8 @@ class Agent {
   const os::Fd socket_;
   const os::Fd root_;
   std::map<uint64_t, Worker> workers_;
+  // Something that had to be said couldn't be.
+  bool silent_ = false;
 };
 
 void Agent::Answer(uint64_t id, FileResult result, internal::FileReply& reply,
@@ -76,13 +78,11 @@ void Agent::Answer(uint64_t id, FileResult result, internal::FileReply& reply,
   const std::string data = reply.SerializeAsString();
   const int fd = file.get();
   const absl::Span<const int> fds(&fd, file.valid() ? 1 : 0);
-  // ETOOMANYREFS: as many descriptors are on their way as may be, which the
-  // daemon takes before long.
-  while (!os::SendDatagram(socket_.get(), data, fds) && errno == ETOOMANYREFS) {
-    constexpr int kPauseMillis = 10;
-    struct pollfd wait = {socket_.get(), 0, 0};
-    ::poll(&wait, 1, kPauseMillis);
-  }
+  if (SendPatiently(socket_, data, fds)) return;
+  // Nobody is to wait for a word that doesn't come: with its end the daemon
+  // knows at once, and the next call gets another agent.
+  silent_ = true;
+  ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 // The process that a task works in; it knows nothing of the others.
@@ -93,8 +93,8 @@ void Agent::Work(const internal::FileRequest& request, const os::Fd& data,
   FileTask task(request.id(), root_, socket_, notes);
   internal::FileReply reply;
   const FileResult result = RunTask(task, request, data, reply);
-  task.Finish(result, reply);
-  ::_exit(0);
+  // The agent says it where this process can't.
+  ::_exit(task.Finish(result, reply) ? 0 : 1);
 }
 
 void Agent::Start(const internal::FileRequest& request, const os::Fd& data) {
@@ -121,10 +121,13 @@ void Agent::Pass(uint64_t id, uint64_t kind, uint64_t value) {
   if (worker == workers_.end()) return;
   const TaskNote note = {.kind = kind, .value = value};
   // A task has a handful of notes to come at most: there is room, or it is
-  // dead.
-  (void)os::SendDatagram(worker->second.notes.get(),
-                         {reinterpret_cast<const char*>(&note), sizeof(note)},
-                         {}, MSG_DONTWAIT);
+  // dead. One that a note is lost to would wait for it without end.
+  if (!SendPatiently(worker->second.notes,
+                     {reinterpret_cast<const char*>(&note), sizeof(note)}, {},
+                     MSG_DONTWAIT) &&
+      IsMemoryShortage(errno)) {
+    GiveUp(worker->second);
+  }
 }
 
 void Agent::GiveUp(Worker& worker) {
@@ -240,23 +243,24 @@ void Agent::Reap(int timeout_ms, bool with_socket, bool& readable) {
     const bool given_up = worker->second.deadline_ns != 0;
     workers_.erase(worker);
     // One that ends in any other way didn't say the last word: it was killed,
-    // for memory or for taking too long to stop.
+    // for memory or for taking too long to stop, or had no memory to say it.
     if (reaped < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+      const bool memory =
+          reaped >= 0 && (WIFEXITED(status) || WTERMSIG(status) == SIGKILL);
       internal::FileReply reply;
       Answer(ids[i],
              given_up ? FileResult{FileCode::kCancelled, 0}
-                      : FileResult{FileCode::kFailed, killed ? ENOMEM : 0},
+                      : FileResult{FileCode::kFailed, memory ? ENOMEM : 0},
              reply, os::Fd());
     }
   }
 }
 
 void Agent::Serve() {
-  while (true) {
+  while (!silent_) {
     bool readable = false;
     Reap(-1, true, readable);
-    if (readable && !TakeRequest()) return;
+    if (silent_ || (readable && !TakeRequest())) return;
   }
 }
 

@@ -8,8 +8,31 @@
 #include <utility>
 
 #include "sandbox/os/io.h"
+#include "sandbox/os/process.h"
 
 namespace sandglass::sandbox {
+
+bool IsMemoryShortage(int error) { return error == ENOMEM || error == ENOBUFS; }
+
+bool SendPatiently(const os::Fd& socket, absl::string_view data,
+                   absl::Span<const int> fds, int flags) {
+  constexpr int64_t kPatienceNanos = 2'000'000'000;
+  constexpr int kPauseMillis = 10;
+  const int64_t deadline = os::MonotonicNanos() + kPatienceNanos;
+  while (!os::SendDatagram(socket.get(), data, fds, flags)) {
+    const int error = errno;
+    const bool again =
+        error == ETOOMANYREFS ||
+        (IsMemoryShortage(error) && os::MonotonicNanos() < deadline);
+    if (!again) {
+      errno = error;
+      return false;
+    }
+    struct pollfd wait = {socket.get(), 0, 0};
+    ::poll(&wait, 1, kPauseMillis);
+  }
+  return true;
+}
 
 // Reads one note; an end, and anything that isn't a note, cancels.
 void FileTask::TakeNote() {
@@ -69,8 +92,9 @@ bool FileTask::Put(internal::FileReply& reply, absl::Span<const int> fds) {
   const std::string data = reply.SerializeAsString();
   while (!os::SendDatagram(socket_.get(), data, fds, MSG_DONTWAIT)) {
     // ETOOMANYREFS: too many descriptors are on their way already, which the
-    // daemon has to take first.
-    if (errno != EAGAIN && errno != ENOBUFS && errno != ETOOMANYREFS) {
+    // daemon has to take first. What is short otherwise is waited for as long
+    // as anybody wants the operation.
+    if (errno != EAGAIN && errno != ETOOMANYREFS && !IsMemoryShortage(errno)) {
       cancelled_ = true;
       return false;
     }
@@ -98,7 +122,7 @@ bool FileTask::Send(internal::FileReply& reply, absl::Span<const int> fds) {
   return true;
 }
 
-void FileTask::Finish(FileResult result, internal::FileReply& reply) {
+bool FileTask::Finish(FileResult result, internal::FileReply& reply) {
   if (cancelled_) {
     result = {FileCode::kCancelled, 0};
     // It has to be said even so, or the daemon would never forget the id.
@@ -109,7 +133,7 @@ void FileTask::Finish(FileResult result, internal::FileReply& reply) {
   reply.set_code(static_cast<int>(result.code));
   reply.set_error(result.error);
   reply.set_id(id_);
-  (void)os::SendDatagram(socket_.get(), reply.SerializeAsString(), {});
+  return SendPatiently(socket_, reply.SerializeAsString(), {});
 }
 
 }  // namespace sandglass::sandbox

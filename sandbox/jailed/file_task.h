@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "internal/files.pb.h"
 #include "sandbox/file_code.h"
@@ -22,6 +23,14 @@ struct TaskNote {
 
 // What a reply's lists may hold by their own sizes, below the datagram's bound.
 inline constexpr size_t kFileBatchBytes = 128 * 1024;
+
+// As os::SendDatagram, for what has to be said: where there is no memory for it
+// it is tried again for two seconds, and where as many descriptors are on their
+// way as may be until the other side has taken some. False with errno.
+bool SendPatiently(const os::Fd& socket, absl::string_view data,
+                   absl::Span<const int> fds, int flags = 0);
+// Whether an errno says that there was no memory for a datagram.
+bool IsMemoryShortage(int error);
 
 // One operation, from within the process that it has to itself.
 class FileTask {
@@ -45,8 +54,9 @@ class FileTask {
   // Sends a reply that isn't the last and empties it. Waits while the daemon is
   // behind; false when cancelled.
   bool Send(internal::FileReply& reply, absl::Span<const int> fds = {});
-  // The last reply, with what `reply` has so far.
-  void Finish(FileResult result, internal::FileReply& reply);
+  // The last reply, with what `reply` has so far. False when it couldn't be
+  // said.
+  [[nodiscard]] bool Finish(FileResult result, internal::FileReply& reply);
 
  private:
   bool Await(int fd, short events);

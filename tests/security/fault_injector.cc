@@ -82,7 +82,8 @@ int FaultInjector::ErrorFor(int call, pid_t thread) {
   if (call != armed_call_) return 0;
   const absl::MutexLock lock(&mutex_);
   if (call != armed_call_ || !matches_(thread)) return 0;
-  return ++seen_ == nth_ ? error_ : 0;
+  ++seen_;
+  return nth_ == kEach || seen_ == nth_ ? error_ : 0;
 }
 
 void FaultInjector::Serve() {

@@ -34,7 +34,8 @@ class FaultInjector {
 
   bool ok() const { return listener_.valid(); }
 
-  // The `nth` (from 1) of these calls fails with `error`, once.
+  // The `nth` (from 1) of these calls fails with `error`, once, or each.
+  static constexpr int kEach = 0;
   void Arm(int call, int error, int nth, Matches matches)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Lets all through again. How many there were; at least `nth` when one

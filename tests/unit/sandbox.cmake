@@ -10,6 +10,8 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_round_trip_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_search_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_shortage_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/security/fault_injector.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/backlog_bytes_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_track_test.cc

@@ -1,0 +1,72 @@
+// A file agent whose host has no memory for what it has to say.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/time/time.h"
+#include "sandbox/file_agent_client.h"
+#include "sandbox/os/clocks.h"
+#include "tests/security/fault_injector.h"
+#include "tests/support/agent_fixture.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+using Links = FileAgent::Links;
+
+class FileAgentShortageTest : public sandglass::testing::AgentFixture {
+ protected:
+  // The agent has to have ended before the injector goes.
+  ~FileAgentShortageTest() override { Stop(); }
+
+  FileResult Stat() {
+    return agent().Stat("/a", Links::kFollow, limits_).result;
+  }
+  // In a process of its own.
+  FileResult List() { return agent().List("/", "", 0, limits_).result; }
+
+  // The first message of the agent's, or of its processes, fails, or each.
+  void Arm(int error, int nth) {
+    const pid_t own = ::getpid();
+    injector_.Arm(SYS_sendmsg, error, nth,
+                  [own](pid_t thread) { return thread != own; });
+  }
+
+  sandglass::testing::FaultInjector injector_{{SYS_sendmsg}};
+};
+
+TEST_F(FileAgentShortageTest, TheLastWordIsSaidAgain) {
+  if (!injector_.ok()) GTEST_SKIP() << "needs root to have calls fail";
+  Put("/a", "a");
+  Start();
+  for (const int error : {ENOMEM, ENOBUFS}) {
+    Arm(error, 1);
+    EXPECT_EQ(Stat().code, FileCode::kOk) << error;
+    EXPECT_EQ(injector_.Disarm(), 2);
+    Arm(error, 1);
+    EXPECT_EQ(List().code, FileCode::kOk) << error;
+    EXPECT_EQ(injector_.Disarm(), 2);
+  }
+}
+
+TEST_F(FileAgentShortageTest, AnAgentThatCanNotSpeakIsGoneAtOnce) {
+  if (!injector_.ok()) GTEST_SKIP() << "needs root to have calls fail";
+  Put("/a", "a");
+  for (const bool in_a_process : {false, true}) {
+    Start();
+    Arm(ENOBUFS, sandglass::testing::FaultInjector::kEach);
+    const absl::Time begun = os::SteadyNow();
+    const FileResult result = in_a_process ? List() : Stat();
+    const absl::Duration took = os::SteadyNow() - begun;
+    injector_.Disarm();
+    EXPECT_EQ(result.code, FileCode::kAgentGone);
+    EXPECT_LT(took, limits_.timeout / 2);
+    EXPECT_FALSE(agent().alive());
+    EXPECT_EQ(Stop(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox
