@@ -132,6 +132,27 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   return result;
 }
 
+// Has the file that is aside change places with `placed`, which was put there
+// by us. Whatever somebody else has put, moved or removed there since stays as
+// it is. The kernel can't compare a name and change it in one step: what has
+// come between the two is given its place back in the same way.
+FileResult GivePlaceBack(NewFile& edited, struct stat placed) {
+  constexpr FileResult kGaveWay = {FileCode::kBusyChanged, 0};
+  while (true) {
+    const std::optional<struct stat> named = edited.Named();
+    const std::optional<struct stat> aside = edited.Aside();
+    if (!named.has_value() || !aside.has_value() || !SameFile(*named, placed)) {
+      return kGaveWay;
+    }
+    if (const FileResult result = edited.ChangePlaces(); !result.ok()) {
+      return result.code == FileCode::kNotFound ? kGaveWay : result;
+    }
+    const std::optional<struct stat> taken = edited.Aside();
+    if (!taken.has_value() || SameFile(*taken, placed)) return kGaveWay;
+    placed = *aside;
+  }
+}
+
 // Others may have the file open for reading, who go on with what they have.
 // `leased`: `lease` is open with a lease against writers. Somebody may wait for
 // it at any time from its beginning on.
@@ -154,20 +175,20 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
   // The new file, too, is opened by nobody before it is sure to stay.
   (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
   if (result = edited.ChangePlaces(); !result.ok()) return result;
+  struct stat placed = {};
+  if (::fstat(edited.fd(), &placed) != 0) return ResultOfErrno(errno);
   // What another call has put there since isn't to go.
   const std::optional<struct stat> aside = edited.Aside();
   if (!aside.has_value() || !SameFile(*aside, change.before)) {
-    result = edited.ChangePlaces();
-    return result.ok() ? FileResult{FileCode::kBusyChanged, 0} : result;
+    return GivePlaceBack(edited, placed);
   }
   if (!leased) return {};
   // Who had found the file but not opened it yet waits for us now, and would
-  // write into one that nobody sees. So it gets its name back for them.
+  // write into one that nobody sees. So it gets its name back for them, unless
+  // the name is another's by now.
   constexpr int kPauseMillis = 10;
   ::poll(nullptr, 0, kPauseMillis);
-  if (!awaited()) return {};
-  result = edited.ChangePlaces();
-  return result.ok() ? FileResult{FileCode::kBusyChanged, 0} : result;
+  return awaited() ? GivePlaceBack(edited, placed) : FileResult{};
 }
 
 // Gives the file its new content, or finds that what somebody wrote meanwhile

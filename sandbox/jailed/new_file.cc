@@ -181,13 +181,21 @@ FileResult NewFile::Commit() {
 
 FileResult NewFile::ChangePlaces() { return Rename(RENAME_EXCHANGE); }
 
-std::optional<struct stat> NewFile::Aside() const {
+std::optional<struct stat> NewFile::FactsOf(const std::string& name) const {
   struct stat info = {};
-  if (::fstatat(place_.directory.get(), temporary_.c_str(), &info,
+  if (::fstatat(place_.directory.get(), name.c_str(), &info,
                 AT_SYMLINK_NOFOLLOW) != 0) {
     return std::nullopt;
   }
   return info;
+}
+
+std::optional<struct stat> NewFile::Aside() const {
+  return FactsOf(temporary_);
+}
+
+std::optional<struct stat> NewFile::Named() const {
+  return FactsOf(place_.name);
 }
 
 FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,

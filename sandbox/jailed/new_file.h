@@ -40,6 +40,8 @@ class NewFile {
   // The facts of what has this one's first name: after ChangePlaces those of
   // the file that was there before.
   std::optional<struct stat> Aside() const;
+  // The facts of what has the later name now.
+  std::optional<struct stat> Named() const;
 
   int fd() const { return file_.get(); }
   // Of the file that was there.
@@ -49,6 +51,7 @@ class NewFile {
  private:
   FileResult CheckOld() const;
   FileResult MakeTemporary();
+  std::optional<struct stat> FactsOf(const std::string& name) const;
   // Under its later name, with `flags` of renameat2(2).
   FileResult Rename(unsigned flags);
   // NOT_FOUND: there is no file to append to.

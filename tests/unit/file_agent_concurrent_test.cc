@@ -177,6 +177,42 @@ TEST_F(FileConcurrentTest, WhoReadsAFileKeepsWhatItHasOfIt) {
   EXPECT_EQ(NamesIn("/"), 1u);
 }
 
+TEST_F(FileConcurrentTest, AnEditThatGivesWayLeavesWhatOthersWroteSince) {
+  Start();
+  constexpr int kTries = 20;
+  int gave_way = 0;
+  for (int i = 0; i < kTries; ++i) {
+    Put("/f", "one two\n");
+    std::filesystem::create_hard_link(At("/f"), At("/other"));
+    const ino_t before = InodeOf("/f");
+    // Of what somebody reads the edit makes a new file.
+    const os::Fd reader(::open(At("/f").c_str(), O_RDONLY | O_CLOEXEC));
+    FileCode code = FileCode::kOk;
+    std::atomic<bool> done = false;
+    std::thread editor([&] {
+      code = Edit("/f", "two", "2");
+      done = true;
+    });
+    while (!done && InodeOf("/f") == before) {
+    }
+    // As one who had found the old file, and opens it now.
+    const os::Fd late(
+        ::open(At("/other").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(agent().Write("/f", "theirs\n", {}, limits_).ok());
+    editor.join();
+    if (code != FileCode::kOk) {
+      EXPECT_EQ(code, FileCode::kBusyChanged);
+      ++gave_way;
+    }
+    EXPECT_EQ(Get("/f"), "theirs\n");
+    EXPECT_EQ(Get("/other"), "one two\n");
+    EXPECT_EQ(NamesIn("/"), 2u);
+    std::filesystem::remove(At("/f"));
+    std::filesystem::remove(At("/other"));
+  }
+  EXPECT_GT(gave_way, 0);
+}
+
 TEST_F(FileConcurrentTest, NoLineIsLostBetweenReadingAndWritingOfAnEdit) {
   Put("/log", "state 0\n");
   Start();
