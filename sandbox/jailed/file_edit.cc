@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,6 +108,13 @@ bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
          SameFile(named, now) && Holds(file, change.text);
 }
 
+// The file's content from `offset` on, where it also ends.
+bool WriteEnd(const os::Fd& file, absl::string_view bytes, size_t offset) {
+  return WriteAt(file, bytes, offset) &&
+         ::ftruncate(file.get(), static_cast<off_t>(offset + bytes.size())) ==
+             0;
+}
+
 // Nobody else has the file open, nor can open it.
 FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   const absl::string_view text = change.text, replaced = change.replaced;
@@ -122,14 +130,24 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     return ResultOfErrno(errno);
   }
-  if (WriteAt(file, replaced.substr(same), same) &&
-      ::ftruncate(file.get(), static_cast<off_t>(replaced.size())) == 0) {
-    return {};
+  // By a child, so that the file is whole whichever of the two is killed: this
+  // process writes back what was there, and the child goes on without it. The
+  // lease is of both.
+  const pid_t writer = ::fork();
+  if (writer < 0) return {FileCode::kBusy, errno};
+  if (writer == 0) {
+    ::_exit(WriteEnd(file, replaced.substr(same), same) ? 0 : errno);
   }
-  const FileResult result = ResultOfErrno(errno);
-  (void)WriteAt(file, text.substr(same), same);
-  (void)!::ftruncate(file.get(), static_cast<off_t>(text.size()));
-  return result;
+  int status = 0;
+  pid_t reaped;
+  do {
+    reaped = ::waitpid(writer, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  const bool ended = reaped == writer && WIFEXITED(status);
+  if (ended && WEXITSTATUS(status) == 0) return {};
+  (void)WriteEnd(file, text.substr(same), same);
+  return ended ? ResultOfErrno(WEXITSTATUS(status))
+               : FileResult{FileCode::kFailed, ENOMEM};
 }
 
 // Has the file that is aside change places with `placed`, which was put there

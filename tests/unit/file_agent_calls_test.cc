@@ -6,14 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "sandbox/file_agent_client.h"
 #include "tests/support/agent_fixture.h"
 
@@ -27,6 +30,20 @@ class FileAgentCallsTest : public sandglass::testing::AgentFixture {
   }
   FileCode CodeOfWrite(const std::string& path) {
     return agent().Write(path, "new", {}, limits_).result.code;
+  }
+  // A process that it has started; 0 where there is none.
+  static pid_t ChildOf(pid_t pid) {
+    const std::string children = sandglass::testing::ReadFile(
+        absl::StrCat("/proc/", pid, "/task/", pid, "/children"));
+    pid_t child = 0;
+    return absl::SimpleAtoi(children.substr(0, children.find(' ')), &child)
+               ? child
+               : 0;
+  }
+  int64_t ChangedAt(const std::string& path) const {
+    struct stat info = {};
+    EXPECT_EQ(::stat(At(path).c_str(), &info), 0);
+    return absl::ToUnixNanos(absl::TimeFromTimespec(info.st_mtim));
   }
 };
 
@@ -106,20 +123,50 @@ TEST_F(FileAgentCallsTest, OutlivesWhatWorksForIt) {
   Start();
   auto upload = agent().BeginWrite("/a", {}, limits_);
   ASSERT_TRUE(upload.ok());
-  const std::string children =
-      absl::StrCat("/proc/", pid_, "/task/", pid_, "/children");
   pid_t worker = 0;
-  while (!absl::SimpleAtoi(
-      absl::StripAsciiWhitespace(sandglass::testing::ReadFile(children)),
-      &worker)) {
-    ::usleep(1000);
-  }
-  ASSERT_GT(worker, 0);
+  while ((worker = ChildOf(pid_)) == 0) ::usleep(1000);
   ::kill(worker, SIGKILL);
   const auto ended = upload.value.Commit(limits_);
   EXPECT_EQ(ended.result.code, FileCode::kFailed);
   EXPECT_EQ(ended.result.error, ENOMEM);
   EXPECT_EQ(CodeOfWrite("/b"), FileCode::kOk);
+}
+
+// The one that answers, and the one that writes for it.
+TEST_F(FileAgentCallsTest, AnEditIsWholeWhicheverOfItsProcessesIsKilled) {
+  constexpr size_t kSize = 16'000'000;
+  std::string lines;
+  for (int i = 0; lines.size() < kSize; ++i) absl::StrAppend(&lines, i, "\n");
+  const std::string before = "start\n" + lines, after = "begin here\n" + lines;
+  Start();
+  constexpr int kTries = 16;
+  for (int i = 0; i < kTries; ++i) {
+    Put("/f", before);
+    const int64_t put = ChangedAt("/f");
+    FileResult result;
+    std::atomic<bool> done = false;
+    std::thread editor([&] {
+      result = agent()
+                   .Edit("/f", "start\n", "begin here\n",
+                         FileAgent::Occurrences::kOne, limits_)
+                   .result;
+      done = true;
+    });
+    while (!done && ChangedAt("/f") == put) {
+    }
+    const pid_t worker = ChildOf(pid_);
+    const pid_t writer = worker > 0 && i % 2 == 0 ? ChildOf(worker) : 0;
+    if (worker > 0) ::kill(writer > 0 ? writer : worker, SIGKILL);
+    editor.join();
+    const std::string text = Get("/f");
+    EXPECT_TRUE(text == before || text == after) << i;
+    if (result.ok()) {
+      EXPECT_TRUE(text == after) << i;
+    } else {
+      EXPECT_EQ(result.code, FileCode::kFailed);
+      EXPECT_EQ(result.error, ENOMEM);
+    }
+  }
 }
 
 TEST_F(FileAgentCallsTest, ACallOnADeadAgentFails) {
