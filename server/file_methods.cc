@@ -279,8 +279,9 @@ absl::StatusOr<v1::MoveFileResponse> Handle(
                           : FileAgent::Overwrite::kNo,
       request.make_parents() ? FileAgent::Parents::kMake
                              : FileAgent::Parents::kMustExist,
-      files.Limits());
-  if (absl::Status done = files.Check(moved, absl::StrCat(*from, " to ", *to));
+      files.Limits(Work::kLong));
+  if (absl::Status done =
+          files.Check(moved, absl::StrCat(*from, " to ", *to), Work::kLong);
       !done.ok()) {
     return done;
   }

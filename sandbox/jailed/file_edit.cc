@@ -94,10 +94,6 @@ bool Holds(const os::Fd& file, absl::string_view text) {
   }
 }
 
-bool SameFile(const struct stat& one, const struct stat& other) {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 // Whether the file that was read has its name and its content still. Its times
 // don't tell: two changes within one tick of the kernel's clock have the same.
 bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {

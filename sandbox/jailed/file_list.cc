@@ -10,6 +10,7 @@
 
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
+#include "sandbox/jailed/file_trees.h"
 #include "sandbox/jailed/tree_walk.h"
 
 namespace sandglass::sandbox {
@@ -21,14 +22,21 @@ constexpr size_t kEntryBytes = 48;
 
 class Remover : public TreeVisitor {
  public:
-  explicit Remover(FileTask& task) : task_(task) {}
+  // Without a task it removes all that its user may, whoever wants it.
+  explicit Remover(FileTask* task) : task_(task) {}
 
   Next Enter(const TreeEntry& entry) override {
-    if (task_.Cancelled()) {
+    if (task_ != nullptr && task_->Cancelled()) {
       result_ = {FileCode::kCancelled, 0};
       return Next::kStop;
     }
-    if (S_ISDIR(entry.info.st_mode)) return Next::kGoOn;
+    if (S_ISDIR(entry.info.st_mode)) {
+      // Where that fails, so does what needs it.
+      if (task_ == nullptr && (entry.info.st_mode & 0700) != 0700) {
+        (void)!::fchmodat(entry.directory, entry.name.c_str(), 0700, 0);
+      }
+      return Next::kGoOn;
+    }
     Remove(entry, 0);
     return Next::kSkip;
   }
@@ -53,10 +61,36 @@ class Remover : public TreeVisitor {
     }
   }
 
-  FileTask& task_;
+  FileTask* const task_;
   uint64_t count_ = 0;
   FileResult result_;
 };
+
+FileResult RemoveDirectory(FileTask* task, int at, const std::string& name,
+                           uint64_t& count) {
+  const os::Fd directory(::openat(
+      at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.valid()) return ResultOfErrno(errno);
+  Remover remover(task);
+  WalkEnd end;
+  // A directory with more names than one walk takes is gone through again.
+  uint64_t before;
+  do {
+    before = remover.count();
+    end = WalkTree(directory, kMostNames, remover);
+  } while (end == WalkEnd::kBound && remover.count() > before);
+  count = remover.count();
+  // What happened below says more than that the directory isn't empty.
+  if (!remover.result().ok() && remover.result().code != FileCode::kNotEmpty) {
+    return remover.result();
+  }
+  if (end == WalkEnd::kMoved) return {FileCode::kBusyChanged, 0};
+  if (::unlinkat(at, name.c_str(), AT_REMOVEDIR) != 0) {
+    return ResultOfErrno(errno);
+  }
+  ++count;
+  return {};
+}
 
 }  // namespace
 
@@ -119,30 +153,26 @@ FileResult RemoveTree(FileTask& task, const internal::RemoveFile& request,
       !result.ok()) {
     return result;
   }
-  const os::Fd directory(
-      ::openat(place.directory.get(), place.name.c_str(),
-               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.valid()) return ResultOfErrno(errno);
-  Remover remover(task);
-  WalkEnd end;
-  // A directory with more names than one walk takes is gone through again.
-  uint64_t before;
-  do {
-    before = remover.count();
-    end = WalkTree(directory, kMostNames, remover);
-  } while (end == WalkEnd::kBound && remover.count() > before);
-  reply.set_count(remover.count());
-  // What happened below says more than that the directory isn't empty.
-  if (!remover.result().ok() && remover.result().code != FileCode::kNotEmpty) {
-    return remover.result();
-  }
-  if (end == WalkEnd::kMoved) return {FileCode::kBusyChanged, 0};
-  if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) !=
-      0) {
+  uint64_t count = 0;
+  result = RemoveDirectory(&task, place.directory.get(), place.name, count);
+  reply.set_count(count);
+  return result;
+}
+
+FileResult RemoveOwn(int at, const std::string& name) {
+  struct stat info = {};
+  if (::fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return ResultOfErrno(errno);
   }
-  reply.set_count(remover.count() + 1);
-  return {};
+  if (!S_ISDIR(info.st_mode)) {
+    return ::unlinkat(at, name.c_str(), 0) == 0 ? FileResult{}
+                                                : ResultOfErrno(errno);
+  }
+  if ((info.st_mode & 0700) != 0700) {
+    (void)!::fchmodat(at, name.c_str(), 0700, 0);
+  }
+  uint64_t count = 0;
+  return RemoveDirectory(nullptr, at, name, count);
 }
 
 }  // namespace sandglass::sandbox

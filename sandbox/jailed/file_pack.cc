@@ -1,6 +1,5 @@
-// Trees as archives, and copies of trees by way of one.
+// Trees as archives, and the copying of trees by way of one.
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
-#include "sandbox/jailed/new_file.h"
+#include "sandbox/jailed/file_trees.h"
 #include "sandbox/jailed/tar.h"
 #include "sandbox/jailed/tree_walk.h"
 #include "sandbox/jailed/unpack.h"
@@ -272,120 +271,6 @@ pid_t StartPacking(FileTask& task, const os::Fd& source, os::Fd& archive) {
   return pid;
 }
 
-FileResult CopyDirectory(FileTask& task, const os::Fd& source,
-                         const struct stat& info, const Place& to) {
-  const int at = to.directory.get();
-  if (::mkdirat(at, to.name.c_str(), 0700) != 0) return ResultOfErrno(errno);
-  const os::Fd target(::openat(
-      at, to.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!target.valid()) return ResultOfErrno(errno);
-  os::Fd archive;
-  const pid_t pid = StartPacking(task, source, archive);
-  if (pid < 0) return ResultOfErrno(errno);
-  internal::FileReply ignored;
-  FileResult result = UnpackInto(task, target, archive, UINT64_MAX >> 1,
-                                 kMostPacked, false, ignored);
-  archive.reset();
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status)
-                                     : static_cast<int>(FileCode::kFailed);
-  // What the reading side saw comes first: the other only sees its end.
-  const bool known = code > 0 && code < kFileCodeCount;
-  if (known && (result.ok() || result.code == FileCode::kIncomplete)) {
-    result = {static_cast<FileCode>(code), 0};
-  }
-  if (result.ok() && ::fchmod(target.get(), info.st_mode & 07777) != 0) {
-    result = ResultOfErrno(errno);
-  }
-  return result;
-}
-
-FileResult CopyRegular(FileTask& task, const Place& from,
-                       const internal::WriteFile& how) {
-  os::Fd source;
-  struct stat info = {};
-  if (FileResult result =
-          OpenRegularAt(from.directory.get(), from.name.c_str(), source, info);
-      !result.ok()) {
-    return result;
-  }
-  internal::WriteFile write = how;
-  write.set_set_mode(true);
-  write.set_mode(info.st_mode & 07777);
-  NewFile target;
-  if (FileResult result = target.Begin(task.root(), write); !result.ok()) {
-    return result;
-  }
-  const std::unique_ptr<char[]> buffer(new char[kChunk]);
-  while (true) {
-    if (task.Cancelled()) return {FileCode::kCancelled, 0};
-    const ssize_t got = ::read(source.get(), buffer.get(), kChunk);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ResultOfErrno(errno);
-    if (got == 0) break;
-    if (FileResult result =
-            target.Write({buffer.get(), static_cast<size_t>(got)});
-        !result.ok()) {
-      return result;
-    }
-  }
-  const struct timespec times[] = {info.st_atim, info.st_mtim};
-  (void)::futimens(target.fd(), times);
-  return target.Commit();
-}
-
-// Copies what is there by that name, a link as a link.
-FileResult CopyAny(FileTask& task, const internal::CopyFile& request,
-                   bool overwrite) {
-  Place from, to;
-  if (FileResult result = FindPlace(task.root(), request.from(), false, from);
-      !result.ok()) {
-    return result;
-  }
-  struct stat info = {};
-  if (::fstatat(from.directory.get(), from.name.c_str(), &info,
-                AT_SYMLINK_NOFOLLOW) != 0) {
-    return ResultOfErrno(errno);
-  }
-  if (S_ISREG(info.st_mode)) {
-    internal::WriteFile write;
-    write.set_path(request.to());
-    write.set_make_parents(request.make_parents());
-    if (!overwrite) write.set_disposition(internal::WRITE_CREATE_NEW);
-    return CopyRegular(task, from, write);
-  }
-  if (FileResult result =
-          FindPlace(task.root(), request.to(), request.make_parents(), to);
-      !result.ok()) {
-    return result;
-  }
-  const int at = to.directory.get();
-  if (S_ISLNK(info.st_mode)) {
-    const std::string link = ReadLink(from.directory.get(), from.name.c_str());
-    if (overwrite) ::unlinkat(at, to.name.c_str(), 0);
-    return ::symlinkat(link.c_str(), at, to.name.c_str()) == 0
-               ? FileResult{}
-               : ResultOfErrno(errno);
-  }
-  if (!S_ISDIR(info.st_mode)) return {FileCode::kNotRegular, 0};
-  const os::Fd source(
-      ::openat(from.directory.get(), from.name.c_str(),
-               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!source.valid()) return ResultOfErrno(errno);
-  // As rename has it, an empty directory may be replaced.
-  if (overwrite) ::unlinkat(at, to.name.c_str(), AT_REMOVEDIR);
-  const FileResult result = CopyDirectory(task, source, info, to);
-  if (!result.ok() && result.code != FileCode::kExists) {
-    internal::RemoveFile remove;
-    remove.set_path(request.to());
-    internal::FileReply ignored;
-    (void)RemoveTree(task, remove, ignored);
-  }
-  return result;
-}
-
 }  // namespace
 
 FileResult Pack(FileTask& task, const internal::PackTree& request,
@@ -425,42 +310,38 @@ FileResult Unpack(FileTask& task, const internal::UnpackTree& request,
                     request.max_entries(), request.as_far_as_possible(), reply);
 }
 
-FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
-                    internal::FileReply& /*reply*/) {
-  return CopyAny(task, request, false);
-}
-
-FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
-                    internal::FileReply& reply) {
-  Place from;
-  struct stat before = {}, after = {};
-  const auto look = [&](struct stat& info) {
-    return ::fstatat(from.directory.get(), from.name.c_str(), &info,
-                     AT_SYMLINK_NOFOLLOW) == 0;
-  };
-  if (FileResult result = FindPlace(task.root(), request.from(), false, from);
-      !result.ok()) {
-    return result;
+FileResult CopyDirectory(FileTask& task, const os::Fd& source, int at,
+                         const std::string& name, uint64_t& entries) {
+  struct stat info = {};
+  if (::fstat(source.get(), &info) != 0 ||
+      ::mkdirat(at, name.c_str(), 0700) != 0) {
+    return ResultOfErrno(errno);
   }
-  if (!look(before)) return ResultOfErrno(errno);
-  internal::CopyFile copy;
-  copy.set_from(request.from());
-  copy.set_to(request.to());
-  copy.set_make_parents(request.make_parents());
-  if (FileResult result = CopyAny(task, copy, request.overwrite());
-      !result.ok()) {
-    return result;
+  const os::Fd target(::openat(
+      at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!target.valid()) return ResultOfErrno(errno);
+  os::Fd archive;
+  const pid_t pid = StartPacking(task, source, archive);
+  if (pid < 0) return ResultOfErrno(errno);
+  internal::FileReply reply;
+  FileResult result = UnpackInto(task, target, archive, UINT64_MAX >> 1,
+                                 kMostPacked, false, reply);
+  entries = reply.count();
+  archive.reset();
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  internal::RemoveFile remove;
-  // What was written into it meanwhile isn't in the copy.
-  if (S_ISREG(before.st_mode) && (!look(after) || !SameState(before, after))) {
-    remove.set_path(request.to());
-    (void)RemoveTree(task, remove, reply);
-    reply.Clear();
-    return {FileCode::kBusyChanged, 0};
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status)
+                                     : static_cast<int>(FileCode::kFailed);
+  // What the reading side saw comes first: the other only sees its end.
+  const bool known = code > 0 && code < kFileCodeCount;
+  if (known && (result.ok() || result.code == FileCode::kIncomplete)) {
+    result = {static_cast<FileCode>(code), 0};
   }
-  remove.set_path(request.from());
-  return RemoveTree(task, remove, reply);
+  if (result.ok() && ::fchmod(target.get(), info.st_mode & 07777) != 0) {
+    result = ResultOfErrno(errno);
+  }
+  return result;
 }
 
 }  // namespace sandglass::sandbox

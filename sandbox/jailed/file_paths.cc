@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -182,13 +183,8 @@ FileResult OpenRegularFor(int flags, int directory, const char* name,
   return CheckRegular(file, info);
 }
 
-bool SameState(const struct stat& one, const struct stat& other) {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino &&
-         one.st_size == other.st_size &&
-         one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
-         one.st_mtim.tv_nsec == other.st_mtim.tv_nsec &&
-         one.st_ctim.tv_sec == other.st_ctim.tv_sec &&
-         one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
+bool SameFile(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 int64_t NanosOf(const struct timespec& time) {
@@ -210,6 +206,15 @@ void FillInfo(const struct stat& info, internal::FileInfo& told) {
   told.set_mode(info.st_mode & 07777);
   told.set_mtime_s(info.st_mtim.tv_sec);
   told.set_mtime_part_ns(static_cast<uint32_t>(info.st_mtim.tv_nsec));
+}
+
+std::string TemporaryName() {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) !=
+      static_cast<ssize_t>(sizeof(number))) {
+    return "";
+  }
+  return absl::StrCat(".", absl::Hex(number, absl::kZeroPad16), ".part");
 }
 
 std::string ReadLink(int directory, const char* name) {

@@ -50,11 +50,15 @@ FileResult OpenRegularAt(int directory, const char* name, os::Fd& file,
 FileResult OpenRegularFor(int flags, int directory, const char* name,
                           os::Fd& file, struct stat& info);
 
-// Whether a file is the same one and nothing was done to it between the two.
-bool SameState(const struct stat& one, const struct stat& other);
+// Whether both are of one file, or directory.
+bool SameFile(const struct stat& one, const struct stat& other);
 
 // What is told of a file, without its name and where it leads to.
 void FillInfo(const struct stat& info, internal::FileInfo& told);
+// A name for what isn't to be seen yet, which nothing has or will have; "" with
+// errno.
+std::string TemporaryName();
+
 // Where the link `name` of an open directory leads to; "" when that can't be
 // read.
 std::string ReadLink(int directory, const char* name);

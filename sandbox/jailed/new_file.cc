@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
@@ -65,13 +63,8 @@ FileResult NewFile::CheckOld() const {
 FileResult NewFile::MakeTemporary() {
   constexpr int kTries = 16;
   for (int i = 0; i < kTries; ++i) {
-    uint64_t number = 0;
-    if (::getrandom(&number, sizeof(number), 0) !=
-        static_cast<ssize_t>(sizeof(number))) {
-      return ResultOfErrno(errno);
-    }
-    const std::string name =
-        absl::StrCat(".", absl::Hex(number, absl::kZeroPad16), ".part");
+    const std::string name = TemporaryName();
+    if (name.empty()) return ResultOfErrno(errno);
     file_.reset(::openat(place_.directory.get(), name.c_str(),
                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          0600));

@@ -8,6 +8,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_concurrent_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_move_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_round_trip_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_search_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_shortage_test.cc

@@ -1,0 +1,405 @@
+// Copies of files and trees, and moves by way of one.
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sandbox/jailed/file_ops.h"
+#include "sandbox/jailed/file_paths.h"
+#include "sandbox/jailed/file_trees.h"
+#include "sandbox/jailed/tree_walk.h"
+#include "sandbox/os/io.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr size_t kChunk = 256 * 1024;
+constexpr size_t kMostCompared = 1'000'000;
+constexpr FileResult kChanged = {FileCode::kBusyChanged, 0};
+
+// A lease of the kernel's: who opens the file for writing waits until it is
+// closed here. kRefused: somebody has it open for that. kNone is for file
+// systems and owners that can have no lease.
+enum class Lease { kHeld, kRefused, kNone };
+
+Lease TakeLease(const os::Fd& file) {
+  if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0) return Lease::kHeld;
+  return errno == EAGAIN ? Lease::kRefused : Lease::kNone;
+}
+
+// Somebody waits for a lease that is held.
+bool Awaited(const os::Fd& file) {
+  return ::fcntl(file.get(), F_GETLEASE) != F_RDLCK;
+}
+
+ssize_t ReadAt(const os::Fd& file, char* data, off_t offset) {
+  ssize_t got;
+  do {
+    got = ::pread(file.get(), data, kChunk, offset);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+// What is copied or moved.
+struct Source {
+  Place place;
+  struct stat info = {};  // as it was found
+  os::Fd opened;          // of a file or directory
+  bool leased = false;
+};
+
+FileResult FindSource(const os::Fd& root, const std::string& path,
+                      Source& source) {
+  if (FileResult result = FindPlace(root, path, false, source.place);
+      !result.ok()) {
+    return result;
+  }
+  const int at = source.place.directory.get();
+  const char* const name = source.place.name.c_str();
+  if (::fstatat(at, name, &source.info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return ResultOfErrno(errno);
+  }
+  if (S_ISREG(source.info.st_mode)) {
+    return OpenRegularAt(at, name, source.opened, source.info);
+  }
+  if (S_ISLNK(source.info.st_mode)) return {};
+  if (!S_ISDIR(source.info.st_mode)) return {FileCode::kNotRegular, 0};
+  source.opened.reset(
+      ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!source.opened.valid() ||
+      ::fstat(source.opened.get(), &source.info) != 0) {
+    return ResultOfErrno(errno);
+  }
+  return {};
+}
+
+// A copy under a name of its own beside its later one, which it takes at once.
+// Until then it goes away with its object.
+class StagedCopy {
+ public:
+  explicit StagedCopy(const Place& to) : to_(to) {}
+  ~StagedCopy() {
+    if (!name_.empty()) (void)RemoveOwn(to_.directory.get(), name_);
+  }
+  StagedCopy(const StagedCopy&) = delete;
+  StagedCopy& operator=(const StagedCopy&) = delete;
+
+  FileResult Make(FileTask& task, const Source& source) {
+    name_ = TemporaryName();
+    if (name_.empty()) return ResultOfErrno(errno);
+    const int at = to_.directory.get();
+    if (S_ISREG(source.info.st_mode)) return MakeFile(task, source);
+    if (S_ISDIR(source.info.st_mode)) {
+      return CopyDirectory(task, source.opened, at, name_, entries_);
+    }
+    const std::string link =
+        ReadLink(source.place.directory.get(), source.place.name.c_str());
+    return ::symlinkat(link.c_str(), at, name_.c_str()) == 0
+               ? FileResult{}
+               : ResultOfErrno(errno);
+  }
+
+  // `flags` of renameat2(2).
+  FileResult TakePlace(unsigned flags) {
+    const int at = to_.directory.get();
+    if (::renameat2(at, name_.c_str(), at, to_.name.c_str(), flags) != 0) {
+      return ResultOfErrno(errno);
+    }
+    name_.clear();
+    return {};
+  }
+
+  // Of a file.
+  const os::Fd& file() const { return file_; }
+  // Of a directory: open, and how many names are below it.
+  os::Fd OpenDirectory() const {
+    return os::Fd(::openat(to_.directory.get(), name_.c_str(),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  uint64_t entries() const { return entries_; }
+
+ private:
+  FileResult MakeFile(FileTask& task, const Source& source) {
+    file_.reset(::openat(to_.directory.get(), name_.c_str(),
+                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0600));
+    if (!file_.valid()) return ResultOfErrno(errno);
+    const std::unique_ptr<char[]> buffer(new char[kChunk]);
+    for (off_t done = 0;;) {
+      if (task.Cancelled()) return {FileCode::kCancelled, 0};
+      if (source.leased && Awaited(source.opened)) return kChanged;
+      const ssize_t got = ReadAt(source.opened, buffer.get(), done);
+      if (got < 0) return ResultOfErrno(errno);
+      if (got == 0) break;
+      if (!os::WriteAll(file_.get(),
+                        {buffer.get(), static_cast<size_t>(got)})) {
+        return ResultOfErrno(errno);
+      }
+      done += got;
+    }
+    if (::fchmod(file_.get(), source.info.st_mode & 07777) != 0) {
+      return ResultOfErrno(errno);
+    }
+    const struct timespec times[] = {source.info.st_atim, source.info.st_mtim};
+    (void)::futimens(file_.get(), times);
+    return {};
+  }
+
+  const Place& to_;
+  std::string name_;
+  os::Fd file_;
+  uint64_t entries_ = 0;
+};
+
+// What is to be moved, under a name beside its own that nobody else knows, so
+// that nobody finds it any more. With its object it gets its name back, unless
+// something else has that by then.
+class HiddenSource {
+ public:
+  explicit HiddenSource(const Place& place) : place_(place) {}
+  ~HiddenSource() {
+    if (name_.empty()) return;
+    (void)::renameat2(at(), name_.c_str(), at(), place_.name.c_str(),
+                      RENAME_NOREPLACE);
+  }
+  HiddenSource(const HiddenSource&) = delete;
+  HiddenSource& operator=(const HiddenSource&) = delete;
+
+  FileResult Hide() {
+    std::string name = TemporaryName();
+    if (name.empty() || ::renameat2(at(), place_.name.c_str(), at(),
+                                    name.c_str(), RENAME_NOREPLACE) != 0) {
+      return ResultOfErrno(errno);
+    }
+    name_ = std::move(name);
+    return {};
+  }
+
+  FileResult Remove() {
+    const FileResult result = RemoveOwn(at(), name_);
+    if (result.ok()) name_.clear();
+    // Something came into a directory that goes.
+    return result.code == FileCode::kNotEmpty ? kChanged : result;
+  }
+
+  int at() const { return place_.directory.get(); }
+  const std::string& name() const { return name_; }
+
+ private:
+  const Place& place_;
+  std::string name_;
+};
+
+bool SameFacts(const struct stat& one, const struct stat& other) {
+  constexpr mode_t kKept = S_IFMT | 0777;
+  if ((one.st_mode & kKept) != (other.st_mode & kKept)) return false;
+  return !S_ISREG(one.st_mode) ||
+         (one.st_size == other.st_size &&
+          one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec);
+}
+
+FileResult CompareContent(FileTask& task, const os::Fd& one,
+                          const os::Fd& other) {
+  const std::unique_ptr<char[]> left(new char[kChunk]);
+  const std::unique_ptr<char[]> right(new char[kChunk]);
+  for (off_t done = 0;;) {
+    if (task.Cancelled()) return {FileCode::kCancelled, 0};
+    const ssize_t got = ReadAt(one, left.get(), done);
+    const ssize_t wanted = ReadAt(other, right.get(), done);
+    if (got < 0 || wanted < 0) return ResultOfErrno(errno);
+    if (got != wanted ||
+        std::memcmp(left.get(), right.get(), static_cast<size_t>(got)) != 0) {
+      return kChanged;
+    }
+    if (got == 0) return {};
+    done += got;
+  }
+}
+
+// Whether all in a directory was found, and can be removed: what keeps its
+// owner from writing there its owner can change.
+bool CanBeEmptied(int at, const char* name, const struct stat& info) {
+  const int write = info.st_uid == ::geteuid() ? 0 : W_OK;
+  return ::faccessat(at, name, R_OK | X_OK | write, AT_EACCESS) == 0;
+}
+
+// Finds whether a tree is what its copy is, that nobody has a file of it open
+// for writing, and that it can be removed. Times of files alone don't tell: two
+// changes within one tick of the kernel's clock have the same, and what is
+// written by a mapping has none.
+class Comparison : public TreeVisitor {
+ public:
+  explicit Comparison(FileTask& task) : task_(task) {}
+
+  FileResult Run(const os::Fd& tree, const StagedCopy& copy) {
+    copy_ = copy.OpenDirectory();
+    if (!copy_.valid()) return ResultOfErrno(errno);
+    const WalkEnd end = WalkTree(tree, kMostCompared, *this);
+    if (!result_.ok()) return result_;
+    return end == WalkEnd::kWhole && entries_ == copy.entries() ? FileResult{}
+                                                                : kChanged;
+  }
+
+  // Whether any file is kept from writers, and one of them waits.
+  bool leased() const { return !leased_.empty(); }
+  bool awaited() const {
+    for (const os::Fd& file : leased_) {
+      if (Awaited(file)) return true;
+    }
+    return false;
+  }
+
+  Next Enter(const TreeEntry& entry) override {
+    result_ = task_.Cancelled() ? FileResult{FileCode::kCancelled, 0}
+                                : Compare(entry, std::string(entry.path));
+    ++entries_;
+    return result_.ok() ? Next::kGoOn : Next::kStop;
+  }
+  bool Unreadable(absl::string_view /*path*/, int /*error*/) override {
+    result_ = kChanged;
+    return false;
+  }
+
+ private:
+  FileResult Compare(const TreeEntry& entry, const std::string& path) {
+    struct stat copied = {};
+    if (::fstatat(copy_.get(), path.c_str(), &copied, AT_SYMLINK_NOFOLLOW) !=
+            0 ||
+        !SameFacts(entry.info, copied)) {
+      return kChanged;
+    }
+    const char* const name = entry.name.c_str();
+    if (S_ISDIR(copied.st_mode)) {
+      return CanBeEmptied(entry.directory, name, entry.info)
+                 ? FileResult{}
+                 : FileResult{FileCode::kPermissionDenied, EACCES};
+    }
+    if (S_ISLNK(copied.st_mode)) {
+      return ReadLink(entry.directory, name) ==
+                     ReadLink(copy_.get(), path.c_str())
+                 ? FileResult{}
+                 : kChanged;
+    }
+    os::Fd file, other;
+    struct stat info = {};
+    FileResult result = OpenRegularAt(entry.directory, name, file, info);
+    if (!result.ok()) return kChanged;
+    const Lease lease = TakeLease(file);
+    if (lease == Lease::kRefused) return kChanged;
+    result = OpenRegularAt(copy_.get(), path.c_str(), other, copied);
+    if (result.ok()) result = CompareContent(task_, file, other);
+    if (!result.ok() || lease == Lease::kNone) return result;
+    if (Awaited(file)) return kChanged;
+    // Of more files than may be open at once the last ones are not kept.
+    constexpr size_t kMostLeased = 64;
+    if (leased_.size() < kMostLeased) leased_.push_back(std::move(file));
+    return {};
+  }
+
+  FileTask& task_;
+  os::Fd copy_;
+  std::vector<os::Fd> leased_;
+  uint64_t entries_ = 0;
+  FileResult result_;
+};
+
+// Whether what was copied is what has the hidden name, and is as it was.
+FileResult CheckUnchanged(FileTask& task, const Source& source,
+                          const HiddenSource& hidden, const StagedCopy& copy,
+                          Comparison& comparison) {
+  struct stat now = {};
+  if (::fstatat(hidden.at(), hidden.name().c_str(), &now,
+                AT_SYMLINK_NOFOLLOW) != 0 ||
+      !SameFile(now, source.info) || !SameFacts(now, source.info)) {
+    return kChanged;
+  }
+  FileResult result;
+  if (S_ISDIR(now.st_mode)) {
+    if (!CanBeEmptied(hidden.at(), hidden.name().c_str(), now)) {
+      return {FileCode::kPermissionDenied, EACCES};
+    }
+    result = comparison.Run(source.opened, copy);
+  } else if (S_ISREG(now.st_mode) && !source.leased) {
+    result = CompareContent(task, source.opened, copy.file());
+  }
+  if (!result.ok() || (!source.leased && !comparison.leased())) return result;
+  // Who had found a file but not opened it yet waits for us now, and would
+  // write into one that goes.
+  constexpr int kPauseMillis = 10;
+  ::poll(nullptr, 0, kPauseMillis);
+  const bool awaited =
+      (source.leased && Awaited(source.opened)) || comparison.awaited();
+  return awaited ? kChanged : FileResult{};
+}
+
+FileResult FindFreePlace(const os::Fd& root, const std::string& path,
+                         bool make_parents, bool overwrite, Place& to) {
+  FileResult result = FindPlace(root, path, make_parents, to);
+  struct stat info = {};
+  // Said once more when the copy takes its place; this saves the copying.
+  if (result.ok() && !overwrite &&
+      ::fstatat(to.directory.get(), to.name.c_str(), &info,
+                AT_SYMLINK_NOFOLLOW) == 0) {
+    result = {FileCode::kExists, EEXIST};
+  }
+  return result;
+}
+
+}  // namespace
+
+FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
+                    internal::FileReply& /*reply*/) {
+  Source source;
+  Place to;
+  FileResult result = FindSource(task.root(), request.from(), source);
+  if (result.ok()) {
+    result = FindFreePlace(task.root(), request.to(), request.make_parents(),
+                           false, to);
+  }
+  StagedCopy copy(to);
+  if (result.ok()) result = copy.Make(task, source);
+  if (result.ok()) result = copy.TakePlace(RENAME_NOREPLACE);
+  return result;
+}
+
+FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
+                    internal::FileReply& /*reply*/) {
+  Source source;
+  Place to;
+  FileResult result = FindSource(task.root(), request.from(), source);
+  if (result.ok() && S_ISREG(source.info.st_mode)) {
+    const Lease lease = TakeLease(source.opened);
+    source.leased = lease == Lease::kHeld;
+    if (lease == Lease::kRefused) result = kChanged;
+  }
+  if (result.ok()) {
+    result = FindFreePlace(task.root(), request.to(), request.make_parents(),
+                           request.overwrite(), to);
+  }
+  // ORDER: the source has its name back before the copy is removed, and those
+  // who wait for its files are let in once all is decided.
+  StagedCopy copy(to);
+  HiddenSource hidden(source.place);
+  Comparison comparison(task);
+  if (result.ok()) result = copy.Make(task, source);
+  if (result.ok()) result = hidden.Hide();
+  if (result.ok()) {
+    result = CheckUnchanged(task, source, hidden, copy, comparison);
+  }
+  if (result.ok()) {
+    result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
+  }
+  if (result.ok()) result = hidden.Remove();
+  return result;
+}
+
+}  // namespace sandglass::sandbox
