@@ -40,6 +40,18 @@ void Signal(const os::Fd& event) {
 
 }  // namespace
 
+FileLimits FileLimits::Until(absl::Time end) const {
+  return {.timeout = std::max(end - os::SteadyNow(), absl::ZeroDuration()),
+          .cancel_fd = cancel_fd};
+}
+
+FileResult FileLimits::Check(absl::Time end) const {
+  struct pollfd cancelled = {cancel_fd, POLLIN, 0};
+  if (::poll(&cancelled, 1, 0) > 0) return {FileCode::kCancelled, 0};
+  if (os::SteadyNow() >= end) return {FileCode::kTimedOut, 0};
+  return {};
+}
+
 FileAgentChannel::Answer::Answer()
     : reply(std::make_unique<internal::FileReply>()) {}
 FileAgentChannel::Answer::Answer(Answer&&) noexcept = default;

@@ -33,6 +33,11 @@ struct FileLimits {
 
   // Of one that begins now, by os::SteadyNow(), as all deadlines here are.
   absl::Time Deadline() const { return os::SteadyNow() + timeout; }
+  // For a part of what has to be over at `end`: no more time than is left.
+  FileLimits Until(absl::Time end) const;
+  // Whether there is time left until then, and nobody has ended it: kTimedOut
+  // or kCancelled.
+  FileResult Check(absl::Time end) const;
 };
 
 // The daemon's end of a file agent's socket, for any number of threads. The

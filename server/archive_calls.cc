@@ -19,11 +19,14 @@ constexpr uint64_t kAnySize = uint64_t{1} << 62;
 constexpr uint32_t kMostEntries = 1'000'000;
 constexpr uint32_t kListedAtOnce = 1'000;
 
-// What is in a directory goes; that there is none is fine.
+// What is in a directory goes; that there is none is fine. The code may make
+// more meanwhile, which it has the time of one call for.
 absl::Status Empty(FileSession& files, const std::string& path) {
+  const sandbox::FileLimits limits = files.Limits(Work::kLong);
+  const absl::Time end = limits.Deadline();
   while (true) {
     const sandbox::FileAnswer<sandbox::FileList> list =
-        files.agent().List(path, "", kListedAtOnce, files.Limits(Work::kLong));
+        files.agent().List(path, "", kListedAtOnce, limits.Until(end));
     if (list.result.code == FileCode::kNotFound) return absl::OkStatus();
     if (absl::Status done = files.Check(list.result, path, Work::kLong);
         !done.ok()) {
@@ -33,8 +36,7 @@ absl::Status Empty(FileSession& files, const std::string& path) {
       const std::string name = path + "/" + entry.name;
       const sandbox::FileResult removed =
           files.agent()
-              .Remove(name, FileAgent::Depth::kRecursive,
-                      files.Limits(Work::kLong))
+              .Remove(name, FileAgent::Depth::kRecursive, limits.Until(end))
               .result;
       // Somebody else was faster.
       if (removed.code == FileCode::kNotFound) continue;

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/tar.h"
-#include "sandbox/os/clocks.h"
 #include "server/log.h"
 #include "server/text.h"
 
@@ -76,11 +75,19 @@ void Note(const std::string& path, std::string why,
 
 }  // namespace
 
-absl::Status DurableFiles::Lost(const StoredEntry& entry) const {
+absl::Status DurableFiles::Lost(const StoredEntry& entry,
+                                const std::function<absl::Status()>& go_on,
+                                Checked& checked) const {
   if (static_cast<FileType>(entry.type()) != FileType::kRegular) {
     return absl::OkStatus();
   }
-  return copy_->Check(entry);
+  const std::pair<uint64_t, uint32_t> content(entry.blob(), entry.crc());
+  if (const auto found = checked.find(content); found != checked.end()) {
+    return found->second;
+  }
+  absl::Status status = copy_->Check(entry, go_on);
+  if (entry.size() > 0) checked.emplace(content, status);
+  return status;
 }
 
 void DurableFiles::Forget() {
@@ -97,19 +104,20 @@ absl::StatusOr<bool> DurableFiles::Empty() const {
 
 absl::Status DurableFiles::Restore(const std::shared_ptr<FileAgent>& agent,
                                    const sandbox::FileLimits& limits) {
+  const absl::Time end = limits.Deadline();
   Forget();
   const absl::StatusOr<SessionCopy::Files> files = copy_->Load();
   if (!files.ok()) return files.status();
-  absl::Status done = Upload(*agent, *files, limits, nullptr);
+  absl::Status done = Upload(*agent, *files, limits, end, nullptr);
   SessionCopy::Missing missing;
   if (!done.ok() && !absl::IsCancelled(done) && !absl::IsUnavailable(done) &&
       !absl::IsDeadlineExceeded(done)) {
     // One file, or a few, stand in the way of all others.
-    done = Upload(*agent, *files, limits, &missing);
+    done = Upload(*agent, *files, limits, end, &missing);
   }
   if (!done.ok()) return done;
   copy_->SetMissing(std::move(missing));
-  return Track(agent, /*tell_first=*/false, limits);
+  return Track(agent, /*tell_first=*/false, limits.Until(end));
 }
 
 void DurableFiles::LogMissing() const {
@@ -129,33 +137,35 @@ void DurableFiles::LogMissing() const {
 absl::Status DurableFiles::Upload(FileAgent& agent,
                                   const SessionCopy::Files& files,
                                   const sandbox::FileLimits& limits,
+                                  absl::Time end,
                                   SessionCopy::Missing* missing) const {
   constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max() >> 1;
   sandbox::FileAnswer<sandbox::TreeUpload> upload = agent.BeginUnpack(
       kWorkspace, FileAgent::Parents::kMustExist, kAnySize,
-      std::numeric_limits<uint32_t>::max(), limits,
+      std::numeric_limits<uint32_t>::max(), limits.Until(end),
       missing == nullptr ? FileAgent::Members::kAll
                          : FileAgent::Members::kThoseThatCanBe);
   if (!upload.ok()) return Failed(upload.result, kWorkspace);
   sandbox::FileResult sent;
   // Holes take no room, so that they can be without end.
-  const absl::Time end = limits.Deadline();
+  const auto go_on = [&] {
+    sent = limits.Check(end);
+    return sent.ok() ? absl::OkStatus() : absl::AbortedError("");
+  };
   const auto send = [&](absl::string_view data) {
-    sandbox::FileLimits rest = limits;
-    rest.timeout = end - os::SteadyNow();
-    sent = rest.timeout <= absl::ZeroDuration()
-               ? sandbox::FileResult{sandbox::FileCode::kTimedOut, 0}
-               : upload.value.Append(data, rest);
+    if (absl::Status over = go_on(); !over.ok()) return over;
+    sent = upload.value.Append(data, limits.Until(end));
     return sent.ok() ? absl::OkStatus() : absl::AbortedError("");
   };
   std::map<uint64_t, std::string> first_names;
+  Checked checked;
   absl::Status failure;
   uint64_t sent_entries = 0;
   for (const auto& [path, entry] : files) {
     // Before its header is sent, behind which all of its bytes have to come.
     if (missing != nullptr) {
-      const absl::Status lost = Lost(entry);
-      if (absl::IsUnavailable(lost)) {
+      const absl::Status lost = Lost(entry, go_on, checked);
+      if (!sent.ok() || absl::IsUnavailable(lost)) {
         failure = lost;
         break;
       }
@@ -189,11 +199,11 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   // Its end says why it took no more.
   if (!failure.ok() && sent.code != sandbox::FileCode::kIncomplete) {
     // It is over before another begins, and what it began is put in order.
-    (void)upload.value.Finish(limits);
+    (void)upload.value.Finish(limits.Until(end));
     return sent.ok() ? failure : Failed(sent, kWorkspace);
   }
   const sandbox::FileAnswer<sandbox::TreeCount> count =
-      upload.value.Finish(limits);
+      upload.value.Finish(limits.Until(end));
   if (!count.ok()) return Failed(count.result, kWorkspace);
   if (count.value.entries + count.value.missing_count != sent_entries) {
     return absl::InternalError(absl::StrCat(count.value.entries, " of ",
@@ -260,6 +270,7 @@ absl::Status DurableFiles::Take(sandbox::FileChanged change,
 
 absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
                                 const sandbox::FileLimits& limits) {
+  const absl::Time end = limits.Deadline();
   if (agent != agent_) {
     if (absl::Status tracked = Track(agent, /*tell_first=*/true, limits);
         !tracked.ok()) {
@@ -274,7 +285,7 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   if (all && copy_->missing().count == 0) change.BeginAnew();
   absl::Status failure;
   const sandbox::FileAnswer<bool> looked =
-      tracker_.Next(limits, [&](sandbox::FileChanged told) {
+      tracker_.Next(limits.Until(end), [&](sandbox::FileChanged told) {
         if (failure.ok()) failure = Take(std::move(told), change);
       });
   if (failure.ok() && !looked.ok()) failure = Failed(looked.result, kWorkspace);

@@ -2,8 +2,11 @@
 #define SANDGLASS_SERVER_DURABLE_FILES_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,6 +43,7 @@ class DurableFiles {
 
   // Brings the copy up to date. With an agent other than the last one, and
   // after a failure, by looking at all. UNAVAILABLE: the agent doesn't do it.
+  // The agent has the time of `limits` for all that is asked of it.
   absl::Status Save(const std::shared_ptr<sandbox::FileAgent>& agent,
                     const sandbox::FileLimits& limits);
 
@@ -47,15 +51,22 @@ class DurableFiles {
   void Forget();
 
  private:
-  // With `missing` as far as possible, which reads the copy twice.
+  // With `missing` as far as possible, which reads the copy twice. Is over at
+  // `end`.
   absl::Status Upload(sandbox::FileAgent& agent,
                       const SessionCopy::Files& files,
-                      const sandbox::FileLimits& limits,
+                      const sandbox::FileLimits& limits, absl::Time end,
                       SessionCopy::Missing* missing) const;
   absl::Status Track(const std::shared_ptr<sandbox::FileAgent>& agent,
                      bool tell_first, const sandbox::FileLimits& limits);
-  // Why a file of the copy can't be had from it any more.
-  absl::Status Lost(const internal::StoredEntry& entry) const;
+  // What is known of contents that were read, by their number and sum: one that
+  // has many names is read once.
+  using Checked = std::map<std::pair<uint64_t, uint32_t>, absl::Status>;
+  // Why a file of the copy can't be had from it any more; `go_on` as of
+  // SessionCopy::Check.
+  absl::Status Lost(const internal::StoredEntry& entry,
+                    const std::function<absl::Status()>& go_on,
+                    Checked& checked) const;
   absl::Status Take(sandbox::FileChanged change, CopyChange& to) const;
 
   const std::shared_ptr<SessionCopy> copy_;

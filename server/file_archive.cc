@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/os/clocks.h"
 #include "sandbox/os/status.h"
 #include "sandbox/sparse.h"
 #include "server/errors.h"
@@ -19,7 +18,6 @@ namespace sandglass::server {
 namespace {
 
 using sandbox::FileAgent;
-using sandbox::FileCode;
 
 constexpr char kWorkspace[] = "/workspace";
 constexpr size_t kChunk = size_t{256} << 10;
@@ -32,24 +30,23 @@ FileArchive::~FileArchive() { memory_->Give(bytes_); }
 absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
     FileAgent& agent, std::shared_ptr<DiskBudget> memory,
     const sandbox::FileLimits& limits) {
+  const absl::Time end = limits.Deadline();
   std::shared_ptr<FileArchive> archive(new FileArchive(std::move(memory)));
   archive->file_.reset(::memfd_create("fork", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!archive->file_.valid()) {
     return RunFailed(os::ErrnoStatus("make a file in memory"));
   }
   sandbox::FileAnswer<sandbox::TreeDownload> begun =
-      agent.BeginPack(kWorkspace, FileAgent::Which::kAll, limits);
+      agent.BeginPack(kWorkspace, FileAgent::Which::kAll, limits.Until(end));
   if (!begun.ok()) return FileStatus(begun.result, kWorkspace);
   std::string piece(kChunk, '\0');
   // Holes take no room, so that they can be without end.
-  const absl::Time end = limits.Deadline();
   while (true) {
-    sandbox::FileLimits rest = limits;
-    rest.timeout = end - os::SteadyNow();
+    if (const sandbox::FileResult over = limits.Check(end); !over.ok()) {
+      return FileStatus(over, kWorkspace);
+    }
     const sandbox::FileAnswer<size_t> got =
-        rest.timeout <= absl::ZeroDuration()
-            ? sandbox::FileAnswer<size_t>{.result = {FileCode::kTimedOut, 0}}
-            : begun.value.Read(piece.data(), piece.size(), rest);
+        begun.value.Read(piece.data(), piece.size(), limits.Until(end));
     if (!got.ok()) return FileStatus(got.result, kWorkspace);
     if (absl::Status added = archive->Add({piece.data(), got.value});
         !added.ok()) {
@@ -58,7 +55,7 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
     if (got.value < piece.size()) break;
   }
   const sandbox::FileAnswer<sandbox::TreeCount> count =
-      begun.value.Finish(limits);
+      begun.value.Finish(limits.Until(end));
   if (!count.ok()) return FileStatus(count.result, kWorkspace);
   if (count.value.entries == 0) return std::shared_ptr<const FileArchive>();
   if (::ftruncate(archive->file_.get(), static_cast<off_t>(archive->size_)) !=

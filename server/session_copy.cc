@@ -280,8 +280,10 @@ absl::Status SessionCopy::Read(
   return absl::OkStatus();
 }
 
-absl::Status SessionCopy::Check(const StoredEntry& entry) const {
-  return Read(entry, [](absl::string_view) { return absl::OkStatus(); });
+absl::Status SessionCopy::Check(
+    const StoredEntry& entry,
+    const std::function<absl::Status()>& go_on) const {
+  return Read(entry, [&go_on](absl::string_view) { return go_on(); });
 }
 
 void SessionCopy::SetMissing(Missing missing) {

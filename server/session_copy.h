@@ -89,8 +89,10 @@ class SessionCopy {
       const internal::StoredEntry& entry,
       const std::function<absl::Status(absl::string_view)>& take) const;
 
-  // Whether Read would give all of a file; else why not.
-  absl::Status Check(const internal::StoredEntry& entry) const;
+  // Whether Read would give all of a file; else why not. `go_on` is asked again
+  // and again meanwhile, and ends it with what it says.
+  absl::Status Check(const internal::StoredEntry& entry,
+                     const std::function<absl::Status()>& go_on) const;
 
   // What of it could not be put into the session's jail, and why: of the last
   // time that it was tried. Paths are bytes.

@@ -17,6 +17,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/denied_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/disk_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/dispatcher_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/durable_files_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/errors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/descriptor_shares_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/event_loop_test.cc
