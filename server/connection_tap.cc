@@ -12,7 +12,10 @@ namespace {
 
 // A message that is shorter has its room in what a call takes anyway.
 constexpr uint32_t kSmallMessageBytes = 4096;
-// gRPC lets a connection have a quarter of that at a time.
+// gRPC lets a connection have a quarter of that at a time, but only once the
+// client has acknowledged its SETTINGS. Until then, which may be never, gRPC
+// takes as many as come and this is the only bound. A client that begins calls
+// before it has read the SETTINGS may have some more than a quarter.
 constexpr size_t kMostStreams = 1024;
 // Of the headers of one call, and frames in which they come: gRPC bounds each
 // frame of them and not all together.
@@ -82,6 +85,7 @@ void ConnectionTap::Close() {
   absl::MutexLock lock(&mutex_);
   closed_ = true;
   for (auto& [id, stream] : streams_) GiveBack(stream);
+  unfinished_.clear();
   streams_.clear();
 }
 
@@ -93,11 +97,7 @@ ConnectionTap::State ConnectionTap::state() const {
                  .since = now_,
                  .received_bytes = received_bytes_,
                  .sent_bytes = sent_bytes_};
-  for (const auto& [id, stream] : streams_) {
-    if (stream.at == Stream::At::kBody) {
-      state.unfinished_since = std::min(state.unfinished_since, stream.last);
-    }
-  }
+  if (!unfinished_.empty()) state.unfinished_since = unfinished_.front()->last;
   return state;
 }
 
@@ -295,8 +295,23 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
       case Stream::At::kRefused:
         std::memset(data, kNoMessage, size);
         tail_ = 0;
-        return;
+        size = 0;
+        break;
     }
+  }
+  NoteProgress(stream);
+}
+
+void ConnectionTap::NoteProgress(Stream& stream) {
+  if (stream.at == Stream::At::kBody) {
+    if (stream.unfinished.has_value()) {
+      unfinished_.splice(unfinished_.end(), unfinished_, *stream.unfinished);
+    } else {
+      stream.unfinished = unfinished_.insert(unfinished_.end(), &stream);
+    }
+  } else if (stream.unfinished.has_value()) {
+    unfinished_.erase(*stream.unfinished);
+    stream.unfinished.reset();
   }
 }
 
@@ -369,7 +384,9 @@ void ConnectionTap::GiveBack(Stream& stream) {
 void ConnectionTap::End(uint32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
-  GiveBack(found->second);
+  Stream& stream = found->second;
+  GiveBack(stream);
+  if (stream.unfinished.has_value()) unfinished_.erase(*stream.unfinished);
   streams_.erase(found);
 }
 

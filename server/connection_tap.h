@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ class ConnectionTap {
     uint64_t received_bytes = 0;
     uint64_t sent_bytes = 0;
   };
+  // Takes as long with many calls as with one.
   State state() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From now on, while `hide`, no connection's new calls are shown to gRPC,
@@ -98,7 +100,9 @@ class ConnectionTap {
     std::array<uint8_t*, kHeadBytes> places{};
     uint64_t left = 0;   // of the body
     uint64_t taken = 0;  // of the room
-    MonotonicTime last;
+    MonotonicTime last;  // when a byte came
+    // Its place among the unfinished, if it is one of them.
+    std::optional<std::list<const Stream*>::iterator> unfinished;
   };
 
   // Receives behind what is held back, which goes to the front. Returns how
@@ -127,6 +131,9 @@ class ConnectionTap {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Refuse(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginMessage(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts the stream, of which something has just come, behind all others that
+  // are unfinished, if it is half-way through a message.
+  void NoteProgress(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -140,6 +147,8 @@ class ConnectionTap {
   Http2Frames outgoing_ ABSL_GUARDED_BY(mutex_);
   size_t preface_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint32_t, Stream> streams_ ABSL_GUARDED_BY(mutex_);
+  // Those half-way through a message, the longest silent first.
+  std::list<const Stream*> unfinished_ ABSL_GUARDED_BY(mutex_);
   uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Receive so far
   MonotonicTime now_ ABSL_GUARDED_BY(mutex_) = began_;
   // The bytes at the end of what was read that are of a message's head, and of

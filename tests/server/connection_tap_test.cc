@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/connection_shares.h"
@@ -285,6 +287,52 @@ TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
   EXPECT_TRUE(begin(other, 1));
   tap_.Close();
   EXPECT_TRUE(begin(same, 3));
+}
+
+TEST_F(ConnectionTapTest, TheMessageThatWaitsLongestIsKnownWhateverMoves) {
+  const auto more = [&](uint32_t stream, const std::string& data) {
+    absl::SleepFor(absl::Milliseconds(2));
+    Receive(tap_, Frame(Http2Frame::kData, 0, stream, data), 1 << 20, {8192});
+    return tap_.state().since;
+  };
+  Receive(tap_, std::string(kPreface) + Headers(1) + Headers(3) + Headers(5),
+          1 << 20, {8192});
+  const MonotonicTime first = more(1, Prefix(10) + "x");
+  const MonotonicTime second = more(3, Prefix(10) + "x");
+  EXPECT_EQ(tap_.state().unfinished_since, first);
+  const MonotonicTime third = more(1, "x");
+  EXPECT_EQ(tap_.state().unfinished_since, second);
+  const MonotonicTime fourth = more(5, Prefix(10) + "x");
+  more(3, std::string(9, 'x'));
+  EXPECT_EQ(tap_.state().unfinished_since, third);
+  Send(tap_, Frame(Http2Frame::kHeaders, 5, 1, "trailers"));
+  EXPECT_EQ(tap_.state().unfinished_since, fourth);
+  // What is refused waits for nothing.
+  more(5, std::string(9, 'x') + Prefix(kMost + 1) + std::string(30, 'x'));
+  EXPECT_EQ(tap_.state().unfinished_since, MonotonicTime::max());
+}
+
+TEST_F(ConnectionTapTest, ItsStateTakesNoLongerWithManyCalls) {
+  // The fastest of several rounds of 1000.
+  const auto time = [](const ConnectionTap& tap) {
+    absl::Duration fastest = absl::InfiniteDuration();
+    for (int round = 0; round < 20; ++round) {
+      const absl::Time began = absl::Now();
+      for (int i = 0; i < 1000; ++i) (void)tap.state();
+      fastest = std::min(fastest, absl::Now() - began);
+    }
+    return fastest;
+  };
+  std::string calls(kPreface);
+  for (uint32_t i = 0; i < 1000; ++i) {
+    calls += Headers(2 * i + 1) +
+             Frame(Http2Frame::kData, 0, 2 * i + 1, Prefix(10) + "x");
+  }
+  Receive(tap_, calls, 1 << 20, {8192});
+  ASSERT_EQ(tap_.state().open_calls, 1000u);
+  ConnectionTap none(room_, "uid:1", kMost);
+  // It would be some hundred times as long.
+  EXPECT_LT(time(tap_), 20 * time(none));
 }
 
 TEST_F(ConnectionTapTest, WhatIsNotHttp2Ends) {
