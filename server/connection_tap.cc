@@ -137,6 +137,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
   now_ = Monotonic::now();
   received_bytes_ += static_cast<uint64_t>(got);
   tail_ = 0;
+  type_ = nullptr;
   if (held > 0) PutHeld(*message);
   ForParts(behind, static_cast<size_t>(got),
            [this](uint8_t* data, size_t size) {
@@ -148,15 +149,19 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
     errno = ECONNRESET;
     return -1;
   }
-  Hold();
   const size_t all = held + static_cast<size_t>(got);
+  Hold(all);
   if (all == held_bytes_) return std::nullopt;
   return static_cast<ssize_t>(all - held_bytes_);
 }
 
 void ConnectionTap::PutHeld(const msghdr& message) {
+  const bool of_frame = incoming_.in_head();
+  // What is held are the last bytes of it that were read.
+  const size_t first = of_frame ? incoming_.head_bytes() - held_bytes_ : 0;
   const auto found = streams_.find(tail_stream_);
-  Stream* const stream = found == streams_.end() ? nullptr : &found->second;
+  Stream* const stream =
+      of_frame || found == streams_.end() ? nullptr : &found->second;
   if (stream != nullptr) {
     stream->turn = turn_;
     stream->fresh = static_cast<uint8_t>(stream->head_bytes - held_bytes_);
@@ -167,9 +172,10 @@ void ConnectionTap::PutHeld(const msghdr& message) {
     for (size_t i = 0; i < size; ++i, ++put) {
       data[i] = held_[put];
       if (stream != nullptr) stream->places[stream->fresh + put] = data + i;
+      if (of_frame && first + put == Http2Frame::kTypeAt) type_ = data + i;
     }
   });
-  tail_ = held_bytes_;
+  tail_ = of_frame ? 0 : held_bytes_;
   held_bytes_ = 0;
 }
 
@@ -185,8 +191,15 @@ ssize_t ConnectionTap::GiveHeldAway(const msghdr& message, size_t room) {
   return static_cast<ssize_t>(room);
 }
 
-void ConnectionTap::Hold() {
-  if (tail_ == 0 || incoming_.in_head()) return;
+void ConnectionTap::Hold(size_t bytes) {
+  if (incoming_.in_head()) {
+    const size_t head = incoming_.head_bytes();
+    held_bytes_ = std::min(head, bytes);
+    std::memcpy(held_.data(), incoming_.head() + head - held_bytes_,
+                held_bytes_);
+    return;
+  }
+  if (tail_ == 0) return;
   const auto found = streams_.find(tail_stream_);
   if (found == streams_.end()) return;
   const Stream& stream = found->second;
@@ -207,7 +220,7 @@ void ConnectionTap::Look(uint8_t* data, size_t size) {
     --size;
   }
   incoming_.Read(
-      data, size,
+      data, size, type_,
       [this](const Http2Frame& frame, uint8_t* type) {
         mutex_.AssertHeld();
         LookAtFrame(frame, type);

@@ -115,8 +115,9 @@ class ConnectionTap {
   // Where there is room for no more than that.
   ssize_t GiveHeldAway(const msghdr& message, size_t room)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Holds back the end of what was read if it is needed whole.
-  void Hold() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Holds back the end of what was read, of which there are `bytes`, if it is
+  // needed whole.
+  void Hold(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Look(uint8_t* data, size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtFrame(const Http2Frame& frame, uint8_t* type)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -151,8 +152,12 @@ class ConnectionTap {
   std::list<const Stream*> unfinished_ ABSL_GUARDED_BY(mutex_);
   uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Receive so far
   MonotonicTime now_ ABSL_GUARDED_BY(mutex_) = began_;
+  // Where the type of the frame is whose head is being read; null: with gRPC
+  // already, which happens only where its buffers are smaller than a head.
+  uint8_t* type_ ABSL_GUARDED_BY(mutex_) = nullptr;
   // The bytes at the end of what was read that are of a message's head, and of
-  // which stream. They are held back until it is known what becomes of it.
+  // which stream. They are held back until it is known what becomes of it, and
+  // so is the beginning of a frame's head: it may have to be hidden.
   size_t tail_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t tail_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   std::array<uint8_t, kHeadBytes> held_ ABSL_GUARDED_BY(mutex_) = {};

@@ -11,6 +11,7 @@ namespace sandglass::server {
 // The head of an HTTP/2 frame (RFC 9113, section 4.1).
 struct Http2Frame {
   static constexpr size_t kHeadBytes = 9;
+  static constexpr size_t kTypeAt = 3;  // within the head
   static constexpr uint8_t kData = 0;
   static constexpr uint8_t kHeaders = 1;
   static constexpr uint8_t kResetStream = 3;
@@ -38,6 +39,15 @@ class Http2Frames {
   void Read(Byte* data, size_t size, const OnFrame& on_frame,
             const OnPayload& on_payload) {
     Byte* type = nullptr;
+    Read(data, size, type, on_frame, on_payload);
+  }
+
+  // The same where pieces stay as they are for a while: `type` is kept by the
+  // caller from one to the next, and is null when the piece that it points into
+  // has gone.
+  template <typename Byte, typename OnFrame, typename OnPayload>
+  void Read(Byte* data, size_t size, Byte*& type, const OnFrame& on_frame,
+            const OnPayload& on_payload) {
     while (size > 0) {
       if (left_ > 0) {
         const size_t part = std::min<size_t>(left_, size);
@@ -48,7 +58,7 @@ class Http2Frames {
         continue;
       }
       if (head_bytes_ == 0) type = nullptr;
-      if (head_bytes_ == kTypeAt) type = data;
+      if (head_bytes_ == Http2Frame::kTypeAt) type = data;
       head_[head_bytes_++] = static_cast<uint8_t>(*data);
       ++data;
       --size;
@@ -62,14 +72,15 @@ class Http2Frames {
 
   // Whether the last byte that was read is of a frame's head.
   bool in_head() const { return head_bytes_ > 0; }
+  // So many bytes of it are there, and these.
+  size_t head_bytes() const { return head_bytes_; }
+  const uint8_t* head() const { return head_.data(); }
 
  private:
-  static constexpr size_t kTypeAt = 3;
-
   void Decode() {
     frame_.length =
         uint32_t{head_[0]} << 16 | uint32_t{head_[1]} << 8 | uint32_t{head_[2]};
-    frame_.type = head_[kTypeAt];
+    frame_.type = head_[Http2Frame::kTypeAt];
     frame_.flags = head_[4];
     // The first bit is reserved.
     frame_.stream = uint32_t{head_[5] & 0x7fu} << 24 |

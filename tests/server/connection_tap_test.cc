@@ -385,6 +385,41 @@ TEST_F(ConnectionTapTest, NewCallsAreHiddenAtTheEnd) {
   EXPECT_EQ(tap_.state().open_calls, 1u);
 }
 
+TEST_F(ConnectionTapTest, NewCallsAreHiddenAlsoWhereAFramesHeadComesInPieces) {
+  const std::string of_new = Frame(Http2Frame::kHeaders, 0, 3, "new") +
+                             Frame(Http2Frame::kContinuation, 4, 3, "rest");
+  std::string hidden = of_new;
+  constexpr char kNoType = '\xff';
+  hidden[Http2Frame::kTypeAt] = kNoType;
+  hidden[Frame(Http2Frame::kHeaders, 0, 3, "new").size() +
+         Http2Frame::kTypeAt] = kNoType;
+  for (size_t cut = 1; cut < of_new.size(); ++cut) {
+    for (const std::vector<size_t>& buffers :
+         {std::vector<size_t>{8192}, {2, 3, 4, 1, 256}}) {
+      ConnectionTap tap(room_, "uid:1", kMost);
+      Receive(tap, std::string(kPreface) + Headers(1), 100, {8192});
+      // Also where the end begins between the two pieces of the head.
+      const bool late = cut < Http2Frame::kHeadBytes;
+      if (!late) ConnectionTap::HideNewCalls();
+      std::string seen =
+          Receive(tap, of_new.substr(0, cut), 1 << 20, buffers).bytes;
+      ConnectionTap::HideNewCalls();
+      seen += Receive(tap, of_new.substr(cut), 1 << 20, buffers).bytes;
+      ConnectionTap::HideNewCalls(false);
+      EXPECT_TRUE(seen == hidden) << cut << " " << buffers[0];
+      EXPECT_EQ(tap.state().open_calls, 1u);
+    }
+  }
+}
+
+TEST_F(ConnectionTapTest, AFramesHeadIsHeldBackUntilItIsWhole) {
+  const std::string begin = std::string(kPreface) + Headers(1);
+  const std::string next = Frame(Http2Frame::kData, 0, 1, Prefix(1) + "x");
+  EXPECT_EQ(Receive(tap_, begin + next.substr(0, 8), 1 << 20, {8192}).bytes,
+            begin);
+  EXPECT_EQ(Receive(tap_, next.substr(8), 1 << 20, {8192}).bytes, next);
+}
+
 TEST(RefusedMessageTest, IsWhatWasWrittenAndNothingElseIsOne) {
   const RefusedMessage refused = {.length = 0xffffffff, .most = 16 << 20};
   auto bytes = refused.Encode();
