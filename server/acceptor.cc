@@ -193,7 +193,7 @@ void Acceptor::Sweep() {
   }
   // What large requests took stays with the C library otherwise.
   if (const uint64_t total = room_.total();
-      total - flooded_ > kFlood && room_.used() == 0) {
+      total - flooded_ > kFlood && room_.used() < kFlood) {
     flooded_ = total;
     ::malloc_trim(0);
   }

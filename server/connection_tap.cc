@@ -10,8 +10,8 @@
 namespace sandglass::server {
 namespace {
 
-// A message that is shorter has its room in what a call takes anyway.
-constexpr uint32_t kSmallMessageBytes = 4096;
+// So much of a call has its room in what a call takes anyway.
+constexpr uint64_t kFreeBytes = 4096;
 // gRPC lets a connection have a quarter of that at a time, but only once the
 // client has acknowledged its SETTINGS. Until then, which may be never, gRPC
 // takes as many as come and this is the only bound. A client that begins calls
@@ -27,7 +27,7 @@ constexpr uint8_t kNoFrameType = 0xff;
 // The end of HEADERS: no CONTINUATION follows.
 constexpr uint8_t kEndHeaders = 4;
 // What a refused message's bytes become: gRPC takes it for the beginning of a
-// message of no known sort and keeps nothing of it.
+// message of no known sort and, once the method reads, keeps nothing of it.
 constexpr uint8_t kNoMessage = 2;
 
 std::atomic<bool>& Hidden() {
@@ -48,6 +48,14 @@ std::vector<iovec> PartsFrom(const msghdr& message, size_t offset) {
     }
   }
   return parts;
+}
+
+// What a call needs of the room: `came` bytes of messages, of which one with
+// `length` is still on its way.
+uint64_t RoomFor(uint64_t came, uint64_t length) {
+  if (came <= kFreeBytes) return 0;
+  return std::max(length,
+                  std::min<uint64_t>(came, ConnectionTap::kWindowBytes));
 }
 
 size_t RoomIn(const msghdr& message) {
@@ -292,7 +300,7 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
   while (size > 0 && !broken_) {
     switch (stream.at) {
       case Stream::At::kHead:
-        LookAtHead(frame.stream, stream, data, size - 1);
+        LookAtHead(frame.stream, stream, data);
         ++data;
         --size;
         break;
@@ -328,8 +336,7 @@ void ConnectionTap::NoteProgress(Stream& stream) {
   }
 }
 
-void ConnectionTap::LookAtHead(uint32_t id, Stream& stream, uint8_t* byte,
-                               size_t after) {
+void ConnectionTap::LookAtHead(uint32_t id, Stream& stream, uint8_t* byte) {
   if (stream.turn != turn_) {
     stream.turn = turn_;
     stream.fresh = stream.head_bytes;
@@ -340,31 +347,47 @@ void ConnectionTap::LookAtHead(uint32_t id, Stream& stream, uint8_t* byte,
   if (tail_stream_ != id) tail_ = 0;
   tail_stream_ = id;
   ++tail_;
-  if (stream.head_bytes == kPrefixBytes) Judge(stream, after);
+  if (stream.head_bytes == kPrefixBytes) Judge(stream);
   if (stream.refuse && stream.head_bytes == kHeadBytes) Refuse(stream);
 }
 
-void ConnectionTap::Judge(Stream& stream, size_t there) {
+void ConnectionTap::Judge(Stream& stream) {
   stream.length = uint32_t{stream.head[1]} << 24 |
                   uint32_t{stream.head[2]} << 16 |
                   uint32_t{stream.head[3]} << 8 | uint32_t{stream.head[4]};
   if (stream.length > max_message_bytes_) {
     stream.refuse = true;
     stream.most = max_message_bytes_;
+    return CountAsRefused(stream);
+  }
+  if (!FindRoom(stream)) {
+    stream.refuse = true;
+    stream.most = 0;
     return;
   }
-  if (stream.length > there && stream.length > kSmallMessageBytes) {
-    if (!room_.Take(caller_, stream.length)) {
-      stream.refuse = true;
-      stream.most = 0;
-      return;
-    }
-    stream.taken = stream.length;
-  }
+  stream.came += kPrefixBytes + stream.length;
   tail_ = 0;
   stream.at = Stream::At::kBody;
   stream.left = stream.length;
   if (stream.left == 0) BeginMessage(stream);
+}
+
+bool ConnectionTap::FindRoom(Stream& stream) {
+  const uint64_t needed =
+      RoomFor(stream.came + kPrefixBytes + stream.length, stream.length);
+  if (needed <= stream.taken) return true;
+  if (room_.Take(caller_, needed - stream.taken)) {
+    stream.taken = needed;
+    return true;
+  }
+  CountAsRefused(stream);
+  return stream.length < RefusedMessage::kBytes;
+}
+
+void ConnectionTap::CountAsRefused(Stream& stream) {
+  if (stream.counts_as_refused) return;
+  stream.counts_as_refused = room_.TakeRefused(caller_);
+  if (!stream.counts_as_refused) broken_ = true;
 }
 
 void ConnectionTap::Refuse(Stream& stream) {
@@ -383,7 +406,10 @@ void ConnectionTap::Refuse(Stream& stream) {
 }
 
 void ConnectionTap::BeginMessage(Stream& stream) {
-  GiveBack(stream);
+  if (const uint64_t needed = RoomFor(stream.came, 0); needed < stream.taken) {
+    room_.Give(caller_, stream.taken - needed);
+    stream.taken = needed;
+  }
   stream.at = Stream::At::kHead;
   stream.head_bytes = 0;
   stream.refuse = false;
@@ -392,6 +418,8 @@ void ConnectionTap::BeginMessage(Stream& stream) {
 void ConnectionTap::GiveBack(Stream& stream) {
   if (stream.taken > 0) room_.Give(caller_, stream.taken);
   stream.taken = 0;
+  if (stream.counts_as_refused) room_.GiveRefused(caller_);
+  stream.counts_as_refused = false;
 }
 
 void ConnectionTap::End(uint32_t id) {

@@ -28,7 +28,14 @@ namespace sandglass::server {
 // whoever it comes upon. So here each message is looked at when its first five
 // bytes are there, which say how long it is. One that is too long, or for which
 // the caller's share of memory isn't enough, is replaced by a RefusedMessage,
-// and what follows of it is not kept by anybody.
+// and what follows of it makes no message.
+//
+// Of what the method hasn't read yet gRPC keeps up to a window's bytes of each
+// call, also when the client has said that it sends no more, and tells nobody
+// when it was read. So each call has room for what has come of it, up to a
+// window's bytes, until it is over, and for a longer message that is on its way
+// as much as that has. The first few kilobytes of a call are free: of a call
+// with one short message nothing is counted.
 //
 // It also knows what gRPC doesn't tell: whether calls are open on the
 // connection, since when it is silent, whether a message has stopped half-way.
@@ -36,6 +43,9 @@ namespace sandglass::server {
 // Thread-safe: gRPC reads and writes on threads of its own.
 class ConnectionTap {
  public:
+  // What gRPC lets a client send of one call before the method asks for it.
+  static constexpr uint32_t kWindowBytes = 65535;
+
   // `room` outlives it. `caller` as in Caller::name.
   ConnectionTap(RequestRoom& room, std::string caller,
                 uint32_t max_message_bytes);
@@ -45,7 +55,8 @@ class ConnectionTap {
 
   // In the place of recvmsg(2) and sendmsg(2) on the socket, with the same
   // results and errno; `call` is that call. The socket doesn't block. When a
-  // message can't be refused by itself any more, the connection ends.
+  // message can't be refused by itself any more, or the caller has too many
+  // refused calls open, the connection ends.
   using Receiver = ssize_t (*)(int, msghdr*, int);
   using Sender = ssize_t (*)(int, const msghdr*, int);
   ssize_t Receive(Receiver call, int fd, msghdr* message, int flags)
@@ -99,7 +110,10 @@ class ConnectionTap {
     uint8_t fresh = 0;
     std::array<uint8_t*, kHeadBytes> places{};
     uint64_t left = 0;   // of the body
+    uint64_t came = 0;   // of all messages before this one
     uint64_t taken = 0;  // of the room
+    // It counts among the caller's calls that found no room.
+    bool counts_as_refused = false;
     MonotonicTime last;  // when a byte came
     // Its place among the unfinished, if it is one of them.
     std::optional<std::list<const Stream*>::iterator> unfinished;
@@ -125,12 +139,17 @@ class ConnectionTap {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtReset(uint32_t id, size_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One byte of a message's head. `after` bytes of the frame are there, too.
-  void LookAtHead(uint32_t id, Stream& stream, uint8_t* byte, size_t after)
+  // One byte of a message's head.
+  void LookAtHead(uint32_t id, Stream& stream, uint8_t* byte)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Judge(Stream& stream, size_t there)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Judge(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False: the message has to be refused. True where it is too short for that.
+  bool FindRoom(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has what comes without room counted; ends the connection where there is too
+  // much of that.
+  void CountAsRefused(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Refuse(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last one is whole, and gRPC keeps no more of it than its window.
   void BeginMessage(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts the stream, of which something has just come, behind all others that
   // are unfinished, if it is half-way through a message.

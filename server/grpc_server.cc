@@ -12,6 +12,7 @@
 #include "grpcpp/server_posix.h"
 #include "sandbox/os/clocks.h"
 #include "server/call_metrics.h"
+#include "server/connection_tap.h"
 #include "server/log.h"
 #include "server/parse.h"
 #include "server/readiness.h"
@@ -63,7 +64,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   // Of what nobody has asked for yet, gRPC keeps up to a call's window, which
   // it would let grow to four megabytes.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65535);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                             static_cast<int>(ConnectionTap::kWindowBytes));
   // A message of two megabytes unpacks to one of a gigabyte, and gRPC unpacks
   // it before it looks at its size. So it is told to unpack none, and refuses
   // calls that come with one. Answers aren't compressed anyway.

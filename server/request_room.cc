@@ -2,29 +2,48 @@
 
 namespace sandglass::server {
 
+bool RequestRoom::Held::Take(const std::string& caller, uint64_t amount) {
+  const auto found = callers.find(caller);
+  const uint64_t held = found == callers.end() ? 0 : found->second;
+  if (amount > most || held + amount > most - used) return false;
+  callers[caller] += amount;
+  used += amount;
+  return true;
+}
+
+void RequestRoom::Held::Give(const std::string& caller, uint64_t amount) {
+  const auto found = callers.find(caller);
+  if (found == callers.end()) return;
+  found->second -= amount;
+  used -= amount;
+  if (found->second == 0) callers.erase(found);
+}
+
 bool RequestRoom::Take(const std::string& caller, uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  const auto found = callers_.find(caller);
-  const uint64_t held = found == callers_.end() ? 0 : found->second;
-  if (bytes > bytes_ || held + bytes > bytes_ - used_) return false;
-  callers_[caller] += bytes;
-  used_ += bytes;
+  if (!bytes_.Take(caller, bytes)) return false;
   total_ += bytes;
   return true;
 }
 
 void RequestRoom::Give(const std::string& caller, uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  const auto found = callers_.find(caller);
-  if (found == callers_.end()) return;
-  found->second -= bytes;
-  used_ -= bytes;
-  if (found->second == 0) callers_.erase(found);
+  bytes_.Give(caller, bytes);
+}
+
+bool RequestRoom::TakeRefused(const std::string& caller) {
+  absl::MutexLock lock(&mutex_);
+  return refused_.Take(caller, 1);
+}
+
+void RequestRoom::GiveRefused(const std::string& caller) {
+  absl::MutexLock lock(&mutex_);
+  refused_.Give(caller, 1);
 }
 
 uint64_t RequestRoom::used() const {
   absl::MutexLock lock(&mutex_);
-  return used_;
+  return bytes_.used;
 }
 
 uint64_t RequestRoom::total() const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -180,8 +181,9 @@ TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
       const Seen seen = Receive(tap, bytes, piece, buffers);
       EXPECT_FALSE(seen.ended);
       EXPECT_TRUE(seen.bytes == bytes) << piece << " " << buffers[0];
-      EXPECT_EQ(room_.used(), 0u);
       EXPECT_EQ(tap.state().open_calls, sizes.size());
+      tap.Close();
+      EXPECT_EQ(room_.used(), 0u);
     }
   }
 }
@@ -227,7 +229,9 @@ TEST_F(ConnectionTapTest, AHeadInSeveralFramesThatCantBeReplacedEndsIt) {
   EXPECT_FALSE(Receive(other, bytes, bytes.size(), {1 << 20}).ended);
 }
 
-TEST_F(ConnectionTapTest, AMessageHasRoomUntilItIsThereOrItsCallIsOver) {
+TEST_F(ConnectionTapTest, AMessageHasRoomUntilItsCallIsOver) {
+  // With the bytes before it, in which its length is.
+  constexpr uint64_t kRoom = 12005;
   const auto begin = [&](uint32_t stream) {
     const Seen seen = Receive(
         tap_,
@@ -238,30 +242,31 @@ TEST_F(ConnectionTapTest, AMessageHasRoomUntilItIsThereOrItsCallIsOver) {
     return seen;
   };
   begin(1);
-  EXPECT_EQ(room_.used(), 12000u);
+  EXPECT_EQ(room_.used(), kRoom);
   EXPECT_LT(tap_.state().unfinished_since, Monotonic::now());
   Receive(tap_, Frame(Http2Frame::kData, 1, 1, std::string(12000 - 11, 'x')),
           1 << 20, {8192});
-  EXPECT_EQ(room_.used(), 0u);
+  EXPECT_EQ(room_.used(), kRoom);
   EXPECT_EQ(tap_.state().unfinished_since, MonotonicTime::max());
   EXPECT_EQ(tap_.state().open_calls, 1u);
   Send(tap_, Headers(1) + Frame(Http2Frame::kHeaders, 5, 1, "trailers"));
   EXPECT_EQ(tap_.state().open_calls, 0u);
+  EXPECT_EQ(room_.used(), 0u);
 
   begin(3);
   // Until it is whole gRPC keeps what it has.
   const std::string reset =
       Frame(Http2Frame::kResetStream, 0, 3, std::string("\0\0\0\x8", 4));
   Receive(tap_, reset.substr(0, reset.size() - 1), 100, {8192});
-  EXPECT_EQ(room_.used(), 12000u);
+  EXPECT_EQ(room_.used(), kRoom);
   Receive(tap_, reset.substr(reset.size() - 1), 100, {8192});
   EXPECT_EQ(room_.used(), 0u);
   begin(5);
-  EXPECT_EQ(room_.used(), 12000u);
+  EXPECT_EQ(room_.used(), kRoom);
   Send(tap_, Frame(Http2Frame::kResetStream, 0, 5, "\0\0\0\0"));
   EXPECT_EQ(room_.used(), 0u);
   begin(7);
-  EXPECT_EQ(room_.used(), 12000u);
+  EXPECT_EQ(room_.used(), kRoom);
   tap_.Close();
   EXPECT_EQ(room_.used(), 0u);
 }
@@ -287,6 +292,135 @@ TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
   EXPECT_TRUE(begin(other, 1));
   tap_.Close();
   EXPECT_TRUE(begin(same, 3));
+}
+
+// gRPC tells nobody when the method has read something.
+TEST_F(ConnectionTapTest, WhatMayBeUnreadOfACallIsCountedUntilItIsOver) {
+  const std::string small = Message(1, std::string(1995, 'x'));
+  Receive(tap_, std::string(kPreface) + Headers(1) + small + small, 1 << 20,
+          {8192});
+  // So far it is no more than any call takes.
+  EXPECT_EQ(room_.used(), 0u);
+  Receive(tap_, small, 1 << 20, {8192});
+  EXPECT_EQ(room_.used(), 6000u);
+  Receive(tap_, small, 1 << 20, {8192});
+  EXPECT_EQ(room_.used(), 8000u);
+  // That the client sends no more has nobody read what is there.
+  Receive(tap_, Frame(Http2Frame::kData, Http2Frame::kEndStream, 1, ""),
+          1 << 20, {8192});
+  EXPECT_EQ(room_.used(), 8000u);
+  Send(tap_, Frame(Http2Frame::kHeaders, 5, 1, "trailers"));
+  EXPECT_EQ(room_.used(), 0u);
+}
+
+TEST_F(ConnectionTapTest, ACallKeepsNoMoreThanAWindowOfWhatIsWhole) {
+  RequestRoom room(uint64_t{1} << 20);
+  ConnectionTap tap(room, "uid:1", 1 << 20);
+  const auto send = [&](const std::string& bytes) {
+    EXPECT_FALSE(Receive(tap, bytes, 1 << 20, {8192}).ended);
+  };
+  send(std::string(kPreface) + Headers(1));
+  send(Message(1, std::string(200000, 'x')).substr(0, 100000));
+  EXPECT_EQ(room.used(), 200000u);
+  send(Message(1, std::string(200000, 'x')).substr(100000));
+  EXPECT_EQ(room.used(), ConnectionTap::kWindowBytes);
+  for (int i = 0; i < 100; ++i) send(Message(1, std::string(5000, 'x')));
+  EXPECT_EQ(room.used(), ConnectionTap::kWindowBytes);
+  // Only what is beyond the window is taken for a longer one.
+  send(Message(1, std::string(200000, 'x')).substr(0, 100000));
+  EXPECT_EQ(room.used(), 200000u);
+}
+
+TEST_F(ConnectionTapTest, ACallWithOneShortMessageTakesNoRoom) {
+  std::string calls(kPreface);
+  for (uint32_t i = 0; i < 50; ++i) {
+    const uint32_t stream = 2 * i + 1;
+    calls += Headers(stream) +
+             Frame(Http2Frame::kData, Http2Frame::kEndStream, stream,
+                   Prefix(4000) + std::string(4000, 'x'));
+  }
+  // Whole, and byte by byte.
+  for (const size_t piece : {1 << 20, 1}) {
+    ConnectionTap tap(room_, "uid:1", kMost);
+    const Seen seen = Receive(tap, calls, piece, {8192});
+    EXPECT_TRUE(seen.bytes == calls);
+    EXPECT_EQ(tap.state().open_calls, 50u);
+  }
+  EXPECT_EQ(room_.total(), 0u);
+  // Nor is one refused where none is left.
+  ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
+  ConnectionTap tap(room_, "uid:1", kMost);
+  EXPECT_TRUE(Receive(tap, calls, 1 << 20, {8192}).bytes == calls);
+}
+
+// As the daemon has it: 512 MiB for all, and 256 calls on a connection.
+TEST_F(ConnectionTapTest, FiveHundredCallsOfOneCallerMaySendAllTheTime) {
+  RequestRoom room(uint64_t{512} << 20);
+  std::vector<std::unique_ptr<ConnectionTap>> taps;
+  for (int i = 0; i < 2; ++i) {
+    taps.push_back(std::make_unique<ConnectionTap>(room, "uid:1", 16 << 20));
+    std::string calls(kPreface);
+    for (uint32_t j = 0; j < 250; ++j) {
+      const uint32_t stream = 2 * j + 1;
+      calls += Headers(stream);
+      for (int k = 0; k < 5; ++k) {
+        calls += Message(stream, std::string(16000, 'x'));
+      }
+    }
+    const Seen seen = Receive(*taps.back(), calls, 1 << 20, {1 << 20});
+    EXPECT_TRUE(seen.bytes == calls);
+  }
+  EXPECT_EQ(room.used(), 500u * ConnectionTap::kWindowBytes);
+}
+
+TEST_F(ConnectionTapTest, SmallMessagesWithoutRoomAreRefusedByThemselves) {
+  ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
+  const std::string begin = std::string(kPreface) + Headers(1) +
+                            Message(1, std::string(4080, 'x'));
+  EXPECT_EQ(Receive(tap_, begin, 1 << 20, {8192}).bytes, begin);
+  const std::string seen =
+      Receive(tap_, Message(1, std::string(30, 'x')) + Headers(3), 1 << 20,
+              {8192})
+          .bytes;
+  EXPECT_EQ(DataOf(std::string(kPreface) + seen, 1).substr(0, 5),
+            Prefix(RefusedMessage::kBytes));
+  EXPECT_EQ(seen.substr(seen.size() - Headers(3).size()), Headers(3));
+
+  // What is shorter than the refusal goes by.
+  ConnectionTap other(room_, "uid:1", kMost);
+  std::string tiny = begin;
+  for (int i = 0; i < 1000; ++i) tiny += Message(1, "tiny");
+  EXPECT_TRUE(Receive(other, tiny, 1 << 20, {8192}).bytes == tiny);
+  EXPECT_EQ(room_.used(), 2 * kMost);
+}
+
+TEST_F(ConnectionTapTest, WhatComesOnRefusedCallsIsBoundedToo) {
+  // Two of one caller, while nobody else has any.
+  RequestRoom room(0, /*most_refused=*/4);
+  const std::string large = Frame(Http2Frame::kData, 0, 1,
+                                  Prefix(kMost) + std::string(5000, 'x'));
+  const std::string too_long = Frame(Http2Frame::kData, 0, 3,
+                                     Prefix(kMost + 1) + std::string(99, 'x'));
+  ConnectionTap quiet(room, "uid:1", kMost);
+  ConnectionTap tap(room, "uid:1", kMost);
+  const std::string two =
+      std::string(kPreface) + Headers(1) + large + Headers(3) + too_long;
+  EXPECT_FALSE(Receive(tap, two, 1 << 20, {8192}).ended);
+  ConnectionTap more(room, "uid:1", kMost);
+  const std::string one = std::string(kPreface) + Headers(1) + large;
+  EXPECT_TRUE(Receive(more, one, 1 << 20, {8192}).ended);
+  // No other connection is touched, nor another caller.
+  const std::string small = std::string(kPreface) + Headers(1) +
+                            Message(1, "small");
+  EXPECT_EQ(Receive(quiet, small, 1 << 20, {8192}).bytes, small);
+  EXPECT_FALSE(Receive(tap, Headers(5) + Message(5, "small"), 1 << 20, {8192})
+                   .ended);
+  ConnectionTap neighbour(room, "uid:2", kMost);
+  EXPECT_FALSE(Receive(neighbour, one, 1 << 20, {8192}).ended);
+  // One of them is over.
+  Send(tap, Frame(Http2Frame::kHeaders, 5, 3, "trailers"));
+  ConnectionTap again(room, "uid:1", kMost);
+  EXPECT_FALSE(Receive(again, one, 1 << 20, {8192}).ended);
 }
 
 TEST_F(ConnectionTapTest, TheMessageThatWaitsLongestIsKnownWhateverMoves) {
@@ -443,6 +577,17 @@ TEST(RequestRoomTest, SharesShrinkAsOthersCome) {
   EXPECT_TRUE(room.Take("b", 15));
   EXPECT_EQ(room.used(), 60u);
   EXPECT_EQ(room.total(), 120u);
+}
+
+TEST(RequestRoomTest, RefusedCallsAreSharedInTheSameWay) {
+  RequestRoom room(0, /*most_refused=*/4);
+  EXPECT_TRUE(room.TakeRefused("a"));
+  EXPECT_TRUE(room.TakeRefused("a"));
+  EXPECT_FALSE(room.TakeRefused("a"));
+  EXPECT_TRUE(room.TakeRefused("b"));
+  EXPECT_FALSE(room.TakeRefused("b"));
+  room.GiveRefused("a");
+  EXPECT_TRUE(room.TakeRefused("c"));
 }
 
 TEST(ConnectionSharesTest, NobodyGetsAllAndRootGetsThrough) {
