@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/http2_frames.h"
 #include "server/log.h"
-#include "server/socket_tap.h"
 #include "server/text.h"
 
 namespace sandglass::server {
@@ -39,6 +38,14 @@ int FirstNumber() {
   const rlim_t half = limit.rlim_cur / 2;
   return half < kPreferredFirstNumber ? static_cast<int>(half)
                                       : kPreferredFirstNumber;
+}
+
+int Numbers(int first, int most) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto end = static_cast<int>(
+      std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(kMostTapped)));
+  return std::clamp(end - first, 1, most);
 }
 
 // Who is there; nullopt with errno set.
@@ -130,7 +137,9 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
       wake_(std::move(wake)),
       first_number_(FirstNumber()),
       next_number_(first_number_),
-      shares_(options.max_connections) {}
+      shares_(options.max_connections),
+      numbers_(WithReserveWithin(static_cast<uint64_t>(
+          Numbers(first_number_, options.most_numbers)))) {}
 
 Acceptor::~Acceptor() {
   const uint64_t one = 1;
@@ -166,9 +175,13 @@ void Acceptor::Loop() {
     // ORDER: last, since a new connection may get the number of one that has
     // just ended, of which this turn's events speak.
     if (accept) AcceptSome();
-    peers_.Sweep();
+    SweepNumbers();
     if (Monotonic::now() >= sweep_at_) Sweep();
   }
+}
+
+void Acceptor::SweepNumbers() {
+  for (const std::string& caller : peers_.Sweep()) numbers_.Give(caller);
 }
 
 void Acceptor::Sweep() {
@@ -239,6 +252,15 @@ void Acceptor::Admit(os::Fd connection) {
   std::optional<Caller> caller = PeerOf(connection.get());
   if (!caller.has_value()) return BackOff(errno);
   const std::string name = caller->name;
+  // Nobody's numbers can be taken back to make room.
+  if (numbers_.RoomFor(name) != Shares::Room::kYes) {
+    ++ended_;
+    return SendAway(
+        connection,
+        absl::StrCat(name, " had ", numbers_.held_by(name), " connections in ",
+                     absl::FormatDuration(options_.number_grace),
+                     ", its share of them; keep one for all calls, or wait"));
+  }
   const std::optional<std::string> in_the_way =
       shares_.InTheWay(name, caller->SeesAll());
   if (in_the_way.has_value() && !EndSilent(*in_the_way)) {
@@ -261,6 +283,7 @@ void Acceptor::Admit(os::Fd connection) {
   watched_.emplace(
       fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
   shares_.Add(name);
+  numbers_.Take(name);
   peers_.Add(numbered.get(), *std::move(caller), std::move(tap));
   handover_(numbered.release());
 }

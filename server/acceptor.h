@@ -15,6 +15,8 @@
 #include "server/connection_tap.h"
 #include "server/peers.h"
 #include "server/request_room.h"
+#include "server/shares.h"
+#include "server/socket_tap.h"
 
 namespace sandglass::server {
 
@@ -30,13 +32,17 @@ namespace sandglass::server {
 //
 // Each connection keeps a second descriptor here, which shows when it ends and
 // so lets its entry in the table go. Numbers that go to gRPC rise and are not
-// used again soon.
+// used again soon. Until they may be, they count in the share of the caller who
+// had them, so that whoever connects and hangs up without end shuts out itself.
 class Acceptor {
  public:
   struct Options {
     uint32_t max_connections = 1024;
     // How long a closed connection's number stays taken.
     absl::Duration number_grace = absl::Minutes(1);
+    // Numbers that there are, those in their grace with them; fewer where the
+    // process may not have as many files open.
+    int most_numbers = kMostTapped;
     // By then a client has said that it speaks HTTP/2, which needs no answer.
     absl::Duration first_words = absl::Seconds(10);
     // So long a message may stop before its end.
@@ -66,6 +72,8 @@ class Acceptor {
   // Whether there is a connection less of `caller`: the longest silent one that
   // has no call open.
   bool EndSilent(const std::string& caller);
+  // Lets numbers go whose grace is over.
+  void SweepNumbers();
   os::Fd Renumber(int fd);
   // The connection is over.
   void Close(int watched);
@@ -99,6 +107,7 @@ class Acceptor {
     ConnectionTap* tap;  // the table's
   };
   ConnectionShares shares_;
+  Shares numbers_;  // of connections that the table knows
   std::map<int, Watched> watched_;
   std::thread thread_;
 };

@@ -18,9 +18,7 @@ bool PeerTable::Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap) {
   absl::MutexLock lock(&mutex_);
   ConnectionTap* const raw = tap.get();
   const bool added =
-      entries_
-          .emplace(fd, Entry{std::move(caller), std::move(tap), std::nullopt})
-          .second;
+      entries_.emplace(fd, Entry{std::move(caller), std::move(tap)}).second;
   if (added && raw != nullptr) SetTap(fd, raw);
   return added;
 }
@@ -28,19 +26,25 @@ bool PeerTable::Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap) {
 void PeerTable::MarkClosed(int fd, absl::Duration grace) {
   absl::MutexLock lock(&mutex_);
   const auto it = entries_.find(fd);
-  if (it == entries_.end()) return;
-  it->second.forget_at = Monotonic::now() + absl::ToChronoNanoseconds(grace);
+  if (it == entries_.end() || it->second.closed) return;
+  it->second.closed = true;
+  closed_.emplace(Monotonic::now() + absl::ToChronoNanoseconds(grace), fd);
   if (it->second.tap == nullptr) return;
   SetTap(fd, nullptr);
   it->second.tap->Close();
 }
 
-void PeerTable::Sweep() {
+std::vector<std::string> PeerTable::Sweep() {
   const MonotonicTime now = Monotonic::now();
+  std::vector<std::string> callers;
   absl::MutexLock lock(&mutex_);
-  std::erase_if(entries_, [&](const auto& entry) {
-    return entry.second.forget_at.has_value() && *entry.second.forget_at <= now;
-  });
+  while (!closed_.empty() && closed_.begin()->first <= now) {
+    const auto entry = entries_.find(closed_.begin()->second);
+    closed_.erase(closed_.begin());
+    callers.push_back(std::move(entry->second.caller.name));
+    entries_.erase(entry);
+  }
+  return callers;
 }
 
 bool PeerTable::Contains(int fd) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -30,8 +31,9 @@ class PeerTable {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The connection is closed; the number may be used again after `grace`.
   void MarkClosed(int fd, absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Drops entries whose grace is over.
-  void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Drops entries whose grace is over, and looks at no others. Returns their
+  // callers' names, one for each entry.
+  std::vector<std::string> Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Contains(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The caller by what grpc::ServerContext::peer() says; nullopt where that is
@@ -44,10 +46,12 @@ class PeerTable {
     Caller caller;
     // As long as the entry: gRPC may be using it when the connection closes.
     std::unique_ptr<ConnectionTap> tap;
-    std::optional<MonotonicTime> forget_at;
+    bool closed = false;
   };
   mutable absl::Mutex mutex_;
   std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  // The numbers of those that are closed, by when they may be used again.
+  std::multimap<MonotonicTime, int> closed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sandglass::server

@@ -33,6 +33,26 @@ TEST(PeerTable, ANumberStandsForOneCallerUntilItsGraceIsOver) {
   EXPECT_TRUE(peers.Add(1500, User(2)));
 }
 
+TEST(PeerTable, TellsWhoseNumbersMayBeUsedAgainWheneverTheyWereClosed) {
+  PeerTable peers;
+  for (int i = 1; i <= 4; ++i) {
+    ASSERT_TRUE(peers.Add(1500 + i, User(static_cast<uid_t>(i))));
+  }
+  peers.MarkClosed(1504, absl::Hours(1));
+  peers.MarkClosed(1503, absl::Milliseconds(2));
+  peers.MarkClosed(1502, absl::Milliseconds(1));
+  // Closing it once more gives it no other time.
+  peers.MarkClosed(1502, absl::Hours(1));
+  absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_THAT(peers.Sweep(), ::testing::UnorderedElementsAre(User(2).name,
+                                                             User(3).name));
+  EXPECT_THAT(peers.Sweep(), ::testing::IsEmpty());
+  EXPECT_TRUE(peers.Contains(1501));
+  EXPECT_FALSE(peers.Contains(1502));
+  EXPECT_FALSE(peers.Contains(1503));
+  EXPECT_TRUE(peers.Contains(1504));
+}
+
 TEST(PeerTable, WhatWasNotAddedIsUnknown) {
   PeerTable peers;
   for (const char* peer : {"", "fd:", "fd:x", "fd:7", "unix:",
@@ -133,6 +153,19 @@ bool HasEnded(const os::Fd& client) {
   return got == 0 || (got < 0 && errno == ECONNRESET);
 }
 
+// All that the server says before it ends the connection.
+std::string ReadToEnd(const os::Fd& client) {
+  std::string said;
+  EXPECT_TRUE(Eventually([&] {
+    char bytes[256];
+    const ssize_t got =
+        ::recv(client.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (got > 0) said.append(bytes, static_cast<size_t>(got));
+    return got == 0;
+  }));
+  return said;
+}
+
 TEST_F(AcceptorTest, TheLongestSilentGiveWayToMoreOfTheSameCaller) {
   // Of which one caller has half.
   Start({.max_connections = 32});
@@ -162,13 +195,7 @@ TEST_F(AcceptorTest, WhoHasCallsOnAllOfItsConnectionsIsToldAndSentAway) {
     ReadAll(Number(i));
   }
   const os::Fd late = Connect();
-  std::string said;
-  ASSERT_TRUE(Eventually([&] {
-    char bytes[256];
-    const ssize_t got = ::recv(late.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
-    if (got > 0) said.append(bytes, static_cast<size_t>(got));
-    return got == 0;
-  }));
+  const std::string said = ReadToEnd(late);
   EXPECT_THAT(said,
               ::testing::HasSubstr("has its share of the 32 connections"));
   EXPECT_EQ(Accepted(), 16u);
@@ -179,6 +206,35 @@ TEST_F(AcceptorTest, WhoHasCallsOnAllOfItsConnectionsIsToldAndSentAway) {
     const os::Fd again = Connect();
     return Eventually([&] { return Accepted() == 17 || HasEnded(again); }) &&
            Accepted() == 17;
+  }));
+}
+
+TEST_F(AcceptorTest, NumbersInTheirGraceCountInTheShareOfWhoHadThem) {
+  // Of 16 one caller alone has three quarters.
+  constexpr size_t kOwn = 12;
+  Start({.number_grace = absl::Seconds(3), .most_numbers = 16});
+  const auto come_and_go = [&](size_t before) {
+    const os::Fd client = Connect();
+    ASSERT_TRUE(Eventually([&] { return Accepted() == before + 1; }));
+    absl::MutexLock lock(&mutex_);
+    accepted_.back() = os::Fd(::dup(0));  // closed, as gRPC would
+  };
+  for (size_t i = 0; i < kOwn; ++i) {
+    ASSERT_NO_FATAL_FAILURE(come_and_go(i));
+  }
+  const os::Fd late = Connect();
+  EXPECT_THAT(ReadToEnd(late),
+              ::testing::HasSubstr("had 12 connections in 3s"));
+  EXPECT_EQ(Accepted(), kOwn);
+  // It may come again when the first of them may be used again.
+  EXPECT_TRUE(Eventually([&] {
+    const os::Fd again = Connect();
+    char bytes[256];
+    EXPECT_TRUE(Eventually([&] {
+      return Accepted() == kOwn + 1 ||
+             ::recv(again.get(), bytes, sizeof(bytes), MSG_DONTWAIT) == 0;
+    }));
+    return Accepted() == kOwn + 1;
   }));
 }
 
