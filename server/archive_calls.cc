@@ -1,5 +1,6 @@
 // The calls that take a session's files out as an archive, and bring them in.
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "server/errors.h"
@@ -15,6 +16,7 @@ using sandbox::FileCode;
 using Work = FileSession::Work;
 
 constexpr size_t kChunkBytes = size_t{256} << 10;
+constexpr std::string_view kIncomplete = "the archive is incomplete";
 constexpr uint64_t kAnySize = uint64_t{1} << 62;
 constexpr uint32_t kMostEntries = 1'000'000;
 constexpr uint32_t kListedAtOnce = 1'000;
@@ -81,6 +83,7 @@ void SnapshotFilesCall::Open(const Caller& caller) {
 
 void SnapshotFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
+  held_.Give();
   parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     if (last_) return End(absl::OkStatus());
@@ -107,9 +110,11 @@ void SnapshotFilesCall::ReadNext() {
     }
   }
   data.resize(got.value);
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (!bytes.ok()) return End(bytes.status());
-  current_ = *std::move(bytes);
+  if (absl::Status put = held_.Put(caller_.name, SerializeMessage(response),
+                                   &current_, kIncomplete);
+      !put.ok()) {
+    return End(put);
+  }
   StartWrite(&current_);
 }
 

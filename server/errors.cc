@@ -90,6 +90,14 @@ absl::Status RequestBytesFull(uint64_t bytes) {
               kRetryAfterFailure);
 }
 
+absl::Status AnswerBytesFull(const std::string& whose, uint64_t bytes,
+                             uint64_t held, std::string_view advice) {
+  return Make(absl::StatusCode::kResourceExhausted, "ANSWER_BYTES_FULL",
+              absl::StrCat("there is no room for an answer of ", bytes,
+                           " bytes beside ", held, " bytes of answers that ",
+                           whose, " did not read yet; ", AbslView(advice)));
+}
+
 absl::Status IsolationBroken() {
   return Make(absl::StatusCode::kUnavailable, "ISOLATION_BROKEN",
               "a program that tried to get out of its jail did, so nothing is "

@@ -31,6 +31,12 @@ absl::Status MessageTooLarge(uint64_t bytes, uint64_t most);
 // RESOURCE_EXHAUSTED, "REQUEST_BYTES_FULL", with RetryInfo: the caller's share
 // of memory for requests on their way in.
 absl::Status RequestBytesFull(uint64_t bytes);
+// RESOURCE_EXHAUSTED, "ANSWER_BYTES_FULL": `whose` answers that were not read
+// yet hold `held` bytes, and there is no room for one more. `advice` says what
+// has become of what the call did. Without RetryInfo: the call was carried out,
+// and what repeats by itself would do it twice.
+absl::Status AnswerBytesFull(const std::string& whose, uint64_t bytes,
+                             uint64_t held, std::string_view advice);
 // UNAVAILABLE, "ISOLATION_BROKEN": a program got where none may.
 absl::Status IsolationBroken();
 // The same of jails of a profile that was replaced, which only sessions have.

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/errors.h"
 #include "server/exec_answers.h"
 #include "server/exec_request.h"
@@ -207,10 +208,10 @@ void WaitExecCall::OnExecChange() {
   if (exec_->over() && !exec_->status().ok()) return End(exec_->status());
   if (method_ == Method::kStart && !exec_->over()) exec_->GoOnInBackground();
   absl::StatusOr<grpc::ByteBuffer> answer = Answer();
+  const std::string advice =
+      absl::StrCat("PollExec tells of the command ", exec_->plan().exec_id);
   std::exchange(exec_, nullptr)->Detach(this);
-  const absl::Status status = answer.status();
-  if (status.ok()) *response_ = *std::move(answer);
-  End(status);
+  End(held_.Put(caller_, std::move(answer), response_, advice));
 }
 
 absl::StatusOr<grpc::ByteBuffer> WaitExecCall::Answer() {

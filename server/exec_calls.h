@@ -12,6 +12,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/exec.pb.h"
+#include "server/answer_room.h"
 #include "server/caller.h"
 #include "server/exec.h"
 #include "server/exec_table.h"
@@ -22,9 +23,13 @@ namespace sandglass::server {
 // its beginning happens on the table's loop, where OnDone deletes it.
 class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
  public:
-  // `table` and `response` outlive the call.
-  WaitExecCall(ExecTable& table, grpc::ByteBuffer* response)
-      : table_(table), response_(response) {}
+  // All outlive the call.
+  WaitExecCall(ExecTable& table, const Caller& caller, AnswerRoom& answers,
+               grpc::ByteBuffer* response)
+      : table_(table),
+        caller_(caller.name),
+        held_(answers),
+        response_(response) {}
 
   // One of these, once.
   void Start(const Caller& caller, const v1::StartExecRequest& request);
@@ -54,6 +59,8 @@ class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
   void End(const absl::Status& status);
 
   ExecTable& table_;
+  const std::string caller_;
+  HeldAnswer held_;
   grpc::ByteBuffer* const response_;
   Method method_ = Method::kStart;
   std::optional<absl::Duration> wait_;  // absent: until it has ended

@@ -26,17 +26,12 @@ class RefusedExecute final : public ByteReactor {
 
 // The answer is made on the table's loop.
 grpc::ServerUnaryReactor* AnswerOnLoop(
-    ExecTable& table, grpc::CallbackServerContext* context,
+    ExecTable& table, const PeerTable& peers, const Caller& caller,
     grpc::ByteBuffer* response,
     std::function<absl::StatusOr<grpc::ByteBuffer>()> make) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  table.loop().Post([reactor, response, make = std::move(make)] {
-    absl::StatusOr<grpc::ByteBuffer> bytes = make();
-    const absl::Status status = bytes.status();
-    if (status.ok()) *response = *std::move(bytes);
-    reactor->Finish(ToGrpcStatus(status));
-  });
-  return reactor;
+  auto* call = new AnsweredCall(peers, caller, response);
+  table.loop().Post([call, make = std::move(make)] { call->End(make()); });
+  return call;
 }
 
 }  // namespace
@@ -44,7 +39,7 @@ grpc::ServerUnaryReactor* AnswerOnLoop(
 ByteReactor* ExecServiceImpl::Execute(grpc::CallbackServerContext* context) {
   const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
   if (!caller.ok()) return new RefusedExecute(caller.status());
-  auto* call = new ExecuteCall(table_, context, *caller);
+  auto* call = new ExecuteCall(table_, context, *caller, peers_.answers());
   call->Start();
   return call;
 }
@@ -56,7 +51,8 @@ grpc::ServerUnaryReactor* ExecServiceImpl::StartExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitExecCall(table_, response);
+  auto* call =
+      new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Start(*caller, message);
   return call;
 }
@@ -68,7 +64,8 @@ grpc::ServerUnaryReactor* ExecServiceImpl::PollExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, *message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitExecCall(table_, response);
+  auto* call =
+      new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Poll(*caller, message);
   return call;
 }
@@ -86,7 +83,7 @@ grpc::ServerUnaryReactor* ExecServiceImpl::ListExecs(
     return Refuse(context, found);
   }
   return AnswerOnLoop(
-      table_, context, response, [this, id = message.session_id()] {
+      table_, peers_, *caller, response, [this, id = message.session_id()] {
         v1::ListExecsResponse answer;
         for (const std::shared_ptr<Exec>& exec : table_.List(id)) {
           *answer.add_execs() = exec->Describe();
@@ -102,7 +99,8 @@ grpc::ServerUnaryReactor* ExecServiceImpl::StopExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitExecCall(table_, response);
+  auto* call =
+      new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Stop(*caller, message);
   return call;
 }
@@ -124,7 +122,7 @@ grpc::ServerUnaryReactor* ExecServiceImpl::SignalExec(
   if (const absl::Status awake = (*session)->Resume(); !awake.ok()) {
     return Refuse(context, awake);
   }
-  return AnswerOnLoop(table_, context, response,
+  return AnswerOnLoop(table_, peers_, *caller, response,
                       [this, message]() -> absl::StatusOr<grpc::ByteBuffer> {
                         const absl::StatusOr<std::shared_ptr<Exec>> exec =
                             table_.Find(message.session_id(),

@@ -72,6 +72,7 @@ void ExecuteCall::OnWriteDone(bool ok) {
   table_.loop().Post([this, ok] {
     writing_ = false;
     outgoing_.Clear();
+    held_.Give();
     if (!ok) return End(CallerGone());
     WriteNext();
   });
@@ -250,17 +251,23 @@ void ExecuteCall::WriteNext() {
 }
 
 void ExecuteCall::Write(const v1::ExecuteResponse& response) {
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (!bytes.ok()) return End(bytes.status());
-  outgoing_ = *std::move(bytes);
+  if (!Put(response)) return;
   writing_ = true;
   StartWrite(&outgoing_);
 }
 
+bool ExecuteCall::Put(const v1::ExecuteResponse& response) {
+  const absl::Status put = held_.Put(
+      caller_.name, SerializeMessage(response), &outgoing_,
+      "the command goes on in the background: attach to it for the rest");
+  if (put.ok()) return true;
+  exec_->GoOnInBackground();
+  End(put);
+  return false;
+}
+
 void ExecuteCall::EndWith(const v1::ExecuteResponse& response) {
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (!bytes.ok()) return End(bytes.status());
-  outgoing_ = *std::move(bytes);
+  if (!Put(response)) return;
   finished_ = true;
   table_.loop().Cancel(yield_timer_);
   const std::shared_ptr<Exec> exec = std::exchange(exec_, nullptr);

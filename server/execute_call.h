@@ -12,6 +12,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/exec.pb.h"
+#include "server/answer_room.h"
 #include "server/caller.h"
 #include "server/exec.h"
 #include "server/exec_table.h"
@@ -26,10 +27,10 @@ class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       ExecClient {
  public:
-  // `table` outlives the call, `context` is the call's.
+  // `table` and `answers` outlive the call, `context` is the call's.
   ExecuteCall(ExecTable& table, grpc::CallbackServerContext* context,
-              const Caller& caller)
-      : table_(table), context_(context), caller_(caller) {}
+              const Caller& caller, AnswerRoom& answers)
+      : table_(table), context_(context), caller_(caller), held_(answers) {}
 
   void Start() { StartRead(&incoming_); }
 
@@ -55,6 +56,9 @@ class ExecuteCall final
   void ReadNext();
   void WriteNext();
   void Write(const v1::ExecuteResponse& response);
+  // Puts the message where gRPC takes it from. False: the call is over, and the
+  // command goes on without it.
+  bool Put(const v1::ExecuteResponse& response);
   // The last message.
   void EndWith(const v1::ExecuteResponse& response);
   void End(const absl::Status& status);
@@ -66,6 +70,7 @@ class ExecuteCall final
   grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
   absl::Duration yield_after_ = absl::InfiniteDuration();
 
+  HeldAnswer held_;
   grpc::ByteBuffer outgoing_;  // … while it is written
   std::shared_ptr<Exec> exec_;
   uint64_t yield_timer_ = 0;

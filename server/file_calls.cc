@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@ using sandbox::FileCode;
 using Work = FileSession::Work;
 
 constexpr uint64_t kChunkBytes = uint64_t{256} << 10;
+constexpr std::string_view kReadOn = "what was read so far is whole";
 
 absl::Status Cut() {
   return FileStatus({FileCode::kIncomplete, 0},
@@ -38,9 +40,8 @@ void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
         absl::StatusOr<grpc::ByteBuffer> answer = method(**files);
         // Whoever has the answer may rely on the session being free again.
         files->reset();
-        const absl::Status status = answer.status();
-        if (status.ok()) *response_ = *std::move(answer);
-        Finish(ToGrpcStatus(status));
+        Finish(ToGrpcStatus(
+            held_.Put(caller.name, std::move(answer), response_)));
       });
   if (!added.ok()) Finish(ToGrpcStatus(added));
 }
@@ -79,6 +80,7 @@ void ReadFileCall::Open(const Caller& caller) {
 
 void ReadFileCall::OnWriteDone(bool ok) {
   current_.Clear();
+  held_.Give();
   parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     ReadNext();
@@ -106,9 +108,11 @@ void ReadFileCall::ReadNext() {
 }
 
 void ReadFileCall::Send(const v1::ReadFileResponse& response) {
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (!bytes.ok()) return End(bytes.status());
-  current_ = *std::move(bytes);
+  if (absl::Status put = held_.Put(caller_.name, SerializeMessage(response),
+                                   &current_, kReadOn);
+      !put.ok()) {
+    return End(put);
+  }
   StartWrite(&current_);
 }
 

@@ -15,6 +15,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/files.pb.h"
+#include "server/answer_room.h"
 #include "server/call_threads.h"
 #include "server/caller.h"
 #include "server/file_session.h"
@@ -30,6 +31,7 @@ namespace sandglass::server {
 struct FileCallParts {
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
+  AnswerRoom* answers = nullptr;
 };
 
 // One request and one answer.
@@ -51,6 +53,7 @@ class UnaryFileCall final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
   const FileCallParts parts_;
+  HeldAnswer held_{*parts_.answers};
   grpc::ByteBuffer* const response_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
 };
@@ -75,6 +78,7 @@ class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  HeldAnswer held_{*parts_.answers};
   Caller caller_;
   v1::ReadFileRequest request_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
@@ -141,6 +145,7 @@ class SnapshotFilesCall final
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  HeldAnswer held_{*parts_.answers};
   Caller caller_;
   v1::SnapshotFilesRequest request_;
   std::string path_;
@@ -209,6 +214,7 @@ class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void End(const absl::Status& status);
 
   const FileCallParts parts_;
+  HeldAnswer held_{*parts_.answers};
   Caller caller_;
   v1::WatchFilesRequest request_;
   absl::Duration interval_;

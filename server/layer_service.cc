@@ -141,7 +141,7 @@ grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitingCall(response);
+  auto* call = new WaitingCall(*caller, peers_.answers(), response);
   call->Start(threads_, {caller->name, kShortKey}, request->Length(),
               [this, caller = *caller, message] {
                 return Serialize(admin_.List(caller, message));
@@ -156,7 +156,7 @@ grpc::ServerUnaryReactor* LayerServiceImpl::RemoveLayer(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitingCall(response);
+  auto* call = new WaitingCall(*caller, peers_.answers(), response);
   call->Start(threads_, {caller->name, kShortKey}, request->Length(),
               [this, caller = *caller, message] {
                 return Serialize(admin_.Remove(caller, message));

@@ -26,7 +26,7 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetStatus(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitingCall(response);
+  auto* call = new WaitingCall(*caller, peers_.answers(), response);
   // Nobody's calls keep another's waiting, nor what a caller waits for
   // elsewhere its look at the daemon.
   call->Start(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_PEERS_H_
 #define SANDGLASS_SERVER_PEERS_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/answer_room.h"
 #include "server/caller.h"
 #include "server/clock.h"
 #include "server/connection_tap.h"
@@ -19,9 +21,14 @@ namespace sandglass::server {
 // handed to it as a descriptor by that descriptor's number ("fd:1234"), so a
 // number stands for one caller until its entry is gone, and an entry stays for
 // a while after its connection closed: a call that came in just before may
-// still ask. Thread-safe.
+// still ask. Also what they all have as room for answers. Thread-safe.
 class PeerTable {
  public:
+  static constexpr uint64_t kAnswerBytes = uint64_t{512} << 20;
+
+  // `answer_bytes`: of the room for answers.
+  explicit PeerTable(uint64_t answer_bytes = kAnswerBytes)
+      : answers_(answer_bytes) {}
   ~PeerTable();
 
   // False when the number still stands for an earlier connection. `tap`, which
@@ -41,6 +48,8 @@ class PeerTable {
   std::optional<Caller> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  AnswerRoom& answers() const { return answers_; }
+
  private:
   struct Entry {
     Caller caller;
@@ -48,6 +57,7 @@ class PeerTable {
     std::unique_ptr<ConnectionTap> tap;
     bool closed = false;
   };
+  mutable AnswerRoom answers_;
   mutable absl::Mutex mutex_;
   std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   // The numbers of those that are closed, by when they may be used again.

@@ -32,12 +32,14 @@ grpc::ServerUnaryReactor* ServeApproval(const PeerTable& peers,
 // One TestRun: a run as to its life, of which nothing runs.
 class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
  public:
-  // Both outlive the call.
-  TestRunCall(PolicyQuestions& questions, grpc::ByteBuffer* response)
-      : questions_(questions), response_(response) {}
+  // All outlive the call.
+  TestRunCall(PolicyQuestions& questions, AnswerRoom& answers,
+              grpc::ByteBuffer* response)
+      : questions_(questions), held_(answers), response_(response) {}
 
   void Start(const Caller& caller, v1::TestRunRequest&& request,
              std::optional<MonotonicTime> deadline) {
+    caller_ = caller.name;
     run_ = questions_.TestRun(caller, std::move(request), deadline, this);
   }
 
@@ -58,10 +60,8 @@ class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
     answer.set_language(run.language());
     answer.set_profile(run.profile());
     *answer.mutable_limits() = run.limits();
-    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(answer);
-    if (!bytes.ok()) return Finish(ToGrpcStatus(bytes.status()));
-    *response_ = *std::move(bytes);
-    Finish(grpc::Status::OK);
+    Finish(ToGrpcStatus(
+        held_.Put(caller_, SerializeMessage(answer), response_)));
   }
 
   void OnCancel() override {
@@ -72,7 +72,9 @@ class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
   void OnDone() override { delete this; }
 
   PolicyQuestions& questions_;
+  HeldAnswer held_;
   grpc::ByteBuffer* const response_;
+  std::string caller_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 };
@@ -137,7 +139,7 @@ grpc::ServerUnaryReactor* PolicyServiceImpl::TestRun(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new TestRunCall(questions_, response);
+  auto* call = new TestRunCall(questions_, peers_.answers(), response);
   call->Start(*caller, std::move(message), DeadlineOf(*context));
   return call;
 }

@@ -29,6 +29,8 @@ struct RunEnd {
   std::shared_ptr<const v1::RunCodeResponse> response;
   // The listener came later, under the same request_id.
   bool joined = false;
+  // A repeat with its request_id gets the answer again.
+  bool kept = false;
 };
 
 // One call that waits on a run. Methods must not block: the run's worker

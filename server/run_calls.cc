@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/errors.h"
 #include "server/parse.h"
 #include "server/proto_time.h"
@@ -26,19 +27,28 @@ absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
   return SerializeMessage(copy);
 }
 
+// What has become of a run whose answer finds no room.
+std::string WhereItsAnswerIs(const RunEnd& end) {
+  const std::string run =
+      absl::StrCat("the run ", end.response->run_id(), " has ended, and ");
+  return end.kept
+             ? absl::StrCat(run, "a repeat with its request_id gets its answer")
+             : absl::StrCat(run, "its answer is not kept, as it is for a while "
+                                 "with a request_id");
+}
+
 }  // namespace
 
 void UnaryRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
                          std::optional<MonotonicTime> deadline) {
+  caller_ = caller.name;
   run_ = dispatcher_.Submit(caller, std::move(request), deadline, "", this);
 }
 
 void UnaryRunCall::OnEnd(const RunEnd& end) {
   if (!end.status.ok()) return Finish(ToGrpcStatus(end.status));
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeAnswer(end);
-  if (!bytes.ok()) return Finish(ToGrpcStatus(bytes.status()));
-  *response_ = *std::move(bytes);
-  Finish(grpc::Status::OK);
+  Finish(ToGrpcStatus(held_.Put(caller_, SerializeAnswer(end), response_,
+                                WhereItsAnswerIs(end))));
 }
 
 void UnaryRunCall::OnCancel() {
@@ -64,6 +74,7 @@ StreamRunCall::~StreamRunCall() {
 
 void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
                           std::optional<MonotonicTime> deadline) {
+  caller_ = caller.name;
   run_ = dispatcher_.Submit(caller, std::move(request), deadline, "run.", this);
 }
 
@@ -168,6 +179,13 @@ void StreamRunCall::PushOutput(v1::OutputStream stream,
 void StreamRunCall::OnEnd(const RunEnd& end) {
   if (!end.status.ok()) return Close(end.status);
   const v1::RunCodeResponse& response = *end.response;
+  // Who joined gets the output twice.
+  if (absl::Status room =
+          held_.Take(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
+                     WhereItsAnswerIs(end));
+      !room.ok()) {
+    return Close(room);
+  }
   if (end.joined && response.has_compile()) {
     v1::StreamRunCodeResponse compiled;
     *compiled.mutable_compiled() = response.compile();

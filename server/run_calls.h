@@ -15,6 +15,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/answer_room.h"
 #include "server/caller.h"
 #include "server/run.h"
 #include "server/run_dispatcher.h"
@@ -28,9 +29,10 @@ namespace sandglass::server {
 // One RunCode.
 class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
  public:
-  // `dispatcher` and `response` outlive the call.
-  UnaryRunCall(RunDispatcher& dispatcher, grpc::ByteBuffer* response)
-      : dispatcher_(dispatcher), response_(response) {}
+  // All outlive the call.
+  UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers,
+               grpc::ByteBuffer* response)
+      : dispatcher_(dispatcher), held_(answers), response_(response) {}
 
   void Start(const Caller& caller, v1::RunCodeRequest&& request,
              std::optional<MonotonicTime> deadline);
@@ -46,7 +48,9 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
   void OnDone() override { delete this; }
 
   RunDispatcher& dispatcher_;
+  HeldAnswer held_;
   grpc::ByteBuffer* const response_;
+  std::string caller_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 };
@@ -96,17 +100,19 @@ class StreamBudget {
 // One StreamRunCode. A slow client never holds its run up: events wait here,
 // at most output_total_bytes of them a call. When the caller's budget is used
 // up, further output is left out of the stream; OutputChunk.offset shows the
-// gap and the result has what a unary call would have.
+// gap and the result has what a unary call would have. The result itself has
+// room as an answer until the call is over.
 //
 // A call that joined a run, or repeats one, gets the output in one go at the
 // end: head and tail as the answer keeps them.
 class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             RunListener {
  public:
-  // `dispatcher` outlives the call; `budget` is its caller's.
+  // `dispatcher` and `answers` outlive the call; `budget` is its caller's.
   StreamRunCall(RunDispatcher& dispatcher,
-                std::shared_ptr<StreamBudget::Share> budget)
-      : dispatcher_(dispatcher), budget_(std::move(budget)) {}
+                std::shared_ptr<StreamBudget::Share> budget,
+                AnswerRoom& answers)
+      : dispatcher_(dispatcher), budget_(std::move(budget)), held_(answers) {}
   ~StreamRunCall() override;
 
   void Start(const Caller& caller, v1::RunCodeRequest&& request,
@@ -150,6 +156,8 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   RunDispatcher& dispatcher_;
   const std::shared_ptr<StreamBudget::Share> budget_;
+  HeldAnswer held_;
+  std::string caller_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 

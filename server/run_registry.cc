@@ -67,7 +67,8 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
       if (entry.answer != nullptr) {
         return {Claimed::How::kEnded,
                 nullptr,
-                {absl::OkStatus(), entry.answer, /*joined=*/true}};
+                {absl::OkStatus(), entry.answer, /*joined=*/true,
+                 /*kept=*/true}};
       }
       if (entry.live != nullptr &&
           entry.live->Attach(listener, Run::Arrival::kJoined)) {
@@ -85,6 +86,7 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
 }
 
 void RunRegistry::Finish(Run& run, const RunEnd& end) {
+  RunEnd told = end;
   {
     absl::MutexLock lock(&mutex_);
     const auto by_id = by_id_.find(run.id());
@@ -119,9 +121,12 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
     of_caller.numbers.push_back(number);
     entry.live.reset();
     Evict();
+    // It may have been too large to be kept.
+    const auto kept = by_request_id_.find(key);
+    told.kept = kept != by_request_id_.end() && kept->second == number;
   }
   // After it is filed: a client that has the answer finds the run finished.
-  run.End(end);
+  run.End(told);
 }
 
 void RunRegistry::EvictOldestOf(FinishedByCaller::iterator caller) {

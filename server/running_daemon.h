@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_SERVER_RUNNING_DAEMON_H_
 #define SANDGLASS_SERVER_RUNNING_DAEMON_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -45,7 +47,10 @@ class RunningDaemon {
   explicit RunningDaemon(ServingParts parts)
       : parts_(std::move(parts)),
         policy_(std::move(parts_.policy)),
-        prestart_(policy_) {}
+        prestart_(policy_),
+        peers_(std::max(PeerTable::kAnswerBytes,
+                        kMostAnswersAtOnce * parts_.config.max_message_bytes)) {
+  }
   ~RunningDaemon() {
     if (languages_) languages_->Stop();
     operations_.Stop();
@@ -57,6 +62,9 @@ class RunningDaemon {
   int Run();
 
  private:
+  // For which there is room in any case, of the longest.
+  static constexpr uint64_t kMostAnswersAtOnce = 16;
+
   enum class Wake { kNothing, kStop, kHelperDied };
   Wake WaitForWake(absl::Duration timeout);
   // What waits for a while waits by the wall clock.

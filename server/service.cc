@@ -27,7 +27,7 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::RunCode(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new UnaryRunCall(dispatcher_, response);
+  auto* call = new UnaryRunCall(dispatcher_, peers_.answers(), response);
   call->Start(*caller, std::move(message), DeadlineOf(*context));
   return call;
 }
@@ -38,7 +38,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* SandboxServiceImpl::StreamRunCode(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return new RefusedStream(caller.status());
-  auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller));
+  auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller),
+                                 peers_.answers());
   call->Start(*caller, std::move(*message.mutable_run()), DeadlineOf(*context));
   return call;
 }
@@ -50,7 +51,7 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::ListRuns(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(context, response,
+  return Answer(peers_, *caller, context, response,
                 Serialize(dispatcher_.List(*caller, message)));
 }
 
@@ -66,7 +67,7 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::CancelRun(
   if (!summary.ok()) return Refuse(context, summary.status());
   v1::CancelRunResponse answer;
   *answer.mutable_run() = *std::move(summary);
-  return Answer(context, response, SerializeMessage(answer));
+  return Answer(peers_, *caller, context, response, SerializeMessage(answer));
 }
 
 grpc::ServerUnaryReactor* SandboxServiceImpl::GetServerInfo(
@@ -76,7 +77,8 @@ grpc::ServerUnaryReactor* SandboxServiceImpl::GetServerInfo(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(context, response, SerializeMessage(MakeServerInfo(info_)));
+  return Answer(peers_, *caller, context, response,
+                SerializeMessage(MakeServerInfo(info_)));
 }
 
 }  // namespace sandglass::server

@@ -222,7 +222,9 @@ absl::Status RunningDaemon::Start() {
   call_threads_.emplace(CallThreadsOptions{});
   session_service_.emplace(*sessions_, *call_threads_, peers_);
   file_service_.emplace(
-      FileCallParts{.sessions = &*sessions_, .threads = &*call_threads_},
+      FileCallParts{.sessions = &*sessions_,
+                    .threads = &*call_threads_,
+                    .answers = &peers_.answers()},
       peers_);
   execs_.emplace(ExecTableParts{
       .policy = &policy_,

@@ -40,20 +40,21 @@ grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
 class ForkCall final : public grpc::ServerUnaryReactor {
  public:
   // All outlive the call.
-  ForkCall(SessionTable& sessions, CallThreads& threads,
+  ForkCall(SessionTable& sessions, CallThreads& threads, AnswerRoom& answers,
            grpc::ByteBuffer* response)
-      : sessions_(sessions), threads_(threads), response_(response) {}
+      : sessions_(sessions),
+        threads_(threads),
+        held_(answers),
+        response_(response) {}
 
   void Start(const Caller& caller, v1::ForkSessionRequest&& request,
              uint64_t bytes) {
     request_ = std::move(request);
     const absl::Status added = threads_.Add(
         {caller.name, request_.session_id()}, bytes, [this, caller] {
-          absl::StatusOr<grpc::ByteBuffer> answer =
-              Serialize(sessions_.Fork(caller, request_, cancel_));
-          const absl::Status status = answer.status();
-          if (status.ok()) *response_ = *std::move(answer);
-          Finish(ToGrpcStatus(status));
+          Finish(ToGrpcStatus(held_.Put(
+              caller.name, Serialize(sessions_.Fork(caller, request_, cancel_)),
+              response_)));
         });
     if (!added.ok()) Finish(ToGrpcStatus(added));
   }
@@ -64,6 +65,7 @@ class ForkCall final : public grpc::ServerUnaryReactor {
 
   SessionTable& sessions_;
   CallThreads& threads_;
+  HeldAnswer held_;
   grpc::ByteBuffer* const response_;
   v1::ForkSessionRequest request_;
   const std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();
@@ -207,7 +209,7 @@ grpc::ServerUnaryReactor* SessionServiceImpl::ForkSession(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new ForkCall(sessions_, threads_, response);
+  auto* call = new ForkCall(sessions_, threads_, peers_.answers(), response);
   call->Start(*caller, std::move(message), request->Length());
   return call;
 }

@@ -34,18 +34,31 @@ absl::StatusOr<Caller> Receive(const PeerTable& peers,
   return caller;
 }
 
-grpc::ServerUnaryReactor* Answer(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-    const absl::StatusOr<grpc::ByteBuffer>& message) {
-  if (message.ok()) *response = *message;
+void AnsweredCall::End(absl::StatusOr<grpc::ByteBuffer> answer) {
+  Finish(ToGrpcStatus(held_.Put(caller_, std::move(answer), response_)));
+}
+
+grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+                                 grpc::CallbackServerContext* context,
+                                 grpc::ByteBuffer* response,
+                                 absl::StatusOr<grpc::ByteBuffer> message) {
+  if (!message.ok()) return Refuse(context, message.status());
+  if (message->Length() > AnswerRoom::kFreeBytes) {
+    auto* call = new AnsweredCall(peers, caller, response);
+    call->End(std::move(message));
+    return call;
+  }
+  *response = *std::move(message);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(message.status()));
+  reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
 grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
                                  const absl::Status& status) {
-  return Answer(context, nullptr, status);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
 }
 
 std::optional<MonotonicTime> DeadlineOf(

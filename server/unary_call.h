@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_UNARY_CALL_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -9,6 +10,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/answer_room.h"
 #include "server/caller.h"
 #include "server/clock.h"
 #include "server/parse.h"
@@ -34,10 +36,30 @@ absl::StatusOr<Caller> Receive(const PeerTable& peers,
 std::optional<MonotonicTime> DeadlineOf(
     const grpc::CallbackServerContext& context);
 
+// A call whose answer is there soon. OnDone deletes it.
+class AnsweredCall final : public grpc::ServerUnaryReactor {
+ public:
+  // All outlive the call.
+  AnsweredCall(const PeerTable& peers, const Caller& caller,
+               grpc::ByteBuffer* response)
+      : caller_(caller.name), held_(peers.answers()), response_(response) {}
+
+  // Once.
+  void End(absl::StatusOr<grpc::ByteBuffer> answer);
+
+ private:
+  void OnDone() override { delete this; }
+
+  const std::string caller_;
+  HeldAnswer held_;
+  grpc::ByteBuffer* const response_;
+};
+
 // Ends a call with a message or an error.
-grpc::ServerUnaryReactor* Answer(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-    const absl::StatusOr<grpc::ByteBuffer>& message);
+grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+                                 grpc::CallbackServerContext* context,
+                                 grpc::ByteBuffer* response,
+                                 absl::StatusOr<grpc::ByteBuffer> message);
 grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
                                  const absl::Status& status);
 
@@ -60,7 +82,8 @@ grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
   const absl::StatusOr<Caller> caller =
       Receive(peers, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(context, response, Serialize(method(*caller, message)));
+  return Answer(peers, *caller, context, response,
+                Serialize(method(*caller, message)));
 }
 
 }  // namespace sandglass::server

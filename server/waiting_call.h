@@ -9,7 +9,9 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/answer_room.h"
 #include "server/call_threads.h"
+#include "server/caller.h"
 #include "server/errors.h"
 
 namespace sandglass::server {
@@ -18,18 +20,17 @@ namespace sandglass::server {
 // deletes it.
 class WaitingCall final : public grpc::ServerUnaryReactor {
  public:
-  // `response` outlives the call.
-  explicit WaitingCall(grpc::ByteBuffer* response) : response_(response) {}
+  // `answers` and `response` outlive the call.
+  WaitingCall(const Caller& caller, AnswerRoom& answers,
+              grpc::ByteBuffer* response)
+      : caller_(caller.name), held_(answers), response_(response) {}
 
   // `work` gives the answer. `key` and `bytes` as for CallThreads::Add.
   void Start(CallThreads& threads, const CallKey& key, uint64_t bytes,
              std::function<absl::StatusOr<grpc::ByteBuffer>()> work) {
     const absl::Status added =
         threads.Add(key, bytes, [this, work = std::move(work)] {
-          absl::StatusOr<grpc::ByteBuffer> answer = work();
-          const absl::Status status = answer.status();
-          if (status.ok()) *response_ = *std::move(answer);
-          Finish(ToGrpcStatus(status));
+          Finish(ToGrpcStatus(held_.Put(caller_, work(), response_)));
         });
     if (!added.ok()) Finish(ToGrpcStatus(added));
   }
@@ -37,6 +38,8 @@ class WaitingCall final : public grpc::ServerUnaryReactor {
  private:
   void OnDone() override { delete this; }
 
+  const std::string caller_;
+  HeldAnswer held_;
   grpc::ByteBuffer* const response_;
 };
 

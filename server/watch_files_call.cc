@@ -80,6 +80,7 @@ void WatchFilesCall::Open(const Caller& caller) {
 
 void WatchFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
+  held_.Give();
   if (ok) return LookLater();
   parts_.threads->Continue({caller_.name, request_.session_id()},
                            [this] { End(CallerGone()); });
@@ -130,9 +131,12 @@ void WatchFilesCall::Look() {
 }
 
 void WatchFilesCall::Send(const v1::WatchFilesResponse& response) {
-  absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(response);
-  if (!bytes.ok()) return End(bytes.status());
-  current_ = *std::move(bytes);
+  if (absl::Status put =
+          held_.Put(caller_.name, SerializeMessage(response), &current_,
+                    "changes from here on were not told");
+      !put.ok()) {
+    return End(put);
+  }
   StartWrite(&current_);
 }
 

@@ -53,6 +53,8 @@ TEST(Errors, EachHasItsCodeReasonAndRetryHint) {
       {RequestIdReused("x"), grpc::StatusCode::ALREADY_EXISTS,
        "REQUEST_ID_REUSED", false},
       {RunNotFound("x"), grpc::StatusCode::NOT_FOUND, "RUN_NOT_FOUND", false},
+      {AnswerBytesFull("uid:1", 2, 1, "so"),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "ANSWER_BYTES_FULL", false},
       {AuditUnwritable("/a", "full"), grpc::StatusCode::UNAVAILABLE,
        "AUDIT_UNWRITABLE", true},
       {ShuttingDown(), grpc::StatusCode::UNAVAILABLE, "SHUTTING_DOWN", true},

@@ -44,6 +44,22 @@ TEST_F(RegistryTest, ARepeatJoinsWhileItRunsAndGetsTheAnswerAfterwards) {
   EXPECT_EQ(other_.ends(), 1u);
 }
 
+TEST_F(RegistryTest, EachEndSaysWhetherItsAnswerIsKept) {
+  const auto kept = [&](const RunPtr& run, const RunEnd& end) {
+    RecordingListener listener;
+    EXPECT_EQ(registry_.Claim(run, &listener).how, How::kNew);
+    registry_.Finish(*run, end);
+    return listener.WaitForEnd().kept;
+  };
+  EXPECT_TRUE(kept(Identified(User(1), "id"), Answer(v1::OUTCOME_OK)));
+  EXPECT_TRUE(registry_.Claim(Identified(User(1), "id"), &other_).end.kept);
+  EXPECT_FALSE(kept(MakeRun(User(1)), Answer(v1::OUTCOME_OK)));
+  EXPECT_FALSE(
+      kept(Identified(User(1), "failed"), Answer(v1::OUTCOME_JAIL_FAILED)));
+  EXPECT_FALSE(kept(Identified(User(1), "large"),
+                    Answer(v1::OUTCOME_OK, RetentionOptions{}.max_bytes)));
+}
+
 TEST_F(RegistryTest, AnotherBodyUnderTheSameIdIsRefused) {
   const auto first = Identified(User(1), "id");
   Claim(first);

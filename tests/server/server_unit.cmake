@@ -1,6 +1,7 @@
 # The server without a sandbox: runs unprivileged with scripted runs.
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/admission_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/answer_room_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/approval_inputs_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/approvals_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/audit_log_test.cc
