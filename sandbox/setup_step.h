@@ -43,9 +43,9 @@ namespace sandglass::sandbox {
   /* per program */                                                       \
   X(kStageFiles, "stage_files")                                           \
   X(kCloneProgram, "clone_program")                                       \
-  X(kSetRlimits, "set_rlimits")                                           \
   X(kSetStdio, "set_stdio")                                               \
   X(kCloseProgramFds, "close_program_fds")                                \
+  X(kSetRlimits, "set_rlimits")                                           \
   X(kDropProgramRights, "drop_program_rights")                            \
   X(kLandlock, "landlock")                                                \
   X(kSeccomp, "seccomp")                                                  \

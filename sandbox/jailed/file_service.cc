@@ -29,10 +29,7 @@ void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
                  absl::Span<const sock_filter> filter, const os::Fd& socket) {
   // ORDER: as in BecomeProgram, for the same reasons.
   os::SetProcessName("sandglass-files");
-  if (!SetProgramLimits({kAgentOpenFiles, kNoLimit, kNoLimit}) ||
-      ::setsid() < 0) {
-    return;
-  }
+  if (::setsid() < 0) return;
   ::umask(022);
   // Copies above the agent's socket, which may have one of their numbers.
   constexpr int kRules = kAgentSocket + 1;
@@ -50,7 +47,9 @@ void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
     return;
   }
   os::Fd ruleset(rules);
-  if (!DropProgramRights() ||
+  // Init may have more open, one for each process whose calls are traced.
+  if (!SetProgramLimits({kAgentOpenFiles, kNoLimit, kNoLimit}) ||
+      !DropProgramRights() ||
       (restricted && !os::LandlockRestrictSelf(ruleset))) {
     return;
   }

@@ -131,9 +131,6 @@ void Execute(char* const* argv, char* const* env) {
 void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
                    const ProcessStart& start, StartReport& report) {
-  report.clock.Begin(SetupStep::kSetRlimits);
-  if (!SetProgramLimits(start.limits)) return;
-
   report.clock.Begin(SetupStep::kSetStdio);
   if (!SetStdio(start)) return;
   ::umask(022);
@@ -146,6 +143,12 @@ void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    kept)) {
     return;
   }
+
+  // ORDER: once init's descriptors are closed. Until then there may be more of
+  // them than the program may have files open, and no copy could be made. And
+  // before seccomp, which may refuse the call.
+  report.clock.Begin(SetupStep::kSetRlimits);
+  if (!SetProgramLimits(start.limits)) return;
 
   report.clock.Begin(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;

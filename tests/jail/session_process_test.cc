@@ -155,6 +155,21 @@ TEST(Spawn, ReadsWhatItIsGivenToTheEnd) {
   ASSERT_TRUE(jail.Await([&] { return seen.out == "hello\nend\n"; }));
 }
 
+TEST(Spawn, MayHaveFewerFilesOpenThanInitHas) {
+  TestSession jail;
+  ProcessSpec spec = Shell("ulimit -n; echo event >&3; exit 7");
+  spec.with_stdin = true;
+  spec.with_channel = true;
+  spec.open_files = 16;
+  const Seen& seen = jail.Ended(spec);
+  ASSERT_FALSE(seen.failed.has_value())
+      << SetupStepName(static_cast<int>(seen.failed->step)) << ": "
+      << seen.failed->error;
+  EXPECT_EQ(ExitCode(seen), 7);
+  EXPECT_EQ(seen.out, "16\n");
+  EXPECT_EQ(seen.channel, "event\n");
+}
+
 TEST(Spawn, KeepsTheOrderOfMergedStreams) {
   TestSession jail;
   ProcessSpec spec = Shell(
