@@ -132,6 +132,26 @@ policy::Limits ApplyWishes(const PolicySet& policy,
   return limits;
 }
 
+void CheckKernelStarts(const policy::Language& language,
+                       const policy::Limits& limits, const std::string& field,
+                       Violations& violations) {
+  // Fewer than can work at all: that was told.
+  const bool is_told = std::any_of(
+      violations.begin(), violations.end(),
+      [&](const auto& violation) { return violation.field == field; });
+  if (!language.kernel || is_told) return;
+  for (const auto& [kind, least] : language.limits) {
+    if (kind != policy::LimitKind::kOpenFiles || limits.open_files >= least) {
+      continue;
+    }
+    violations.push_back(
+        {field,
+         absl::StrCat(limits.open_files,
+                      " open files are too few for a kernel of ", language.name,
+                      " to start; it takes at least ", least)});
+  }
+}
+
 Violations WithPrefix(const std::string& prefix, Violations violations) {
   for (policy::FieldViolation& violation : violations) {
     violation.field.insert(0, prefix);

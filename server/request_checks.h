@@ -87,6 +87,13 @@ policy::Limits ApplyWishes(const PolicySet& policy,
                            const policy::LimitRequest& wishes,
                            const std::string& field, Violations& violations);
 
+// Whether a kernel of the language can start with as many files open as
+// `limits` say, where the language names the least. A violation of `field`
+// otherwise. Programs may have fewer: what they do without is theirs to say.
+void CheckKernelStarts(const policy::Language& language,
+                       const policy::Limits& limits, const std::string& field,
+                       Violations& violations);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_REQUEST_CHECKS_H_

@@ -43,6 +43,9 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
     spec.limits = ApplyWishes(*policy, profile, language,
                               language == nullptr ? none : language->limits,
                               wishes, "limits", own);
+    if (language != nullptr) {
+      CheckKernelStarts(*language, spec.limits, "limits.open_files", own);
+    }
     StringMap env(child.env());
     env.insert(spec.env.begin(), spec.env.end());
     CheckEnv(env, own);

@@ -155,6 +155,10 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
         ApplyWishes(*policy, *spec.profile, spec.language,
                     spec.language == nullptr ? none : spec.language->limits,
                     wishes, "limits", violations);
+    if (spec.language != nullptr) {
+      CheckKernelStarts(*spec.language, spec.limits, "limits.open_files",
+                        violations);
+    }
   }
   CheckEnv(request.env(), violations);
   CheckLabels(request.labels(), violations);

@@ -306,6 +306,10 @@ absl::StatusOr<ValidRequest> ValidateCell(
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   CheckLeftOut(request, *spec.language, violations);
+  // Of the session's own language it was checked as the session was made.
+  if (guest != nullptr) {
+    CheckKernelStarts(*guest->language, guest->limits, "language", violations);
+  }
   PhaseLimits limits;
   limits.run = CellLimits(policy, spec, request, violations);
   limits.compile =
@@ -362,6 +366,9 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   CheckFetch(request, violations);
   PhaseLimits limits;
   CheckLimits(policy, profile.get(), language, request, limits, violations);
+  if (request.rich_results() && language != nullptr && profile != nullptr) {
+    CheckKernelStarts(*language, limits.run, "limits.open_files", violations);
+  }
   CheckMarks(request, violations);
   absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
       LibraryWish::Of(request), language, profile.get(), violations);

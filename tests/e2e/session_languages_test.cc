@@ -166,6 +166,42 @@ std::string NameOf(const ::testing::TestParamInfo<Speech>& speech) {
 INSTANTIATE_TEST_SUITE_P(E2e, SessionLanguages, ::testing::ValuesIn(kSpeeches),
                          NameOf);
 
+class SessionKernels : public DaemonTest {};
+
+// The first kernel of a session and a later one start in different ways.
+TEST_F(SessionKernels, StartWithTheFewestOpenFiles) {
+  struct Language {
+    const char* name;
+    const char* code;
+    uint32_t fewest;
+  };
+  for (const auto& [name, code, fewest] :
+       {Language{"bash", "echo 42", 16}, Language{"python", "print(42)", 16},
+        Language{"ruby", "puts 42", 16},
+        Language{"javascript", "console.log(42)", 64},
+        Language{"java", "System.out.println(42);", 64}}) {
+    SCOPED_TRACE(name);
+    v1::CreateSessionRequest create = SessionIn(name);
+    if (fewest > 16) {
+      create.mutable_limits()->set_open_files(fewest - 1);
+      TestSession refused(client(), create);
+      EXPECT_EQ(refused.status().error_code(),
+                grpc::StatusCode::INVALID_ARGUMENT);
+      EXPECT_THAT(
+          refused.status().error_message(),
+          HasSubstr(absl::StrCat("to start; it takes at least ", fewest)));
+    }
+    create.mutable_limits()->set_open_files(fewest);
+    TestSession session(client(), create);
+    ASSERT_THAT(session.status(), IsOk());
+    for (const char* context : {"", "later"}) {
+      const RunResult result = session.Run(code, context);
+      ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK)) << context;
+      EXPECT_EQ(result.response.stdout().data(), "42\n") << context;
+    }
+  }
+}
+
 class SessionPrograms : public DaemonTest {};
 
 TEST_F(SessionPrograms, OfGoKeepFilesAndNothingElse) {
@@ -336,6 +372,21 @@ TEST_F(SessionGuests, GiveRichResultsWhereTheirKernelDoes) {
   request.set_language("python");
   request.set_rich_results(true);
   EXPECT_EQ(ValueOf(client().Run(request).response), "42");
+}
+
+TEST_F(SessionGuests, AreTakenWhereTheirKernelsCanStart) {
+  v1::CreateSessionRequest create = PythonSession();
+  create.mutable_limits()->set_open_files(20);
+  TestSession session(client(), create);
+  ASSERT_THAT(session.status(), IsOk());
+  EXPECT_EQ(Prints(session, "bash", "echo 42"), "42\n");
+  v1::RunCodeRequest request = session.Cell("1");
+  request.set_language("javascript");
+  const RunResult result = client().Run(request);
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(result.status.error_message(),
+              HasSubstr("language: 20 open files are too few for a kernel of "
+                        "JavaScript to start; it takes at least 64"));
 }
 
 TEST_F(SessionGuests, AreWithinTheProfile) {

@@ -234,6 +234,62 @@ TEST_F(ValidateTest, RefusesBadMarks) {
               ElementsAre(HasSubstr("labels: has 33 entries")));
 }
 
+class KernelFilesTest : public ::testing::Test {
+ protected:
+  // A profile of 16 open files, and a language whose kernel starts with 64.
+  static PolicySet Policy() {
+    policy::Language language{
+        .id = "many",
+        .name = "Many",
+        .extensions = {".many"},
+        .source_file = "main.many",
+        .run = {"/bin/sh", "${source}"},
+        .version = {"/bin/sh", "--version"},
+        .limits = {{policy::LimitKind::kOpenFiles, 64}},
+        .package = "many",
+        .kernel = policy::KernelRecipe{.command = {"/bin/sh", "kernel"}}};
+    policy::Profile standard{.name = "default", .description = "for tests"};
+    standard.limits.open_files = standard.maximum.open_files = 16;
+    auto languages = policy::LanguageTable::Create({language});
+    EXPECT_TRUE(languages.ok()) << languages.status();
+    auto set = PolicySet::Create(*std::move(languages), {standard});
+    EXPECT_TRUE(set.ok()) << set.status();
+    return *std::move(set);
+  }
+  static v1::RunCodeRequest Request(bool rich_results, uint32_t open_files) {
+    v1::RunCodeRequest request;
+    request.set_language("many");
+    request.set_code("1");
+    request.set_rich_results(rich_results);
+    if (open_files > 0) request.mutable_limits()->set_open_files(open_files);
+    return request;
+  }
+
+  const PolicySet policy_ = Policy();
+};
+
+TEST_F(KernelFilesTest, AreRaisedWhereTheProfileHasFewer) {
+  const auto valid = ValidateRunCode(policy_, Request(true, 0));
+  ASSERT_TRUE(valid.ok()) << valid.status();
+  EXPECT_EQ(valid->job.limits.open_files, 64u);
+}
+
+TEST_F(KernelFilesTest, AreNoFewerThanItStartsWith) {
+  const auto refused = ValidateRunCode(policy_, Request(true, 63));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("limits.open_files: 63 open files are too few for a "
+                        "kernel of Many to start; it takes at least 64"));
+  EXPECT_TRUE(ValidateRunCode(policy_, Request(true, 64)).ok());
+  // A program without a kernel may do with less.
+  EXPECT_TRUE(ValidateRunCode(policy_, Request(false, 16)).ok());
+  // What can't work at all is told once.
+  const auto none = ValidateRunCode(policy_, Request(true, 1));
+  EXPECT_THAT(std::string(none.status().message()),
+              AllOf(HasSubstr("too small to work"),
+                    ::testing::Not(HasSubstr(" more)"))));
+}
+
 TEST(PolicySet, RefusesWhatItCannotRun) {
   policy::Language greedy{
       .id = "c",

@@ -54,6 +54,18 @@ TEST(ShippedLanguages, AreEight) {
   }
 }
 
+// As descriptors 58 and 59, which the least of a profile would not hold.
+TEST(ShippedLanguages, KernelsHaveRoomForTheirChannels) {
+  const auto table = LanguageTable::Load(kShipped);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (const char* id : {"java", "javascript"}) {
+    EXPECT_THAT(table->Find(id)->kernel->command, Contains(HasSubstr("59>&3")));
+    Limits limits = {.open_files = 16};
+    RaiseTo(table->Find(id)->limits, limits);
+    EXPECT_GT(limits.open_files, 59u) << id;
+  }
+}
+
 TEST(ShippedLanguages, RunTheDistributionsInterpreters) {
   const auto table = LanguageTable::Load(kShipped);
   ASSERT_TRUE(table.ok()) << table.status();
