@@ -373,6 +373,73 @@ TEST_F(SeccompPolicyTest, SaysWhichCallsOfAStartAFilterRefuses) {
   EXPECT_FALSE(CheckStartsPrograms({}).ok());
 }
 
+TEST_F(SeccompPolicyTest, LooksForAStartWithItsOwnArguments) {
+  // Allows all calls of a start but one, which it refuses by one argument.
+  const auto check = [&](const std::string& call, const std::string& test) {
+    std::string rules = R"({"calls": [")" + call +
+                        R"("], "action": "EPERM", "reason": "r", "when": [{)" +
+                        test + "}]}";
+    for (const char* each : {"close", "openat", "openat2", "fchdir", "execve",
+                             "clock_gettime", "exit_group"}) {
+      rules += std::string(R"(, {"calls": [")") + each +
+               R"("], "action": "allow", "reason": "r"})";
+    }
+    const auto policy = LoadRules(rules);
+    EXPECT_TRUE(policy.ok()) << policy.status();
+    return CheckStartsPrograms(*policy->Compile());
+  };
+  struct Case {
+    const char* call;
+    const char* test;
+  };
+  for (const auto& [call, test] : {
+           Case{"close", R"("arg": 0, "width": 32, "op": ">", "value": "2")"},
+           Case{"openat", R"("arg": 0, "width": 32, "op": "==",
+                             "value": "0xffffff9c")"},
+           // O_PATH.
+           Case{"openat", R"("arg": 2, "width": 32, "mask": "0x200000",
+                             "op": "!=", "value": "0")"},
+           Case{"openat2", R"("arg": 3, "width": 64, "op": ">=",
+                              "value": "24")"},
+           Case{"fchdir", R"("arg": 0, "width": 32, "op": "==",
+                             "value": "4")"},
+           Case{"execve", R"("arg": 0, "width": 64, "op": "!=",
+                             "value": "0")"},
+           Case{"execve", R"("arg": 2, "width": 64, "op": ">",
+                             "value": "0x7f0000000000")"},
+           // No argument of the call's.
+           Case{"execve", R"("arg": 5, "width": 64, "op": "!=",
+                             "value": "0")"},
+           Case{"clock_gettime", R"("arg": 0, "width": 32, "op": "==",
+                                    "value": "1")"},
+           Case{"exit_group", R"("arg": 0, "width": 32, "op": "==",
+                                 "value": "127")"},
+       }) {
+    SCOPED_TRACE(std::string(call) + ": " + test);
+    const absl::Status starts = check(call, test);
+    EXPECT_EQ(starts.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(starts.message().find(std::string("its filter refuses ") + call +
+                                    ", without which"),
+              std::string::npos)
+        << starts;
+  }
+  // What no start asks for.
+  for (const auto& [call, test] : {
+           Case{"close", R"("arg": 0, "width": 32, "op": "<", "value": "3")"},
+           // O_CREAT.
+           Case{"openat", R"("arg": 2, "width": 32, "mask": "0x40",
+                             "op": "!=", "value": "0")"},
+           Case{"execve", R"("arg": 0, "width": 64, "op": "==",
+                             "value": "0")"},
+           Case{"clock_gettime", R"("arg": 0, "width": 32, "op": "==",
+                                    "value": "0")"},
+           Case{"exit_group", R"("arg": 0, "width": 32, "op": "==",
+                                 "value": "0")"},
+       }) {
+    EXPECT_TRUE(check(call, test).ok()) << call << ": " << test;
+  }
+}
+
 TEST_F(SeccompPolicyTest, TheShippedPolicyStartsPrograms) {
   for (const std::vector<std::string>& additions :
        {std::vector<std::string>(),
