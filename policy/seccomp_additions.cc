@@ -57,7 +57,8 @@ const std::vector<Family>& NeverAllowed() {
       // What the shipped policy allows of them is all that is safe.
       {"some of what its arguments select leads out of the run",
        {SYS_socket, SYS_socketpair, SYS_setsockopt, SYS_prctl, SYS_mmap,
-        SYS_madvise, SYS_fcntl}},
+        SYS_madvise, SYS_fcntl, SYS_ioctl, SYS_memfd_create, SYS_shmget,
+        SYS_mknod, SYS_mknodat, SYS_setrlimit, SYS_prlimit64}},
   };
   return families;
 }
@@ -77,6 +78,24 @@ absl::Status CheckAllowed(const std::string& addition,
         "under \"seccomp\""));
   }
   return absl::OkStatus();
+}
+
+// Whether a call's rules, `there`, refuse it by its arguments, which a rule
+// that allows it whatever they are would undo.
+bool RefusesSome(const std::vector<SeccompPolicy::Rule>& there) {
+  const auto has_tests = [](const SeccompPolicy::Rule& rule) {
+    return !rule.tests.empty();
+  };
+  const auto refuses = [](const SeccompPolicy::Rule& rule) {
+    return rule.error != 0;
+  };
+  return std::any_of(there.begin(), there.end(), has_tests) &&
+         std::any_of(there.begin(), there.end(), refuses);
+}
+
+// Precondition: the rules of a call end with one that has no tests.
+bool EndsWithAllowing(const std::vector<SeccompPolicy::Rule>& own) {
+  return own.back().error == 0;
 }
 
 bool SameTest(const SeccompPolicy::ArgumentTest& a,
@@ -139,9 +158,17 @@ absl::Status RuleAdder::Add(const std::string& addition,
           "addition \"", addition, "\": \"", name, "\" has the number of \"",
           there.front().syscall, "\", ", number));
     }
-    const auto earlier = added_.find(number);
-    if (earlier == added_.end()) continue;
     const std::vector<SeccompPolicy::Rule> own = RulesOf(number, rules);
+    const auto earlier = added_.find(number);
+    if (earlier == added_.end()) {
+      if (!RefusesSome(there) || !EndsWithAllowing(own)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "addition \"", addition, "\" allows \"", name,
+          "\" whatever its arguments, some of which the policy refuses (set \"",
+          there.front().set,
+          "\"); say with \"when\" which it allows, and end with a rule that "
+          "refuses the others"));
+    }
     if (!std::equal(there.begin(), there.end(), own.begin(), own.end(),
                     SameRule)) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -30,8 +30,9 @@ class RuleAdder {
   // it. INVALID_ARGUMENT, and nothing is changed, when the addition allows a
   // call that none may allow, in some form or in all (namespaces, mounts, BPF,
   // keyrings, io_uring and the like: whatever reaches beyond the run); when it
-  // says something else of a call than an earlier addition; or when it gives a
-  // call another name than the policy does.
+  // allows a call whatever its arguments that the policy refuses by some of
+  // them; when it says something else of a call than an earlier addition; or
+  // when it gives a call another name than the policy does.
   absl::Status Add(const std::string& addition,
                    std::vector<SeccompPolicy::Rule> rules);
 

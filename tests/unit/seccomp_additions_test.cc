@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,8 +81,10 @@ TEST_F(SeccompAdditionsTest, TakesThePlaceOfAllThatThePolicySaysOfACall) {
   Write("more", R"(
       {"calls": ["write"], "action": "EACCES", "reason": "r",
        "when": [{"arg": 0, "width": 32, "op": "==", "value": "8"}]},
-      {"calls": ["write", "ptrace", "getcpu"], "action": "allow",
-       "reason": "r"})");
+      {"calls": ["write"], "action": "allow", "reason": "r",
+       "when": [{"arg": 0, "width": 32, "op": "<", "value": "9"}]},
+      {"calls": ["write"], "action": "EPERM", "reason": "r"},
+      {"calls": ["ptrace", "getcpu"], "action": "allow", "reason": "r"})");
   const auto without = Load({});
   EXPECT_EQ(Ask(without, SYS_write, 7), kRefused);
   EXPECT_EQ(Ask(without, SYS_ptrace), kRefused);
@@ -93,6 +96,8 @@ TEST_F(SeccompAdditionsTest, TakesThePlaceOfAllThatThePolicySaysOfACall) {
   EXPECT_EQ(Ask(with, SYS_write, 7), SECCOMP_RET_ALLOW);
   EXPECT_EQ(Ask(with, SYS_write, 8),
             static_cast<uint32_t>(SECCOMP_RET_ERRNO | EACCES));
+  EXPECT_EQ(Ask(without, SYS_write, 9), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Ask(with, SYS_write, 9), kRefused);
   EXPECT_EQ(Ask(with, SYS_ptrace), SECCOMP_RET_ALLOW);
   EXPECT_EQ(Ask(with, SYS_getcpu), SECCOMP_RET_ALLOW);
   ASSERT_TRUE(with.ok());
@@ -105,6 +110,24 @@ TEST_F(SeccompAdditionsTest, CanTighten) {
   Write("less", R"({"calls": ["read", "clone", "socket"], "action": "EPERM",
                     "reason": "r"})");
   EXPECT_EQ(Ask(Load({"less"}), SYS_read), kRefused);
+}
+
+TEST_F(SeccompAdditionsTest, NoneUndoesWhatThePolicySaysOfArguments) {
+  const std::string part =
+      "allows \"write\" whatever its arguments, some of which the policy "
+      "refuses (set \"only\"); say with \"when\"";
+  Write("all", R"({"calls": ["write"], "action": "allow", "reason": "r"})");
+  ExpectRefused({"all"}, "addition \"all\" " + part);
+  // Nor what refuses something else.
+  Write("other", R"({"calls": ["write"], "action": "EACCES", "reason": "r",
+       "when": [{"arg": 0, "width": 32, "op": "==", "value": "8"}]},
+      {"calls": ["write"], "action": "allow", "reason": "r"})");
+  ExpectRefused({"other"}, "addition \"other\" " + part);
+  // Of what the policy answers alike for all arguments it may decide.
+  Write("plain", R"({"calls": ["read", "ptrace"], "action": "allow",
+                     "reason": "r"})");
+  EXPECT_EQ(Ask(Load({"plain"}), SYS_ptrace), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Ask(Load({"plain"}), SYS_write, 7), kRefused);
 }
 
 TEST_F(SeccompAdditionsTest, OrderDecidesNothing) {
@@ -195,8 +218,19 @@ TEST_F(SeccompAdditionsTest, NoneMayAllowWhatLeadsOutOfTheRun) {
                                  "fanotify_init",
                                  "inotify_init1",
                                  "socket",
+                                 "socketpair",
                                  "setsockopt",
-                                 "prctl"}) {
+                                 "prctl",
+                                 "mmap",
+                                 "madvise",
+                                 "fcntl",
+                                 "ioctl",
+                                 "memfd_create",
+                                 "shmget",
+                                 "mknod",
+                                 "mknodat",
+                                 "setrlimit",
+                                 "prlimit64"}) {
     SCOPED_TRACE(call);
     Write("x", R"({"calls": [")" + call +
                    R"("], "action": "allow", "reason": "r"})");
@@ -251,6 +285,29 @@ TEST(ShippedAdditions, AllGoTogetherAndChangeOnlyWhatTheyName) {
     EXPECT_EQ(Ask(all, number),
               is_changed ? SECCOMP_RET_ALLOW : Ask(none, number))
         << number;
+  }
+}
+
+// Of every call that the shipped policy answers by its arguments.
+TEST(ShippedPolicy, NoAdditionAllowsWhateverTheArguments) {
+  const testing::TempDir directory;
+  fs::copy(SANDGLASS_SECCOMP_DATA, directory.Path("seccomp"),
+           fs::copy_options::recursive);
+  const auto policy = LoadShipped({});
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  std::set<std::string> with_tests;
+  for (const SeccompPolicy::Rule& rule : policy->rules()) {
+    if (!rule.tests.empty()) with_tests.insert(rule.syscall);
+  }
+  EXPECT_GE(with_tests.size(), 20u);
+  for (const std::string& call : with_tests) {
+    WriteFile(directory.Path("seccomp/additions/all.json"),
+              RuleSet(R"({"calls": [")" + call +
+                      R"("], "action": "allow", "reason": "r"})"));
+    const auto undone =
+        SeccompPolicy::Load(directory.Path("seccomp"), "default", {"all"});
+    EXPECT_EQ(undone.status().code(), absl::StatusCode::kInvalidArgument)
+        << call << ": " << undone.status();
   }
 }
 
