@@ -14,7 +14,6 @@
 #include <variant>
 
 #include "internal/spawner.pb.h"
-#include "sandbox/descriptor_room.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/status.h"
 #include "sandbox/untrusted_fds.h"
@@ -170,9 +169,8 @@ absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
   if (processes_.size() >= kMostProcesses) {
     return absl::ResourceExhaustedError("too many processes at once");
   }
-  if (const auto room = DescriptorRoom::Find(RoomFor::kCommand); !room.ok()) {
-    return room.status();
-  }
+  absl::StatusOr<DescriptorRoom> room = DescriptorRoom::Find(RoomFor::kCommand);
+  if (!room.ok()) return room.status();
   internal::InitRequest request;
   internal::Spawn& spawn = *request.mutable_spawn();
   spawn.set_process_id(id);
@@ -190,6 +188,7 @@ absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
   const auto [place, is_new] = processes_.try_emplace(id);
   if (!is_new) return absl::InvalidArgumentError("this id is taken");
   place->second.roles = RolesFor(spec);
+  place->second.room.emplace(*std::move(room));
   absl::Status sent = os::SendPacket(
       jail_->control_fd(), request.SerializeAsString(), {}, os::Wait::kNo);
   if (!sent.ok()) processes_.erase(place);
@@ -358,6 +357,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
     return sent;
   }
   found->second.stage = Stage::kLost;
+  found->second.room.reset();
   return SpawnFailedEvent{event.spawned().process_id(), SetupStep::kMakePipes,
                           EMFILE};
 }
@@ -380,6 +380,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeSpawned(
     *place = std::move(fds[i]);
   }
   found->second.stage = Stage::kRunning;
+  found->second.room.reset();
   return spawned;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "sandbox/descriptor_room.h"
 #include "sandbox/jail.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
@@ -164,6 +165,8 @@ class SessionJail {
   struct Process {
     Stage stage = Stage::kAsked;
     std::vector<int> roles;  // that are to come with it
+    // For those, until they have come or it is told that none will.
+    std::optional<DescriptorRoom> room;
   };
 
   absl::StatusOr<std::optional<SessionEvent>> NextControlEvent();

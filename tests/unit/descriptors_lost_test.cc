@@ -260,6 +260,41 @@ TEST_F(SessionOfAFullServer, LosesTheOneProcessAndHasItEnded) {
   EXPECT_FALSE(session_->NextEvent().ok());
 }
 
+TEST_F(SessionOfAFullServer, KeepsRoomForAProcessUntilItsDescriptorsCome) {
+  const uint64_t reserve =
+      DescriptorReserve(RoomFor::kCommand, OpenDescriptors() + 200);
+  // For one process and no second.
+  const FewDescriptors few(static_cast<int>(reserve + kCommandDescriptors + 4));
+  const auto expect_full = [this] {
+    const absl::Status refused = session_->Spawn(9, {.argv = {"/bin/true"}});
+    EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+    EXPECT_TRUE(absl::IsNotFound(
+        os::ReceivePacket(init_.get(), os::Wait::kNo).status()));
+  };
+  Ask(1);
+  expect_full();
+  internal::InitEvent failed;
+  failed.mutable_spawn_failed()->set_process_id(1);
+  failed.mutable_spawn_failed()->mutable_failure()->set_step(
+      static_cast<int>(SetupStep::kExec));
+  failed.mutable_spawn_failed()->mutable_failure()->set_error(ENOENT);
+  ASSERT_TRUE(Say(init_, failed.SerializeAsString(), {}).ok());
+  ASSERT_TRUE(session_->NextEvent().ok());
+  Ask(2);
+  expect_full();
+  {
+    const FewDescriptors fewer(2);
+    ASSERT_TRUE(Say(init_, Spawned(2).SerializeAsString(), {0, 0, 0}).ok());
+    ASSERT_TRUE(session_->NextEvent().ok());
+  }
+  EXPECT_TRUE(Asked().has_end_process());
+  Ask(3);
+  expect_full();
+  // With the session goes what it waited for.
+  session_.reset();
+  EXPECT_TRUE(DescriptorRoom::Find(RoomFor::kCommand).ok());
+}
+
 TEST_F(SessionOfAFullServer, GetsNoFileAgentAndCanAskAgain) {
   internal::InitEvent opened;
   opened.mutable_files_opened();
