@@ -15,6 +15,7 @@
 
 #include "internal/spawner.pb.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "sandbox/untrusted_fds.h"
 
@@ -130,8 +131,7 @@ std::optional<uint64_t> EventValue(const os::Fd& events, const char* key) {
 
 bool SpawnFailedEvent::IsCallersMistake() const {
   return (step == SetupStep::kExec || step == SetupStep::kEnterDirectory) &&
-         error != EAGAIN && error != ENOMEM && error != EINTR &&
-         error != ENFILE && error != EMFILE;
+         !os::IsShortage(error) && error != EINTR;
 }
 
 absl::Status KillGroup(const os::Fd& kill) {

@@ -11,6 +11,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/descriptor_room.h"
 #include "sandbox/jail_doors.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 
 namespace sandglass::sandbox {
@@ -161,13 +162,13 @@ absl::Status SetupFailure(int step, int error) {
   const std::string text =
       absl::StrCat("jail set-up failed at ", SetupStepName(step), ": ",
                    os::ErrorText(error));
-  // Not ENOMEM: that may be the run's own limit.
-  if (error != EAGAIN && error != EMFILE && error != ENFILE &&
-      error != ENOSPC) {
-    return absl::InternalError(text);
-  }
+  if (!os::IsShortage(error)) return absl::InternalError(text);
+  // Nobody says whose memory it was.
   return absl::ResourceExhaustedError(absl::StrCat(
-      text, "; the machine has no room for one more jail just now"));
+      text, error == ENOMEM
+                ? "; the jail's own memory limit or the machine has no room "
+                  "for it; ask for more limits.memory_bytes, or try again later"
+                : "; the machine has no room for one more jail just now"));
 }
 
 absl::Status ZygoteStarting() {

@@ -34,8 +34,8 @@ struct JailRemoved {
 using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 
 // Why a jail could not be made: INTERNAL, but RESOURCE_EXHAUSTED where the
-// machine has no process, descriptor or room on disk left for one more, so that
-// it is worth another try.
+// machine has no process, descriptor, memory or room on disk left for one more,
+// or the jail's own limit none, so that it is worth another try.
 absl::Status SetupFailure(int step, int error);
 
 // UNAVAILABLE, and known by IsZygoteStarting: the yard's zygote doesn't serve

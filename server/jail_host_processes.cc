@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "server/instant.h"
 #include "server/jail_host.h"
@@ -47,9 +48,11 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
           " could not be started: ",
           sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
           os::ErrorText(process.failed.error));
-      // All else may be a limit of the jail's own.
-      return process.failed.error == EMFILE || process.failed.error == ENFILE
-                 ? absl::ResourceExhaustedError(why)
+      return os::IsShortage(process.failed.error)
+                 ? absl::ResourceExhaustedError(absl::StrCat(
+                       why,
+                       "; the session, by its own limits, or the machine "
+                       "has no room for one more"))
                  : absl::InternalError(why);
     }
     if (process.stage != Process::Stage::kAsked) {

@@ -223,6 +223,11 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
   // have it.
   const os::Fd null(
       request.with_stdin() ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!request.with_stdin() && !null.valid()) {
+    report.error = errno;
+    report.clock.Begin(SetupStep::kSetStdio);
+    return -1;
+  }
   const ProcessStart start = {
       .argv = argv.data(),
       .env = env.data(),

@@ -231,7 +231,7 @@ RunnerProgram Runner::TakeJob() {
   clock_.Begin(SetupStep::kSetStdio);
   if (job.with_stdin == 0) {
     const os::Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (::dup2(null.get(), 0) < 0) Fail();
+    if (!null.valid() || ::dup2(null.get(), 0) < 0) Fail();
   }
   clock_.Begin(SetupStep::kSetRlimits);
   if (!SetProgramLimits(

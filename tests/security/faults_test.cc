@@ -150,6 +150,12 @@ class Faults : public OwnDaemonTest {
       case grpc::StatusCode::NOT_FOUND:  // the session died with its jail
         return;
       case grpc::StatusCode::INTERNAL:
+        // What an init was refused for want of room is told as that.
+        EXPECT_FALSE(
+            process_ == "sandglass-init" &&
+            (absl::StrContains(status.error_message(), "set-up failed") ||
+             absl::StrContains(status.error_message(), "not be started")))
+            << fault_ << ": " << what << ": " << status.error_message();
         ++internal_;
         std::cerr << fault_ << ": " << what << ": " << status.error_message()
                   << "\n";
@@ -169,6 +175,7 @@ class Faults : public OwnDaemonTest {
   bool Try(const std::string& process, const Call& call, int error, int nth) {
     fault_ = absl::StrCat(process, ": ", call.name, " ", nth, " fails with ",
                           strerrorname_np(error));
+    process_ = process;
     error_ = error;
     injector_->Arm(call.number, error, nth,
                    [&process, server = daemon().pid()](pid_t thread) {
@@ -198,7 +205,7 @@ class Faults : public OwnDaemonTest {
   std::unique_ptr<v1::ExecService::Stub> execs_;
   std::unique_ptr<TestSession> witness_;
   std::set<pid_t> spawners_;
-  std::string fault_;
+  std::string fault_, process_;
   int error_ = 0;
   int tried_ = 0, internal_ = 0;
   std::map<std::string, int> failed_;  // by process

@@ -334,13 +334,16 @@ TEST(UntrustedSpawner, SaysWhetherAYardOrTheMachineHasNoRoom) {
 
 TEST(SetupFailure, IsWorthAnotherTryWhereTheMachineHasNoRoom) {
   const int step = static_cast<int>(SetupStep::kCloneInit);
-  for (const int error : {EAGAIN, EMFILE, ENFILE, ENOSPC}) {
+  for (const int error : {EAGAIN, EMFILE, ENFILE, ENOSPC, ENOMEM, ENOBUFS}) {
     const absl::Status status = SetupFailure(step, error);
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("clone_init: "), HasSubstr("no room")));
   }
-  for (const int error : {EPERM, ENOMEM, EINVAL}) {
+  // Memory may have been the run's own.
+  EXPECT_THAT(std::string(SetupFailure(step, ENOMEM).message()),
+              HasSubstr("limits.memory_bytes"));
+  for (const int error : {EPERM, EBADF, EINVAL}) {
     EXPECT_TRUE(absl::IsInternal(SetupFailure(step, error)));
   }
   EXPECT_THAT(std::string(SetupFailure(-1, EPERM).message()),

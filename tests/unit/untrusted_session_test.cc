@@ -113,6 +113,22 @@ internal::InitEvent Failed(uint64_t id, int step) {
   return event;
 }
 
+TEST(SpawnFailed, IsACallersMistakeOnlyWhereNothingRanOut) {
+  for (const SetupStep step : {SetupStep::kExec, SetupStep::kEnterDirectory}) {
+    for (const int error : {ENOENT, EACCES, ENOTDIR}) {
+      EXPECT_TRUE((SpawnFailedEvent{1, step, error}.IsCallersMistake()))
+          << error;
+    }
+    for (const int error :
+         {EAGAIN, EMFILE, ENFILE, ENOMEM, ENOSPC, ENOBUFS, EINTR}) {
+      EXPECT_FALSE((SpawnFailedEvent{1, step, error}.IsCallersMistake()))
+          << error;
+    }
+  }
+  EXPECT_FALSE(
+      (SpawnFailedEvent{1, SetupStep::kLandlock, EPERM}.IsCallersMistake()));
+}
+
 // Only root makes groups.
 #define SKIP_WITHOUT_GROUPS()                       \
   if (!kill_.valid() || !events_.valid()) {         \
