@@ -30,6 +30,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/inspection_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_stock_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/own_walls_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/service_unit_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/prestart_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_network_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/jail_pool_test.cc
