@@ -16,6 +16,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -30,6 +31,8 @@
 
 namespace sandglass::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Since Linux 5.6 and later; older headers lack some.
 constexpr int kCloneNewTime = 0x80;
@@ -319,6 +322,21 @@ TEST(HostileCallsPolicy, AllowsWhatTheListSaysAndNoMore) {
       << "a call that programs may make from now on belongs into "
          "tests/security/allowed_calls.txt, after somebody has asked what an "
          "attacker gets by it";
+}
+
+TEST(HostileCallsPolicy, IsDescribedWithItsNumbers) {
+  std::ifstream file(SANDGLASS_SOURCE_DIR "/docs/security.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::set<long> numbers;
+  for (const DeniedCall& call : DeniedCalls()) numbers.insert(call.number);
+  EXPECT_THAT(text, HasSubstr(absl::StrCat(
+                        DeniedCalls().size(), " calls that are refused (",
+                        numbers.size(), " system calls with")));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("those ", DeniedCalls().size(),
+                                           " in all these forms")));
+  EXPECT_THAT(text,
+              HasSubstr(absl::StrCat(AllowedCalls().size(),
+                                     " calls, some with some arguments")));
 }
 
 // Lines for the attempt "sweep".
