@@ -22,6 +22,11 @@ constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kMostHeaderBytes = 32 * 1024;
 constexpr int kMostContinuations = 8;
 constexpr uint32_t kResetBytes = 4;
+// Of calls that are reset before their end: in a row, and each second. All that
+// are open, 256, may be cancelled at once several times; but an open call and
+// its reset cost a client nothing, and no bound of open calls stops them.
+constexpr double kMostResets = 1024;
+constexpr double kResetsPerSecond = 128;
 // No frame has that type, so gRPC passes over it.
 constexpr uint8_t kNoFrameType = 0xff;
 // The end of HEADERS: no CONTINUATION follows.
@@ -282,7 +287,17 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
 // gRPC keeps what it has of the call until it has all of this.
 void ConnectionTap::LookAtReset(uint32_t id, size_t size) {
   reset_left_ -= std::min(reset_left_, size);
-  if (reset_left_ == 0) End(id);
+  if (reset_left_ == 0) Reset(id);
+}
+
+void ConnectionTap::Reset(uint32_t id) {
+  if (streams_.find(id) == streams_.end()) return;
+  const double seconds =
+      std::chrono::duration<double>(now_ - resets_at_).count();
+  resets_at_ = now_;
+  resets_ = std::max(0.0, resets_ - seconds * kResetsPerSecond) + 1;
+  broken_ = broken_ || resets_ > kMostResets;
+  End(id);
 }
 
 void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
@@ -451,8 +466,9 @@ ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
                          (frame.type == Http2Frame::kData ||
                           frame.type == Http2Frame::kHeaders) &&
                          (frame.flags & Http2Frame::kEndStream) != 0;
-                     if (last || frame.type == Http2Frame::kResetStream) {
-                       End(frame.stream);
+                     if (last) End(frame.stream);
+                     if (frame.type == Http2Frame::kResetStream) {
+                       Reset(frame.stream);
                      }
                    },
                    [](const Http2Frame&, const uint8_t*, size_t) {});

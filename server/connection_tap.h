@@ -154,6 +154,9 @@ class ConnectionTap {
   // Puts the stream, of which something has just come, behind all others that
   // are unfinished, if it is half-way through a message.
   void NoteProgress(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One side ends a call before the other has; the connection ends where that
+  // is done to too many.
+  void Reset(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -187,6 +190,9 @@ class ConnectionTap {
   uint64_t header_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int continuations_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t reset_left_ ABSL_GUARDED_BY(mutex_) = 0;  // of a RST_STREAM
+  // Calls that were reset, less those that its time made good.
+  double resets_ ABSL_GUARDED_BY(mutex_) = 0;
+  MonotonicTime resets_at_ ABSL_GUARDED_BY(mutex_) = began_;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t received_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -161,6 +161,42 @@ class ConnectionTapTest : public ::testing::Test {
   ConnectionTap tap_{room_, "uid:1", kMost};
 };
 
+std::string BegunAndReset(uint32_t first, int calls) {
+  std::string bytes;
+  for (int i = 0; i < calls; ++i, first += 2) {
+    bytes += Headers(first);
+    bytes += Frame(Http2Frame::kResetStream, 0, first, std::string(4, '\0'));
+  }
+  return bytes;
+}
+
+TEST_F(ConnectionTapTest, CallsThatAreResetAtOnceEndTheirConnection) {
+  EXPECT_FALSE(Receive(tap_, std::string(kPreface) + BegunAndReset(1, 1024),
+                       65536, {65536})
+                   .ended);
+  EXPECT_TRUE(Receive(tap_, BegunAndReset(2049, 256), 65536, {65536}).ended);
+}
+
+TEST_F(ConnectionTapTest, ResetsOverTimeAreMadeGood) {
+  EXPECT_FALSE(Receive(tap_, std::string(kPreface) + BegunAndReset(1, 1024),
+                       65536, {65536})
+                   .ended);
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_FALSE(Receive(tap_, BegunAndReset(2049, 100), 65536, {65536}).ended);
+}
+
+// The daemon resets nothing that has its answer; a client may do so.
+TEST_F(ConnectionTapTest, ResetsOfAnsweredCallsDoNotCount) {
+  std::string bytes(kPreface);
+  for (uint32_t i = 1; i < 6000; i += 2) {
+    bytes += Headers(i);
+    Receive(tap_, bytes, 65536, {65536});
+    Send(tap_, Frame(Http2Frame::kHeaders, 5, i, "trailers"));
+    bytes = Frame(Http2Frame::kResetStream, 0, i, std::string(4, '\0'));
+  }
+  EXPECT_FALSE(Receive(tap_, bytes + Headers(6001), 65536, {65536}).ended);
+}
+
 TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
   std::mt19937 random(32);
   const std::vector<uint32_t> sizes = {0, 1, 19, 20, 21, 4097, 15000, kMost};
@@ -335,9 +371,9 @@ TEST_F(ConnectionTapTest, ACallWithOneShortMessageTakesNoRoom) {
   std::string calls(kPreface);
   for (uint32_t i = 0; i < 50; ++i) {
     const uint32_t stream = 2 * i + 1;
-    calls += Headers(stream) +
-             Frame(Http2Frame::kData, Http2Frame::kEndStream, stream,
-                   Prefix(4000) + std::string(4000, 'x'));
+    calls +=
+        Headers(stream) + Frame(Http2Frame::kData, Http2Frame::kEndStream,
+                                stream, Prefix(4000) + std::string(4000, 'x'));
   }
   // Whole, and byte by byte.
   for (const size_t piece : {1 << 20, 1}) {
@@ -375,8 +411,8 @@ TEST_F(ConnectionTapTest, FiveHundredCallsOfOneCallerMaySendAllTheTime) {
 
 TEST_F(ConnectionTapTest, SmallMessagesWithoutRoomAreRefusedByThemselves) {
   ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
-  const std::string begin = std::string(kPreface) + Headers(1) +
-                            Message(1, std::string(4080, 'x'));
+  const std::string begin =
+      std::string(kPreface) + Headers(1) + Message(1, std::string(4080, 'x'));
   EXPECT_EQ(Receive(tap_, begin, 1 << 20, {8192}).bytes, begin);
   const std::string seen =
       Receive(tap_, Message(1, std::string(30, 'x')) + Headers(3), 1 << 20,
@@ -397,10 +433,10 @@ TEST_F(ConnectionTapTest, SmallMessagesWithoutRoomAreRefusedByThemselves) {
 TEST_F(ConnectionTapTest, WhatComesOnRefusedCallsIsBoundedToo) {
   // Two of one caller, while nobody else has any.
   RequestRoom room(0, /*most_refused=*/4);
-  const std::string large = Frame(Http2Frame::kData, 0, 1,
-                                  Prefix(kMost) + std::string(5000, 'x'));
-  const std::string too_long = Frame(Http2Frame::kData, 0, 3,
-                                     Prefix(kMost + 1) + std::string(99, 'x'));
+  const std::string large =
+      Frame(Http2Frame::kData, 0, 1, Prefix(kMost) + std::string(5000, 'x'));
+  const std::string too_long =
+      Frame(Http2Frame::kData, 0, 3, Prefix(kMost + 1) + std::string(99, 'x'));
   ConnectionTap quiet(room, "uid:1", kMost);
   ConnectionTap tap(room, "uid:1", kMost);
   const std::string two =
@@ -410,11 +446,11 @@ TEST_F(ConnectionTapTest, WhatComesOnRefusedCallsIsBoundedToo) {
   const std::string one = std::string(kPreface) + Headers(1) + large;
   EXPECT_TRUE(Receive(more, one, 1 << 20, {8192}).ended);
   // No other connection is touched, nor another caller.
-  const std::string small = std::string(kPreface) + Headers(1) +
-                            Message(1, "small");
+  const std::string small =
+      std::string(kPreface) + Headers(1) + Message(1, "small");
   EXPECT_EQ(Receive(quiet, small, 1 << 20, {8192}).bytes, small);
-  EXPECT_FALSE(Receive(tap, Headers(5) + Message(5, "small"), 1 << 20, {8192})
-                   .ended);
+  EXPECT_FALSE(
+      Receive(tap, Headers(5) + Message(5, "small"), 1 << 20, {8192}).ended);
   ConnectionTap neighbour(room, "uid:2", kMost);
   EXPECT_FALSE(Receive(neighbour, one, 1 << 20, {8192}).ended);
   // One of them is over.

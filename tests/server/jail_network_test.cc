@@ -30,7 +30,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Key;
 using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -110,8 +109,8 @@ TEST_F(SecretFiles, AreOpenedByTheirNames) {
   Make("2ND", "x", 0666);
   const auto secrets = OpenSecrets(directory_.path());
   ASSERT_TRUE(secrets.ok()) << secrets.status();
-  EXPECT_THAT(*secrets, AllOf(SizeIs(2), Contains(Key("API_KEY")),
-                              Contains(Key("OTHER_2"))));
+  EXPECT_THAT(*secrets, AllOf(SizeIs(2), Contains(::testing::Key("API_KEY")),
+                              Contains(::testing::Key("OTHER_2"))));
   char text[16] = {};
   EXPECT_EQ(::pread(secrets->at("API_KEY").get(), text, sizeof(text), 0), 6);
   EXPECT_STREQ(text, "value\n");
@@ -179,7 +178,7 @@ TEST(NetworkEnvironment, TellsOfTheProxyWhereThereIsOne) {
   EXPECT_THAT(plain, Contains(Pair("http_proxy", "http://127.0.0.1:3128")));
   EXPECT_THAT(plain, Contains(Pair("HTTPS_PROXY", "http://127.0.0.1:3128")));
   EXPECT_THAT(plain, Contains(Pair("no_proxy", HasSubstr("localhost"))));
-  EXPECT_THAT(plain, Not(Contains(Key("SSL_CERT_FILE"))));
+  EXPECT_THAT(plain, Not(Contains(::testing::Key("SSL_CERT_FILE"))));
   const auto looked = Variables(WithHost(true));
   EXPECT_THAT(looked,
               Contains(Pair("SSL_CERT_FILE", "/etc/sandglass/trusted.pem")));
