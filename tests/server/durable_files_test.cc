@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -57,6 +58,7 @@ class DurableFilesTest : public ::testing::Test {
     EXPECT_TRUE(ends.ok());
     agent_ = std::make_shared<FileAgent>(std::move(ends->first));
     end_ = std::move(ends->second);
+    files_.emplace(copy_, kMostEntries, kPlenty);
   }
   ~DurableFilesTest() override {
     if (thread_.joinable()) thread_.join();
@@ -104,7 +106,7 @@ class DurableFilesTest : public ::testing::Test {
   }
 
   absl::Status Restore(const sandbox::FileLimits& limits) {
-    return files_.Restore(agent_, limits);
+    return files_->Restore(agent_, limits);
   }
   // What this process has read so far.
   static uint64_t BytesRead() {
@@ -122,7 +124,7 @@ class DurableFilesTest : public ::testing::Test {
   std::shared_ptr<SessionCopy> copy_;
   os::Fd end_;
   std::shared_ptr<FileAgent> agent_;
-  DurableFiles files_{copy_, kMostEntries, kPlenty};
+  std::optional<DurableFiles> files_;
   std::thread thread_;
 };
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
+#include <thread>
 
 #include "absl/time/time.h"
 #include "sandbox/file_agent_client.h"
@@ -18,8 +20,18 @@ using Links = FileAgent::Links;
 
 class FileAgentShortageTest : public sandglass::testing::AgentFixture {
  protected:
-  // The agent has to have ended before the injector goes.
-  ~FileAgentShortageTest() override { Stop(); }
+  // With a thread of its own, whose calls alone, and those of what it starts,
+  // the injector gets to see for good.
+  void WithInjector(const std::function<void()>& body) {
+    std::thread([&] {
+      sandglass::testing::FaultInjector injector({SYS_sendmsg});
+      if (!injector.ok()) GTEST_SKIP() << "needs root to have calls fail";
+      injector_ = &injector;
+      body();
+      // The agent has to have ended before the injector goes.
+      Stop();
+    }).join();
+  }
 
   FileResult Stat() {
     return agent().Stat("/a", Links::kFollow, limits_).result;
@@ -29,43 +41,45 @@ class FileAgentShortageTest : public sandglass::testing::AgentFixture {
 
   // The first message of the agent's, or of its processes, fails, or each.
   void Arm(int error, int nth) {
-    const pid_t own = ::getpid();
-    injector_.Arm(SYS_sendmsg, error, nth,
-                  [own](pid_t thread) { return thread != own; });
+    const pid_t own = ::gettid();
+    injector_->Arm(SYS_sendmsg, error, nth,
+                   [own](pid_t thread) { return thread != own; });
   }
 
-  sandglass::testing::FaultInjector injector_{{SYS_sendmsg}};
+  sandglass::testing::FaultInjector* injector_ = nullptr;
 };
 
 TEST_F(FileAgentShortageTest, TheLastWordIsSaidAgain) {
-  if (!injector_.ok()) GTEST_SKIP() << "needs root to have calls fail";
   Put("/a", "a");
-  Start();
-  for (const int error : {ENOMEM, ENOBUFS}) {
-    Arm(error, 1);
-    EXPECT_EQ(Stat().code, FileCode::kOk) << error;
-    EXPECT_EQ(injector_.Disarm(), 2);
-    Arm(error, 1);
-    EXPECT_EQ(List().code, FileCode::kOk) << error;
-    EXPECT_EQ(injector_.Disarm(), 2);
-  }
+  WithInjector([this] {
+    Start();
+    for (const int error : {ENOMEM, ENOBUFS}) {
+      Arm(error, 1);
+      EXPECT_EQ(Stat().code, FileCode::kOk) << error;
+      EXPECT_EQ(injector_->Disarm(), 2);
+      Arm(error, 1);
+      EXPECT_EQ(List().code, FileCode::kOk) << error;
+      EXPECT_EQ(injector_->Disarm(), 2);
+    }
+  });
 }
 
 TEST_F(FileAgentShortageTest, AnAgentThatCanNotSpeakIsGoneAtOnce) {
-  if (!injector_.ok()) GTEST_SKIP() << "needs root to have calls fail";
   Put("/a", "a");
-  for (const bool in_a_process : {false, true}) {
-    Start();
-    Arm(ENOBUFS, sandglass::testing::FaultInjector::kEach);
-    const absl::Time begun = os::SteadyNow();
-    const FileResult result = in_a_process ? List() : Stat();
-    const absl::Duration took = os::SteadyNow() - begun;
-    injector_.Disarm();
-    EXPECT_EQ(result.code, FileCode::kAgentGone);
-    EXPECT_LT(took, limits_.timeout / 2);
-    EXPECT_FALSE(agent().alive());
-    EXPECT_EQ(Stop(), 0);
-  }
+  WithInjector([this] {
+    for (const bool in_a_process : {false, true}) {
+      Start();
+      Arm(ENOBUFS, sandglass::testing::FaultInjector::kEach);
+      const absl::Time begun = os::SteadyNow();
+      const FileResult result = in_a_process ? List() : Stat();
+      const absl::Duration took = os::SteadyNow() - begun;
+      injector_->Disarm();
+      EXPECT_EQ(result.code, FileCode::kAgentGone);
+      EXPECT_LT(took, limits_.timeout / 2);
+      EXPECT_FALSE(agent().alive());
+      EXPECT_EQ(Stop(), 0);
+    }
+  });
 }
 
 }  // namespace
