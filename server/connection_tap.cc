@@ -22,11 +22,12 @@ constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kMostHeaderBytes = 32 * 1024;
 constexpr int kMostContinuations = 8;
 constexpr uint32_t kResetBytes = 4;
+constexpr size_t kWindowUpdateBytes = 4;
 // Of calls that are reset before their end: in a row, and each second. All that
 // are open, 256, may be cancelled at once several times; but an open call and
 // its reset cost a client nothing, and no bound of open calls stops them.
 constexpr double kMostResets = 1024;
-constexpr double kResetsPerSecond = 128;
+constexpr double kResetsPerSecond = 512;
 // No frame has that type, so gRPC passes over it.
 constexpr uint8_t kNoFrameType = 0xff;
 // The end of HEADERS: no CONTINUATION follows.
@@ -290,6 +291,20 @@ void ConnectionTap::LookAtReset(uint32_t id, size_t size) {
   if (reset_left_ == 0) Reset(id);
 }
 
+void ConnectionTap::LookAtWindowUpdate(uint32_t id, const uint8_t* data,
+                                       size_t size) {
+  for (; size > 0 && update_left_ > 0; --size, --update_left_) {
+    update_ = update_ << 8 | *data++;
+  }
+  if (update_left_ > 0) return;
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;  // of the whole connection, or over
+  Stream& stream = found->second;
+  stream.window += update_ & 0x7fffffff;
+  stream.last = now_;
+  NoteProgress(stream);
+}
+
 void ConnectionTap::Reset(uint32_t id) {
   if (streams_.find(id) == streams_.end()) return;
   const double seconds =
@@ -312,6 +327,7 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
   if (found == streams_.end()) return;
   Stream& stream = found->second;
   stream.last = now_;
+  stream.window -= static_cast<int64_t>(size);
   while (size > 0 && !broken_) {
     switch (stream.at) {
       case Stream::At::kHead:
@@ -339,7 +355,7 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
 }
 
 void ConnectionTap::NoteProgress(Stream& stream) {
-  if (stream.at == Stream::At::kBody) {
+  if (stream.at == Stream::At::kBody && stream.window > 0) {
     if (stream.unfinished.has_value()) {
       unfinished_.splice(unfinished_.end(), unfinished_, *stream.unfinished);
     } else {
@@ -396,7 +412,9 @@ bool ConnectionTap::FindRoom(Stream& stream) {
     return true;
   }
   CountAsRefused(stream);
-  return stream.length < RefusedMessage::kBytes;
+  // A short one goes by: gRPC keeps no more than a window of the call, and its
+  // command, for example, may run since long ago.
+  return stream.length <= kFreeBytes;
 }
 
 void ConnectionTap::CountAsRefused(Stream& stream) {
@@ -470,8 +488,16 @@ ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
                      if (frame.type == Http2Frame::kResetStream) {
                        Reset(frame.stream);
                      }
+                     update_left_ = kWindowUpdateBytes;
+                     update_ = 0;
                    },
-                   [](const Http2Frame&, const uint8_t*, size_t) {});
+                   [this](const Http2Frame& frame, const uint8_t* part,
+                          size_t bytes) {
+                     mutex_.AssertHeld();
+                     if (frame.type == Http2Frame::kWindowUpdate) {
+                       LookAtWindowUpdate(frame.stream, part, bytes);
+                     }
+                   });
              });
   }
   errno = error;

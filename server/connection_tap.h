@@ -112,6 +112,8 @@ class ConnectionTap {
     uint64_t left = 0;   // of the body
     uint64_t came = 0;   // of all messages before this one
     uint64_t taken = 0;  // of the room
+    // What the client may still send before the server gives it more window.
+    int64_t window = kWindowBytes;
     // It counts among the caller's calls that found no room.
     bool counts_as_refused = false;
     MonotonicTime last;  // when a byte came
@@ -151,9 +153,13 @@ class ConnectionTap {
   void Refuse(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last one is whole, and gRPC keeps no more of it than its window.
   void BeginMessage(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts the stream, of which something has just come, behind all others that
-  // are unfinished, if it is half-way through a message.
+  // Puts the stream, of which something has just come or may come again, behind
+  // all others that are unfinished, if it is half-way through a message whose
+  // next byte is the client's to send: not where it waits for window.
   void NoteProgress(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The server lets more come of a call.
+  void LookAtWindowUpdate(uint32_t id, const uint8_t* data, size_t size)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One side ends a call before the other has; the connection ends where that
   // is done to too many.
   void Reset(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -190,6 +196,9 @@ class ConnectionTap {
   uint64_t header_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int continuations_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t reset_left_ ABSL_GUARDED_BY(mutex_) = 0;  // of a RST_STREAM
+  // Of the server's last WINDOW_UPDATE: bytes that are missing, and its number.
+  size_t update_left_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t update_ ABSL_GUARDED_BY(mutex_) = 0;
   // Calls that were reset, less those that its time made good.
   double resets_ ABSL_GUARDED_BY(mutex_) = 0;
   MonotonicTime resets_at_ ABSL_GUARDED_BY(mutex_) = began_;

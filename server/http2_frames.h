@@ -17,6 +17,7 @@ struct Http2Frame {
   static constexpr uint8_t kResetStream = 3;
   static constexpr uint8_t kSettings = 4;
   static constexpr uint8_t kGoAway = 7;
+  static constexpr uint8_t kWindowUpdate = 8;
   static constexpr uint8_t kContinuation = 9;
   // Of kData and kHeaders: the sender sends no more on this stream.
   static constexpr uint8_t kEndStream = 1;

@@ -170,11 +170,53 @@ std::string BegunAndReset(uint32_t first, int calls) {
   return bytes;
 }
 
+std::string WindowUpdate(uint32_t stream, uint32_t bytes) {
+  std::string payload;
+  for (const uint32_t byte : {bytes >> 24, bytes >> 16, bytes >> 8, bytes}) {
+    payload.push_back(static_cast<char>(byte));
+  }
+  return Frame(Http2Frame::kWindowUpdate, 0, stream, payload);
+}
+
+// A client that may send no more doesn't hold its message up.
+TEST_F(ConnectionTapTest, AMessageThatWaitsForWindowIsNotUnfinished) {
+  RequestRoom room(1 << 20);
+  ConnectionTap tap(room, "uid:1", 200'000);
+  const std::string all = Message(1, std::string(70'000, 'x'), 5000);
+  constexpr size_t kFrame = 5000 + Http2Frame::kHeadBytes;
+  const std::string first = all.substr(0, 13 * kFrame);
+  const std::string rest_of_window =
+      Frame(Http2Frame::kData, 0, 1, std::string(65535 - 13 * 5000, 'x'));
+  const auto unfinished = [&] {
+    return tap.state().unfinished_since != MonotonicTime::max();
+  };
+  Receive(tap, std::string(kPreface) + Headers(1) + first, 65536, {65536});
+  EXPECT_TRUE(unfinished());
+  Receive(tap, rest_of_window, 65536, {65536});
+  EXPECT_FALSE(unfinished());
+  // In pieces, as a socket may take it.
+  const std::string update = WindowUpdate(1, 1000);
+  Send(tap, update.substr(0, 11));
+  EXPECT_FALSE(unfinished());
+  Send(tap, update.substr(11));
+  EXPECT_TRUE(unfinished());
+  const MonotonicTime since = tap.state().unfinished_since;
+  Receive(tap, Frame(Http2Frame::kData, 0, 1, std::string(999, 'x')), 65536,
+          {65536});
+  EXPECT_TRUE(unfinished());
+  EXPECT_GE(tap.state().unfinished_since, since);
+  Receive(tap, Frame(Http2Frame::kData, 0, 1, "x"), 65536, {65536});
+  EXPECT_FALSE(unfinished());
+  // Windows of the connection and of other calls say nothing.
+  Send(tap, WindowUpdate(0, 1000) + WindowUpdate(3, 1000));
+  EXPECT_FALSE(unfinished());
+}
+
 TEST_F(ConnectionTapTest, CallsThatAreResetAtOnceEndTheirConnection) {
   EXPECT_FALSE(Receive(tap_, std::string(kPreface) + BegunAndReset(1, 1024),
                        65536, {65536})
                    .ended);
-  EXPECT_TRUE(Receive(tap_, BegunAndReset(2049, 256), 65536, {65536}).ended);
+  EXPECT_TRUE(Receive(tap_, BegunAndReset(2049, 1024), 65536, {65536}).ended);
 }
 
 TEST_F(ConnectionTapTest, ResetsOverTimeAreMadeGood) {
@@ -409,23 +451,23 @@ TEST_F(ConnectionTapTest, FiveHundredCallsOfOneCallerMaySendAllTheTime) {
   EXPECT_EQ(room.used(), 500u * ConnectionTap::kWindowBytes);
 }
 
-TEST_F(ConnectionTapTest, SmallMessagesWithoutRoomAreRefusedByThemselves) {
+TEST_F(ConnectionTapTest, WithoutRoomOnlyShortMessagesGoBy) {
   ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
   const std::string begin =
       std::string(kPreface) + Headers(1) + Message(1, std::string(4080, 'x'));
   EXPECT_EQ(Receive(tap_, begin, 1 << 20, {8192}).bytes, begin);
   const std::string seen =
-      Receive(tap_, Message(1, std::string(30, 'x')) + Headers(3), 1 << 20,
+      Receive(tap_, Message(1, std::string(4097, 'x')) + Headers(3), 1 << 20,
               {8192})
           .bytes;
   EXPECT_EQ(DataOf(std::string(kPreface) + seen, 1).substr(0, 5),
             Prefix(RefusedMessage::kBytes));
   EXPECT_EQ(seen.substr(seen.size() - Headers(3).size()), Headers(3));
 
-  // What is shorter than the refusal goes by.
+  // Short ones go by: what is typed into a command, for example.
   ConnectionTap other(room_, "uid:1", kMost);
   std::string tiny = begin;
-  for (int i = 0; i < 1000; ++i) tiny += Message(1, "tiny");
+  for (int i = 0; i < 10; ++i) tiny += Message(1, std::string(4096, 'x'));
   EXPECT_TRUE(Receive(other, tiny, 1 << 20, {8192}).bytes == tiny);
   EXPECT_EQ(room_.used(), 2 * kMost);
 }
