@@ -33,8 +33,9 @@ std::string WhereItsAnswerIs(const RunEnd& end) {
       absl::StrCat("the run ", end.response->run_id(), " has ended, and ");
   return end.kept
              ? absl::StrCat(run, "a repeat with its request_id gets its answer")
-             : absl::StrCat(run, "its answer is not kept, as it is for a while "
-                                 "with a request_id");
+             : absl::StrCat(run,
+                            "its answer is not kept, as it is for a while "
+                            "with a request_id");
 }
 
 }  // namespace
@@ -83,14 +84,14 @@ void StreamRunCall::OnCompiled(const JobResult& compile) {
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   *event.mutable_compiled() = MakePhaseResult(compile);
   FitPhase(*event.mutable_compiled());
-  Push(std::move(event));
+  PushIfRoom(std::move(event));
 }
 
 void StreamRunCall::OnLibraryProgress(std::string_view line) {
   v1::StreamRunCodeResponse event;
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   event.mutable_library_progress()->set_line(std::string(line));
-  Push(std::move(event));
+  PushIfRoom(std::move(event));
 }
 
 void StreamRunCall::OnStarted(const std::string& run_id,
@@ -184,6 +185,7 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
           held_.Take(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
                      WhereItsAnswerIs(end));
       !room.ok()) {
+    Drop();
     return Close(room);
   }
   if (end.joined && response.has_compile()) {
@@ -224,6 +226,24 @@ void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
     step = NextStep();
   }
   Take(step);
+}
+
+void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
+  const uint64_t charge = message.ByteSizeLong() + kEventBytes;
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (broken_ || !budget_->Take(charge)) return;
+    queue_.push_back({std::move(message), charge});
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::Drop() {
+  absl::MutexLock lock(&mutex_);
+  for (const Event& event : queue_) budget_->Give(event.charged);
+  queue_.clear();
 }
 
 void StreamRunCall::Close(const absl::Status& status) {

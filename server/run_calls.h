@@ -138,6 +138,12 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   };
   // Puts the event at the end of the queue.
   void Push(v1::StreamRunCodeResponse&& message) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for what the answer has too, or what is mere news: left out when
+  // the budget has no room for it.
+  void PushIfRoom(v1::StreamRunCodeResponse&& message)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Leaves out all that waits to be written.
+  void Drop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Adds output to the last event that waits, if it goes on where that ends.
   bool Extend(v1::OutputStream stream, std::string_view data, uint64_t offset)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
