@@ -88,7 +88,8 @@ void Exec::Take(ProcessNews& news) {
   } else if (const auto* died = std::get_if<JailDied>(&news)) {
     jail_out_of_memory_ = died->out_of_memory;
     if (state_ == State::kStarting) {
-      Fail(RunFailed(absl::UnavailableError(died->how)));
+      const absl::Status over = session().Lives();
+      Fail(!over.ok() ? over : RunFailed(absl::UnavailableError(died->how)));
     } else {
       gave_up_ = true;
       Exited(std::nullopt, Now());
@@ -263,6 +264,14 @@ void Exec::Leave(ExecClient* client) {
 void Exec::GoOnInBackground() {
   background_ = true;
   ChangeUse();
+}
+
+void Exec::GoOnWithout(const ExecClient* client) {
+  const bool kept = std::any_of(clients_.begin(), clients_.end(),
+                                [client](const ExecClient* other) {
+                                  return other != client && other->keeps_alive;
+                                });
+  if (!kept) GoOnInBackground();
 }
 
 uint64_t Exec::WantedFrom() const {

@@ -126,6 +126,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void OutputTaken();
   // Nobody waits for its end from here on.
   void GoOnInBackground();
+  // The same before that client leaves, unless another keeps it going.
+  void GoOnWithout(const ExecClient* client);
 
   // FAILED_PRECONDITION when it has no input that is open.
   absl::Status CheckStdin() const;

@@ -261,7 +261,7 @@ bool ExecuteCall::Put(const v1::ExecuteResponse& response) {
       caller_.name, SerializeMessage(response), &outgoing_,
       "the command goes on in the background: attach to it for the rest");
   if (put.ok()) return true;
-  exec_->GoOnInBackground();
+  exec_->GoOnWithout(this);
   End(put);
   return false;
 }
