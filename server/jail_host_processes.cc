@@ -40,6 +40,9 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
     PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
     absl::MutexLock lock(&mutex_);
     Pump();
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("cancelled before the program started");
+    }
     if (!JailLives()) return absl::InternalError(death_);
     Process& process = processes_[kernel.process];
     if (process.stage == Process::Stage::kFailed) {

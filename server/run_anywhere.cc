@@ -17,9 +17,8 @@ absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
     return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
   }
   // It ended while the run waited; its end has cancelled the run.
-  if (!job.session->Thaw().ok()) {
-    return absl::CancelledError("the session has ended");
-  }
+  if (absl::Status lives = job.session->Lives(); !lives.ok()) return lives;
+  if (absl::Status thawed = job.session->Thaw(); !thawed.ok()) return thawed;
   absl::StatusOr<JobResult> result =
       job.session->host().RunCell(job, cancel, observer);
   // Whoever has the answer may rely on the files.

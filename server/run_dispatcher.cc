@@ -262,6 +262,7 @@ void RunDispatcher::PassTurnOn(Run& run) {
   const std::shared_ptr<Run> next = session->Leave(run);
   if (next == nullptr) return;
   lines_.Remove(*next);
+  if (next->cancel().reason().has_value()) return EndCancelled(*next);
   if (const absl::Status queued = admission_.Enqueue(next); !queued.ok()) {
     Finish(*next, {.status = queued}, Since(next->origin().accepted));
   }
@@ -283,7 +284,7 @@ absl::StatusOr<v1::RunSummary> RunDispatcher::Cancel(
   if (!run.ok()) return run.status();
   if (*run != nullptr) {
     (*run)->cancel().Cancel(policy::KillReason::kCancelled);
-    if (Unqueue(**run)) EndUnstarted(**run, absl::OkStatus());
+    if (Unqueue(**run)) EndCancelled(**run);
   }
   return registry_.Describe(caller, run_id);
 }
@@ -306,6 +307,10 @@ void RunDispatcher::OverdueLoop() {
     if (overdue.empty()) return;
     const absl::Duration retry = admission_.RetryDelay();
     for (const auto& run : overdue) {
+      if (run->cancel().reason().has_value()) {
+        EndCancelled(*run);
+        continue;
+      }
       EndUnstarted(*run, QueueTimeout(Since(run->origin().accepted), retry));
     }
   }
@@ -352,8 +357,9 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     }
     FitResponse(*response, options_.max_response_bytes);
     Finish(run, {absl::OkStatus(), std::move(response)}, queued);
-  } else if (absl::IsCancelled(result.status()) &&
-             run.cancel().reason().has_value()) {
+  } else if (const auto reason = run.cancel().reason();
+             reason == policy::KillReason::kSessionDied ||
+             (reason.has_value() && absl::IsCancelled(result.status()))) {
     EndCancelled(run);
   } else {
     Finish(run, {.status = RunFailed(result.status())}, queued);

@@ -286,6 +286,23 @@ TEST_F(SessionTableTest, RunsOfASessionThatDiedAreNotCalledCancelled) {
               HasSubstr("its jail's init died"));
 }
 
+// Also where its end doesn't find its turn come by itself.
+TEST_F(SessionTableTest, CancellingARunOfADeadSessionTellsOfItsDeath) {
+  const std::string id = Create();
+  Submit(first_, id, "stay");
+  ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
+  const RunPtr second = Submit(second_, id, "two");
+  {
+    absl::MutexLock lock(&hosts_.mutex);
+    hosts_.death = "its jail's init died";
+  }
+  ASSERT_TRUE(Eventually([&] { return table().size() == 0; }));
+  ASSERT_TRUE(dispatcher().Cancel(User(1), second->id()).ok());
+  EXPECT_EQ(ErrorReason(second_.WaitForEnd().status), "SESSION_DIED");
+  hosts_.runs.Release();
+  EXPECT_TRUE(first_.WaitForEnd().status.ok());
+}
+
 TEST_F(SessionTableTest, RunsOfASessionThatIsStoppedWithTheServerSaySo) {
   const std::string id = Create();
   Submit(first_, id, "wait");

@@ -80,6 +80,7 @@ inline JobResult OkResult(const Job& job, const std::string& output) {
 
 // A RunFunction whose runs print their code, by what their code says:
 //   "wait"  until Release() or the token fires
+//   "stay"  until Release(), whatever the token says
 //   "fail"  our own side fails
 //   "stray" it was cancelled by nobody that the run knows of
 //   else    at once
@@ -100,6 +101,9 @@ class ScriptedRuns {
     if (job.code == "fail") return absl::InternalError("mount_proc: EPERM");
     if (job.code == "stray") return absl::CancelledError("nobody waits for it");
     JobResult result = OkResult(job, job.code);
+    while (job.code == "stay" && !Released()) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
     if (job.code == "wait") {
       while (!Released()) {
         if (const auto reason = cancel.reason()) {
