@@ -371,9 +371,7 @@ class UnreadAnswersTest : public ServiceTest {
  protected:
   const std::string me_ = "uid:" + std::to_string(::getuid());
   // A caller alone has three quarters.
-  void FillRoom() {
-    ASSERT_TRUE(peers_.answers().Take(me_, 3 << 18, "").ok());
-  }
+  void FillRoom() { ASSERT_TRUE(peers_.answers().Take(me_, 3 << 18, "").ok()); }
   void EmptyRoom() { peers_.answers().Give(me_, 3 << 18); }
   static v1::RunCodeRequest LargeRequest(size_t bytes = 20000) {
     return GoodRequest("echo " + std::string(bytes, 'x'));
@@ -495,6 +493,24 @@ class SlowReaderTest : public ServiceTest {
  protected:
   SlowReaderTest() { stream_budget_ = 3; }
 };
+
+// Of what the compiler said, too: an endless number of clients that don't read
+// would have it kept for each of them.
+TEST_F(SlowReaderTest, EventsOverTheBudgetAreLeftOut) {
+  grpc::ClientContext context;
+  v1::StreamRunCodeRequest request;
+  *request.mutable_run() = GoodRequest("compiled");
+  auto stream = stub_->StreamRunCode(&context, request);
+  v1::StreamRunCodeResponse event;
+  int compiled = 0, results = 0;
+  while (stream->Read(&event)) {
+    compiled += event.has_compiled() ? 1 : 0;
+    results += event.has_result() ? 1 : 0;
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(compiled, 0);
+  EXPECT_EQ(results, 1);
+}
 
 TEST_F(SlowReaderTest, OutputOverTheBudgetIsLeftOutAndTheResultIsWhole) {
   grpc::ClientContext context;

@@ -80,6 +80,7 @@ inline JobResult OkResult(const Job& job, const std::string& output) {
 
 // A RunFunction whose runs print their code, by what their code says:
 //   "wait"  until Release() or the token fires
+//   "compiled"  at once, after a compiler that had something to say
 //   "stay"  until Release(), whatever the token says
 //   "fail"  our own side fails
 //   "stray" it was cancelled by nobody that the run knows of
@@ -95,6 +96,8 @@ class ScriptedRuns {
       jobs_.push_back(job.limits);
     }
     if (observer != nullptr) {
+      if (job.code == "compiled")
+        observer->OnCompiled(OkResult(job, "a warning"));
       observer->OnStarted();
       observer->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
     }
