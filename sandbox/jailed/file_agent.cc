@@ -79,6 +79,12 @@ void Agent::Answer(uint64_t id, FileResult result, internal::FileReply& reply,
   const int fd = file.get();
   const absl::Span<const int> fds(&fd, file.valid() ? 1 : 0);
   if (SendPatiently(socket_, data, fds)) return;
+  // Others' descriptors are in its way, and who waits for their answers is held
+  // up meanwhile: this one operation can't be.
+  if (errno == ETOOMANYREFS && file.valid()) {
+    internal::FileReply refusal;
+    return Answer(id, {FileCode::kBusy, EMFILE}, refusal, os::Fd());
+  }
   // Nobody is to wait for a word that doesn't come: with its end the daemon
   // knows at once, and the next call gets another agent.
   silent_ = true;

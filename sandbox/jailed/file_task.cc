@@ -21,10 +21,8 @@ bool SendPatiently(const os::Fd& socket, absl::string_view data,
   const int64_t deadline = os::MonotonicNanos() + kPatienceNanos;
   while (!os::SendDatagram(socket.get(), data, fds, flags)) {
     const int error = errno;
-    const bool again =
-        error == ETOOMANYREFS ||
-        (IsMemoryShortage(error) && os::MonotonicNanos() < deadline);
-    if (!again) {
+    const bool passes = error == ETOOMANYREFS || IsMemoryShortage(error);
+    if (!passes || os::MonotonicNanos() >= deadline) {
       errno = error;
       return false;
     }

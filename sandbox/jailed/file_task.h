@@ -24,9 +24,9 @@ struct TaskNote {
 // What a reply's lists may hold by their own sizes, below the datagram's bound.
 inline constexpr size_t kFileBatchBytes = 128 * 1024;
 
-// As os::SendDatagram, for what has to be said: where there is no memory for it
-// it is tried again for two seconds, and where as many descriptors are on their
-// way as may be until the other side has taken some. False with errno.
+// As os::SendDatagram, for what has to be said: where there is no memory for
+// it, or as many descriptors are on their way as may be, it is tried again for
+// two seconds. False with errno.
 bool SendPatiently(const os::Fd& socket, absl::string_view data,
                    absl::Span<const int> fds, int flags = 0);
 // Whether an errno says that there was no memory for a datagram.

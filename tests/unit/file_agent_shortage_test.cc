@@ -64,6 +64,28 @@ TEST_F(FileAgentShortageTest, TheLastWordIsSaidAgain) {
   });
 }
 
+// Descriptors of others, which nobody takes, are on their way.
+TEST_F(FileAgentShortageTest, AnOpenWhoseDescriptorCanNotGoIsRefused) {
+  Put("/a", "a");
+  WithInjector([this] {
+    Start();
+    const pid_t own = ::gettid();
+    // Past the two seconds of the answer with it, and not those of the other.
+    const absl::Time until = os::SteadyNow() + absl::Seconds(3);
+    injector_->Arm(SYS_sendmsg, ETOOMANYREFS,
+                   sandglass::testing::FaultInjector::kEach,
+                   [own, until](pid_t thread) {
+                     return thread != own && os::SteadyNow() < until;
+                   });
+    const FileResult result = agent().Open("/a", limits_).result;
+    injector_->Disarm();
+    EXPECT_EQ(result.code, FileCode::kBusy);
+    EXPECT_EQ(result.error, EMFILE);
+    EXPECT_TRUE(agent().Open("/a", limits_).result.ok());
+    EXPECT_EQ(Stop(), 0);
+  });
+}
+
 TEST_F(FileAgentShortageTest, AnAgentThatCanNotSpeakIsGoneAtOnce) {
   Put("/a", "a");
   WithInjector([this] {
