@@ -18,6 +18,7 @@
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
 #include "sandbox/jailed/new_file.h"
+#include "sandbox/os/process.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -132,6 +133,9 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   const pid_t writer = ::fork();
   if (writer < 0) return {FileCode::kBusy, errno};
   if (writer == 0) {
+    // It has nothing else: were it stopped, its parent would seem to live on.
+    (void)os::CloseRange(0, file.get() - 1);
+    (void)os::CloseFrom(file.get() + 1);
     ::_exit(WriteEnd(file, replaced.substr(same), same) ? 0 : errno);
   }
   int status = 0;

@@ -7,6 +7,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_archive_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_concurrent_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_faults_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_hostile_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_move_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/file_agent_round_trip_test.cc
