@@ -1,17 +1,21 @@
 // Copies of files and trees, and moves by way of one.
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
 #include "sandbox/jailed/file_trees.h"
@@ -159,16 +163,24 @@ class StagedCopy {
   uint64_t entries_ = 0;
 };
 
+// The name of a source whose own one was taken while it was hidden.
+std::string MovedBackName(const std::string& name, int number) {
+  std::string end = ".moved-back";
+  if (number > 1) absl::StrAppend(&end, ".", number);
+  size_t kept = std::min(name.size(), NAME_MAX - end.size());
+  // Not within a character.
+  while (kept > 0 && kept < name.size() && (name[kept] & 0xc0) == 0x80) --kept;
+  return name.substr(0, kept) + end;
+}
+
 // What is to be moved, under a name beside its own that nobody else knows, so
-// that nobody finds it any more. With its object it gets its name back, unless
-// something else has that by then.
+// that nobody finds it any more. With its object it gets its name back, or, if
+// something else has that by then, the next free one like it.
 class HiddenSource {
  public:
   explicit HiddenSource(const Place& place) : place_(place) {}
   ~HiddenSource() {
-    if (name_.empty()) return;
-    (void)::renameat2(at(), name_.c_str(), at(), place_.name.c_str(),
-                      RENAME_NOREPLACE);
+    if (!name_.empty()) GiveBack();
   }
   HiddenSource(const HiddenSource&) = delete;
   HiddenSource& operator=(const HiddenSource&) = delete;
@@ -194,6 +206,19 @@ class HiddenSource {
   const std::string& name() const { return name_; }
 
  private:
+  void GiveBack() {
+    constexpr int kTries = 10'000;
+    std::string name = place_.name;
+    for (int i = 1; i <= kTries; ++i) {
+      if (::renameat2(at(), name_.c_str(), at(), name.c_str(),
+                      RENAME_NOREPLACE) == 0 ||
+          errno != EEXIST) {
+        return;
+      }
+      name = MovedBackName(place_.name, i);
+    }
+  }
+
   const Place& place_;
   std::string name_;
 };
@@ -232,15 +257,61 @@ bool CanBeEmptied(int at, const char* name, const struct stat& info) {
   return ::faccessat(at, name, R_OK | X_OK | write, AT_EACCESS) == 0;
 }
 
+// Finds what a tree can't be moved for, before any of it is copied: something
+// that can't be read or removed, or a file that somebody has open for writing.
+class Inspection : public TreeVisitor {
+ public:
+  explicit Inspection(FileTask& task) : task_(task) {}
+
+  FileResult Run(const os::Fd& tree) {
+    const WalkEnd end = WalkTree(tree, kMostCompared, *this);
+    if (!result_.ok() || end == WalkEnd::kWhole) return result_;
+    return end == WalkEnd::kBound ? FileResult{FileCode::kTooLarge, EFBIG}
+                                  : kChanged;
+  }
+
+  Next Enter(const TreeEntry& entry) override {
+    result_ = task_.Cancelled() ? FileResult{FileCode::kCancelled, 0}
+                                : Inspect(entry);
+    return result_.ok() ? Next::kGoOn : Next::kStop;
+  }
+  bool Unreadable(absl::string_view /*path*/, int error) override {
+    result_ = ResultOfErrno(error);
+    return false;
+  }
+
+ private:
+  static FileResult Inspect(const TreeEntry& entry) {
+    const char* const name = entry.name.c_str();
+    if (S_ISLNK(entry.info.st_mode)) return {};
+    if (S_ISDIR(entry.info.st_mode)) {
+      return CanBeEmptied(entry.directory, name, entry.info)
+                 ? FileResult{}
+                 : FileResult{FileCode::kPermissionDenied, EACCES};
+    }
+    os::Fd file;
+    struct stat info = {};
+    const FileResult result = OpenRegularAt(entry.directory, name, file, info);
+    if (result.code == FileCode::kNotFound) return kChanged;
+    if (!result.ok()) return result;
+    return TakeLease(file) == Lease::kRefused ? kChanged : FileResult{};
+  }
+
+  FileTask& task_;
+  FileResult result_;
+};
+
 // Finds whether a tree is what its copy is, that nobody has a file of it open
 // for writing, and that it can be removed. Times of files alone don't tell: two
 // changes within one tick of the kernel's clock have the same, and what is
-// written by a mapping has none.
+// written by a mapping has none. A file that has been kept from writers since
+// an earlier run needs no second look at its content.
 class Comparison : public TreeVisitor {
  public:
   explicit Comparison(FileTask& task) : task_(task) {}
 
   FileResult Run(const os::Fd& tree, const StagedCopy& copy) {
+    entries_ = 0;
     copy_ = copy.OpenDirectory();
     if (!copy_.valid()) return ResultOfErrno(errno);
     const WalkEnd end = WalkTree(tree, kMostCompared, *this);
@@ -252,7 +323,7 @@ class Comparison : public TreeVisitor {
   // Whether any file is kept from writers, and one of them waits.
   bool leased() const { return !leased_.empty(); }
   bool awaited() const {
-    for (const os::Fd& file : leased_) {
+    for (const auto& [path, file] : leased_) {
       if (Awaited(file)) return true;
     }
     return false;
@@ -289,8 +360,14 @@ class Comparison : public TreeVisitor {
                  ? FileResult{}
                  : kChanged;
     }
-    os::Fd file, other;
     struct stat info = {};
+    if (const auto kept = leased_.find(path); kept != leased_.end()) {
+      return ::fstat(kept->second.get(), &info) == 0 &&
+                     SameFile(info, entry.info)
+                 ? FileResult{}
+                 : kChanged;
+    }
+    os::Fd file, other;
     FileResult result = OpenRegularAt(entry.directory, name, file, info);
     if (!result.ok()) return kChanged;
     const Lease lease = TakeLease(file);
@@ -301,44 +378,92 @@ class Comparison : public TreeVisitor {
     if (Awaited(file)) return kChanged;
     // Of more files than may be open at once the last ones are not kept.
     constexpr size_t kMostLeased = 64;
-    if (leased_.size() < kMostLeased) leased_.push_back(std::move(file));
+    if (leased_.size() < kMostLeased) leased_.emplace(path, std::move(file));
     return {};
   }
 
   FileTask& task_;
   os::Fd copy_;
-  std::vector<os::Fd> leased_;
+  std::map<std::string, os::Fd> leased_;  // by path
   uint64_t entries_ = 0;
   FileResult result_;
 };
 
-// Whether what was copied is what has the hidden name, and is as it was.
-FileResult CheckUnchanged(FileTask& task, const Source& source,
-                          const HiddenSource& hidden, const StagedCopy& copy,
+bool WriterWaits(const Source& source, const Comparison& comparison) {
+  return (source.leased && Awaited(source.opened)) || comparison.awaited();
+}
+
+// Whether what was copied is what has that name, and is as it was.
+FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
+                          const std::string& name, const StagedCopy& copy,
                           Comparison& comparison) {
   struct stat now = {};
-  if (::fstatat(hidden.at(), hidden.name().c_str(), &now,
-                AT_SYMLINK_NOFOLLOW) != 0 ||
+  if (::fstatat(at, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
       !SameFile(now, source.info) || !SameFacts(now, source.info)) {
     return kChanged;
   }
   FileResult result;
   if (S_ISDIR(now.st_mode)) {
-    if (!CanBeEmptied(hidden.at(), hidden.name().c_str(), now)) {
+    if (!CanBeEmptied(at, name.c_str(), now)) {
       return {FileCode::kPermissionDenied, EACCES};
     }
     result = comparison.Run(source.opened, copy);
   } else if (S_ISREG(now.st_mode) && !source.leased) {
     result = CompareContent(task, source.opened, copy.file());
   }
-  if (!result.ok() || (!source.leased && !comparison.leased())) return result;
-  // Who had found a file but not opened it yet waits for us now, and would
-  // write into one that goes.
+  if (result.ok() && WriterWaits(source, comparison)) result = kChanged;
+  return result;
+}
+
+// Who had found a file but not opened it yet waits for us once it is hidden,
+// and would write into one that goes.
+FileResult CheckForLateWriters(const Source& source,
+                               const Comparison& comparison) {
+  if (!source.leased && !comparison.leased()) return {};
   constexpr int kPauseMillis = 10;
   ::poll(nullptr, 0, kPauseMillis);
-  const bool awaited =
-      (source.leased && Awaited(source.opened)) || comparison.awaited();
-  return awaited ? kChanged : FileResult{};
+  return WriterWaits(source, comparison) ? kChanged : FileResult{};
+}
+
+// Whether the source can go, and be copied whole: what is certain to fail is
+// said before the copying. Keeps a file from writers.
+FileResult CheckSource(FileTask& task, Source& source) {
+  const int at = source.place.directory.get();
+  const char* const name = source.place.name.c_str();
+  if (::faccessat(at, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return ResultOfErrno(errno);
+  }
+  if (S_ISREG(source.info.st_mode)) {
+    const Lease lease = TakeLease(source.opened);
+    source.leased = lease == Lease::kHeld;
+    return lease == Lease::kRefused ? kChanged : FileResult{};
+  }
+  if (!S_ISDIR(source.info.st_mode)) return {};
+  if (!CanBeEmptied(at, name, source.info)) {
+    return {FileCode::kPermissionDenied, EACCES};
+  }
+  return Inspection(task).Run(source.opened);
+}
+
+// What rename(2) would say to what is there.
+FileResult CheckReplaced(const Place& to, const Source& source) {
+  struct stat info = {};
+  const int at = to.directory.get();
+  const char* const name = to.name.c_str();
+  if (::fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (!S_ISDIR(source.info.st_mode)) {
+    return S_ISDIR(info.st_mode) ? FileResult{FileCode::kIsDirectory, EISDIR}
+                                 : FileResult{};
+  }
+  if (!S_ISDIR(info.st_mode)) return {FileCode::kNotDirectory, ENOTDIR};
+  const os::Fd directory(
+      ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  std::vector<std::string> names;
+  bool more = false;
+  return directory.valid() && ReadNames(directory, 1, names, more) &&
+                 !names.empty()
+             ? FileResult{FileCode::kNotEmpty, ENOTEMPTY}
+             : FileResult{};
 }
 
 FileResult FindFreePlace(const os::Fd& root, const std::string& path,
@@ -376,25 +501,29 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
   Source source;
   Place to;
   FileResult result = FindSource(task.root(), request.from(), source);
-  if (result.ok() && S_ISREG(source.info.st_mode)) {
-    const Lease lease = TakeLease(source.opened);
-    source.leased = lease == Lease::kHeld;
-    if (lease == Lease::kRefused) result = kChanged;
-  }
+  if (result.ok()) result = CheckSource(task, source);
   if (result.ok()) {
     result = FindFreePlace(task.root(), request.to(), request.make_parents(),
                            request.overwrite(), to);
   }
+  if (result.ok()) result = CheckReplaced(to, source);
   // ORDER: the source has its name back before the copy is removed, and those
   // who wait for its files are let in once all is decided.
   StagedCopy copy(to);
   HiddenSource hidden(source.place);
   Comparison comparison(task);
   if (result.ok()) result = copy.Make(task, source);
+  // Once before it is hidden, which is then for a short time only.
+  if (result.ok()) {
+    result = CheckUnchanged(task, source, source.place.directory.get(),
+                            source.place.name, copy, comparison);
+  }
   if (result.ok()) result = hidden.Hide();
   if (result.ok()) {
-    result = CheckUnchanged(task, source, hidden, copy, comparison);
+    result = CheckUnchanged(task, source, hidden.at(), hidden.name(), copy,
+                            comparison);
   }
+  if (result.ok()) result = CheckForLateWriters(source, comparison);
   if (result.ok()) {
     result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
   }

@@ -1,12 +1,17 @@
 // A file agent whose processes have something happen to them in one moment.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
@@ -75,6 +80,98 @@ TEST_F(FileAgentFaultsTest, AStoppedWriterOfAnEditHoldsNobodyUp) {
     if (writer != 0) ::kill(writer, SIGKILL);
     EXPECT_EQ(Get("/f"), "one 2\n");
     injector.Disarm();
+  });
+}
+
+// "/small" is a file system of its own.
+class FileMoveFaultsTest : public FileAgentFaultsTest {
+ protected:
+  // Calls of renameat2(2) of a move: the agent's own, which finds that there
+  // are two file systems, and those of its process.
+  static constexpr int kHide = 2;
+  static constexpr int kTakePlace = 3;
+
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+    ASSERT_EQ(::mkdir(At("/small").c_str(), 0755), 0);
+    ASSERT_EQ(::mount("none", At("/small").c_str(), "tmpfs", 0, "size=1m"), 0);
+  }
+  ~FileMoveFaultsTest() override {
+    Stop();
+    ::umount(At("/small").c_str());
+  }
+
+  // One that fails with `error` (0: doesn't) at the `nth` of these calls, just
+  // before which `meanwhile` happens.
+  FileCode Move(Injector& injector, const std::string& from,
+                const std::string& to, int call, int nth, int error,
+                const std::function<void()>& meanwhile) {
+    injector.Arm(call, error, nth,
+                 [nth, seen = 0, &meanwhile](pid_t /*thread*/) mutable {
+                   if (++seen == nth) meanwhile();
+                   return true;
+                 });
+    const FileCode code = agent()
+                              .Move(from, to, FileAgent::Overwrite::kNo,
+                                    FileAgent::Parents::kMustExist, limits_)
+                              .code;
+    EXPECT_GE(injector.Disarm(), nth);
+    return code;
+  }
+  bool IsThere(const std::string& path) const {
+    struct stat info = {};
+    return ::lstat(At(path).c_str(), &info) == 0;
+  }
+};
+
+TEST_F(FileMoveFaultsTest, ASourceWhoseNameIsTakenMeanwhileGetsOneLikeIt) {
+  WithInjector({SYS_renameat2}, [this](Injector& injector) {
+    Start();
+    Put("/f", "first");
+    const auto move_file = [&] {
+      return Move(injector, "/f", "/small/f", SYS_renameat2, kTakePlace, EIO,
+                  [this] { Put("/f", "second"); });
+    };
+    EXPECT_EQ(move_file(), FileCode::kFailed);
+    EXPECT_EQ(Get("/f"), "second");
+    EXPECT_EQ(Get("/f.moved-back"), "first");
+    EXPECT_EQ(move_file(), FileCode::kFailed);
+    EXPECT_EQ(Get("/f.moved-back.2"), "second");
+    const std::string longest(255, 't');
+    for (const std::string& name : {std::string("t"), longest}) {
+      const std::string tree = "/" + name;
+      std::filesystem::create_directory(At(tree));
+      Put(tree + "/a", "a");
+      EXPECT_EQ(Move(injector, tree, "/small/t", SYS_renameat2, kTakePlace, EIO,
+                     [&] { std::filesystem::create_directory(At(tree)); }),
+                FileCode::kFailed);
+      EXPECT_EQ(Get(tree.substr(0, 256 - 11) + ".moved-back/a"), "a");
+      EXPECT_EQ(NamesIn(tree), 0u);
+    }
+    // "/f" and two that were before it, two trees and what came, "/small".
+    EXPECT_EQ(NamesIn("/"), 8u);
+    EXPECT_EQ(NamesIn("/small"), 0u);
+  });
+}
+
+TEST_F(FileMoveFaultsTest, ATreeIsComparedBeforeItIsHidden) {
+  std::filesystem::create_directory(At("/t"));
+  Put("/t/a", "a");
+  WithInjector({SYS_renameat2}, [this](Injector& injector) {
+    Start();
+    EXPECT_EQ(
+        Move(injector, "/t", "/small/t", SYS_renameat2, kHide, 0,
+             [this] {
+               // Its file is kept from writers already.
+               const os::Fd file(::open(At("/t/a").c_str(),
+                                        O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+               EXPECT_FALSE(file.valid());
+               EXPECT_EQ(errno, EWOULDBLOCK);
+             }),
+        FileCode::kBusyChanged);
+    EXPECT_EQ(Get("/t/a"), "a");
+    EXPECT_EQ(NamesIn("/"), 2u);
+    EXPECT_EQ(NamesIn("/small"), 0u);
   });
 }
 

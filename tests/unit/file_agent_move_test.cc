@@ -134,6 +134,27 @@ TEST_F(FileMoveTest, OneThatDoesNotFitLeavesBothAsTheyWere) {
   EXPECT_EQ(NamesIn("/small"), 2u);
 }
 
+TEST_F(FileMoveTest, WhatIsCertainToFailIsNotCopied) {
+  const std::string large(2'000'000, 'z');
+  MakeTree("/t");
+  Put("/t/0", large);
+  Put("/f", large);
+  Put("/small/f", "old");
+  std::filesystem::create_directories(At("/small/d/below"));
+  Start();
+  EXPECT_EQ(Move("/f", "/small/d", Overwrite::kYes), FileCode::kIsDirectory);
+  EXPECT_EQ(Move("/t", "/small/f", Overwrite::kYes), FileCode::kNotDirectory);
+  EXPECT_EQ(Move("/t", "/small/d", Overwrite::kYes), FileCode::kNotEmpty);
+  {
+    const os::Fd writer = Open("/t/sub/closed/c", O_WRONLY);
+    EXPECT_EQ(Move("/t", "/small/t"), FileCode::kBusyChanged);
+  }
+  // The copy itself would say that it has no room.
+  EXPECT_EQ(Move("/t", "/small/t"), FileCode::kNoSpace);
+  EXPECT_EQ(NamesIn("/"), 3u);
+  EXPECT_EQ(NamesIn("/small"), 2u);
+}
+
 // The files are another's, so that no lease of them is to be had either.
 TEST_F(FileMoveTest, WhatCanNotBeRemovedIsNotMoved) {
   ASSERT_EQ(::mkdir(At("/roots").c_str(), 0755), 0);
