@@ -195,11 +195,10 @@ class HiddenSource {
     return {};
   }
 
-  FileResult Remove() {
-    const FileResult result = RemoveOwn(at(), name_);
-    if (result.ok()) name_.clear();
-    // Something came into a directory that goes.
-    return result.code == FileCode::kNotEmpty ? kChanged : result;
+  // What came into a directory after it was compared stays, and the directory
+  // with it.
+  void Remove() {
+    if (RemoveOwn(at(), name_).ok()) name_.clear();
   }
 
   int at() const { return place_.directory.get(); }
@@ -527,7 +526,8 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
   if (result.ok()) {
     result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
   }
-  if (result.ok()) result = hidden.Remove();
+  // With that it is done.
+  if (result.ok()) hidden.Remove();
   return result;
 }
 

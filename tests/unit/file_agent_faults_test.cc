@@ -175,5 +175,26 @@ TEST_F(FileMoveFaultsTest, ATreeIsComparedBeforeItIsHidden) {
   });
 }
 
+TEST_F(FileMoveFaultsTest, AMoveIsDoneOnceItsCopyHasItsPlace) {
+  // Without entries, so that the first removal is that of the source itself.
+  std::filesystem::create_directory(At("/t"));
+  WithInjector({SYS_unlinkat}, [this](Injector& injector) {
+    Start();
+    const os::Fd program(
+        ::open(At("/t").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_EQ(Move(injector, "/t", "/small/t", SYS_unlinkat, 1, 0,
+                   [&program] {
+                     const os::Fd late(::openat(program.get(), "late",
+                                                O_WRONLY | O_CREAT | O_CLOEXEC,
+                                                0600));
+                     EXPECT_TRUE(late.valid());
+                   }),
+              FileCode::kOk);
+    EXPECT_EQ(NamesIn("/small/t"), 0u);
+    EXPECT_TRUE(IsThere("/t/late"));
+    EXPECT_EQ(NamesIn("/"), 2u);
+  });
+}
+
 }  // namespace
 }  // namespace sandglass::sandbox
