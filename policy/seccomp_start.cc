@@ -31,10 +31,13 @@ struct Argument {
 };
 constexpr Argument kAddress = {Kind::kAddress};
 constexpr Argument kDescriptor = {Kind::kDescriptor};
-// Sign-extended, as the C library hands an int over.
+// Of an int only the lower half of its register is set down: the upper one of a
+// negative int is all zeros or all ones, as the compiler of the C library
+// chose.
 constexpr Argument Value(int value) {
   return {Kind::kValue, static_cast<uint64_t>(int64_t{value})};
 }
+constexpr uint64_t kExtensions[] = {0xffff'ffff, ~uint64_t{0}};  // masks
 
 // Of struct open_how (openat2(2)), its first form.
 constexpr int kOpenHowBytes = 24;
@@ -78,17 +81,19 @@ absl::StatusOr<uint32_t> AnswerTo(const BpfProgram& filter,
   for (const uint64_t descriptor : kDescriptors) {
     for (const uint64_t address : kAddresses) {
       for (const uint64_t left_over : kLeftOvers) {
-        const uint64_t of_kind[] = {left_over, address, descriptor};
-        uint64_t arguments[6];
-        for (size_t i = 0; i < std::size(arguments); ++i) {
-          const Argument& argument = call.arguments[i];
-          arguments[i] = argument.kind == Kind::kValue
-                             ? argument.value
-                             : of_kind[static_cast<size_t>(argument.kind)];
+        for (const uint64_t extension : kExtensions) {
+          const uint64_t of_kind[] = {left_over, address, descriptor};
+          uint64_t arguments[6];
+          for (size_t i = 0; i < std::size(arguments); ++i) {
+            const Argument& argument = call.arguments[i];
+            arguments[i] = argument.kind == Kind::kValue
+                               ? argument.value & extension
+                               : of_kind[static_cast<size_t>(argument.kind)];
+          }
+          absl::StatusOr<uint32_t> answer =
+              EvaluateFilter(filter, AUDIT_ARCH_X86_64, call.number, arguments);
+          if (!answer.ok() || *answer != SECCOMP_RET_ALLOW) return answer;
         }
-        absl::StatusOr<uint32_t> answer =
-            EvaluateFilter(filter, AUDIT_ARCH_X86_64, call.number, arguments);
-        if (!answer.ok() || *answer != SECCOMP_RET_ALLOW) return answer;
       }
     }
   }

@@ -396,6 +396,11 @@ TEST_F(SeccompPolicyTest, LooksForAStartWithItsOwnArguments) {
            Case{"close", R"("arg": 0, "width": 32, "op": ">", "value": "2")"},
            Case{"openat", R"("arg": 0, "width": 32, "op": "==",
                              "value": "0xffffff9c")"},
+           // The same descriptor in both of its forms.
+           Case{"openat", R"("arg": 0, "width": 64, "op": "==",
+                             "value": "0xffffff9c")"},
+           Case{"openat", R"("arg": 0, "width": 64, "op": "==",
+                             "value": "0xffffffffffffff9c")"},
            // O_PATH.
            Case{"openat", R"("arg": 2, "width": 32, "mask": "0x200000",
                              "op": "!=", "value": "0")"},
@@ -438,6 +443,33 @@ TEST_F(SeccompPolicyTest, LooksForAStartWithItsOwnArguments) {
        }) {
     EXPECT_TRUE(check(call, test).ok()) << call << ": " << test;
   }
+}
+
+TEST_F(SeccompPolicyTest, AStartNeedsBothFormsOfANegativeArgument) {
+  const auto check = [&](const std::vector<std::string>& forms) {
+    std::string rules =
+        R"({"calls": ["close", "openat2", "fchdir", "execve", "clock_gettime",
+                      "exit_group"], "action": "allow", "reason": "r"})";
+    for (const std::string& form : forms) {
+      rules += R"(, {"calls": ["openat"], "action": "allow", "reason": "r",
+                     "when": [{"arg": 0, "width": 64, "op": "==", "value": ")" +
+               form + "\"}]}";
+    }
+    const auto policy = LoadRules(rules);
+    EXPECT_TRUE(policy.ok()) << policy.status();
+    return CheckStartsPrograms(*policy->Compile());
+  };
+  const std::string narrow = "0xffffff9c";
+  const std::string wide = "0xffffffffffffff9c";
+  for (const std::string& form : {narrow, wide}) {
+    const absl::Status starts = check({form});
+    EXPECT_EQ(starts.code(), absl::StatusCode::kInvalidArgument) << form;
+    EXPECT_NE(starts.message().find("its filter refuses openat, without which"),
+              std::string::npos)
+        << starts;
+  }
+  const absl::Status starts = check({narrow, wide});
+  EXPECT_TRUE(starts.ok()) << starts;
 }
 
 TEST_F(SeccompPolicyTest, TheShippedPolicyStartsPrograms) {
