@@ -19,6 +19,7 @@ namespace {
 
 // A status's payload that says so.
 constexpr char kZygoteStarting[] = "sandglass.zygote-starting";
+constexpr char kWantOfMemory[] = "sandglass.want-of-memory";
 // See SandboxOptions; and a hundred years.
 constexpr uint64_t kMostJails = 4096;
 constexpr uint64_t kMostEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
@@ -163,12 +164,21 @@ absl::Status SetupFailure(int step, int error) {
       absl::StrCat("jail set-up failed at ", SetupStepName(step), ": ",
                    os::ErrorText(error));
   if (!os::IsShortage(error)) return absl::InternalError(text);
+  if (error != ENOMEM) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        text, "; the machine has no room for one more jail just now"));
+  }
   // Nobody says whose memory it was.
-  return absl::ResourceExhaustedError(absl::StrCat(
-      text, error == ENOMEM
-                ? "; the jail's own memory limit or the machine has no room "
-                  "for it; ask for more limits.memory_bytes, or try again later"
-                : "; the machine has no room for one more jail just now"));
+  absl::Status status = absl::ResourceExhaustedError(absl::StrCat(
+      text,
+      "; the jail's own memory limit or the machine has no room for it; ask "
+      "for more limits.memory_bytes, or try again later"));
+  status.SetPayload(kWantOfMemory, absl::Cord());
+  return status;
+}
+
+bool IsWantOfMemory(const absl::Status& status) {
+  return status.GetPayload(kWantOfMemory).has_value();
 }
 
 absl::Status ZygoteStarting() {

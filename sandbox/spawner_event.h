@@ -37,6 +37,9 @@ using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 // machine has no process, descriptor, memory or room on disk left for one more,
 // or the jail's own limit none, so that it is worth another try.
 absl::Status SetupFailure(int step, int error);
+// Whether it is SetupFailure's, of memory: where it stays, the limit is to
+// blame and not the machine.
+bool IsWantOfMemory(const absl::Status& status);
 
 // UNAVAILABLE, and known by IsZygoteStarting: the yard's zygote doesn't serve
 // yet, or doesn't any more.

@@ -1,15 +1,19 @@
 #include "server/canary.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/spawner_event.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/denied_calls.h"
 #include "server/make_job.h"
 #include "server/phases.h"
+#include "server/poll_until.h"
 #include "server/run.h"
 #include "server/text.h"
 
@@ -20,6 +24,11 @@ namespace {
 constexpr absl::Duration kLeastTime = absl::Minutes(1);
 constexpr uint64_t kLeastOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
+constexpr int kMostFailures = 2;
+// In a row, with pauses. What a jail wants of the machine may come free; what
+// its profile's own limit leaves no room for doesn't.
+constexpr int kMostWantsOfMemory = 3;
+constexpr absl::Duration kPauseForMemory = absl::Milliseconds(500);
 
 bool HasImageOf(const policy::Profile& profile,
                 const policy::Language& language) {
@@ -107,6 +116,31 @@ absl::StatusOr<std::string> Try(const CanaryRun& canary, const RunFunction& run,
   return Describe(*result);
 }
 
+// As Try, but what goes wrong goes wrong again: it may have been the machine.
+absl::StatusOr<std::string> TryAgain(const CanaryRun& canary,
+                                     const RunFunction& run,
+                                     CancelToken& cancel) {
+  int failures = 0;
+  int wants = 0;
+  while (true) {
+    absl::StatusOr<std::string> wrong = Try(canary, run, cancel);
+    if (wrong.ok()) {
+      wants = 0;
+      if (wrong->empty() || ++failures == kMostFailures) return wrong;
+      continue;
+    }
+    if (!sandbox::IsWantOfMemory(wrong.status())) return wrong;
+    if (++wants == kMostWantsOfMemory) {
+      return std::string(wrong.status().message());
+    }
+    struct pollfd cancelled = {cancel.fd(), POLLIN, 0};
+    PollUntil(&cancelled, 1, After(Now(), kPauseForMemory));
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("shutting down");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
@@ -136,9 +170,7 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
 
 absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
                        CancelToken& cancel) {
-  absl::StatusOr<std::string> wrong = Try(canary, run, cancel);
-  // Once more: it may have been the machine.
-  if (wrong.ok() && !wrong->empty()) wrong = Try(canary, run, cancel);
+  absl::StatusOr<std::string> wrong = TryAgain(canary, run, cancel);
   if (!wrong.ok()) return wrong.status();
   if (wrong->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

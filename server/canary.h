@@ -32,10 +32,11 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
                                     const policy::Language& language);
 
 // Runs one on the calling thread, as a request would be run.
-// FAILED_PRECONDITION: the canary failed twice; says under which profile and
-// filter, what was expected and what came. Other codes: it could not be tried
-// (CANCELLED, UNAVAILABLE, RESOURCE_EXHAUSTED), which says nothing of the
-// language.
+// FAILED_PRECONDITION: the canary failed twice, or three times in a row its
+// jail found no memory, which then is its profile's limit; says under which
+// profile and filter, what was expected and what came. Other codes: it could
+// not be tried (CANCELLED, UNAVAILABLE, RESOURCE_EXHAUSTED), which says nothing
+// of the language.
 absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
                        CancelToken& cancel);
 

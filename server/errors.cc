@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -441,10 +442,8 @@ absl::Status CallerGone() {
 }
 
 absl::Status RunFailed(const absl::Status& cause) {
-  bool is_told = false;
-  cause.ForEachPayload(
-      [&](absl::string_view, const absl::Cord&) { is_told = true; });
-  if (is_told) return cause;
+  // Marks of the sandbox's own, such as sandbox::IsWantOfMemory, are no reason.
+  if (!ErrorReason(cause).empty()) return cause;
   const std::string message(cause.message());
   switch (cause.code()) {
     case absl::StatusCode::kResourceExhausted:
@@ -477,6 +476,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   details.set_code(static_cast<int32_t>(status.code()));
   details.set_message(message);
   status.ForEachPayload([&](absl::string_view type, const absl::Cord& value) {
+    if (!absl::StartsWith(type, kTypePrefix)) return;
     google::protobuf::Any* any = details.add_details();
     any->set_type_url(std::string(type));
     any->set_value(std::string(value));

@@ -2,8 +2,11 @@
 
 #include "server/canary.h"
 
+#include <cerrno>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sandbox/spawner_event.h"
 #include "server/errors.h"
 #include "tests/server/support.h"
 
@@ -205,6 +208,48 @@ TEST_F(RunCanaryTest, NoRoomSaysNothingOfTheLanguage) {
   script_.ends = {Prints("", 1)};
   cancel_.Cancel(policy::KillReason::kShutdown);
   EXPECT_TRUE(absl::IsCancelled(Run()));
+}
+
+// What a profile's own memory_bytes leaves no room for; nobody says whose it
+// was.
+TEST_F(RunCanaryTest, AJailThatNeverFindsMemoryIsAFailure) {
+  const absl::Status want = sandbox::SetupFailure(0, ENOMEM);
+  ASSERT_TRUE(absl::IsResourceExhausted(want));
+  script_.ends = {Fails(want)};
+  const absl::Status status = Run();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("limits.memory_bytes"));
+  EXPECT_EQ(script_.jobs.size(), 3u);
+}
+
+TEST_F(RunCanaryTest, AJailThatFindsMemoryInTheEndIsNone) {
+  const absl::Status want = sandbox::SetupFailure(0, ENOMEM);
+  script_.ends = {Fails(want), Fails(want), Prints("42\n")};
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(script_.jobs.size(), 3u);
+  // A wrong answer in between is one, and still the only one.
+  script_ = Script();
+  script_.ends = {Fails(want), Fails(want), Prints("", 1), Fails(want),
+                  Prints("42\n")};
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(script_.jobs.size(), 5u);
+}
+
+TEST_F(RunCanaryTest, OtherShortagesAreTheMachines) {
+  const absl::Status want = sandbox::SetupFailure(0, ENOMEM);
+  script_.ends = {Fails(sandbox::SetupFailure(0, EAGAIN))};
+  EXPECT_TRUE(absl::IsResourceExhausted(Run()));
+  EXPECT_EQ(script_.jobs.size(), 1u);
+  // Nor does a full pool in between say anything.
+  script_ = Script();
+  script_.ends = {Fails(want), Fails(want),
+                  Fails(absl::ResourceExhaustedError("no slot is free"))};
+  EXPECT_TRUE(absl::IsResourceExhausted(Run()));
+  script_ = Script();
+  script_.ends = {Fails(want)};
+  cancel_.Cancel(policy::KillReason::kShutdown);
+  EXPECT_TRUE(absl::IsCancelled(Run()));
+  EXPECT_EQ(script_.jobs.size(), 1u);
 }
 
 TEST(Canary, ACompilerThatFailsIsNamed) {

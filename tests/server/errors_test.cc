@@ -1,9 +1,12 @@
 #include "server/errors.h"
 
+#include <cerrno>
+
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "gtest/gtest.h"
+#include "sandbox/spawner_event.h"
 
 namespace sandglass::server {
 namespace {
@@ -66,6 +69,11 @@ TEST(Errors, EachHasItsCodeReasonAndRetryHint) {
        "SANDBOX_UNAVAILABLE", true},
       {RunFailed(absl::ResourceExhaustedError("full")),
        grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
+      // The sandbox's own mark is none of a reason, and isn't sent.
+      {RunFailed(sandbox::SetupFailure(0, ENOMEM)),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
+      {sandbox::SetupFailure(0, ENOMEM), grpc::StatusCode::RESOURCE_EXHAUSTED,
+       "UNEXPECTED", false},
       {absl::InternalError("naked"), grpc::StatusCode::INTERNAL, "UNEXPECTED",
        false},
   };

@@ -339,6 +339,7 @@ TEST(SetupFailure, IsWorthAnotherTryWhereTheMachineHasNoRoom) {
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("clone_init: "), HasSubstr("no room")));
+    EXPECT_EQ(IsWantOfMemory(status), error == ENOMEM);
   }
   // Memory may have been the run's own.
   EXPECT_THAT(std::string(SetupFailure(step, ENOMEM).message()),
