@@ -75,10 +75,20 @@ absl::Status FileSession::Check(sandbox::FileResult result,
     if (stop_->stopped()) return CallerGone();
   }
   if (result.code == FileCode::kAgentBroken ||
-      (result.code == FileCode::kTimedOut && work == Work::kShort)) {
+      (result.code == FileCode::kTimedOut && !Answers(work))) {
     use_.session().host().ForgetFiles(*agent_);
   }
   return FileStatus(result, path);
+}
+
+// The next agent ends the one before, and with it what others have it do. Long
+// work is done beside it, so whether it hangs itself a short call shows.
+bool FileSession::Answers(Work timed_out) {
+  if (timed_out == Work::kShort) return false;
+  const sandbox::FileResult asked =
+      agent_->Stat("/", sandbox::FileAgent::Links::kFollow, Limits()).result;
+  return asked.code != FileCode::kTimedOut &&
+         asked.code != FileCode::kAgentBroken;
 }
 
 }  // namespace sandglass::server

@@ -54,7 +54,8 @@ class FileSession {
   sandbox::FileLimits Limits(Work work = Work::kShort) const;
   bool stopped() const { return stop_->stopped(); }
   // The error of an operation that has just ended, if it is one. An agent that
-  // doesn't answer is done with.
+  // doesn't answer is done with; after long work that timed out, this waits for
+  // a short call to see whether it does.
   absl::Status Check(sandbox::FileResult result, absl::string_view path,
                      Work work = Work::kShort);
   // As Session::Save: before a change is acknowledged.
@@ -66,6 +67,8 @@ class FileSession {
       : use_(std::move(use)),
         stop_(std::move(stop)),
         agent_(std::move(agent)) {}
+  // Whether the agent does still, after a call that `timed_out`.
+  bool Answers(Work timed_out);
 
   SessionUse use_;
   const std::shared_ptr<FileCallStop> stop_;

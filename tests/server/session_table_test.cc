@@ -9,7 +9,10 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "internal/files.pb.h"
+#include "sandbox/os/seqpacket.h"
 #include "server/errors.h"
+#include "server/file_session.h"
 #include "server/languages.h"
 #include "server/run_dispatcher.h"
 #include "support.h"
@@ -23,7 +26,8 @@ using ::testing::HasSubstr;
 // What the hosts of one test have in common.
 struct Hosts {
   ScriptedRuns runs;
-  std::atomic<int> made{0}, ended{0}, frozen{0};
+  std::atomic<int> made{0}, ended{0}, frozen{0}, forgotten{0};
+  std::shared_ptr<sandbox::FileAgent> agent;  // set before it is asked for
   std::string death ABSL_GUARDED_BY(mutex);
   absl::Mutex mutex;
 };
@@ -41,9 +45,10 @@ class FakeHost final : public SessionHost {
   void EndKernel(const std::string&, const std::string&) override {}
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(
       CancelToken&) override {
+    if (hosts_.agent != nullptr) return hosts_.agent;
     return absl::UnavailableError("there are no files here");
   }
-  void ForgetFiles(const sandbox::FileAgent&) override {}
+  void ForgetFiles(const sandbox::FileAgent&) override { ++hosts_.forgotten; }
   absl::Status Freeze(bool frozen) override {
     hosts_.frozen = frozen ? 1 : 0;
     return absl::OkStatus();
@@ -450,6 +455,42 @@ TEST_F(SessionTableTest, WhoAskedIsToldOfTheEndOnce) {
   EXPECT_TRUE(
       absl::IsNotFound(session->AtEnd([&](policy::KillReason) { ++told; })));
   EXPECT_EQ(told, 1);
+}
+
+// The next agent ends what others have the one before do, so long work that
+// takes too long is none that hangs while it answers short calls.
+TEST_F(SessionTableTest, AfterLongWorkOnlyAnAgentThatHangsIsForgotten) {
+  auto ends = os::SeqPacketPair();
+  ASSERT_TRUE(ends.ok()) << ends.status();
+  const os::Fd end = std::move(ends->second);
+  hosts_.agent = std::make_shared<sandbox::FileAgent>(std::move(ends->first));
+  const auto files = FileSession::Open(table(), User(1), Create(),
+                                       std::make_shared<FileCallStop>());
+  ASSERT_TRUE(files.ok()) << files.status();
+  const auto check = [&](FileSession::Work work) {
+    return (*files)->Check({sandbox::FileCode::kTimedOut, 0}, "/a", work);
+  };
+  std::thread agent([&end] {
+    const auto packet = os::ReceivePacket(end.get(), os::Wait::kYes);
+    internal::FileRequest request;
+    EXPECT_TRUE(packet.ok() && request.ParseFromString(packet->data));
+    EXPECT_TRUE(request.has_stat());
+    internal::FileReply reply;
+    reply.set_id(request.id());
+    reply.set_last(true);
+    reply.set_code(static_cast<int>(sandbox::FileCode::kPermissionDenied));
+    EXPECT_TRUE(
+        os::SendPacket(end.get(), reply.SerializeAsString(), {}, os::Wait::kYes)
+            .ok());
+  });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(check(FileSession::Work::kLong)));
+  agent.join();
+  EXPECT_EQ(hosts_.forgotten, 0);
+  // Its end stays open, but nobody reads any more.
+  EXPECT_TRUE(absl::IsDeadlineExceeded(check(FileSession::Work::kLong)));
+  EXPECT_EQ(hosts_.forgotten, 1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(check(FileSession::Work::kShort)));
+  EXPECT_EQ(hosts_.forgotten, 2);
 }
 
 }  // namespace
