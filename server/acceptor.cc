@@ -25,8 +25,6 @@ namespace {
 
 // Above what the process opens otherwise, which takes the lowest that is free.
 constexpr int kPreferredFirstNumber = 16384;
-// Of connections that have just ended; root's are there for it alone.
-constexpr uint64_t kRootNumbers = 256;
 constexpr int kAcceptsPerTurn = 64;  // then closed connections get a look in
 constexpr absl::Duration kBackOff = absl::Milliseconds(100);
 constexpr absl::Duration kLogInterval = absl::Seconds(10);
@@ -42,12 +40,15 @@ int FirstNumber() {
                                       : kPreferredFirstNumber;
 }
 
-int Numbers(int first, int most) {
+// The numbers that there are for all callers together: root's own come off.
+uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto end = static_cast<int>(
       std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(kMostTapped)));
-  return std::clamp(end - first, 1, most);
+  const auto all =
+      static_cast<uint64_t>(std::clamp(end - first, 1, options.most_numbers));
+  return all - std::min(options.root_numbers, all / 4);
 }
 
 // Who is there; nullopt with errno set.
@@ -144,8 +145,7 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
       first_number_(FirstNumber()),
       next_number_(first_number_),
       shares_(options.max_connections),
-      numbers_(WithReserveWithin(static_cast<uint64_t>(
-          Numbers(first_number_, options.most_numbers)))) {}
+      numbers_(WithReserveWithin(NumbersForAll(first_number_, options))) {}
 
 Acceptor::~Acceptor() {
   const uint64_t one = 1;
@@ -261,7 +261,7 @@ void Acceptor::Admit(os::Fd connection) {
   // Nobody's numbers can be taken back to make room.
   // Root has some that others can't use up, as it has of connections.
   const bool of_root =
-      caller->SeesAll() && numbers_.held_by(name) < kRootNumbers;
+      caller->SeesAll() && numbers_.held_by(name) < options_.root_numbers;
   if (!of_root && numbers_.RoomFor(name) != Shares::Room::kYes) {
     ++ended_;
     return SendAway(

@@ -43,6 +43,8 @@ class Acceptor {
     // Numbers that there are, those in their grace with them; fewer where the
     // process may not have as many files open.
     int most_numbers = kMostTapped;
+    // Of them root has so many in any case.
+    uint64_t root_numbers = 256;
     // By then a client has said that it speaks HTTP/2, which needs no answer.
     absl::Duration first_words = absl::Seconds(10);
     // So long a message may stop before its end.

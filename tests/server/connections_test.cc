@@ -44,8 +44,8 @@ TEST(PeerTable, TellsWhoseNumbersMayBeUsedAgainWheneverTheyWereClosed) {
   // Closing it once more gives it no other time.
   peers.MarkClosed(1502, absl::Hours(1));
   absl::SleepFor(absl::Milliseconds(5));
-  EXPECT_THAT(peers.Sweep(), ::testing::UnorderedElementsAre(User(2).name,
-                                                             User(3).name));
+  EXPECT_THAT(peers.Sweep(),
+              ::testing::UnorderedElementsAre(User(2).name, User(3).name));
   EXPECT_THAT(peers.Sweep(), ::testing::IsEmpty());
   EXPECT_TRUE(peers.Contains(1501));
   EXPECT_FALSE(peers.Contains(1502));
@@ -212,7 +212,9 @@ TEST_F(AcceptorTest, WhoHasCallsOnAllOfItsConnectionsIsToldAndSentAway) {
 TEST_F(AcceptorTest, NumbersInTheirGraceCountInTheShareOfWhoHadThem) {
   // Of 16 one caller alone has three quarters.
   constexpr size_t kOwn = 12;
-  Start({.number_grace = absl::Seconds(3), .most_numbers = 16});
+  Start({.number_grace = absl::Seconds(3),
+         .most_numbers = 16,
+         .root_numbers = 0});
   const auto come_and_go = [&](size_t before) {
     const os::Fd client = Connect();
     ASSERT_TRUE(Eventually([&] { return Accepted() == before + 1; }));
