@@ -3,7 +3,18 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "policy/units.h"
+
 namespace sandglass::policy {
+
+namespace {
+
+struct UnchargedRule {
+  const char* rule;
+  const char* held;  // "…" of "was stopped because … 17 MiB of kernel memory"
+  uint64_t most;     // bytes
+};
 
 UnchargedRule RuleFor(KillReason reason) {
   switch (reason) {
@@ -17,6 +28,8 @@ UnchargedRule RuleFor(KillReason reason) {
   }
 }
 
+}  // namespace
+
 std::optional<Excess> FindExcess(const UnchargedMemory& memory) {
   for (const auto& [reason, bytes] :
        {std::pair(KillReason::kNetlink, memory.netlink_bytes),
@@ -25,6 +38,19 @@ std::optional<Excess> FindExcess(const UnchargedMemory& memory) {
     if (bytes > RuleFor(reason).most) return Excess{reason, bytes};
   }
   return std::nullopt;
+}
+
+void DecideUncharged(const Kill& kill, const char* whole, Verdict& verdict) {
+  const UnchargedRule rule = RuleFor(kill.reason);
+  const uint64_t bytes = kill.measured > 0 ? kill.measured : rule.most;
+  verdict.outcome = Outcome::kMemoryLimit;
+  verdict.rule = rule.rule;
+  verdict.limit = LimitReading{LimitKind::kMemory, rule.most, bytes};
+  verdict.explanation = absl::StrCat(
+      whole, " was stopped because ", rule.held, " ", FormatBytes(bytes),
+      " of kernel memory, which the memory limit doesn't cover: they may "
+      "hold ",
+      FormatBytes(rule.most), ".");
 }
 
 }  // namespace sandglass::policy

@@ -1,20 +1,14 @@
 #ifndef SANDGLASS_POLICY_UNCHARGED_H_
 #define SANDGLASS_POLICY_UNCHARGED_H_
 
-#include <cstdint>
-
 #include "policy/verdict.h"
 
 namespace sandglass::policy {
 
-// How a kill over kernel memory that no control group is charged for is told.
-struct UnchargedRule {
-  const char* rule;
-  const char* held;  // "…" of "was stopped because … 17 MiB of kernel memory"
-  uint64_t most;     // bytes
-};
-// Precondition: the reason is one of FindExcess.
-UnchargedRule RuleFor(KillReason reason);
+// What is said of a kill over kernel memory that no control group is charged
+// for, by one of the reasons of FindExcess. `whole` is what was killed, such as
+// "The run".
+void DecideUncharged(const Kill& kill, const char* whole, Verdict& verdict);
 
 }  // namespace sandglass::policy
 

@@ -176,22 +176,6 @@ void DecideOom(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
       killed, ": the limit is ", FormatBytes(limits.memory_bytes), peak, ".");
 }
 
-// Of kernel memory that the memory limit doesn't cover.
-void DecideUncharged(const RunFacts& facts, Verdict& verdict) {
-  const UnchargedRule rule = RuleFor(facts.kill->reason);
-  const uint64_t bytes =
-      facts.kill->measured > 0 ? facts.kill->measured : rule.most;
-  verdict.outcome = Outcome::kMemoryLimit;
-  verdict.rule = rule.rule;
-  verdict.limit = LimitReading{LimitKind::kMemory, rule.most, bytes};
-  verdict.explanation = absl::StrCat(
-      SubjectOf(facts.phase).the_whole, " was stopped because ", rule.held, " ",
-      FormatBytes(bytes),
-      " of kernel memory, which the memory limit doesn't cover: they may "
-      "hold ",
-      FormatBytes(rule.most), ".");
-}
-
 void DecideJailDied(const RunFacts& facts, Verdict& verdict) {
   verdict.outcome = Outcome::kJailFailed;
   verdict.rule = "jail-died";
@@ -251,7 +235,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
     case KillReason::kNetlink:
     case KillReason::kBacklog:
     case KillReason::kLocks:
-      return DecideUncharged(facts, verdict);
+      return DecideUncharged(kill, whole, verdict);
     case KillReason::kCancelled:
       verdict.outcome = Outcome::kCancelled;
       verdict.rule = "cancelled";

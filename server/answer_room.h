@@ -66,8 +66,7 @@ class HeldAnswer {
   // has become of what the call did.
   absl::Status Put(const std::string& caller,
                    absl::StatusOr<grpc::ByteBuffer> answer,
-                   grpc::ByteBuffer* response,
-                   std::string_view advice = kDone);
+                   grpc::ByteBuffer* response, std::string_view advice = kDone);
 
  private:
   AnswerRoom& room_;

@@ -51,8 +51,7 @@ grpc::ServerUnaryReactor* ExecServiceImpl::StartExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call =
-      new WaitExecCall(table_, *caller, peers_.answers(), response);
+  auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Start(*caller, message);
   return call;
 }
@@ -64,8 +63,7 @@ grpc::ServerUnaryReactor* ExecServiceImpl::PollExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, *message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call =
-      new WaitExecCall(table_, *caller, peers_.answers(), response);
+  auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Poll(*caller, message);
   return call;
 }
@@ -99,8 +97,7 @@ grpc::ServerUnaryReactor* ExecServiceImpl::StopExec(
   const absl::StatusOr<Caller> caller =
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call =
-      new WaitExecCall(table_, *caller, peers_.answers(), response);
+  auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
   call->Stop(*caller, message);
   return call;
 }

@@ -40,8 +40,8 @@ void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
         absl::StatusOr<grpc::ByteBuffer> answer = method(**files);
         // Whoever has the answer may rely on the session being free again.
         files->reset();
-        Finish(ToGrpcStatus(
-            held_.Put(caller.name, std::move(answer), response_)));
+        Finish(
+            ToGrpcStatus(held_.Put(caller.name, std::move(answer), response_)));
       });
   if (!added.ok()) Finish(ToGrpcStatus(added));
 }

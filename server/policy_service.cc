@@ -60,8 +60,8 @@ class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
     answer.set_language(run.language());
     answer.set_profile(run.profile());
     *answer.mutable_limits() = run.limits();
-    Finish(ToGrpcStatus(
-        held_.Put(caller_, SerializeMessage(answer), response_)));
+    Finish(
+        ToGrpcStatus(held_.Put(caller_, SerializeMessage(answer), response_)));
   }
 
   void OnCancel() override {

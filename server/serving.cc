@@ -221,11 +221,10 @@ absl::Status RunningDaemon::Start() {
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
   call_threads_.emplace(CallThreadsOptions{});
   session_service_.emplace(*sessions_, *call_threads_, peers_);
-  file_service_.emplace(
-      FileCallParts{.sessions = &*sessions_,
-                    .threads = &*call_threads_,
-                    .answers = &peers_.answers()},
-      peers_);
+  file_service_.emplace(FileCallParts{.sessions = &*sessions_,
+                                      .threads = &*call_threads_,
+                                      .answers = &peers_.answers()},
+                        peers_);
   execs_.emplace(ExecTableParts{
       .policy = &policy_,
       .sessions = &*sessions_,

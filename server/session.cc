@@ -345,6 +345,11 @@ Session::Over Session::LooksOver() const {
                                           absl::FormatDuration(idle_timeout_))};
 }
 
+Session::Over Session::Over::ServerStopped() {
+  return {"SESSION_DIED", "the server was stopped",
+          policy::KillReason::kShutdown};
+}
+
 void Session::End(const Over& why) {
   std::vector<std::shared_ptr<Run>> runs;
   std::map<uint64_t, Use> uses;

@@ -115,6 +115,8 @@ class Session {
     std::string message;
     // What that is to those that still run or wait in it.
     policy::KillReason to_runs = policy::KillReason::kSessionEnded;
+
+    static Over ServerStopped();
   };
   Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Kills what runs and refuses what comes; once.

@@ -30,11 +30,6 @@ bool InStates(const v1::Session& session,
                                      session.state()) != states.end();
 }
 
-Session::Over ServerStopped() {
-  return {"SESSION_DIED", "the server was stopped",
-          policy::KillReason::kShutdown};
-}
-
 }  // namespace
 
 SessionTable::SessionTable(const LivePolicy& policy,
@@ -77,7 +72,7 @@ void SessionTable::Stop() {
     if (session->copy() != nullptr) {
       Suspend(session, until);
     } else {
-      End(session, ServerStopped());
+      End(session, Session::Over::ServerStopped());
     }
   }
 }
@@ -133,7 +128,7 @@ void SessionTable::Suspend(const std::shared_ptr<Session>& session,
          {"error", std::string(saved.message())}});
   }
   session->copy()->Close();
-  session->End(ServerStopped());
+  session->End(Session::Over::ServerStopped());
 }
 
 absl::StatusOr<SessionSpec> SessionTable::Check(

@@ -8,49 +8,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/jailed/file_compare.h"
 #include "sandbox/jailed/file_ops.h"
 #include "sandbox/jailed/file_paths.h"
 #include "sandbox/jailed/file_trees.h"
-#include "sandbox/jailed/tree_walk.h"
 #include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
 namespace {
-
-constexpr size_t kChunk = 256 * 1024;
-constexpr size_t kMostCompared = 1'000'000;
-constexpr FileResult kChanged = {FileCode::kBusyChanged, 0};
-
-// A lease of the kernel's: who opens the file for writing waits until it is
-// closed here. kRefused: somebody has it open for that. kNone is for file
-// systems and owners that can have no lease.
-enum class Lease { kHeld, kRefused, kNone };
-
-Lease TakeLease(const os::Fd& file) {
-  if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0) return Lease::kHeld;
-  return errno == EAGAIN ? Lease::kRefused : Lease::kNone;
-}
-
-// Somebody waits for a lease that is held.
-bool Awaited(const os::Fd& file) {
-  return ::fcntl(file.get(), F_GETLEASE) != F_RDLCK;
-}
-
-ssize_t ReadAt(const os::Fd& file, char* data, off_t offset) {
-  ssize_t got;
-  do {
-    got = ::pread(file.get(), data, kChunk, offset);
-  } while (got < 0 && errno == EINTR);
-  return got;
-}
 
 // What is copied or moved.
 struct Source {
@@ -136,7 +107,7 @@ class StagedCopy {
                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          0600));
     if (!file_.valid()) return ResultOfErrno(errno);
-    const std::unique_ptr<char[]> buffer(new char[kChunk]);
+    const std::unique_ptr<char[]> buffer(new char[kCopyChunk]);
     for (off_t done = 0;;) {
       if (task.Cancelled()) return {FileCode::kCancelled, 0};
       if (source.leased && Awaited(source.opened)) return kChanged;
@@ -222,180 +193,14 @@ class HiddenSource {
   std::string name_;
 };
 
-bool SameFacts(const struct stat& one, const struct stat& other) {
-  constexpr mode_t kKept = S_IFMT | 0777;
-  if ((one.st_mode & kKept) != (other.st_mode & kKept)) return false;
-  return !S_ISREG(one.st_mode) ||
-         (one.st_size == other.st_size &&
-          one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
-          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec);
-}
-
-FileResult CompareContent(FileTask& task, const os::Fd& one,
-                          const os::Fd& other) {
-  const std::unique_ptr<char[]> left(new char[kChunk]);
-  const std::unique_ptr<char[]> right(new char[kChunk]);
-  for (off_t done = 0;;) {
-    if (task.Cancelled()) return {FileCode::kCancelled, 0};
-    const ssize_t got = ReadAt(one, left.get(), done);
-    const ssize_t wanted = ReadAt(other, right.get(), done);
-    if (got < 0 || wanted < 0) return ResultOfErrno(errno);
-    if (got != wanted ||
-        std::memcmp(left.get(), right.get(), static_cast<size_t>(got)) != 0) {
-      return kChanged;
-    }
-    if (got == 0) return {};
-    done += got;
-  }
-}
-
-// Whether all in a directory was found, and can be removed: what keeps its
-// owner from writing there its owner can change.
-bool CanBeEmptied(int at, const char* name, const struct stat& info) {
-  const int write = info.st_uid == ::geteuid() ? 0 : W_OK;
-  return ::faccessat(at, name, R_OK | X_OK | write, AT_EACCESS) == 0;
-}
-
-// Finds what a tree can't be moved for, before any of it is copied: something
-// that can't be read or removed, or a file that somebody has open for writing.
-class Inspection : public TreeVisitor {
- public:
-  explicit Inspection(FileTask& task) : task_(task) {}
-
-  FileResult Run(const os::Fd& tree) {
-    const WalkEnd end = WalkTree(tree, kMostCompared, *this);
-    if (!result_.ok() || end == WalkEnd::kWhole) return result_;
-    return end == WalkEnd::kBound ? FileResult{FileCode::kTooLarge, EFBIG}
-                                  : kChanged;
-  }
-
-  Next Enter(const TreeEntry& entry) override {
-    result_ = task_.Cancelled() ? FileResult{FileCode::kCancelled, 0}
-                                : Inspect(entry);
-    return result_.ok() ? Next::kGoOn : Next::kStop;
-  }
-  bool Unreadable(absl::string_view /*path*/, int error) override {
-    result_ = ResultOfErrno(error);
-    return false;
-  }
-
- private:
-  static FileResult Inspect(const TreeEntry& entry) {
-    const char* const name = entry.name.c_str();
-    if (S_ISLNK(entry.info.st_mode)) return {};
-    if (S_ISDIR(entry.info.st_mode)) {
-      return CanBeEmptied(entry.directory, name, entry.info)
-                 ? FileResult{}
-                 : FileResult{FileCode::kPermissionDenied, EACCES};
-    }
-    os::Fd file;
-    struct stat info = {};
-    const FileResult result = OpenRegularAt(entry.directory, name, file, info);
-    if (result.code == FileCode::kNotFound) return kChanged;
-    if (!result.ok()) return result;
-    return TakeLease(file) == Lease::kRefused ? kChanged : FileResult{};
-  }
-
-  FileTask& task_;
-  FileResult result_;
-};
-
-// Finds whether a tree is what its copy is, that nobody has a file of it open
-// for writing, and that it can be removed. Times of files alone don't tell: two
-// changes within one tick of the kernel's clock have the same, and what is
-// written by a mapping has none. A file that has been kept from writers since
-// an earlier run needs no second look at its content.
-class Comparison : public TreeVisitor {
- public:
-  explicit Comparison(FileTask& task) : task_(task) {}
-
-  FileResult Run(const os::Fd& tree, const StagedCopy& copy) {
-    entries_ = 0;
-    copy_ = copy.OpenDirectory();
-    if (!copy_.valid()) return ResultOfErrno(errno);
-    const WalkEnd end = WalkTree(tree, kMostCompared, *this);
-    if (!result_.ok()) return result_;
-    return end == WalkEnd::kWhole && entries_ == copy.entries() ? FileResult{}
-                                                                : kChanged;
-  }
-
-  // Whether any file is kept from writers, and one of them waits.
-  bool leased() const { return !leased_.empty(); }
-  bool awaited() const {
-    for (const auto& [path, file] : leased_) {
-      if (Awaited(file)) return true;
-    }
-    return false;
-  }
-
-  Next Enter(const TreeEntry& entry) override {
-    result_ = task_.Cancelled() ? FileResult{FileCode::kCancelled, 0}
-                                : Compare(entry, std::string(entry.path));
-    ++entries_;
-    return result_.ok() ? Next::kGoOn : Next::kStop;
-  }
-  bool Unreadable(absl::string_view /*path*/, int /*error*/) override {
-    result_ = kChanged;
-    return false;
-  }
-
- private:
-  FileResult Compare(const TreeEntry& entry, const std::string& path) {
-    struct stat copied = {};
-    if (::fstatat(copy_.get(), path.c_str(), &copied, AT_SYMLINK_NOFOLLOW) !=
-            0 ||
-        !SameFacts(entry.info, copied)) {
-      return kChanged;
-    }
-    const char* const name = entry.name.c_str();
-    if (S_ISDIR(copied.st_mode)) {
-      return CanBeEmptied(entry.directory, name, entry.info)
-                 ? FileResult{}
-                 : FileResult{FileCode::kPermissionDenied, EACCES};
-    }
-    if (S_ISLNK(copied.st_mode)) {
-      return ReadLink(entry.directory, name) ==
-                     ReadLink(copy_.get(), path.c_str())
-                 ? FileResult{}
-                 : kChanged;
-    }
-    struct stat info = {};
-    if (const auto kept = leased_.find(path); kept != leased_.end()) {
-      return ::fstat(kept->second.get(), &info) == 0 &&
-                     SameFile(info, entry.info)
-                 ? FileResult{}
-                 : kChanged;
-    }
-    os::Fd file, other;
-    FileResult result = OpenRegularAt(entry.directory, name, file, info);
-    if (!result.ok()) return kChanged;
-    const Lease lease = TakeLease(file);
-    if (lease == Lease::kRefused) return kChanged;
-    result = OpenRegularAt(copy_.get(), path.c_str(), other, copied);
-    if (result.ok()) result = CompareContent(task_, file, other);
-    if (!result.ok() || lease == Lease::kNone) return result;
-    if (Awaited(file)) return kChanged;
-    // Of more files than may be open at once the last ones are not kept.
-    constexpr size_t kMostLeased = 64;
-    if (leased_.size() < kMostLeased) leased_.emplace(path, std::move(file));
-    return {};
-  }
-
-  FileTask& task_;
-  os::Fd copy_;
-  std::map<std::string, os::Fd> leased_;  // by path
-  uint64_t entries_ = 0;
-  FileResult result_;
-};
-
-bool WriterWaits(const Source& source, const Comparison& comparison) {
+bool WriterWaits(const Source& source, const TreeComparison& comparison) {
   return (source.leased && Awaited(source.opened)) || comparison.awaited();
 }
 
 // Whether what was copied is what has that name, and is as it was.
 FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
                           const std::string& name, const StagedCopy& copy,
-                          Comparison& comparison) {
+                          TreeComparison& comparison) {
   struct stat now = {};
   if (::fstatat(at, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
       !SameFile(now, source.info) || !SameFacts(now, source.info)) {
@@ -406,7 +211,8 @@ FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
     if (!CanBeEmptied(at, name.c_str(), now)) {
       return {FileCode::kPermissionDenied, EACCES};
     }
-    result = comparison.Run(source.opened, copy);
+    result =
+        comparison.Run(source.opened, copy.OpenDirectory(), copy.entries());
   } else if (S_ISREG(now.st_mode) && !source.leased) {
     result = CompareContent(task, source.opened, copy.file());
   }
@@ -417,7 +223,7 @@ FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
 // Who had found a file but not opened it yet waits for us once it is hidden,
 // and would write into one that goes.
 FileResult CheckForLateWriters(const Source& source,
-                               const Comparison& comparison) {
+                               const TreeComparison& comparison) {
   if (!source.leased && !comparison.leased()) return {};
   constexpr int kPauseMillis = 10;
   ::poll(nullptr, 0, kPauseMillis);
@@ -441,7 +247,7 @@ FileResult CheckSource(FileTask& task, Source& source) {
   if (!CanBeEmptied(at, name, source.info)) {
     return {FileCode::kPermissionDenied, EACCES};
   }
-  return Inspection(task).Run(source.opened);
+  return InspectTree(task, source.opened);
 }
 
 // What rename(2) would say to what is there.
@@ -510,7 +316,7 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
   // who wait for its files are let in once all is decided.
   StagedCopy copy(to);
   HiddenSource hidden(source.place);
-  Comparison comparison(task);
+  TreeComparison comparison(task);
   if (result.ok()) result = copy.Make(task, source);
   // Once before it is hidden, which is then for a short time only.
   if (result.ok()) {

@@ -12,6 +12,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/cut_connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/connection_tap_room_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connection_tap_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/daemon_command_test.cc
@@ -70,6 +71,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/server/shares_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/text_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/server/unread_answers_test.cc
   ${PROJECT_SOURCE_DIR}/tests/server/validate_test.cc)
 target_link_libraries(server_unit_test PRIVATE
   sandglass_server GTest::gmock_main PkgConfig::LIBZIP)
