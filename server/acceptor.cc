@@ -83,6 +83,16 @@ void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
   bytes.append(payload);
 }
 
+// Reads what a client has sent, or else the kernel throws away what it is told.
+// One that sends all the time is not waited for.
+void DropSome(int fd) {
+  constexpr int kMostReads = 16;
+  char unread[4096];
+  for (int i = 0; i < kMostReads; ++i) {
+    if (::recv(fd, unread, sizeof(unread), MSG_DONTWAIT) <= 0) return;
+  }
+}
+
 // Says why and goes; a client that doesn't hear it sees the connection end.
 void SendAway(const os::Fd& connection, const std::string& why) {
   constexpr char kEnhanceYourCalm[] = {0, 0, 0, 0, 0, 0, 0, 0x0b};
@@ -92,14 +102,7 @@ void SendAway(const os::Fd& connection, const std::string& why) {
       bytes, Http2Frame::kGoAway,
       absl::StrCat(std::string(kEnhanceYourCalm, sizeof(kEnhanceYourCalm)),
                    why));
-  // What it has sent would have the kernel throw this away.
-  // One that sends all the time is not waited for.
-  constexpr int kMostReads = 16;
-  char unread[4096];
-  for (int i = 0; i<kMostReads&& ::recv(connection.get(), unread,
-                                        sizeof(unread), MSG_DONTWAIT)> 0;
-       ++i) {
-  }
+  DropSome(connection.get());
   (void)!::send(connection.get(), bytes.data(), bytes.size(),
                 MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -258,8 +261,8 @@ void Acceptor::Admit(os::Fd connection) {
   std::optional<Caller> caller = PeerOf(connection.get());
   if (!caller.has_value()) return BackOff(errno);
   const std::string name = caller->name;
-  // Nobody's numbers can be taken back to make room.
-  // Root has some that others can't use up, as it has of connections.
+  // Nobody's numbers can be taken back to make room. Root has some that others
+  // can't use up, as it has of connections.
   const bool of_root =
       caller->SeesAll() && numbers_.held_by(name) < options_.root_numbers;
   if (!of_root && numbers_.RoomFor(name) != Shares::Room::kYes) {
