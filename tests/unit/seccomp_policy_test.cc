@@ -455,6 +455,7 @@ TEST_F(SeccompPolicyTest, AStartNeedsBothFormsOfANegativeArgument) {
                      "when": [{"arg": 0, "width": 64, "op": "==", "value": ")" +
                form + "\"}]}";
     }
+    rules += R"(, {"calls": ["openat"], "action": "EPERM", "reason": "r"})";
     const auto policy = LoadRules(rules);
     EXPECT_TRUE(policy.ok()) << policy.status();
     return CheckStartsPrograms(*policy->Compile());
