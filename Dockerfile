@@ -14,7 +14,7 @@
 #   PROGRAMS  the stage, or an image, whose /out holds what `cmake --install`
 #             makes. Another one than "build" spares the compiling
 #
-# tests/container_engine.sh builds it and runs it.
+# tests/by_hand/container_engine.sh builds it and runs it.
 ARG BASE=debian:bookworm-slim
 ARG PROGRAMS=build
 

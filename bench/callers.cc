@@ -39,7 +39,7 @@
 #include "nlohmann/json.hpp"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
-#include "tests/support/caller_as.h"
+#include "tests/support/calls/caller_as.h"
 
 namespace sandglass::bench {
 namespace {

@@ -13,7 +13,7 @@
 #include "bench/closed_loop.h"
 #include "bench/rounds.h"
 #include "bench/tally.h"
-#include "tests/support/workloads.h"
+#include "tests/support/host/workloads.h"
 
 namespace sandglass::bench {
 namespace {

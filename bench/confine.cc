@@ -21,7 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/calls.h"
-#include "policy/seccomp.h"
+#include "policy/seccomp/seccomp.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/landlock.h"

@@ -20,9 +20,9 @@
 #include "client/agent/replay_client.h"
 #include "client/agent/sandboxes.h"
 #include "client/agent/terminal_approval.h"
-#include "client/daemon.h"
-#include "client/exit_codes.h"
-#include "client/terminal_filter.h"
+#include "client/base/exit_codes.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/daemon.h"
 
 namespace sandglass::client {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/agent/agent_options.h"
-#include "client/flag_values.h"
+#include "client/flags/flag_values.h"
 
 namespace sandglass::client {
 

@@ -16,11 +16,11 @@
 #include "absl/strings/str_split.h"
 #include "client/agent/conversation_json.h"
 #include "client/agent/tool_definitions.h"
-#include "client/error_text.h"
-#include "client/file_io.h"
-#include "client/local_files.h"
-#include "client/result_files.h"
-#include "client/terminal_filter.h"
+#include "client/base/file_io.h"
+#include "client/base/local_files.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/error_text.h"
+#include "client/run/result_files.h"
 
 namespace sandglass::client {
 namespace {

@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/agent/agent_settings.h"
-#include "client/daemon.h"
-#include "client/fetch_writer.h"
+#include "client/base/unique_fd.h"
+#include "client/connection/daemon.h"
 #include "client/llm/llm_event.h"
+#include "client/run/fetch_writer.h"
 #include "client/toolbox/tool_answer.h"
-#include "client/unique_fd.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {

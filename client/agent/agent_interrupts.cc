@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "absl/memory/memory.h"
-#include "client/exit_codes.h"
+#include "client/base/exit_codes.h"
 
 namespace sandglass::client {
 

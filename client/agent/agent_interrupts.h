@@ -8,9 +8,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "client/signal_listener.h"
+#include "client/base/unique_fd.h"
+#include "client/terminal/signal_listener.h"
 #include "client/toolbox/tool_call.h"
-#include "client/unique_fd.h"
 
 namespace sandglass::client {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/file_io.h"
-#include "client/terminal_filter.h"
+#include "client/base/file_io.h"
+#include "client/base/terminal_filter.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/file_io.h"
+#include "client/base/file_io.h"
 #include "client/llm/json_value.h"
 #include "nlohmann/json.hpp"
 

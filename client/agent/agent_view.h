@@ -7,8 +7,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/base/terminal_filter.h"
 #include "client/llm/llm_event.h"
-#include "client/terminal_filter.h"
 #include "client/toolbox/tool_answer.h"
 
 namespace sandglass::client {

@@ -14,8 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/file_io.h"
-#include "client/unique_fd.h"
+#include "client/base/file_io.h"
+#include "client/base/unique_fd.h"
 
 namespace sandglass::client {
 namespace {

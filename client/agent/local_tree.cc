@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/file_io.h"
+#include "client/base/file_io.h"
 
 namespace sandglass::client {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/error_text.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/error_text.h"
 
 namespace sandglass::client {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "client/agent/local_tree.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/toolbox.h"
 
 namespace sandglass::client {

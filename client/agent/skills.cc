@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/file_io.h"
+#include "client/base/file_io.h"
 
 namespace sandglass::client {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "client/consent.h"
-#include "client/file_io.h"
-#include "client/unique_fd.h"
+#include "client/base/file_io.h"
+#include "client/base/unique_fd.h"
+#include "client/run/consent.h"
 
 namespace sandglass::client {
 namespace {

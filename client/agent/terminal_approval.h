@@ -4,7 +4,7 @@
 #include <string>
 
 #include "client/agent/agent_interrupts.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 
 namespace sandglass::client {
 

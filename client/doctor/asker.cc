@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "client/error_text.h"
-#include "client/terminal_filter.h"
-#include "client/units.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/units.h"
+#include "client/connection/error_text.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

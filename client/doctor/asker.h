@@ -8,10 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/doctor/report.h"
 #include "client/doctor/starters.h"
-#include "client/interrupt_watcher.h"
+#include "client/terminal/interrupt_watcher.h"
 
 namespace sandglass::client {
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "client/doctor/asker.h"
 #include "client/doctor/report.h"
-#include "client/options.h"
+#include "client/flags/options.h"
 
 namespace sandglass::client {
 

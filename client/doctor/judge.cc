@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/exit_codes.h"
+#include "client/base/exit_codes.h"
 
 namespace sandglass::client {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/units.h"
+#include "client/base/units.h"
 
 namespace sandglass::client {
 namespace {

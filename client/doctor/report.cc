@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/exit_codes.h"
-#include "client/terminal_filter.h"
-#include "client/text_table.h"
+#include "client/base/exit_codes.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/text_table.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "client/json_depth.h"
+#include "client/base/json_depth.h"
+#include "client/base/terminal_filter.h"
 #include "client/llm/view.h"
-#include "client/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

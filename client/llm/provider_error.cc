@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "client/base/terminal_filter.h"
 #include "client/llm/json_value.h"
 #include "client/llm/view.h"
-#include "client/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

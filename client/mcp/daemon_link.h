@@ -7,7 +7,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/toolbox.h"
 
 namespace sandglass::client {

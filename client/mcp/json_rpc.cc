@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/json_depth.h"
+#include "client/base/json_depth.h"
 
 namespace sandglass::client {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/terminal_filter.h"
-#include "client/traceparent.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/traceparent.h"
 
 namespace sandglass::client {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 
 namespace sandglass::client {

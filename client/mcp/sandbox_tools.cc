@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "client/base/units.h"
 #include "client/mcp/tool_arguments.h"
-#include "client/units.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
 namespace sandglass::client {

@@ -1,7 +1,7 @@
 #ifndef SANDGLASS_CLIENT_MCP_STOP_SIGNAL_H_
 #define SANDGLASS_CLIENT_MCP_STOP_SIGNAL_H_
 
-#include "client/unique_fd.h"
+#include "client/base/unique_fd.h"
 
 namespace sandglass::client {
 

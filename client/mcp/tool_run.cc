@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

@@ -170,10 +170,10 @@ void LookAtDescriptors(const char* name, const std::string& who) {
   ReportNames(name, found);
 }
 
-// Names that a program may have: of the daemon (server/make_job.cc), of the
-// languages that it comes with (policy/data/languages), of shells and the JVM's
-// launcher, and of doctor itself, which asks for a fresh interpreter by them
-// (client/doctor/starters.cc). Whatever else is there came from outside.
+// Names that a program may have: of the daemon (server/job/job_builder.cc), of
+// the languages that it comes with (policy/data/languages), of shells and the
+// JVM's launcher, and of doctor itself, which asks for a fresh interpreter by
+// them (client/doctor/starters.cc). Whatever else is there came from outside.
 constexpr const char* kGiven =
     " PATH HOME PWD OLDPWD TMPDIR USER LOGNAME LANG LC_CTYPE SHLVL _ "
     "PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED OMP_NUM_THREADS "

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "client/error_text.h"
+#include "client/base/units.h"
+#include "client/connection/error_text.h"
 #include "client/toolbox/answer_text.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/run_words.h"
-#include "client/units.h"
 
 namespace sandglass::client {
 namespace {

@@ -2,7 +2,7 @@
 #define SANDGLASS_CLIENT_TOOLBOX_COMMAND_RUN_H_
 
 #include "absl/time/time.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/tool_answer.h"
 #include "client/toolbox/tool_call.h"
 #include "client/toolbox/toolbox.h"

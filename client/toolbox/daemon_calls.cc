@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/error_text.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/units.h"
+#include "client/connection/error_text.h"
 #include "client/toolbox/clean_text.h"
 #include "client/toolbox/saved_output.h"
-#include "client/units.h"
 #include "sandglass/v1/files.pb.h"
 
 namespace sandglass::client {

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/answer_text.h"
 #include "client/toolbox/tool_answer.h"
 #include "client/toolbox/tool_call.h"

@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "client/exec_text.h"
-#include "client/exit_codes.h"
-#include "client/terminal_filter.h"
-#include "client/units.h"
-#include "client/verdict_line.h"
+#include "client/base/exit_codes.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/units.h"
+#include "client/run/exec_text.h"
+#include "client/run/verdict_line.h"
 
 namespace sandglass::client {
 namespace {

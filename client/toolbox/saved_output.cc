@@ -6,8 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/base/units.h"
 #include "client/toolbox/daemon_calls.h"
-#include "client/units.h"
 #include "sandglass/v1/files.pb.h"
 
 namespace sandglass::client {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/tool_call.h"
 
 namespace sandglass::client {

@@ -1,6 +1,6 @@
 #include "client/toolbox/tool_call.h"
 
-#include "client/traceparent.h"
+#include "client/connection/traceparent.h"
 
 namespace sandglass::client {
 

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/limits_text.h"
-#include "client/terminal_filter.h"
+#include "client/base/limits_text.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/units.h"
+#include "client/base/utf8_check.h"
 #include "client/toolbox/daemon_calls.h"
-#include "client/units.h"
-#include "client/utf8_check.h"
 
 namespace sandglass::client {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/daemon.h"
+#include "client/connection/daemon.h"
 #include "client/toolbox/tool_answer.h"
 #include "client/toolbox/tool_call.h"
 

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/error_text.h"
+#include "client/base/units.h"
+#include "client/base/utf8_check.h"
+#include "client/connection/error_text.h"
 #include "client/toolbox/command_run.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/run_words.h"
 #include "client/toolbox/toolbox.h"
-#include "client/units.h"
-#include "client/utf8_check.h"
 
 namespace sandglass::client {
 namespace {

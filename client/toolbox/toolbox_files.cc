@@ -1,9 +1,9 @@
 #include "absl/strings/str_cat.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
+#include "client/base/units.h"
+#include "client/base/utf8_check.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/toolbox.h"
-#include "client/units.h"
-#include "client/utf8_check.h"
 
 namespace sandglass::client {
 namespace {

@@ -21,7 +21,7 @@ elseif(SANDGLASS_SANITIZER STREQUAL "tsan")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
   # Debian's abseil isn't built for ThreadSanitizer; the file says what follows.
-  add_library(sandglass_tsan_runtime OBJECT ${PROJECT_SOURCE_DIR}/tests/support/tsan_runtime.cc)
+  add_library(sandglass_tsan_runtime OBJECT ${PROJECT_SOURCE_DIR}/tests/support/daemon/tsan_runtime.cc)
   link_libraries(sandglass_tsan_runtime)
 elseif(SANDGLASS_SANITIZER STREQUAL "fuzz")
   # vptr: Debian's libraries have no type information for some of their classes.

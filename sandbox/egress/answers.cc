@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "policy/hosts.h"
-#include "policy/network.h"
-#include "sandbox/egress/dns_message.h"
+#include "policy/network/hosts.h"
+#include "policy/network/network.h"
+#include "sandbox/egress/parse/dns_message.h"
 
 namespace sandglass::egress {
 namespace {

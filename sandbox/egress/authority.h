@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "policy/hosts.h"
+#include "policy/network/hosts.h"
 
 namespace sandglass::egress {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sandbox/egress/client_hello.h"
 #include "sandbox/egress/exchange.h"
-#include "sandbox/egress/http_head.h"
+#include "sandbox/egress/parse/client_hello.h"
+#include "sandbox/egress/parse/http_head.h"
 #include "sandbox/egress/relay.h"
 #include "sandbox/egress/stream.h"
 #include "sandbox/egress/upstream.h"

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sandbox/egress/body_reader.h"
-#include "sandbox/egress/response_head.h"
+#include "sandbox/egress/parse/body_reader.h"
+#include "sandbox/egress/parse/response_head.h"
 #include "sandbox/egress/waiting.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/status.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "sandbox/egress/http_head.h"
 #include "sandbox/egress/lease.h"
+#include "sandbox/egress/parse/http_head.h"
 #include "sandbox/egress/secrets.h"
 #include "sandbox/egress/stream.h"
 

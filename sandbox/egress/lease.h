@@ -10,10 +10,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "policy/network.h"
+#include "policy/network/network.h"
 #include "sandbox/egress/waiting.h"
-#include "sandbox/network_use.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/wire/network_use.h"
 
 namespace sandglass::egress {
 

@@ -15,13 +15,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "internal/egress.pb.h"
-#include "policy/egress_filter.h"
-#include "sandbox/egress/inherited_fds.h"
+#include "policy/seccomp/egress_filter.h"
 #include "sandbox/egress/service.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/wire/egress_fds.h"
 
 namespace sandglass::egress {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/address.h"
+#include "policy/network/address.h"
 
 namespace sandglass::egress {
 

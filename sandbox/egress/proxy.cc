@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/egress/answers.h"
-#include "sandbox/egress/dns_message.h"
+#include "sandbox/egress/parse/dns_message.h"
 #include "sandbox/egress/upstream_tls.h"
 #include "sandbox/egress/waiting.h"
 #include "sandbox/os/io.h"

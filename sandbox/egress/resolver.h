@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "policy/address.h"
+#include "policy/network/address.h"
 #include "sandbox/egress/waiting.h"
 
 namespace sandglass::egress {

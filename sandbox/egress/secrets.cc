@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "sandbox/egress/wire_words.h"
+#include "sandbox/egress/parse/wire_words.h"
 
 namespace sandglass::egress {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "policy/network.h"
-#include "sandbox/egress/http_fields.h"
-#include "sandbox/egress/response_head.h"
+#include "policy/network/network.h"
+#include "sandbox/egress/parse/http_fields.h"
+#include "sandbox/egress/parse/response_head.h"
 
 namespace sandglass::egress {
 

@@ -9,8 +9,8 @@
 #include "sandbox/egress/authority.h"
 #include "sandbox/egress/resolver.h"
 #include "sandbox/egress/secrets.h"
-#include "sandbox/jail_doors.h"
-#include "sandbox/network_proto.h"
+#include "sandbox/wire/egress_ports.h"
+#include "sandbox/wire/network_proto.h"
 
 namespace sandglass::egress {
 namespace {

@@ -8,12 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "internal/egress.pb.h"
-#include "policy/network.h"
+#include "policy/network/network.h"
 #include "sandbox/egress/proxy.h"
 #include "sandbox/egress/secrets.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/spawner/template_book.h"
+#include "sandbox/wire/template_book.h"
 
 namespace sandglass::egress {
 

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "policy/hosts.h"
+#include "policy/network/hosts.h"
 #include "sandbox/egress/lease.h"
 #include "sandbox/egress/waiting.h"
 #include "sandbox/os/fd.h"

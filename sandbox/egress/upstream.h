@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "policy/hosts.h"
-#include "policy/network.h"
+#include "policy/network/hosts.h"
+#include "policy/network/network.h"
 #include "sandbox/egress/lease.h"
 #include "sandbox/egress/resolver.h"
 #include "sandbox/os/fd.h"

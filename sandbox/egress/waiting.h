@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "policy/address.h"
+#include "policy/network/address.h"
 #include "sandbox/os/fd.h"
 
 // Sockets of one connection, read and written by a thread of its own that waits

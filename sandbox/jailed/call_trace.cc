@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/refused_calls.h"
+#include "sandbox/wire/refused_calls.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "absl/types/span.h"
 #include "internal/spawner.pb.h"
-#include "policy/seccomp.h"
+#include "policy/seccomp/seccomp.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/os/asked_calls.h"
 #include "sandbox/os/fd.h"

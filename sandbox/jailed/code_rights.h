@@ -3,7 +3,7 @@
 
 #include <sys/fsuid.h>
 
-#include "sandbox/jailed/layout.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 

@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <string>
 
-#include "sandbox/jailed/layout.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -18,7 +18,7 @@
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/call_trace.h"
 #include "sandbox/jailed/enter_jail.h"
-#include "sandbox/jailed/file_service.h"
+#include "sandbox/jailed/file_agent_start.h"
 #include "sandbox/jailed/processes.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/jailed/program_rights.h"

@@ -10,7 +10,7 @@
 
 #include "absl/types/span.h"
 #include "sandbox/os/process.h"
-#include "sandbox/setup_step.h"
+#include "sandbox/wire/setup_step.h"
 
 namespace sandglass::sandbox {
 

@@ -72,7 +72,7 @@ bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
 
 // The listener goes to init through `to`. Init answers nobody before the exec,
 // since it sleeps until then: the calls up to the exec must be ones that the
-// filter allows (policy/seccomp_start.h).
+// filter allows (policy/seccomp/seccomp_start.h).
 bool InstallAsking(absl::Span<const sock_filter> filter, const os::Fd& to) {
   const os::Fd listener = os::InstallAskingFilter(filter);
   return listener.valid() && os::SendDatagram(to.get(), "l", {listener.get()});
@@ -127,7 +127,8 @@ void Execute(char* const* argv, char* const* env) {
 // (/proc/self/fd/8/..). So descriptors go first, rights and Landlock next,
 // seccomp last of the walls, and only then come the two steps that look up a
 // path: the directory and the program. What they find is what the code itself
-// could find. tests/security/start_order_test.cc watches that from outside.
+// could find. tests/security/posture/start_order_test.cc watches that from
+// outside.
 void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
                    const ProcessStart& start, StartReport& report) {

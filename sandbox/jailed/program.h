@@ -9,9 +9,9 @@
 
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/enter_jail.h"
-#include "sandbox/jailed/layout.h"
 #include "sandbox/jailed/plan.h"
 #include "sandbox/jailed/program_rights.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 

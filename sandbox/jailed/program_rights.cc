@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sandbox/jailed/layout.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 namespace {

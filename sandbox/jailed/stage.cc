@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/jailed/layout.h"
 #include "sandbox/os/open_beneath.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "policy/paths.h"
+#include "policy/text/paths.h"
 #include "sandbox/jailed/code_rights.h"
 #include "sandbox/jailed/stage.h"
 #include "sandbox/os/files.h"

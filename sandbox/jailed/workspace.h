@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/os/fd.h"
-#include "sandbox/setup_step.h"
+#include "sandbox/wire/setup_step.h"
 
 namespace sandglass::sandbox {
 
@@ -28,7 +28,7 @@ bool StageFilesIn(const os::Fd& workspace,
 using FileSink = std::function<void(const std::string& path,
                                     FileProblem problem, os::Fd file)>;
 
-// Opens what matches `patterns` (policy/paths.h) below /workspace with the
+// Opens what matches `patterns` (policy/text/paths.h) below /workspace with the
 // code's rights: regular files only, never out of /workspace, never waiting. A
 // pattern that matches nothing is reported once as kNotFound. Returns true when
 // everything was looked at, false when a bound (files, directory entries,

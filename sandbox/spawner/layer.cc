@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 
-#include "sandbox/jailed/layout.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/open_beneath.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 

@@ -10,8 +10,8 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
-#include "sandbox/spawner/inherited_fds.h"
 #include "sandbox/spawner/spawner.h"
+#include "sandbox/wire/spawner_fds.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -13,10 +13,10 @@
 #include <cstring>
 #include <utility>
 
-#include "sandbox/jail_doors.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/status.h"
+#include "sandbox/wire/egress_ports.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -27,7 +27,7 @@ absl::StatusOr<os::Fd> CurrentNetns();
 
 // A jail's doors to the egress proxy, in its network namespace; nobody in the
 // jail has them. In this order: a socket that listens on kProxyAddress and
-// kProxyPort (jail_doors.h), one for datagrams to kDnsPort there, one that
+// kProxyPort (egress_ports.h), one for datagrams to kDnsPort there, one that
 // listens on each of `ports` of all addresses. The caller is back in `home`
 // afterwards. False with errno. Takes some 12 µs, and 5 for each port.
 // Preconditions: single-threaded, CAP_SYS_ADMIN and, where the namespace

@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/spawner/template_book.h"
+#include "sandbox/wire/template_book.h"
 
 namespace sandglass::sandbox {
 

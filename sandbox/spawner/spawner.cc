@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/init.h"
-#include "sandbox/jailed/layout.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
@@ -25,7 +24,8 @@
 #include "sandbox/spawner/masked_proc.h"
 #include "sandbox/spawner/netns.h"
 #include "sandbox/spawner/request.h"
-#include "sandbox/uid_slice.h"
+#include "sandbox/wire/jail_layout.h"
+#include "sandbox/wire/uid_slice.h"
 
 namespace sandglass::sandbox {
 namespace {

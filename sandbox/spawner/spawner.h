@@ -19,8 +19,8 @@
 #include "sandbox/os/process.h"
 #include "sandbox/spawner/jail_cgroup.h"
 #include "sandbox/spawner/retry.h"
-#include "sandbox/spawner/template_book.h"
 #include "sandbox/spawner/zygote_keeper.h"
+#include "sandbox/wire/template_book.h"
 
 namespace sandglass::sandbox {
 

@@ -12,16 +12,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "sandbox/jailed/layout.h"
-#include "sandbox/jailed/zygote.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/os/status.h"
-#include "sandbox/spawner/inherited_fds.h"
 #include "sandbox/spawner/layer.h"
+#include "sandbox/wire/jail_layout.h"
+#include "sandbox/wire/spawner_fds.h"
+#include "sandbox/zygote/zygote.h"
 
 namespace sandglass::sandbox {
 namespace {

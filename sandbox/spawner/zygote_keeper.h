@@ -11,8 +11,8 @@
 
 #include "absl/types/span.h"
 #include "internal/spawner.pb.h"
-#include "sandbox/jailed/runner_protocol.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/wire/runner_protocol.h"
 
 namespace sandglass::sandbox {
 

@@ -18,9 +18,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "policy/language.h"
-#include "policy/placeholders.h"
-#include "sandbox/job_frame.h"
+#include "policy/language/language.h"
+#include "policy/language/placeholders.h"
+#include "sandbox/jail/job_frame.h"
 #include "tests/support/slowdown.h"
 
 namespace sandglass::testing {

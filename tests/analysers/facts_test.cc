@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
-#include "sandbox/job_frame.h"
+#include "sandbox/jail/job_frame.h"
 #include "tests/analysers/analyser_process.h"
 
 namespace sandglass::testing {

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tests/support/process.h"
+#include "tests/support/host/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 

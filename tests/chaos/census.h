@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/daemon.h"
+#include "tests/support/daemon/daemon.h"
 
 // What a daemon has on the host, counted.
 namespace sandglass::testing {

@@ -1,6 +1,6 @@
 # Faults under load, and runs without end, with daemons of their own.
 add_executable(sandglass_chaos_test
-  client/subprocess.cc
+  support/subprocess.cc
   chaos/census.cc
   chaos/chaos_test.cc
   chaos/diary.cc

@@ -18,8 +18,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/fd.h"
-#include "tests/client/subprocess.h"
-#include "tests/support/client.h"
+#include "tests/support/daemon/client.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 

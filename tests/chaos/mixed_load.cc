@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tests/support/execs.h"
-#include "tests/support/files.h"
+#include "tests/support/calls/execs.h"
+#include "tests/support/calls/files.h"
+#include "tests/support/calls/sessions.h"
 #include "tests/support/matchers.h"
-#include "tests/support/sessions.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {

@@ -13,7 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "tests/chaos/diary.h"
-#include "tests/support/client.h"
+#include "tests/support/daemon/client.h"
 
 namespace sandglass::testing {
 

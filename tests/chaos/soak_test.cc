@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/chaos/world.h"
+#include "tests/support/calls/sessions.h"
 #include "tests/support/matchers.h"
-#include "tests/support/sessions.h"
 
 namespace sandglass::testing {
 namespace {

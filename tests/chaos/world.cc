@@ -17,9 +17,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
-#include "tests/client/subprocess.h"
-#include "tests/support/durable.h"
-#include "tests/support/sessions.h"
+#include "tests/support/calls/durable.h"
+#include "tests/support/calls/sessions.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 

@@ -10,7 +10,7 @@
 
 #include "tests/chaos/census.h"
 #include "tests/chaos/mixed_load.h"
-#include "tests/support/daemon.h"
+#include "tests/support/daemon/daemon.h"
 
 namespace sandglass::testing {
 

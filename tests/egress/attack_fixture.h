@@ -22,7 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/egress/proxy.h"
-#include "tests/egress/world.h"
+#include "tests/support/network/world.h"
 
 // What programs and servers that mean harm, or are merely unlucky, do to the
 // proxy is tried with.

@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/egress/attack_fixture.h"
-#include "tests/egress/world.h"
+#include "tests/support/network/world.h"
 
 namespace sandglass::egress {
 namespace {

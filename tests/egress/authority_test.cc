@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/fd.h"
-#include "tests/egress/tls_world.h"
+#include "tests/support/network/tls_world.h"
 
 namespace sandglass::egress {
 namespace {

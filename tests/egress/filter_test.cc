@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "policy/egress_filter.h"
+#include "policy/seccomp/egress_filter.h"
 
 namespace sandglass::policy {
 namespace {

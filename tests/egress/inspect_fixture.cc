@@ -7,7 +7,7 @@
 #include <array>
 
 #include "absl/strings/match.h"
-#include "sandbox/egress/dns_message.h"
+#include "sandbox/egress/parse/dns_message.h"
 
 namespace sandglass::egress {
 namespace {

@@ -13,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/egress/proxy.h"
-#include "tests/egress/tls_world.h"
-#include "tests/egress/world.h"
+#include "tests/support/network/tls_world.h"
+#include "tests/support/network/world.h"
 
 // Servers with TLS, a proxy that looks into it, and a jail.
 namespace sandglass::egress {

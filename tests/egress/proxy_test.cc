@@ -19,8 +19,8 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sandbox/egress/dns_message.h"
-#include "tests/egress/world.h"
+#include "sandbox/egress/parse/dns_message.h"
+#include "tests/support/network/world.h"
 
 namespace sandglass::egress {
 namespace {

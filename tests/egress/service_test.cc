@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/network_proto.h"
-#include "sandbox/template_ledger.h"
-#include "tests/egress/world.h"
+#include "sandbox/wire/network_proto.h"
+#include "sandbox/yard/template_ledger.h"
+#include "tests/support/network/world.h"
 
 namespace sandglass::egress {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "sandbox/egress/proxy.h"
-#include "tests/egress/world.h"
+#include "tests/support/network/world.h"
 
 namespace sandglass::egress {
 namespace {

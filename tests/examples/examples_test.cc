@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "tests/support/daemon_fixture.h"
+#include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/host/workloads.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
-#include "tests/support/workloads.h"
 
 namespace sandglass::testing {
 namespace {

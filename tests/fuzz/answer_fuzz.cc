@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "client/error_text.h"
-#include "client/json_text.h"
-#include "client/language_guess.h"
-#include "client/units.h"
-#include "client/verdict_line.h"
+#include "client/base/json_text.h"
+#include "client/base/units.h"
+#include "client/connection/error_text.h"
+#include "client/run/language_guess.h"
+#include "client/run/verdict_line.h"
 #include "sandglass/v1/run.pb.h"
 #include "sandglass/v1/server_info.pb.h"
 #include "tests/fuzz/fuzz.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/egress/client_hello.h"
+#include "sandbox/egress/parse/client_hello.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::egress {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "policy/paths.h"
-#include "server/compiled_file.h"
-#include "server/digest.h"
+#include "policy/text/paths.h"
+#include "server/base/digest.h"
+#include "server/phases/compiled_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::server {

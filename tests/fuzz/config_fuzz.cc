@@ -1,7 +1,7 @@
 // The daemon's configuration. What is accepted can be shown and read again.
 #include <filesystem>
 
-#include "server/config.h"
+#include "server/daemon/config.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
 

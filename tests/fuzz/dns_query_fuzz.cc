@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/egress/dns_message.h"
+#include "sandbox/egress/parse/dns_message.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::egress {

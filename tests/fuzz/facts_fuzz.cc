@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/facts.h"
-#include "policy/rules.h"
-#include "policy/utf8.h"
+#include "policy/rules/facts.h"
+#include "policy/rules/rules.h"
+#include "policy/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/fetch_writer.h"
+#include "client/run/fetch_writer.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "sandbox/jailed/file_ops.h"
-#include "sandbox/jailed/file_request.h"
-#include "sandbox/jailed/new_file.h"
+#include "sandbox/file_agent/file_ops.h"
+#include "sandbox/file_agent/file_request.h"
+#include "sandbox/file_agent/new_file.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/seqpacket.h"
 #include "tests/fuzz/files.h"

@@ -9,98 +9,98 @@ find_package(OpenSSL REQUIRED)
 # Of each folder, what reads bytes of others.
 set(sandbox ${PROJECT_SOURCE_DIR}/sandbox)
 add_library(sandglass_fuzzed_sandbox STATIC
-  ${sandbox}/counter_files.cc
-  ${sandbox}/descriptor_room.cc
-  ${sandbox}/egress_port.cc
-  ${sandbox}/privileges.cc
-  ${sandbox}/jail.cc
-  ${sandbox}/jail_doors.cc
-  ${sandbox}/jail_events.cc
-  ${sandbox}/jailed/runner_job.cc
+  ${sandbox}/jail/counter_files.cc
+  ${sandbox}/wire/descriptor_room.cc
+  ${sandbox}/yard/egress_port.cc
+  ${sandbox}/yard/privileges.cc
+  ${sandbox}/jail/jail.cc
+  ${sandbox}/wire/egress_ports.cc
+  ${sandbox}/jail/jail_events.cc
+  ${sandbox}/zygote/runner_job.cc
   ${sandbox}/jailed/stage.cc
   ${sandbox}/jailed/workspace.cc
-  ${sandbox}/java_key_store.cc
-  ${sandbox}/job_frame.cc
-  ${sandbox}/backlog_bytes.cc
-  ${sandbox}/jail_process.cc
-  ${sandbox}/lock_census.cc
-  ${sandbox}/netlink_bytes.cc
-  ${sandbox}/network_proto.cc
-  ${sandbox}/session_jail.cc
-  ${sandbox}/spawner/request.cc ${sandbox}/spawner/template_book.cc
-  ${sandbox}/spawner_event.cc
-  ${sandbox}/untrusted_fds.cc)
+  ${sandbox}/yard/java_key_store.cc
+  ${sandbox}/jail/job_frame.cc
+  ${sandbox}/jail/backlog_bytes.cc
+  ${sandbox}/jail/jail_process.cc
+  ${sandbox}/jail/lock_census.cc
+  ${sandbox}/jail/netlink_bytes.cc
+  ${sandbox}/wire/network_proto.cc
+  ${sandbox}/jail/session_jail.cc
+  ${sandbox}/spawner/request.cc ${sandbox}/wire/template_book.cc
+  ${sandbox}/yard/spawner_event.cc
+  ${sandbox}/jail/untrusted_fds.cc)
 target_link_libraries(sandglass_fuzzed_sandbox PUBLIC sandglass_os
   sandglass_spawner_proto protobuf::libprotobuf sandglass_policy)
 
 set(server ${PROJECT_SOURCE_DIR}/server)
 add_library(sandglass_fuzzed_output STATIC
-  ${server}/compiled_file.cc
-  ${server}/digest.cc
-  ${server}/end_note.cc
-  ${server}/output_buffer.cc
-  ${server}/text.cc)
+  ${server}/phases/compiled_file.cc
+  ${server}/base/digest.cc
+  ${server}/job/end_marker.cc
+  ${server}/job/output_buffer.cc
+  ${server}/base/strings.cc)
 target_link_libraries(sandglass_fuzzed_output PUBLIC
   sandglass_fuzzed_sandbox OpenSSL::Crypto)
 
 add_library(sandglass_fuzzed_server STATIC
-  ${server}/admission_config.cc
-  ${server}/cancel_token.cc
-  ${server}/config.cc
-  ${server}/egress_config.cc
-  ${server}/errors.cc
-  ${server}/identity.cc
-  ${server}/inspection.cc
-  ${server}/jail_network.cc
-  ${server}/kernel_protocol.cc
-  ${server}/libraries_config.cc
-  ${server}/library_checks.cc
-  ${server}/listen_address.cc
-  ${server}/log.cc
-  ${server}/make_error.cc
-  ${server}/make_job.cc
-  ${server}/memory_budget.cc
-  ${server}/metrics_config.cc
-  ${server}/parse.cc
-  ${server}/policy_set.cc
-  ${server}/refused_message.cc
-  ${server}/registry_url.cc
-  ${server}/request_checks.cc
-  ${server}/response.cc
-  ${server}/run.cc
-  ${server}/run_registry.cc
-  ${server}/copy_change.cc
-  ${server}/durable_log.cc
-  ${server}/session.cc
-  ${server}/session_copy.cc
-  ${server}/session_record.cc
-  ${server}/validate.cc)
+  ${server}/admission/admission_config.cc
+  ${server}/base/cancel_token.cc
+  ${server}/daemon/config.cc
+  ${server}/daemon/egress_config.cc
+  ${server}/base/errors.cc
+  ${server}/base/accounts.cc
+  ${server}/job/inspection.cc
+  ${server}/job/jail_network.cc
+  ${server}/session/kernel_protocol.cc
+  ${server}/libraries/libraries_config.cc
+  ${server}/job/library_checks.cc
+  ${server}/base/listen_address.cc
+  ${server}/base/log.cc
+  ${server}/base/make_error.cc
+  ${server}/job/job_builder.cc
+  ${server}/daemon/memory_budget.cc
+  ${server}/ops/metrics_config.cc
+  ${server}/rpc/message_codec.cc
+  ${server}/live_policy/policy_set.cc
+  ${server}/rpc/refused_message.cc
+  ${server}/libraries/registry_url.cc
+  ${server}/job/request_checks.cc
+  ${server}/run/run_response.cc
+  ${server}/run/run.cc
+  ${server}/run/run_registry.cc
+  ${server}/session/copy_change.cc
+  ${server}/base/durable_log.cc
+  ${server}/session/session.cc
+  ${server}/session/session_copy.cc
+  ${server}/session/session_record.cc
+  ${server}/run/validate.cc)
 target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
   sandglass_api_proto sandglass_durable_proto sandglass_seccomp
   absl::synchronization spdlog::spdlog ZLIB::ZLIB
   Threads::Threads)
 
 set(client ${PROJECT_SOURCE_DIR}/client)
-add_library(sandglass_fuzzed_terminal STATIC ${client}/terminal_filter.cc)
+add_library(sandglass_fuzzed_terminal STATIC ${client}/base/terminal_filter.cc)
 target_link_libraries(sandglass_fuzzed_terminal PUBLIC
   sandglass_options absl::strings absl::str_format)
 
 add_library(sandglass_fuzzed_client STATIC
-  ${client}/error_text.cc
-  ${client}/exit_codes.cc
-  ${client}/fetch_writer.cc
-  ${client}/file_io.cc
-  ${client}/json_text.cc
-  ${client}/language_guess.cc
-  ${client}/local_files.cc
-  ${client}/units.cc
-  ${client}/verdict_line.cc)
+  ${client}/connection/error_text.cc
+  ${client}/base/exit_codes.cc
+  ${client}/run/fetch_writer.cc
+  ${client}/base/file_io.cc
+  ${client}/base/json_text.cc
+  ${client}/run/language_guess.cc
+  ${client}/base/local_files.cc
+  ${client}/base/units.cc
+  ${client}/run/verdict_line.cc)
 target_link_libraries(sandglass_fuzzed_client PUBLIC sandglass_fuzzed_terminal
   sandglass_api_proto absl::status absl::statusor absl::time absl::cleanup
   nlohmann_json::nlohmann_json)
 
 add_library(sandglass_fuzzed_llm STATIC
-  ${client}/json_depth.cc
+  ${client}/base/json_depth.cc
   ${client}/llm/answer_reader.cc
   ${client}/llm/anthropic.cc
   ${client}/llm/anthropic_decoder.cc

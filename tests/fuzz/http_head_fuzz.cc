@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "sandbox/egress/body_reader.h"
-#include "sandbox/egress/http_head.h"
-#include "sandbox/egress/response_head.h"
+#include "sandbox/egress/parse/body_reader.h"
+#include "sandbox/egress/parse/http_head.h"
+#include "sandbox/egress/parse/response_head.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::egress {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/jail.h"
-#include "sandbox/jailed/runner_protocol.h"
+#include "sandbox/jail/jail.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/wire/runner_protocol.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::sandbox {

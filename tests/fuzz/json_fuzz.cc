@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "policy/json_reader.h"
+#include "policy/text/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <variant>
 
-#include "server/kernel_protocol.h"
-#include "server/text.h"
+#include "server/base/strings.h"
+#include "server/session/kernel_protocol.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::server {

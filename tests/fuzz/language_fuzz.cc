@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <string>
 
-#include "policy/language.h"
-#include "policy/language_check.h"
-#include "policy/paths.h"
-#include "policy/placeholders.h"
-#include "policy/zygote_kind.h"
+#include "policy/language/language.h"
+#include "policy/language/language_check.h"
+#include "policy/language/placeholders.h"
+#include "policy/language/zygote_kind.h"
+#include "policy/text/paths.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,8 +3,8 @@
 // the ecosystem, the library with a length before it, then the pattern.
 #include <algorithm>
 
-#include "policy/library_policy.h"
-#include "policy/missing_import.h"
+#include "policy/libraries/library_policy.h"
+#include "policy/libraries/missing_import.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

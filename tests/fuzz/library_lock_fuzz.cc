@@ -3,8 +3,8 @@
 // ecosystem, a library with a length before it, then the lock.
 #include <algorithm>
 
-#include "policy/library_lock.h"
-#include "policy/library_policy.h"
+#include "policy/libraries/library_lock.h"
+#include "policy/libraries/library_policy.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "policy/network.h"
+#include "policy/network/network.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/job_frame.h"
-#include "server/end_note.h"
-#include "server/output_buffer.h"
+#include "sandbox/jail/job_frame.h"
+#include "server/job/end_marker.h"
+#include "server/job/output_buffer.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::server {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/paths.h"
-#include "policy/placeholders.h"
+#include "policy/language/placeholders.h"
+#include "policy/text/paths.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -3,9 +3,9 @@
 // for which limit.
 #include <filesystem>
 
-#include "policy/limit_fields.h"
-#include "policy/network_words.h"
-#include "policy/profile.h"
+#include "policy/limits/limit_fields.h"
+#include "policy/network/network_words.h"
+#include "policy/profile/profile.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "internal/spawner.pb.h"
-#include "sandbox/jail.h"
-#include "sandbox/jailed/runner_job.h"
-#include "sandbox/job_frame.h"
+#include "sandbox/jail/jail.h"
+#include "sandbox/jail/job_frame.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/zygote/runner_job.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::sandbox {
@@ -135,7 +135,7 @@ void CheckInit(const Program& program) {
   FUZZ_CHECK(at == contents.size());
 }
 
-// As sandbox/job_frame.h tells interpreters to read it.
+// As sandbox/jail/job_frame.h tells interpreters to read it.
 void CheckFrame(const Program& program, bool with_secret) {
   const std::string secret = with_secret ? MakeEndSecret() : "";
   const std::string frame = JobFrame(

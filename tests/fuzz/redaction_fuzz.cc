@@ -3,7 +3,7 @@
 // the text; its pieces are as long as its own bytes say.
 #include <algorithm>
 
-#include "policy/redaction.h"
+#include "policy/redaction/redaction.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

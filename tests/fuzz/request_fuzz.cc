@@ -10,15 +10,15 @@
 
 #include "absl/strings/match.h"
 #include "google/rpc/error_details.pb.h"
-#include "policy/limit_fields.h"
-#include "policy/paths.h"
+#include "policy/limits/limit_fields.h"
+#include "policy/text/paths.h"
 #include "sandglass/v1/run.pb.h"
-#include "server/errors.h"
-#include "server/log.h"
-#include "server/parse.h"
-#include "server/run_registry.h"
-#include "server/text.h"
-#include "server/validate.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/rpc/message_codec.h"
+#include "server/run/run_registry.h"
+#include "server/run/validate.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::server {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "sandbox/jailed/runner_job.h"
+#include "sandbox/zygote/runner_job.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::sandbox {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "policy/seccomp.h"
+#include "policy/seccomp/seccomp.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/jail/session_jail.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/session_jail.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::sandbox {

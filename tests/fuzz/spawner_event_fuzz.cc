@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "internal/spawner.pb.h"
-#include "sandbox/spawner_event.h"
+#include "sandbox/yard/spawner_event.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::sandbox {

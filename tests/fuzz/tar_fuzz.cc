@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/jailed/tar.h"
-#include "sandbox/jailed/unpack.h"
+#include "sandbox/archive/tar.h"
+#include "sandbox/archive/unpack.h"
 #include "sandbox/os/files.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"

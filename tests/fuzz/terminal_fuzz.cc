@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/terminal.h"
 

@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "policy/hints.h"
-#include "policy/limit_fields.h"
-#include "policy/verdict.h"
+#include "policy/limits/limit_fields.h"
+#include "policy/verdict/hints.h"
+#include "policy/verdict/verdict.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace sandglass::policy {

@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "policy/paths.h"
+#include "policy/text/paths.h"
 #include "sandbox/jailed/workspace.h"
 #include "sandbox/os/files.h"
 #include "tests/fuzz/files.h"

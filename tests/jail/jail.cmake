@@ -1,24 +1,24 @@
 # Real jails without the gRPC front; as root, on every CI run.
 # As objects, for both programs: what runs one job, without gRPC.
 set(job_sources
-  ${CMAKE_SOURCE_DIR}/server/acquire_jail.cc
-  ${CMAKE_SOURCE_DIR}/server/collect_files.cc
-  ${CMAKE_SOURCE_DIR}/server/end_note.cc
-  ${CMAKE_SOURCE_DIR}/server/fill_news.cc
-  ${CMAKE_SOURCE_DIR}/server/inspection.cc
-  ${CMAKE_SOURCE_DIR}/server/jail_pool.cc
-  ${CMAKE_SOURCE_DIR}/server/jail_pool_renew.cc
-  ${CMAKE_SOURCE_DIR}/server/log.cc
-  ${CMAKE_SOURCE_DIR}/server/pool_targets.cc
-  ${CMAKE_SOURCE_DIR}/server/program_input.cc
-  ${CMAKE_SOURCE_DIR}/server/runner_look.cc
-  ${CMAKE_SOURCE_DIR}/server/text.cc
-  ${CMAKE_SOURCE_DIR}/server/job_runner.cc
-  ${CMAKE_SOURCE_DIR}/server/uncharged_watch.cc
-  ${CMAKE_SOURCE_DIR}/server/death.cc
-  ${CMAKE_SOURCE_DIR}/server/cancel_token.cc
-  ${CMAKE_SOURCE_DIR}/server/output_buffer.cc
-  ${CMAKE_SOURCE_DIR}/server/output_redaction.cc)
+  ${CMAKE_SOURCE_DIR}/server/job/jail_source.cc
+  ${CMAKE_SOURCE_DIR}/server/job/collect_files.cc
+  ${CMAKE_SOURCE_DIR}/server/job/end_marker.cc
+  ${CMAKE_SOURCE_DIR}/server/pool/fill_log.cc
+  ${CMAKE_SOURCE_DIR}/server/job/inspection.cc
+  ${CMAKE_SOURCE_DIR}/server/pool/jail_pool.cc
+  ${CMAKE_SOURCE_DIR}/server/pool/jail_pool_renew.cc
+  ${CMAKE_SOURCE_DIR}/server/base/log.cc
+  ${CMAKE_SOURCE_DIR}/server/pool/pool_targets.cc
+  ${CMAKE_SOURCE_DIR}/server/job/program_input.cc
+  ${CMAKE_SOURCE_DIR}/server/job/runner_inspection.cc
+  ${CMAKE_SOURCE_DIR}/server/base/strings.cc
+  ${CMAKE_SOURCE_DIR}/server/job/job_runner.cc
+  ${CMAKE_SOURCE_DIR}/server/job/uncharged_watch.cc
+  ${CMAKE_SOURCE_DIR}/server/job/death.cc
+  ${CMAKE_SOURCE_DIR}/server/base/cancel_token.cc
+  ${CMAKE_SOURCE_DIR}/server/job/output_buffer.cc
+  ${CMAKE_SOURCE_DIR}/server/job/output_redaction.cc)
 add_library(sandglass_job_of_tests OBJECT ${job_sources})
 target_link_libraries(sandglass_job_of_tests PUBLIC sandglass_sandbox
   sandglass_seccomp spdlog::spdlog absl::strings)
@@ -34,7 +34,7 @@ set_tests_properties(jail_test PROPERTIES LABELS "jail" TIMEOUT 120)
 # The same with traced calls, and under filters with additions.
 add_executable(traced_jail_test
   ${CMAKE_SOURCE_DIR}/tests/jail/traced_job_test.cc
-  ${CMAKE_SOURCE_DIR}/server/denied_calls.cc)
+  ${CMAKE_SOURCE_DIR}/server/job/refused_calls.cc)
 target_compile_definitions(traced_jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
@@ -68,7 +68,7 @@ set_tests_properties(session_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
 # The process that reads the policy again, as root.
 add_executable(policy_reader_test
   ${CMAKE_SOURCE_DIR}/tests/jail/policy_reader_test.cc
-  ${CMAKE_SOURCE_DIR}/sandbox/spawner/template_book.cc)
+  ${CMAKE_SOURCE_DIR}/sandbox/wire/template_book.cc)
 target_compile_definitions(policy_reader_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_link_libraries(policy_reader_test PRIVATE sandglass_server

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "sandbox/setup_step.h"
+#include "sandbox/wire/setup_step.h"
 #include "tests/jail/session_fixture.h"
 
 namespace sandglass::sandbox {

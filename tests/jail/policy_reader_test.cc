@@ -1,5 +1,5 @@
 // The process that reads the policy again, and what it tells spawners by.
-#include "server/policy_reader.h"
+#include "server/live_policy/policy_reader.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sandbox/spawner/template_book.h"
-#include "sandbox/template_ledger.h"
+#include "sandbox/wire/template_book.h"
+#include "sandbox/yard/template_ledger.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::server {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "policy/profile.h"
-#include "policy/seccomp.h"
-#include "sandbox/host_probe.h"
-#include "sandbox/sandbox.h"
-#include "server/job_runner.h"
+#include "policy/profile/profile.h"
+#include "policy/seccomp/seccomp.h"
+#include "sandbox/host/host_probe.h"
+#include "sandbox/yard/sandbox.h"
+#include "server/job/job_runner.h"
 
 namespace sandglass::server {
 namespace {

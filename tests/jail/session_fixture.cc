@@ -12,12 +12,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "policy/language.h"
-#include "policy/profile.h"
-#include "policy/seccomp.h"
-#include "sandbox/host_probe.h"
-#include "sandbox/jailed/layout.h"
+#include "policy/language/language.h"
+#include "policy/profile/profile.h"
+#include "policy/seccomp/seccomp.h"
+#include "sandbox/host/host_probe.h"
 #include "sandbox/os/files.h"
+#include "sandbox/wire/jail_layout.h"
 
 namespace sandglass::sandbox {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/sandbox.h"
-#include "sandbox/session_jail.h"
+#include "sandbox/jail/session_jail.h"
+#include "sandbox/yard/sandbox.h"
 
 namespace sandglass::sandbox {
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "sandbox/job_frame.h"
+#include "sandbox/jail/job_frame.h"
 #include "tests/jail/session_fixture.h"
 
 namespace sandglass::sandbox {

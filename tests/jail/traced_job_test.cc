@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "policy/profile.h"
-#include "policy/seccomp.h"
-#include "sandbox/host_probe.h"
-#include "sandbox/sandbox.h"
-#include "server/denied_calls.h"
-#include "server/job_runner.h"
+#include "policy/profile/profile.h"
+#include "policy/seccomp/seccomp.h"
+#include "sandbox/host/host_probe.h"
+#include "sandbox/yard/sandbox.h"
+#include "server/job/job_runner.h"
+#include "server/job/refused_calls.h"
 
 namespace sandglass::server {
 namespace {

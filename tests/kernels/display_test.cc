@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
-#include "tests/support/workloads.h"
+#include "tests/support/host/workloads.h"
 
 namespace sandglass::testing {
 namespace {

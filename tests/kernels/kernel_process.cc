@@ -17,7 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "policy/placeholders.h"
+#include "policy/language/placeholders.h"
 #include "sandbox/os/io.h"
 #include "tests/support/slowdown.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "policy/language.h"
+#include "policy/language/language.h"
 #include "sandbox/os/fd.h"
 #include "tests/support/temp_dir.h"
 

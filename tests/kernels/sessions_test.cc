@@ -1,5 +1,5 @@
 // Sessions that a model held with a notebook's kernel, by others; see
-// tests/support/workloads.h.
+// tests/support/host/workloads.h.
 
 #include <fstream>
 #include <iostream>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
-#include "tests/support/workloads.h"
+#include "tests/support/host/workloads.h"
 
 namespace sandglass::testing {
 namespace {

@@ -1,6 +1,6 @@
 # `sandglass mcp` with a real daemon and the protocol's official clients.
 add_executable(sandglass_mcp_test
-  client/subprocess.cc
+  support/subprocess.cc
   mcp/official_clients_test.cc)
 target_link_libraries(sandglass_mcp_test PRIVATE
   sandglass_client sandglass_test_support GTest::gmock GTest::gtest_main)

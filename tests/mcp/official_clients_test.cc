@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "tests/client/subprocess.h"
-#include "tests/support/daemon_fixture.h"
+#include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/shell.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::testing {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tests/support/client.h"
+#include "tests/support/daemon/client.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) {

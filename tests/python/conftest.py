@@ -26,7 +26,7 @@ _daemons = itertools.count()
 
 
 def own_ids() -> dict:
-    """For a daemon beside others, as tests/support/daemon.cc has it: ids that no
+    """For a daemon beside others, as tests/support/daemon/daemon.cc has it: ids that no
     other has, but for the user, who owns the cache that all share."""
     default = 1879048192
     number = os.getpid() * 8 + next(_daemons) % 8

@@ -1,13 +1,13 @@
 # Scenarios for the daemon's channels inwards, whose other end was taken over
 # whole. As root: the spawner's part starts real ones.
 add_executable(sandglass_protocol_test
-  security/protocol_collect_test.cc
-  security/protocol_init_test.cc
-  security/protocol_jail.cc
-  security/protocol_order_test.cc
-  security/protocol_run.cc
-  security/protocol_runner_test.cc
-  security/protocol_spawner_test.cc)
+  security/protocol/protocol_collect_test.cc
+  security/protocol/protocol_init_test.cc
+  security/protocol/protocol_jail.cc
+  security/protocol/protocol_order_test.cc
+  security/protocol/protocol_run.cc
+  security/protocol/protocol_runner_test.cc
+  security/protocol/protocol_spawner_test.cc)
 target_link_libraries(sandglass_protocol_test PRIVATE
   sandglass_server GTest::gtest_main)
 target_compile_definitions(sandglass_protocol_test PRIVATE
@@ -20,7 +20,7 @@ gtest_discover_tests(sandglass_protocol_test
 
 # The same from inside real jails, through the daemon.
 add_executable(sandglass_program_protocol_test
-  security/protocol_program_test.cc)
+  security/protocol/protocol_program_test.cc)
 target_link_libraries(sandglass_program_protocol_test PRIVATE
   sandglass_test_support GTest::gtest_main)
 add_dependencies(sandglass_program_protocol_test sandglassd sandglass-spawner)

@@ -20,27 +20,27 @@ target_compile_options(sandglass_hostile PRIVATE -fno-sanitize=all -fno-exceptio
 target_link_options(sandglass_hostile PRIVATE -static -s -fno-sanitize=all)
 
 add_executable(sandglass_security_test
-  client/subprocess.cc
-  security/covert_test.cc
-  security/daemon_walls_test.cc
-  security/hostile_bombs_test.cc
-  security/hostile_calls_test.cc
-  security/hostile_directories_test.cc
-  security/hostile_clients_test.cc
-  security/hostile_files_race_test.cc
-  security/hostile_files_test.cc
-  security/hostile_fixture.cc
-  security/hostile_headless_test.cc
-  security/hostile_output_test.cc
-  security/hostile_scripts_test.cc
-  security/hostile_sockets_test.cc
-  security/host_meter.cc
-  security/host_watch.cc
-  security/host_leaks_test.cc
-  security/host_watch_test.cc
-  security/neighbour.cc
-  security/start_order_test.cc
-  security/start_watch.cc)
+  support/subprocess.cc
+  security/hostile/covert_test.cc
+  security/posture/daemon_walls_test.cc
+  security/hostile/hostile_bombs_test.cc
+  security/hostile/hostile_calls_test.cc
+  security/hostile/hostile_directories_test.cc
+  security/hostile/hostile_clients_test.cc
+  security/hostile/hostile_files_race_test.cc
+  security/hostile/hostile_files_test.cc
+  security/hostile/hostile_fixture.cc
+  security/hostile/hostile_headless_test.cc
+  security/hostile/hostile_output_test.cc
+  security/hostile/hostile_scripts_test.cc
+  security/hostile/hostile_sockets_test.cc
+  security/host/host_meter.cc
+  security/host/host_watch.cc
+  security/host/host_leaks_test.cc
+  security/host/host_watch_test.cc
+  security/hostile/neighbour.cc
+  security/posture/start_order_test.cc
+  security/posture/start_watch.cc)
 target_link_libraries(sandglass_security_test PRIVATE
   sandglass_test_support sandglass_os sandglass_seccomp sandglass_client
   nlohmann_json::nlohmann_json GTest::gtest_main)
@@ -70,9 +70,9 @@ endforeach()
 
 # What runs out is an answer to one call.
 add_executable(sandglass_shortage_test
-  security/fault_injector.cc
-  security/faults_test.cc
-  security/open_files_test.cc)
+  security/host/fault_injector.cc
+  security/host/faults_test.cc
+  security/host/open_files_test.cc)
 target_link_libraries(sandglass_shortage_test PRIVATE
   sandglass_test_support sandglass_os GTest::gtest_main)
 target_compile_definitions(sandglass_shortage_test PRIVATE

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "server": ["policy/", "sandbox/", "server/", "internal/durable.",
                "sandglass/v1/", "google/rpc/"],
     # Of policy/ only the audit log's format.
-    "client": ["client/", "policy/audit_", "sandglass/v1/", "google/rpc/"],
+    "client": ["client/", "policy/audit/", "sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
     "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",
@@ -37,6 +37,8 @@ PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
 SANDBOX_MAY_NOT = {
     "sandbox/os/": ["sandbox/", "internal/", "policy/"],
     "sandbox/jailed/": ["sandbox/spawner/"],
+    "sandbox/zygote/": ["sandbox/spawner/"],
+    "sandbox/file_agent/": ["sandbox/spawner/"],
 }
 # The exception to a rule above: the folder itself.
 SANDBOX_MAY = {"sandbox/os/": ["sandbox/os/"]}

@@ -49,27 +49,27 @@ class Layering(StyleCheckTest):
     CHECK = "layering.py"
 
     def test_downward_includes_pass(self):
-        self.write("policy/limits.h", '#include "absl/time/time.h"\n')
-        self.write("sandbox/jail.h", '#include "policy/limits.h"\n')
-        self.write("server/job.cc", '#include "sandbox/jail.h"\n'
+        self.write("policy/limits/limits.h", '#include "absl/time/time.h"\n')
+        self.write("sandbox/jail/jail.h", '#include "policy/limits/limits.h"\n')
+        self.write("server/job.cc", '#include "sandbox/jail/jail.h"\n'
                    '#include "sandglass/v1/run.pb.h"\n')
-        self.write("client/main.cc", '#include "sandglass/v1/run.pb.h"\n')
+        self.write("client/cli/main.cc", '#include "sandglass/v1/run.pb.h"\n')
         self.write("sandbox/os/mount.cc", "#include <sys/mount.h>\n"
                    "int f() { return syscall(1); }\n")
         self.assert_passes(self.CHECK)
 
     def test_upward_includes_are_found(self):
         for path, include, text in (
-                ("policy/a.h", "server/job.h", "may not depend on server/"),
-                ("policy/a.h", "sandbox/jail.h", "may not depend on sandbox/"),
-                ("sandbox/a.cc", "server/job.h", "may not depend on server/"),
+                ("policy/a.h", "server/job/job.h", "may not depend on server/"),
+                ("policy/a.h", "sandbox/jail/jail.h", "may not depend on sandbox/"),
+                ("sandbox/a.cc", "server/job/job.h", "may not depend on server/"),
                 ("sandbox/a.cc", "sandglass/v1/run.pb.h", "sandglass/v1/"),
                 ("server/a.cc", "client/x.h", "may not depend on client/"),
                 ("server/a.cc", "tests/support/x.h", "depend on tests/"),
-                ("client/a.cc", "policy/limits.h", "depend on policy/"),
+                ("client/a.cc", "policy/limits/limits.h", "depend on policy/"),
                 ("client/a.cc", "internal/spawner.pb.h", "on internal/"),
-                ("sandbox/os/a.h", "sandbox/jail.h", "sandbox/os/ may not"),
-                ("sandbox/os/a.h", "policy/limits.h", "sandbox/os/ may not"),
+                ("sandbox/os/a.h", "sandbox/jail/jail.h", "sandbox/os/ may not"),
+                ("sandbox/os/a.h", "policy/limits/limits.h", "sandbox/os/ may not"),
                 ("sandbox/jailed/a.h", "sandbox/spawner/x.h", "jailed/ may"),
                 ("sandbox/a.cc", "grpcpp/grpcpp.h", "gRPC is for"),
         ):

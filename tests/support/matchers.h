@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/support/client.h"
+#include "tests/support/daemon/client.h"
 
 namespace sandglass::testing {
 

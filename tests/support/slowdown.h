@@ -6,8 +6,8 @@
 namespace sandglass::testing {
 
 // How many times longer programs take here than where the tests were written:
-// $SANDGLASS_TEST_SLOWDOWN, from 1 to 200, which tests/vm.sh measures; 1 where
-// it is not set.
+// $SANDGLASS_TEST_SLOWDOWN, from 1 to 200, which tests/by_hand/vm.sh measures;
+// 1 where it is not set.
 int Slowdown();
 
 // A copy of the shipped policy in which every limit of time is Slowdown() times

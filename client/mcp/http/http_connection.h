@@ -6,9 +6,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/base/unique_fd.h"
 #include "client/mcp/http/http_message.h"
 #include "client/mcp/stop_signal.h"
-#include "client/unique_fd.h"
 
 namespace sandglass::client {
 

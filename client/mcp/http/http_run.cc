@@ -11,8 +11,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "client/base/unique_fd.h"
 #include "client/mcp/tool_run.h"
-#include "client/unique_fd.h"
 
 namespace sandglass::client {
 namespace {

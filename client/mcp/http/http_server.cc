@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/terminal_filter.h"
+#include "client/base/terminal_filter.h"
 
 namespace sandglass::client {
 namespace {

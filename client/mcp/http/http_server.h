@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/base/unique_fd.h"
 #include "client/mcp/http/http_connection.h"
 #include "client/mcp/stop_signal.h"
-#include "client/unique_fd.h"
 
 namespace sandglass::client {
 

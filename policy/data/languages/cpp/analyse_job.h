@@ -1,6 +1,6 @@
 // What an analyser looks at: files that it reads, and a sample. Also how one
 // that was started ahead of its job says that it waits, and then learns the
-// files' names (sandbox/job_frame.h).
+// files' names (sandbox/jail/job_frame.h).
 #ifndef SANDGLASS_ANALYSE_JOB_H_
 #define SANDGLASS_ANALYSE_JOB_H_
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Says that it waits and then learns what to look at (sandbox/job_frame.h). `end`
+// Says that it waits and then learns what to look at (sandbox/jail/job_frame.h). `end`
 // is to be written after everything else, with the exit code and a line feed,
 // unless it is empty.
 func awaitJob() (names []string, end string, err error) {

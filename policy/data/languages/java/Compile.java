@@ -126,7 +126,7 @@ final class Compile {
         System.gc();
     }
 
-    /** Says that it waits, and takes what it is told (sandbox/job_frame.h). */
+    /** Says that it waits, and takes what it is told (sandbox/jail/job_frame.h). */
     private static List<String> awaitJob() throws IOException {
         System.out.print("sandglass: waiting\n");
         System.out.flush();

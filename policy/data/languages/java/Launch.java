@@ -42,7 +42,7 @@ final class Launch {
         program().invokeExact(arguments);
     }
 
-    /** Says that it waits, and takes what it is told (sandbox/job_frame.h). */
+    /** Says that it waits, and takes what it is told (sandbox/jail/job_frame.h). */
     private static String[] awaitJob() throws IOException {
         // Neither is closed, since the program's streams have the same descriptors; no byte is read
         // that is the program's.

@@ -1,5 +1,5 @@
 // How node that was started ahead of its job says that it waits, and then learns
-// what it is to do (sandbox/job_frame.h).
+// what it is to do (sandbox/jail/job_frame.h).
 'use strict';
 
 const fs = require('fs');

@@ -1,6 +1,6 @@
 // Starts the program named by the first argument as if node had been given it,
 // except for two things. With --wait instead it says that it waits, and takes
-// program, arguments and environment from standard input (sandbox/job_frame.h).
+// program, arguments and environment from standard input (sandbox/jail/job_frame.h).
 //
 // Node 18 takes main.js for CommonJS whatever it holds. Here, as in node 20.19
 // and later, a program that does not compile as CommonJS because of `import`,

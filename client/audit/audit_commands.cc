@@ -1,0 +1,165 @@
+#include "client/audit/audit_commands.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/audit/audit_files.h"
+#include "client/audit/audit_lines.h"
+#include "client/base/exit_codes.h"
+#include "client/base/file_io.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/daemon.h"
+
+namespace sandglass::client {
+namespace {
+
+using policy::AuditFinding;
+using policy::AuditHead;
+using policy::AuditReport;
+using policy::AuditVerifier;
+
+int FailAudit(const absl::Status& status) {
+  Fail(status);
+  return kExitAuditError;
+}
+
+absl::Status NoLog(const std::string& path) {
+  return absl::NotFoundError(absl::StrCat(
+      "there is no file of an audit log in '", VisibleText(path), "'"));
+}
+
+// Prints; `code` unless that fails.
+int Print(const std::string& text, int code) {
+  const int printed = PrintText(text);
+  return printed == kExitOk ? code : printed;
+}
+
+int CodeOf(const AuditReport& report) {
+  return report.tampering == 0 ? kExitOk : kExitTampered;
+}
+
+std::string PlaceOf(const AuditFinding& finding) {
+  if (finding.file.empty()) return "";
+  std::string place = VisibleText(finding.file);
+  if (finding.line > 0) absl::StrAppend(&place, ":", finding.line);
+  return absl::StrCat(place, ": ");
+}
+
+// The newest file, and those before it as long as there is no line.
+absl::StatusOr<AuditReport> ReadEnd(const std::vector<std::string>& files) {
+  uint64_t tampering = 0;
+  for (size_t i = files.size(); i > 0; --i) {
+    AuditVerifier verifier;
+    absl::Status read = ReadAuditFiles({files[i - 1]}, verifier);
+    if (!read.ok()) return read;
+    AuditReport report = verifier.Finish();
+    tampering += report.tampering;
+    report.tampering = tampering;
+    if (report.lines > 0 || i == 1) return report;
+  }
+  return AuditReport();
+}
+
+struct Run {
+  int operator()(const AuditVerifyOptions& options) const {
+    const absl::StatusOr<std::vector<std::string>> files =
+        AuditFilesOf(options.paths);
+    if (!files.ok()) return FailAudit(files.status());
+    // With a head an empty log says something.
+    if (files->empty() && !options.head) {
+      return FailAudit(NoLog(options.paths.front()));
+    }
+    AuditVerifier verifier(options.head);
+    const absl::Status read = ReadAuditFiles(*files, verifier);
+    if (!read.ok()) return FailAudit(read);
+    const AuditReport report = verifier.Finish();
+    return Print(AuditReportText(report, files->size()), CodeOf(report));
+  }
+
+  int operator()(const AuditHeadOptions& options) const {
+    absl::StatusOr<std::vector<std::string>> files =
+        AuditFilesOf({options.path});
+    if (!files.ok()) return FailAudit(files.status());
+    if (files->empty()) return FailAudit(NoLog(options.path));
+    absl::StatusOr<AuditReport> read = ReadEnd(*files);
+    // A daemon that is writing ends its line in a moment.
+    for (int again = 0; again < 3 && read.ok() && read->tampering > 0;
+         ++again) {
+      absl::SleepFor(absl::Milliseconds(50));
+      read = ReadEnd(*files);
+    }
+    if (!read.ok()) return FailAudit(read.status());
+    const AuditReport& report = *read;
+    if (report.tampering > 0) {
+      Fail(absl::DataLossError(
+          "the log's last file is not as it was written; sandglass audit "
+          "verify says where"));
+      return kExitTampered;
+    }
+    return Print(absl::StrCat(FormatAuditHead(report.head), "\n"), kExitOk);
+  }
+
+  int operator()(const AuditShowOptions& options) const {
+    const absl::StatusOr<std::vector<std::string>> files =
+        AuditFilesOf(options.paths);
+    if (!files.ok()) return FailAudit(files.status());
+    if (files->empty()) return FailAudit(NoLog(options.paths.front()));
+    AuditLines lines(options);
+    AuditVerifier verifier(std::nullopt, [&](absl::string_view line,
+                                             const policy::AuditLine& parts) {
+      lines.Take(line, parts);
+    });
+    const absl::Status read = ReadAuditFiles(*files, verifier);
+    const int printed = lines.Finish();
+    if (!read.ok()) return FailAudit(read);
+    if (printed != kExitOk) return printed;
+    const AuditReport report = verifier.Finish();
+    if (report.tampering > 0) {
+      Fail(absl::DataLossError(
+          "the log is not as it was written, or something is missing; "
+          "sandglass audit verify says what"));
+    }
+    return CodeOf(report);
+  }
+};
+
+}  // namespace
+
+std::string AuditReportText(const AuditReport& report, size_t files) {
+  std::string text =
+      absl::StrCat(report.lines, report.lines == 1 ? " line" : " lines", " in ",
+                   files, files == 1 ? " file" : " files");
+  if (report.first_seq > 0) {
+    absl::StrAppend(&text, ": ", report.first_seq, " to ", report.head.seq,
+                    ", ", report.first_time, " to ", report.last_time);
+  }
+  absl::StrAppend(&text, "\nhead ", FormatAuditHead(report.head), "\n");
+  for (const AuditFinding& finding : report.findings) {
+    absl::StrAppend(
+        &text,
+        finding.kind == AuditFinding::Kind::kNote ? "note: " : "TAMPERING: ",
+        PlaceOf(finding), finding.what, "\n");
+  }
+  const uint64_t found = report.notes + report.tampering;
+  if (found > report.findings.size()) {
+    absl::StrAppend(&text, "and ", found - report.findings.size(), " more\n");
+  }
+  if (report.tampering == 0) {
+    absl::StrAppend(&text, "as it was written\n");
+  } else {
+    absl::StrAppend(&text, "NOT as it was written: ", report.tampering,
+                    report.tampering == 1 ? " place\n" : " places\n");
+  }
+  return text;
+}
+
+int AuditCommand(const AuditOptions& options) {
+  return std::visit(Run(), options);
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,22 @@
+#ifndef SANDGLASS_CLIENT_AUDIT_AUDIT_COMMANDS_H_
+#define SANDGLASS_CLIENT_AUDIT_AUDIT_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+#include "client/audit/audit_options.h"
+#include "policy/audit/audit_verify.h"
+
+namespace sandglass::client {
+
+// `sandglass audit …`; returns the exit code: kExitOk, kExitTampered, or
+// kExitAuditError.
+int AuditCommand(const AuditOptions& options);
+
+// What verify prints, made harmless for a terminal. `files` is how many were
+// read.
+std::string AuditReportText(const policy::AuditReport& report, size_t files);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_AUDIT_AUDIT_COMMANDS_H_

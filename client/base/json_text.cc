@@ -1,0 +1,24 @@
+#include "client/base/json_text.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/base/terminal_filter.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace sandglass::client {
+
+absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message) {
+  std::string json;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(message, &json);
+  if (!status.ok()) {
+    return absl::InternalError(absl::StrCat(
+        "the answer cannot be shown as JSON: ", status.ToString()));
+  }
+  // protobuf escapes C0 and C1 controls but not every bidirectional one. The
+  // output has no whitespace outside of strings and is valid UTF-8, so what
+  // the filter changes is in a string, and its "\u2066" is JSON's own form.
+  return absl::StrCat(VisibleText(json), "\n");
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,23 @@
+#ifndef SANDGLASS_CLIENT_BASE_UTF8_CHECK_H_
+#define SANDGLASS_CLIENT_BASE_UTF8_CHECK_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/map.h"
+
+namespace sandglass::client {
+
+// A message's strings must be UTF-8; protobuf would fail the call without
+// saying where. `what` names the text in the error.
+absl::Status CheckUtf8(absl::string_view what, absl::string_view text);
+
+// Names and values; `flag` is the option that they come from.
+absl::Status CheckUtf8(
+    absl::string_view flag,
+    const google::protobuf::Map<std::string, std::string>& pairs);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_BASE_UTF8_CHECK_H_

@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_CLIENT_CLI_COMMAND_LINE_H_
+#define SANDGLASS_CLIENT_CLI_COMMAND_LINE_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/agent/agent_options.h"
+#include "client/audit/audit_options.h"
+#include "client/cli/mcp_options.h"
+#include "client/flags/options.h"
+#include "client/layers/layer_options.h"
+#include "client/operator/operator_options.h"
+#include "client/policy/policy_options.h"
+#include "client/session/session_options.h"
+
+namespace sandglass::client {
+
+// One whole command line.
+struct CommandLine {
+  std::string address;
+  std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
+               KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
+               PolicyOptions, AuditOptions, LayersOptions, McpOptions,
+               AgentOptions, OperatorOptions>
+      command;
+};
+
+// Either a command to carry out, or text to print and an exit code (help,
+// version, usage errors).
+struct ParsedCommandLine {
+  std::optional<CommandLine> command;
+  int exit_code = 0;
+  std::string text;  // to standard output when exit_code is 0, else to stderr
+};
+
+// Reads the arguments after the program's name. `environment_address` is
+// SANDGLASS_ADDRESS, empty when unset. Nothing is opened or read here.
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
+                                   const std::string& environment_address);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_CLI_COMMAND_LINE_H_

@@ -1,0 +1,124 @@
+#include "client/cli/mcp_command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/base/exit_codes.h"
+#include "client/base/file_io.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/address.h"
+#include "client/connection/daemon.h"
+#include "client/mcp/daemon_link.h"
+#include "client/mcp/daemon_tools.h"
+#include "client/mcp/http/http_server.h"
+#include "client/mcp/http/mcp_endpoint.h"
+#include "client/mcp/mcp_protocol.h"
+#include "client/mcp/stdio_server.h"
+#include "client/mcp/stop_signal.h"
+#include "client/terminal/signal_listener.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr char kTokenVariable[] = "SANDGLASS_MCP_TOKEN";
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr size_t kMinTokenBytes = 16;
+
+absl::Status CheckToken(absl::string_view where, absl::string_view token) {
+  if (token.size() < kMinTokenBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": a token must have at least ", kMinTokenBytes,
+                     " characters; make one with: openssl rand -hex 32"));
+  }
+  if (!std::all_of(token.begin(), token.end(),
+                   [](unsigned char c) { return absl::ascii_isgraph(c); })) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        where, ": a token is of letters, digits and marks on one line"));
+  }
+  return absl::OkStatus();
+}
+
+// Sets `token`, to nothing when none was given.
+absl::Status TakeToken(const McpOptions& options, std::string& token) {
+  if (options.token_file) {
+    absl::StatusOr<FileContent> file =
+        ReadInput(*options.token_file, kMaxTokenBytes);
+    if (!file.ok()) return file.status();
+    token = std::string(absl::StripAsciiWhitespace(file->bytes));
+    return CheckToken(
+        absl::StrCat("--token-file ", VisibleText(*options.token_file)), token);
+  }
+  // Nobody changes the environment.
+  const char* variable =
+      std::getenv(kTokenVariable);  // NOLINT(concurrency-mt-unsafe)
+  token = std::string(
+      absl::StripAsciiWhitespace(variable == nullptr ? "" : variable));
+  return token.empty() ? absl::OkStatus()
+                       : CheckToken(absl::StrCat("$", kTokenVariable), token);
+}
+
+absl::Status ServeHttp(const McpProtocol& protocol, const McpOptions& options,
+                       const StopSignal& stop) {
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(*options.http);
+  if (!address.ok()) return address.status();
+  std::string token;
+  const absl::Status taken = TakeToken(options, token);
+  if (!taken.ok()) return taken;
+  const bool guarded = !token.empty();
+  if (!address->loopback && !guarded) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--http ", *options.http,
+                     " can be reached from other machines and "
+                     "needs a token: give --token-file FILE or $",
+                     kTokenVariable));
+  }
+  const McpEndpoint endpoint(
+      protocol, {.token = std::move(token),
+                 .loopback_hosts_only = address->loopback && !guarded});
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(
+      *address, HttpBounds{},
+      [&](HttpConnection& connection) { endpoint.Serve(connection); });
+  if (!server.ok()) return server.status();
+  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: serving MCP at http://",
+                                       (*server)->address(), "/mcp\n"));
+  (*server)->Serve(stop);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int McpCommand(const std::string& address, const McpOptions& options) {
+  // A wrong one would fail every call.
+  const absl::StatusOr<Address> parsed = ParseAddress(address);
+  if (!parsed.ok()) return Fail(parsed.status());
+  const StopSignal stop;
+  std::atomic<bool> told{false};
+  absl::StatusOr<std::unique_ptr<SignalListener>> signals =
+      SignalListener::Start({SIGINT, SIGTERM, SIGHUP}, [&](int number) {
+        // Who asks twice does not want to wait for what runs.
+        if (told.exchange(true)) _exit(kExitSignalBase + number);
+        stop.Set();
+      });
+  if (!signals.ok()) return Fail(signals.status());
+  DaemonLink link(address);
+  const McpProtocol protocol(DaemonTools(link, options.profile));
+  if (options.http) {
+    const absl::Status status = ServeHttp(protocol, options, stop);
+    return status.ok() ? kExitOk : Fail(status);
+  }
+  ServeLines(protocol, STDIN_FILENO, STDOUT_FILENO, stop);
+  return kExitOk;
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,18 @@
+#ifndef SANDGLASS_CLIENT_CLI_MCP_COMMAND_H_
+#define SANDGLASS_CLIENT_CLI_MCP_COMMAND_H_
+
+#include <string>
+
+#include "client/cli/mcp_options.h"
+
+namespace sandglass::client {
+
+// `sandglass mcp`: serves until its input ends or a signal comes. Standard
+// output carries the protocol alone; what is to be said otherwise goes to
+// standard error. Returns what to exit with: kExitOk, or kExitError when it
+// can't serve at all. There need not be a daemon at `address` yet.
+int McpCommand(const std::string& address, const McpOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_CLI_MCP_COMMAND_H_

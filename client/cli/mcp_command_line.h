@@ -1,0 +1,34 @@
+#ifndef SANDGLASS_CLIENT_CLI_MCP_COMMAND_LINE_H_
+#define SANDGLASS_CLIENT_CLI_MCP_COMMAND_LINE_H_
+
+#include "absl/status/statusor.h"
+#include "client/cli/mcp_options.h"
+
+// The name is the library's.
+// NOLINTNEXTLINE(readability-identifier-naming)
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace sandglass::client {
+
+// `sandglass mcp` on the command line.
+class McpCommandLine {
+ public:
+  explicit McpCommandLine(CLI::App& app);
+  McpCommandLine(const McpCommandLine&) = delete;
+  McpCommandLine& operator=(const McpCommandLine&) = delete;
+
+  // Both once the parser is through.
+  bool parsed() const;
+  absl::StatusOr<McpOptions> Take() const;
+
+ private:
+  CLI::App* mcp_;
+  CLI::Option *http_, *token_file_, *profile_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_CLI_MCP_COMMAND_LINE_H_

@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_CLIENT_DOCTOR_DOCTOR_COMMAND_H_
+#define SANDGLASS_CLIENT_DOCTOR_DOCTOR_COMMAND_H_
+
+#include <string>
+
+#include "client/flags/options.h"
+
+namespace sandglass::client {
+
+// Tries harmless forms of attacks in the daemon's own jails, prints which
+// protections hold, and returns what to exit with (exit_codes.h).
+int DoctorCommand(const std::string& address, const DoctorOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_DOCTOR_DOCTOR_COMMAND_H_

@@ -1,0 +1,21 @@
+#ifndef SANDGLASS_CLIENT_LAYERS_LAYER_COMMANDS_H_
+#define SANDGLASS_CLIENT_LAYERS_LAYER_COMMANDS_H_
+
+#include <string>
+
+#include "client/layers/layer_options.h"
+#include "sandglass/v1/layer.pb.h"
+
+namespace sandglass::client {
+
+// `sandglass layers …`. Returns the exit code: kExitOk, kExitError, or 128 and
+// a signal's number. An id and nothing else is printed on standard output by
+// `build`; what the installer says goes to standard error.
+int LayersCommand(const std::string& address, const LayersOptions& options);
+
+// What `list` prints.
+std::string LayersText(const v1::ListLayersResponse& layers);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_LAYERS_LAYER_COMMANDS_H_

@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMAND_LINE_H_
+#define SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMAND_LINE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/operator/operator_options.h"
+
+// The name is the library's.
+// NOLINTNEXTLINE(readability-identifier-naming)
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace sandglass::client {
+
+// `sandglass status`, `top` and `usage` on the command line.
+class OperatorCommandLine {
+ public:
+  explicit OperatorCommandLine(CLI::App& app);
+  OperatorCommandLine(const OperatorCommandLine&) = delete;
+  OperatorCommandLine& operator=(const OperatorCommandLine&) = delete;
+
+  // All once the parser is through.
+  bool parsed() const;
+  // For example "top ".
+  std::string Path() const;
+  absl::StatusOr<OperatorOptions> Take() const;
+
+ private:
+  absl::StatusOr<OperatorOptions> TakeTop() const;
+  absl::StatusOr<OperatorOptions> TakeUsage() const;
+
+  CLI::App *status_, *top_, *usage_;
+  StatusOptions status_options_;
+  TopOptions top_options_;
+  UsageOptions usage_options_;
+  CLI::Option *interval_, *by_, *caller_, *audit_, *since_, *until_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMAND_LINE_H_

@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMANDS_H_
+#define SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMANDS_H_
+
+#include <string>
+
+#include "client/operator/operator_options.h"
+
+namespace sandglass::client {
+
+// `sandglass status`, `top` and `usage`; returns the exit code. SIGPIPE must be
+// ignored, and no other thread may be there yet.
+int OperatorCommand(const std::string& address, const OperatorOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_OPERATOR_COMMANDS_H_

@@ -1,0 +1,38 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_OPERATOR_OPTIONS_H_
+#define SANDGLASS_CLIENT_OPERATOR_OPERATOR_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/time/time.h"
+
+namespace sandglass::client {
+
+struct StatusOptions {
+  bool json = false;
+};
+
+struct TopOptions {
+  absl::Duration interval = absl::Seconds(1);
+  bool once = false;
+};
+
+enum class UsageBy { kCaller, kLanguage };
+
+struct UsageOptions {
+  UsageBy by = UsageBy::kCaller;
+  std::string caller;  // empty: all
+  bool json = false;
+  // Of an audit log, its directory or a file of it, instead of the daemon's
+  // own sums. Only then the two times.
+  std::optional<std::string> audit;
+  std::optional<absl::Time> since;  // at this time or later
+  std::optional<absl::Time> until;  // before it
+};
+
+using OperatorOptions = std::variant<StatusOptions, TopOptions, UsageOptions>;
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_OPERATOR_OPTIONS_H_

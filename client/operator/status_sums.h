@@ -1,0 +1,40 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_STATUS_SUMS_H_
+#define SANDGLASS_CLIENT_OPERATOR_STATUS_SUMS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sandglass/v1/operator.pb.h"
+
+namespace sandglass::client {
+
+// Sums over what a daemon says of itself. Names in them are as the daemon sent
+// them.
+
+// Names with how often they were there, most often first.
+using Counts = std::vector<std::pair<std::string, uint64_t>>;
+
+Counts RunsByOutcome(const v1::GetStatusResponse& status);
+Counts RunsByLanguage(const v1::GetStatusResponse& status);
+// By reason, or the gRPC code where there is none.
+Counts ErrorsByReason(const v1::GetStatusResponse& status);
+
+uint64_t SumOf(const Counts& counts);
+
+// Pools of one kind, of all profiles together.
+struct PoolSum {
+  std::string kind;
+  uint64_t ready = 0;
+  uint64_t target = 0;
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t fill_failures = 0;
+};
+// By kind.
+std::vector<PoolSum> PoolByKind(const v1::GetStatusResponse& status);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_STATUS_SUMS_H_

@@ -1,0 +1,110 @@
+#include "client/operator/top_poller.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/strip.h"
+#include "client/connection/error_text.h"
+#include "client/toolbox/daemon_calls.h"
+
+namespace sandglass::client {
+namespace {
+
+// A daemon that is stopped must not look as if all went on.
+constexpr absl::Duration kPatience = absl::Seconds(3);
+constexpr int kMostActive = 200;
+constexpr int kMostEnded = 50;
+constexpr int kMostSessions = 50;
+
+grpc::Status FillSnapshot(const Daemon& daemon, ToolCancel& cancel,
+                          TopSnapshot& snapshot) {
+  grpc::Status status =
+      CallTool(*daemon.operators, &v1::OperatorService::Stub::GetStatus,
+               v1::GetStatusRequest(), snapshot.status, cancel, kPatience);
+  if (!status.ok()) return status;
+  v1::ListRunsRequest active;
+  active.set_page_size(kMostActive);
+  active.add_states(v1::RUN_STATE_QUEUED);
+  active.add_states(v1::RUN_STATE_RUNNING);
+  status = CallTool(*daemon.stub, &v1::SandboxService::Stub::ListRuns, active,
+                    snapshot.active, cancel, kPatience);
+  if (!status.ok()) return status;
+  v1::ListRunsRequest ended;
+  ended.set_page_size(kMostEnded);
+  ended.add_states(v1::RUN_STATE_FINISHED);
+  status = CallTool(*daemon.stub, &v1::SandboxService::Stub::ListRuns, ended,
+                    snapshot.ended, cancel, kPatience);
+  if (!status.ok()) return status;
+  v1::ListSessionsRequest sessions;
+  sessions.set_page_size(kMostSessions);
+  return CallTool(*daemon.sessions, &v1::SessionService::Stub::ListSessions,
+                  sessions, snapshot.sessions, cancel, kPatience);
+}
+
+}  // namespace
+
+TopPoller::TopPoller(std::string address, absl::Duration interval)
+    : address_(std::move(address)),
+      interval_(interval),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { Work(); }) {}
+
+TopPoller::~TopPoller() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  cancel_.Cancel();
+  thread_.join();
+}
+
+std::optional<TopLook> TopPoller::Take() {
+  uint64_t count = 0;
+  if (read(wake_.get(), &count, sizeof(count)) < 0) count = 0;
+  const absl::MutexLock lock(&mutex_);
+  return std::exchange(newest_, std::nullopt);
+}
+
+TopLook TopPoller::Look(std::optional<Daemon>& daemon) {
+  TopLook look;
+  if (!daemon) {
+    absl::StatusOr<Daemon> opened = OpenDaemon(address_);
+    if (!opened.ok()) {
+      look.trouble = std::string(opened.status().message());
+      return look;
+    }
+    daemon.emplace(*std::move(opened));
+  }
+  auto snapshot = std::make_shared<TopSnapshot>();
+  const grpc::Status status = FillSnapshot(*daemon, cancel_, *snapshot);
+  if (status.ok()) {
+    look.snapshot = std::move(snapshot);
+    return look;
+  }
+  const std::string text = RpcErrorText(status, address_);
+  look.trouble = std::string(
+      absl::StripSuffix(absl::StripPrefix(text, "sandglass: "), "\n"));
+  if (IsConnectionLoss(status)) daemon.reset();
+  return look;
+}
+
+void TopPoller::Work() {
+  std::optional<Daemon> daemon;
+  for (;;) {
+    TopLook look = Look(daemon);
+    const absl::MutexLock lock(&mutex_);
+    newest_ = std::move(look);
+    const uint64_t one = 1;
+    // An eventfd that is full is readable all the same.
+    if (write(wake_.get(), &one, sizeof(one)) < 0) {
+    }
+    mutex_.AwaitWithTimeout(absl::Condition(&ending_), interval_);
+    if (ending_) return;
+  }
+}
+
+}  // namespace sandglass::client

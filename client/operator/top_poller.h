@@ -1,0 +1,59 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_TOP_POLLER_H_
+#define SANDGLASS_CLIENT_OPERATOR_TOP_POLLER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "client/base/unique_fd.h"
+#include "client/connection/daemon.h"
+#include "client/operator/top_screen.h"
+#include "client/toolbox/tool_call.h"
+
+namespace sandglass::client {
+
+// One look at the daemon.
+struct TopLook {
+  std::shared_ptr<const TopSnapshot> snapshot;  // null: there is none
+  // What went wrong, in words, with further lines of advice; empty: nothing.
+  std::string trouble;
+};
+
+// Looks at a daemon again and again, on a thread of its own. Where the daemon
+// goes away it connects anew with each look.
+class TopPoller {
+ public:
+  TopPoller(std::string address, absl::Duration interval);
+  // Ends the call under way.
+  ~TopPoller();
+  TopPoller(const TopPoller&) = delete;
+  TopPoller& operator=(const TopPoller&) = delete;
+
+  // Readable once there is a look that was not taken.
+  int wake_fd() const { return wake_.get(); }
+
+  // The newest look; none when it was taken before.
+  std::optional<TopLook> Take() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void Work() ABSL_LOCKS_EXCLUDED(mutex_);
+  TopLook Look(std::optional<Daemon>& daemon);
+
+  const std::string address_;
+  const absl::Duration interval_;
+  const UniqueFd wake_;
+  ToolCancel cancel_;
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<TopLook> newest_ ABSL_GUARDED_BY(mutex_);
+  // Last: it uses all the others.
+  std::thread thread_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_TOP_POLLER_H_

@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_TOP_SCREEN_H_
+#define SANDGLASS_CLIENT_OPERATOR_TOP_SCREEN_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "sandglass/v1/operator.pb.h"
+#include "sandglass/v1/run.pb.h"
+#include "sandglass/v1/session.pb.h"
+
+namespace sandglass::client {
+
+// What a daemon said at one time.
+struct TopSnapshot {
+  v1::GetStatusResponse status;
+  v1::ListRunsResponse active;  // queued and running
+  v1::ListRunsResponse ended;   // newest first
+  v1::ListSessionsResponse sessions;
+};
+
+// Of a terminal; 0: as many as there are.
+struct ScreenSize {
+  size_t rows = 0;
+  size_t columns = 0;
+};
+
+struct ScreenLine {
+  enum class Look { kPlain, kTitle, kAlert };
+  std::string text;
+  Look look = Look::kPlain;
+};
+
+// The screen of `sandglass top`: no more lines, and none longer, than fit, and
+// no control characters. Rates are told from `before`, which may be null, to
+// `now`. `trouble` says why there is nothing newer; empty: there is.
+std::vector<ScreenLine> TopLines(const TopSnapshot* before,
+                                 const TopSnapshot& now,
+                                 absl::string_view trouble, ScreenSize size);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_TOP_SCREEN_H_

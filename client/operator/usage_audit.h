@@ -1,0 +1,50 @@
+#ifndef SANDGLASS_CLIENT_OPERATOR_USAGE_AUDIT_H_
+#define SANDGLASS_CLIENT_OPERATOR_USAGE_AUDIT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/operator/operator_options.h"
+#include "policy/audit/audit_chain.h"
+#include "sandglass/v1/operator.pb.h"
+
+namespace sandglass::client {
+
+// Adds up what an audit log says that callers used: its lines "run" and "exec".
+// Lines may be anything; what can't be read as a number counts as none.
+class UsageOfLines {
+ public:
+  explicit UsageOfLines(const UsageOptions& options) : options_(options) {}
+
+  void Take(absl::string_view line, const policy::AuditLine& parts);
+
+  // As the daemon answers. The times are those of the first and the last line,
+  // or the options' where these are closer.
+  v1::GetUsageResponse Finish() const;
+
+  // Lines that were no JSON.
+  uint64_t unreadable() const { return unreadable_; }
+
+ private:
+  struct Sum {
+    v1::UsageTotal total;
+    double wall_seconds = 0;
+    double cpu_seconds = 0;
+  };
+
+  const UsageOptions& options_;
+  // By caller and language.
+  std::map<std::pair<std::string, std::string>, Sum> sums_;
+  std::optional<absl::Time> first_;
+  std::optional<absl::Time> last_;
+  uint64_t unreadable_ = 0;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_OPERATOR_USAGE_AUDIT_H_

@@ -1,0 +1,53 @@
+#ifndef SANDGLASS_CLIENT_POLICY_POLICY_COMMAND_LINE_H_
+#define SANDGLASS_CLIENT_POLICY_POLICY_COMMAND_LINE_H_
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/policy/policy_options.h"
+
+// The name is the library's.
+// NOLINTNEXTLINE(readability-identifier-naming)
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace sandglass::client {
+
+// `sandglass approvals …` and `sandglass policy …` on the command line.
+class PolicyCommandLine {
+ public:
+  explicit PolicyCommandLine(CLI::App& app);
+  PolicyCommandLine(const PolicyCommandLine&) = delete;
+  PolicyCommandLine& operator=(const PolicyCommandLine&) = delete;
+
+  // All once the parser is through.
+  bool parsed() const;
+  // "policy " or, for example, "policy test ".
+  std::string Path() const;
+  using Options = std::variant<ApprovalsOptions, PolicyOptions>;
+  absl::StatusOr<Options> Take() const;
+
+ private:
+  struct Command {
+    CLI::App* app;
+    std::function<absl::StatusOr<Options>()> take;
+  };
+  void AddApprovals();
+  void AddAnswer(bool approve);
+  void AddPolicy();
+  absl::StatusOr<Options> List() const;
+
+  CLI::App* approvals_;
+  CLI::App* policy_;
+  bool all_ = false;
+  bool json_ = false;
+  std::vector<Command> commands_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_POLICY_POLICY_COMMAND_LINE_H_

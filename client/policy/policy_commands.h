@@ -1,0 +1,24 @@
+#ifndef SANDGLASS_CLIENT_POLICY_POLICY_COMMANDS_H_
+#define SANDGLASS_CLIENT_POLICY_POLICY_COMMANDS_H_
+
+#include <string>
+
+#include "client/policy/policy_options.h"
+#include "sandglass/v1/policy.pb.h"
+
+namespace sandglass::client {
+
+// `sandglass approvals …` and `sandglass policy …`. Each returns the exit code:
+// of "policy check" 1 for a profile with problems, of "policy test" that of a
+// run with this decision.
+int ApprovalsCommand(const std::string& address,
+                     const ApprovalsOptions& options);
+int PolicyCommand(const std::string& address, const PolicyOptions& options);
+
+// A list, and one approval with its program, as people read them.
+std::string ApprovalsText(const v1::ListApprovalsResponse& approvals);
+std::string ApprovalText(const v1::Approval& approval);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_POLICY_POLICY_COMMANDS_H_

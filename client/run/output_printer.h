@@ -1,0 +1,77 @@
+#ifndef SANDGLASS_CLIENT_RUN_OUTPUT_PRINTER_H_
+#define SANDGLASS_CLIENT_RUN_OUTPUT_PRINTER_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "client/base/terminal_filter.h"
+#include "client/run/verdict_line.h"
+#include "sandglass/v1/run.pb.h"
+
+namespace sandglass::client {
+
+// A part of a stream and the place of its first byte.
+struct OutputPiece {
+  uint64_t offset = 0;
+  absl::string_view data;
+};
+
+// A stream as the final answer has it, all or its head and its tail. Points
+// into `output`.
+std::array<OutputPiece, 2> PiecesOf(const v1::Output& output);
+
+// Writes a program's two streams and our own lines to two descriptors. A
+// stream's bytes go out as they are, or through TerminalFilter when its
+// descriptor is a terminal. Each byte of a stream goes out once: what a chunk
+// or the final answer repeats is skipped, and what is missing between two
+// pieces is said on stderr. Functions return 0 or an errno.
+class OutputPrinter {
+ public:
+  // Borrows the descriptors.
+  OutputPrinter(int stdout_fd, int stderr_fd);
+
+  // A piece of a stream; `offset` is the place of its first byte.
+  int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
+
+  // How far a stream is printed: the place of its next byte.
+  uint64_t printed(v1::OutputStream stream) const;
+
+  // Text of the program's that is no part of its streams, on lines of its own.
+  int Lines(v1::OutputStream stream, absl::string_view text);
+
+  // Bytes for stderr that belong to no stream (a compiler's output).
+  int ExtraStderr(absl::string_view data);
+
+  // Shows what the filters held back.
+  int Finish();
+
+  // Writes a line of ours and a newline to stderr, at the start of a line.
+  int Line(absl::string_view line);
+
+  // Whether our lines may be coloured: stderr is a terminal, and neither
+  // NO_COLOR nor TERM=dumb speaks against it.
+  Colour colour() const;
+
+ private:
+  struct Sink {
+    int fd = -1;
+    bool is_terminal = false;
+    bool at_line_start = true;
+    uint64_t next_offset = 0;
+    const char* name = "";
+    TerminalFilter filter;
+  };
+  static int Write(Sink& sink, absl::string_view bytes);
+  static int Raw(Sink& sink, absl::string_view bytes);
+  bool StartsLine(Sink& sink);
+  Sink* SinkOf(v1::OutputStream stream);
+
+  Sink out_;
+  Sink err_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_RUN_OUTPUT_PRINTER_H_

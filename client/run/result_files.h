@@ -1,0 +1,50 @@
+#ifndef SANDGLASS_CLIENT_RUN_RESULT_FILES_H_
+#define SANDGLASS_CLIENT_RUN_RESULT_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/base/unique_fd.h"
+
+namespace sandglass::client {
+
+// Saves results of one run that are no text as "run-<n>-<k>.<extension>" in
+// one directory: n is above that of all files there, k counts from 1. No file
+// that is there is ever written to. The program has a say in the contents and
+// nothing else.
+class ResultFiles {
+ public:
+  // A directory that the user named is made and opened now; else it is
+  // ./sandglass-results, made with the first file.
+  static absl::StatusOr<ResultFiles> Open(
+      const std::optional<std::string>& directory);
+
+  // Writes a new file and returns its path, which begins with the directory as
+  // it was named. The extension follows from the type. A run that saves more
+  // files than anybody looks at is RESOURCE_EXHAUSTED.
+  absl::StatusOr<std::string> Save(absl::string_view mime_type,
+                                   absl::string_view content);
+
+ private:
+  explicit ResultFiles(std::string directory)
+      : directory_(std::move(directory)) {}
+  absl::StatusOr<UniqueFd> Create(const std::string& extension,
+                                  std::string& name);
+
+  std::string directory_;
+  UniqueFd fd_;
+  uint32_t run_ = 0;  // n; 0 before the first file
+  uint32_t saved_ = 0;
+};
+
+// ".png" for "image/png"; ".bin" for a type that it does not know.
+std::string ExtensionOf(absl::string_view mime_type);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_RUN_RESULT_FILES_H_

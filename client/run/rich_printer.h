@@ -1,0 +1,57 @@
+#ifndef SANDGLASS_CLIENT_RUN_RICH_PRINTER_H_
+#define SANDGLASS_CLIENT_RUN_RICH_PRINTER_H_
+
+#include <cstdint>
+#include <deque>
+
+#include "absl/strings/string_view.h"
+#include "client/run/output_printer.h"
+#include "client/run/result_files.h"
+#include "sandglass/v1/run.pb.h"
+
+namespace sandglass::client {
+
+// Prints a run's output and, at their places in it, its results: text on
+// standard output, all else saved and named there as "[image/png] path".
+// Whatever both the stream and the final answer have is printed once.
+// Functions return 0 or an errno, as OutputPrinter's do.
+class RichPrinter {
+ public:
+  // Borrows both.
+  RichPrinter(OutputPrinter& printer, ResultFiles& files)
+      : printer_(printer), files_(files) {}
+
+  // A piece of a stream.
+  int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
+
+  // A result as it came, which may be before the output that it follows.
+  int Result(const v1::RichResult& result);
+  // A line of ours.
+  int Notice(absl::string_view line) { return printer_.Line(line); }
+
+  // What the final answer has besides: outputs, results and the error.
+  int Answer(const v1::RunCodeResponse& response);
+
+  // Shows the results whose output never came.
+  int Finish();
+
+  // False when a result could not be saved; it has been said.
+  bool all_saved() const { return all_saved_; }
+
+ private:
+  bool IsDue(const v1::RichResult& result) const;
+  int ShowDue();
+  int ShowFirst();
+  int Output(v1::OutputStream stream, const v1::Output& output);
+  int Save(const v1::MimeData& data);
+
+  OutputPrinter& printer_;
+  ResultFiles& files_;
+  std::deque<v1::RichResult> waiting_;
+  int streamed_ = 0;  // results that came before the answer
+  bool all_saved_ = true;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_RUN_RICH_PRINTER_H_

@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_CLIENT_RUN_RUN_COMMAND_H_
+#define SANDGLASS_CLIENT_RUN_RUN_COMMAND_H_
+
+#include <string>
+
+#include "client/flags/options.h"
+
+namespace sandglass::client {
+
+// `sandglass run`. Returns the exit code (see exit_codes.h). SIGPIPE must be
+// ignored, and no other thread may be there yet.
+int RunCommand(const std::string& address, const RunOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_RUN_RUN_COMMAND_H_

@@ -1,0 +1,20 @@
+#ifndef SANDGLASS_CLIENT_RUN_RUNS_COMMANDS_H_
+#define SANDGLASS_CLIENT_RUN_RUNS_COMMANDS_H_
+
+#include <string>
+
+#include "client/flags/options.h"
+#include "sandglass/v1/run.pb.h"
+
+namespace sandglass::client {
+
+// `sandglass ps` and `sandglass kill`; they return the exit code.
+int PsCommand(const std::string& address, const PsOptions& options);
+int KillCommand(const std::string& address, const KillOptions& options);
+
+// What ps prints: a line a run, made harmless for a terminal.
+std::string RunsText(const v1::ListRunsResponse& runs);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_RUN_RUNS_COMMANDS_H_

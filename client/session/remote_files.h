@@ -1,0 +1,74 @@
+#ifndef SANDGLASS_CLIENT_SESSION_REMOTE_FILES_H_
+#define SANDGLASS_CLIENT_SESSION_REMOTE_FILES_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "client/connection/daemon.h"
+#include "client/terminal/interrupt_watcher.h"
+#include "sandglass/v1/files.pb.h"
+
+namespace sandglass::client {
+
+// How copying a file came out: `local` is our own trouble, `call` the daemon's
+// answer. When both failed `local` is why.
+struct CopyEnd {
+  absl::Status local;
+  grpc::Status call;
+  bool ok() const { return local.ok() && call.ok(); }
+};
+
+// The files of one session as calls that a signal ends; borrows all.
+class RemoteFiles {
+ public:
+  RemoteFiles(const Daemon& daemon, std::string session_id,
+              InterruptWatcher& interrupts)
+      : daemon_(daemon),
+        session_id_(std::move(session_id)),
+        interrupts_(interrupts) {}
+
+  // Of what a link leads to.
+  grpc::Status Stat(const std::string& path, v1::FileInfo& info) const;
+  grpc::Status MakeDirectory(const std::string& path, uint32_t mode) const;
+  // A page, from the token that it has on; it has the next one's in the end.
+  grpc::Status List(const std::string& path,
+                    v1::ListDirectoryResponse& page) const;
+  grpc::Status Upload(v1::UploadFilesRequest request,
+                      v1::UploadFilesResponse& response) const;
+  grpc::Status Download(v1::DownloadFilesRequest request,
+                        v1::DownloadFilesResponse& response) const;
+
+  // Hands what is in a file piece by piece to `sink`, whose error ends it.
+  using Sink = std::function<absl::Status(absl::string_view)>;
+  CopyEnd Read(const std::string& path, const Sink& sink,
+               v1::FileInfo& info) const;
+
+  // Writes all that comes from a descriptor, in memory of a fixed size; with
+  // the directories on the way. A mode below 0 is left to the daemon. The file
+  // is there as a whole or not at all.
+  CopyEnd Write(const std::string& path, int fd, int mode) const;
+
+  // A directory as an archive to `sink`, and back from a descriptor.
+  CopyEnd Snapshot(const std::string& path, const Sink& sink) const;
+  CopyEnd Restore(v1::RestoreFilesStart start, int fd,
+                  v1::RestoreFilesResponse& response) const;
+
+  // Says what failed, for `name` where that is our own trouble. Returns what
+  // to exit with.
+  int Explain(const CopyEnd& end, absl::string_view name) const;
+
+  // False when it failed for this one file and others may do better.
+  static bool EndsAll(const CopyEnd& end);
+
+ private:
+  const Daemon& daemon_;
+  const std::string session_id_;
+  InterruptWatcher& interrupts_;
+};
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_REMOTE_FILES_H_

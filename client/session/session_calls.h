@@ -1,0 +1,47 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_CALLS_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_CALLS_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "client/connection/daemon.h"
+#include "client/flags/options.h"
+#include "google/protobuf/map.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/client_context.h"
+
+// What the commands of `sandglass session` have in common.
+namespace sandglass::client {
+
+// Stopping or starting processes on a busy machine takes its time.
+constexpr std::chrono::seconds kSessionPatience(60);
+
+// Makes one call and hands its answer to `print`, which returns the exit code.
+template <typename Stub, typename Request, typename Response, typename Print>
+int Call(const Daemon& daemon, Stub& stub,
+         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                      Response*),
+         const Request& request, Print print) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  return status.ok() ? print(response) : FailCall(status, daemon);
+}
+
+// The message as JSON on standard output. Returns what to exit with.
+int PrintJson(const google::protobuf::Message& message);
+
+// A line about something that was done.
+int PrintDone(absl::string_view session_id, absl::string_view what);
+
+void SetPairs(const Pairs& pairs,
+              google::protobuf::Map<std::string, std::string>& out);
+
+absl::Status CheckId(absl::string_view session_id);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_CALLS_H_

@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_COMMANDS_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_COMMANDS_H_
+
+#include <string>
+
+#include "client/session/session_options.h"
+
+namespace sandglass::client {
+
+// `sandglass session …`. Returns the exit code. As for RunCommand SIGPIPE must
+// be ignored, and no other thread may be there yet.
+int SessionCommand(const std::string& address, const SessionOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_COMMANDS_H_

@@ -1,0 +1,31 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_EXEC_COMMAND_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_EXEC_COMMAND_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/connection/daemon.h"
+#include "client/session/session_options.h"
+#include "sandglass/v1/exec.pb.h"
+
+namespace sandglass::client {
+
+// `sandglass session exec` and `shell`, and `attach`. Return what to exit with.
+int SessionExecCommand(const std::string& address,
+                       const SessionExecOptions& options);
+int SessionAttachCommand(const std::string& address,
+                         const SessionAttachOptions& options);
+
+// `sandglass session ps`, `stop` and `fork`.
+int Run(const Daemon& daemon, const SessionPsOptions& options);
+int Run(const Daemon& daemon, const SessionStopOptions& options);
+int Run(const Daemon& daemon, const SessionForkOptions& options);
+
+// What the options ask for, without the terminal's size and whether standard
+// input stays open. `term` is our own TERM, for a command with a terminal.
+absl::StatusOr<v1::ExecSpec> BuildExecSpec(const SessionExecOptions& options,
+                                           const std::string& term);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_EXEC_COMMAND_H_

@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_FILE_COMMANDS_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_FILE_COMMANDS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/connection/daemon.h"
+#include "client/session/session_options.h"
+#include "sandglass/v1/files.pb.h"
+
+namespace sandglass::client {
+
+// `sandglass session ls`. Returns what to exit with.
+int Run(const Daemon& daemon, const SessionLsOptions& options);
+
+// `sandglass session restore`.
+int SessionRestoreCommand(const std::string& address,
+                          const SessionRestoreOptions& options);
+
+// What `ls` prints of these entries, as its options want it; times in the
+// local time zone. Made harmless for a terminal.
+std::string EntriesText(const v1::ListDirectoryResponse& entries,
+                        const SessionLsOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_FILE_COMMANDS_H_

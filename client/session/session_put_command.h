@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_PUT_COMMAND_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_PUT_COMMAND_H_
+
+#include <string>
+
+#include "client/session/session_options.h"
+
+namespace sandglass::client {
+
+// `sandglass session put`. Returns what to exit with.
+int SessionPutCommand(const std::string& address,
+                      const SessionPutOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_PUT_COMMAND_H_

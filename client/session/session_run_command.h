@@ -1,0 +1,17 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_RUN_COMMAND_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_RUN_COMMAND_H_
+
+#include <string>
+
+#include "client/session/session_options.h"
+
+namespace sandglass::client {
+
+// `sandglass session run`. Returns the exit code (see exit_codes.h). SIGPIPE
+// must be ignored, and no other thread may be there yet.
+int SessionRunCommand(const std::string& address,
+                      const SessionRunOptions& options);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_RUN_COMMAND_H_

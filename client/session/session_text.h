@@ -1,0 +1,24 @@
+#ifndef SANDGLASS_CLIENT_SESSION_SESSION_TEXT_H_
+#define SANDGLASS_CLIENT_SESSION_SESSION_TEXT_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "sandglass/v1/session.pb.h"
+
+namespace sandglass::client {
+
+// What `session list` prints: a line a session. Like the others made harmless
+// for a terminal.
+std::string SessionsText(const v1::ListSessionsResponse& sessions,
+                         absl::Time now);
+
+// What `session info` prints.
+std::string SessionText(const v1::Session& session, absl::Time now);
+
+// "in 29m58s unless it is used before"; "at once" when its time is over.
+std::string ExpiryText(const v1::Session& session, absl::Time now);
+
+}  // namespace sandglass::client
+
+#endif  // SANDGLASS_CLIENT_SESSION_SESSION_TEXT_H_

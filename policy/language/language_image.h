@@ -1,0 +1,15 @@
+#ifndef SANDGLASS_POLICY_LANGUAGE_LANGUAGE_IMAGE_H_
+#define SANDGLASS_POLICY_LANGUAGE_LANGUAGE_IMAGE_H_
+
+#include "policy/language/image.h"
+#include "policy/language/language.h"
+
+namespace sandglass::policy {
+
+// A language as an image other than the host's has it: by the image's own
+// executables, with what is prepared for that image.
+Language InImage(Language language, const Image& image);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_LANGUAGE_LANGUAGE_IMAGE_H_

@@ -1,0 +1,228 @@
+// Requirements of PEP 508 by name, with the versions of PEP 440.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "policy/libraries/library_syntax.h"
+
+namespace sandglass::policy {
+namespace {
+
+constexpr size_t kMostClauses = 16;
+// The longest first: "==" is the beginning of "===".
+constexpr absl::string_view kOperators[] = {
+    "===", "==", "~=", "!=", "<=", ">=", "<", ">"};
+
+// pip looks for a file when an argument ends so.
+bool EndsAsArchive(absl::string_view text) {
+  return HasEnding(
+      text, {".whl", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz",
+             ".tar.xz", ".txz", ".tlz", ".tar.lz", ".tar.lzma"});
+}
+
+// One of the words, with a number that may be left out and the marks that may
+// stand before both. The cursor stays where it was when none is there.
+bool TakePart(TextCursor& cursor,
+              std::initializer_list<absl::string_view> words) {
+  TextCursor after = cursor;
+  after.TakeAnyOf("-_.");
+  const bool found =
+      std::any_of(words.begin(), words.end(),
+                  [&](absl::string_view word) { return after.Take(word); });
+  if (!found) return false;
+  TextCursor number = after;
+  number.TakeAnyOf("-_.");
+  if (!number.Digits().empty()) after = number;
+  cursor = after;
+  return true;
+}
+
+// "-1", the short form of ".post1".
+void TakeImplicitPost(TextCursor& cursor) {
+  TextCursor after = cursor;
+  if (after.Take("-") && !after.Digits().empty()) cursor = after;
+}
+
+bool TakeLocal(TextCursor& cursor) {
+  do {
+    if (cursor.Word("").empty()) return false;
+  } while (cursor.TakeAnyOf("-_."));
+  return true;
+}
+
+// What a clause's operator allows of its version.
+struct VersionForm {
+  bool wildcard = false;  // "1.2.*"
+  bool local = false;     // "1.2+cpu"
+  int least_numbers = 1;  // of the release
+};
+
+// Why `text`, in small letters, is no version; empty when it is one.
+std::string WrongVersion(absl::string_view text, VersionForm form) {
+  const std::string wrong =
+      absl::StrCat("has \"", text, "\" for a version; write one as in \"1.2\"");
+  TextCursor cursor(text);
+  cursor.Take("v");
+  if (cursor.Digits().empty()) return wrong;
+  if (cursor.Take("!") && cursor.Digits().empty()) return wrong;
+  int numbers = 1;
+  while (true) {
+    TextCursor after = cursor;
+    if (!after.Take(".") || after.Digits().empty()) break;
+    cursor = after;
+    ++numbers;
+  }
+  if (cursor.rest() == ".*") {
+    return form.wildcard ? "" : "has \".*\", which only == and != take";
+  }
+  if (numbers < form.least_numbers) {
+    return absl::StrCat("has \"~=", text, "\"; ~= needs two numbers, as in \"",
+                        text, ".0\"");
+  }
+  TakePart(cursor, {"alpha", "beta", "preview", "pre", "rc", "a", "b", "c"});
+  if (!TakePart(cursor, {"post", "rev", "r"})) TakeImplicitPost(cursor);
+  TakePart(cursor, {"dev"});
+  if (cursor.Take("+")) {
+    if (!form.local)
+      return "has a local version (\"+\"), which only == and != take";
+    if (!TakeLocal(cursor)) return wrong;
+  }
+  return cursor.empty() ? "" : wrong;
+}
+
+std::string WrongClause(absl::string_view op, absl::string_view version) {
+  if (op == "===") {
+    return !version.empty() && IsAlnum(version[0]) &&
+                   IsWordOf(version, ".+-_!") &&
+                   !absl::StrContains(version, "..")
+               ? ""
+               : absl::StrCat("has \"", version, "\" for a version");
+  }
+  const bool equal = op == "==" || op == "!=";
+  return WrongVersion(
+      version,
+      {.wildcard = equal, .local = equal, .least_numbers = op == "~=" ? 2 : 1});
+}
+
+// ">=2, <3" as "<3,>=2".
+absl::StatusOr<std::string> ParseClauses(absl::string_view text,
+                                         absl::string_view whole) {
+  std::vector<std::string> clauses;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    TextCursor cursor(absl::StripAsciiWhitespace(part));
+    const auto op =
+        std::find_if(std::begin(kOperators), std::end(kOperators),
+                     [&](absl::string_view each) { return cursor.Take(each); });
+    if (op == std::end(kOperators)) {
+      return RefuseLibrary(
+          whole, cursor.rest().substr(0, 1) == "="
+                     ? "has \"=\" before its version; write \"==\""
+                     : "has no ==, >=, <=, >, <, ~= or != before its version; "
+                       "write it as in \"six==1.16.0\"");
+    }
+    cursor.Blanks();
+    const std::string version = *op == "==="
+                                    ? std::string(cursor.rest())
+                                    : absl::AsciiStrToLower(cursor.rest());
+    if (const std::string wrong = WrongClause(*op, version); !wrong.empty()) {
+      return RefuseLibrary(whole, wrong);
+    }
+    clauses.push_back(absl::StrCat(*op, version));
+  }
+  if (clauses.size() > kMostClauses) {
+    return RefuseLibrary(whole, absl::StrCat("has ", clauses.size(),
+                                             " conditions for its version; at "
+                                             "most ",
+                                             kMostClauses, " are taken"));
+  }
+  std::sort(clauses.begin(), clauses.end());
+  clauses.erase(std::unique(clauses.begin(), clauses.end()), clauses.end());
+  return absl::StrJoin(clauses, ",");
+}
+
+absl::Status ParseExtras(TextCursor& cursor, absl::string_view whole,
+                         std::vector<std::string>& extras) {
+  while (true) {
+    cursor.Blanks();
+    const std::optional<std::string> extra = PythonName(cursor.Word("._-"));
+    if (!extra) {
+      return RefuseLibrary(whole,
+                           "has no name between [ and ]; write extras as in "
+                           "\"requests[socks]\"");
+    }
+    extras.push_back(*extra);
+    cursor.Blanks();
+    if (cursor.Take("]")) break;
+    if (!cursor.Take(",")) {
+      return RefuseLibrary(whole, "has \"[\" without its \"]\"");
+    }
+  }
+  std::sort(extras.begin(), extras.end());
+  extras.erase(std::unique(extras.begin(), extras.end()), extras.end());
+  if (extras.size() > kMostExtras) {
+    return RefuseLibrary(
+        whole, absl::StrCat("has ", extras.size(), " extras; at most ",
+                            kMostExtras, " are taken"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<std::string> PythonName(absl::string_view text) {
+  if (!IsWordOf(text, "._-") || !IsAlnum(text.front()) ||
+      !IsAlnum(text.back())) {
+    return std::nullopt;
+  }
+  std::string name;
+  for (const char c : text) {
+    if (IsAlnum(c)) {
+      name += absl::ascii_tolower(static_cast<unsigned char>(c));
+    } else if (name.back() != '-') {
+      name += '-';
+    }
+  }
+  return name;
+}
+
+absl::StatusOr<Library> ParsePython(absl::string_view text) {
+  TextCursor cursor(text);
+  const absl::string_view word = cursor.Word("._-");
+  const std::optional<std::string> name = PythonName(word);
+  if (!name) {
+    return RefuseLibrary(text,
+                         "doesn't begin with a package's name; write it as in "
+                         "\"six==1.16.0\"");
+  }
+  Library library;
+  library.name = *name;
+  cursor.Blanks();
+  if (cursor.Take("[")) {
+    if (absl::Status s = ParseExtras(cursor, text, library.extras); !s.ok()) {
+      return s;
+    }
+    cursor.Blanks();
+  }
+  if (cursor.Take("@")) {
+    return RefuseLibrary(text,
+                         "has \"@\": addresses aren't taken, and a version is "
+                         "written as in \"six==1.16.0\"");
+  }
+  if (!cursor.empty()) {
+    absl::StatusOr<std::string> clauses = ParseClauses(cursor.rest(), text);
+    if (!clauses.ok()) return clauses.status();
+    library.version = *std::move(clauses);
+  }
+  if (EndsAsArchive(text) || EndsAsArchive(library.ToArgument())) {
+    return RefuseLibrary(text,
+                         "is a file's name; write a package's name and "
+                         "version, as in \"six==1.16.0\"");
+  }
+  return library;
+}
+
+}  // namespace sandglass::policy

@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_POLICY_LIMITS_LIMIT_FIELDS_H_
+#define SANDGLASS_POLICY_LIMITS_LIMIT_FIELDS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "policy/limits/limits.h"
+#include "policy/profile/profile.h"
+
+namespace sandglass::policy {
+
+// The unit of a limit's value as a plain number.
+enum class LimitUnit { kNanoseconds, kBytes, kCount };
+
+// One limit, described once for all that treat limits alike: reading profiles,
+// checking, applying requests, messages. Values are plain numbers in `unit`;
+// durations saturate and negative ones read as 0.
+struct LimitField {
+  LimitKind kind;
+  LimitUnit unit;
+  // What can work at all, both inclusive. The source has the reasons.
+  uint64_t min;
+  uint64_t max;
+  uint64_t (*get)(const Limits&);
+  void (*set)(Limits&, uint64_t);
+  std::optional<uint64_t> (*wish)(const LimitRequest&);
+};
+
+// In the order of LimitKind: kLimitFields[i].kind is i + 1.
+extern const std::array<LimitField, 12> kLimitFields;
+
+const LimitField& FieldOf(LimitKind kind);
+
+// For people, in the field's unit: "30 s", "256 MiB", "64".
+std::string FormatLimit(LimitUnit unit, uint64_t value);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_LIMITS_LIMIT_FIELDS_H_

@@ -1,0 +1,36 @@
+#ifndef SANDGLASS_POLICY_REDACTION_REDACTION_SYNTAX_H_
+#define SANDGLASS_POLICY_REDACTION_REDACTION_SYNTAX_H_
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace sandglass::policy {
+
+// A part of a redaction pattern, as it is written; redaction_pattern.h has the
+// syntax.
+struct RedactionSyntax {
+  enum class Kind : uint8_t { kBytes, kSequence, kChoice, kRepeat };
+  Kind kind = Kind::kSequence;
+  std::bitset<256> bytes;              // kBytes; not empty
+  std::vector<RedactionSyntax> parts;  // of kRepeat: one
+  uint32_t least = 0;                  // kRepeat
+  std::optional<uint32_t> most;        // not 0; absent: any number
+
+  // Whether it matches the empty text.
+  bool MayBeEmpty() const;
+  // Steps of the automaton that it takes, or `bound` when it takes more.
+  size_t NodeCount(size_t bound) const;
+};
+
+// INVALID_ARGUMENT says what is wrong and at which byte of `text`. Bounds of
+// the text's size and of nesting are checked, no others.
+absl::StatusOr<RedactionSyntax> ParseRedaction(std::string_view text);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_REDACTION_REDACTION_SYNTAX_H_

@@ -1,0 +1,198 @@
+#include "policy/rules/rules_profile.h"
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "policy/text/names.h"
+
+namespace sandglass::policy {
+namespace {
+
+constexpr size_t kMostRules = 200;
+constexpr size_t kMostNames = 1000;
+// Of all rules together: each is compared with each, and with what programs
+// name.
+constexpr size_t kMostNamesInAll = 2000;
+constexpr size_t kMostMessageBytes = 500;
+
+constexpr RuleKind kNamedKinds[] = {RuleKind::kModules, RuleKind::kOnlyModules,
+                                    RuleKind::kCalls};
+constexpr RuleKind kPlainKinds[] = {
+    RuleKind::kWritesFiles, RuleKind::kUnknownImports, RuleKind::kEndlessLoops,
+    RuleKind::kHiddenText, RuleKind::kEveryRun};
+
+bool IsPrintable(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+  });
+}
+
+// Why a name can't be one of a rule's; empty: it can.
+std::string WrongName(RuleKind kind, const std::string& name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > kMostFactNameBytes || !IsPrintable(name) ||
+      name.find(' ') != std::string::npos) {
+    return absl::StrCat("expected a name without blanks, at most ",
+                        kMostFactNameBytes, " bytes");
+  }
+  const size_t star = name.find('*');
+  if (star == std::string::npos || kind == RuleKind::kCalls) return "";
+  if (kind == RuleKind::kModules) {
+    return "\"*\" is not for \"modules\": a name stands for what is below it "
+           "as well";
+  }
+  const bool at_end = star + 1 == name.size() && star > 1 &&
+                      (name[star - 1] == '.' || name[star - 1] == '/');
+  return at_end ? "" : "\"*\" can only be the end: \"name.*\" or \"name/*\"";
+}
+
+Severity ReadSeverity(JsonObject& object) {
+  const std::string text = object.String("severity");
+  for (const Severity severity :
+       {Severity::kNote, Severity::kWarn, Severity::kRequireApproval,
+        Severity::kDeny}) {
+    if (text == SeverityName(severity)) return severity;
+  }
+  if (object.Has("severity")) {
+    object.AddError("severity",
+                    "expected \"note\", \"warn\", \"require_approval\" or "
+                    "\"deny\"");
+  }
+  return Severity::kDeny;
+}
+
+void ReadNames(JsonObject& object, Rule& rule) {
+  const std::string key(RuleKindKey(rule.kind));
+  rule.names = object.Strings(key);
+  if (rule.names.size() > kMostNames) {
+    object.AddError(key,
+                    absl::StrCat("has ", rule.names.size(),
+                                 " names; it may have at most ", kMostNames));
+    return;
+  }
+  // An empty list of modules to allow is a rule: none.
+  if (rule.names.empty() && rule.kind != RuleKind::kOnlyModules) {
+    object.AddError(key, "is empty, so the rule would never find anything");
+  }
+  for (size_t i = 0; i < rule.names.size(); ++i) {
+    const std::string pointer = absl::StrCat(object.Pointer(key), "/", i);
+    if (const std::string wrong = WrongName(rule.kind, rule.names[i]);
+        !wrong.empty()) {
+      object.AddErrorAt(pointer, wrong);
+    } else if (const auto before = absl::MakeSpan(rule.names).first(i);
+               absl::c_linear_search(before, rule.names[i])) {
+      object.AddErrorAt(pointer,
+                        absl::StrCat("\"", rule.names[i], "\" is given twice"));
+    }
+  }
+}
+
+// What the rule looks for: just one of the keys.
+void ReadKind(JsonObject& object, Rule& rule) {
+  std::optional<RuleKind> kind;
+  const auto take = [&](RuleKind found) {
+    if (kind) {
+      object.AddError(
+          RuleKindKey(found),
+          absl::StrCat("a rule looks for one thing; \"",
+                       std::string(RuleKindKey(*kind)), "\" is here already"));
+      return false;
+    }
+    kind = rule.kind = found;
+    return true;
+  };
+  for (const RuleKind named : kNamedKinds) {
+    if (!object.Has(RuleKindKey(named))) continue;
+    if (take(named)) {
+      ReadNames(object, rule);
+    } else {
+      (void)object.Strings(RuleKindKey(named));
+    }
+  }
+  for (const RuleKind plain : kPlainKinds) {
+    if (!object.Has(RuleKindKey(plain))) continue;
+    const bool wanted = object.Bool(RuleKindKey(plain));
+    if (take(plain) && !wanted) {
+      object.AddError(RuleKindKey(plain),
+                      "expected true; leave the rule out where it isn't "
+                      "wanted");
+    }
+  }
+  if (!kind) {
+    object.AddError("",
+                    "says nothing to look for; it takes \"modules\", "
+                    "\"only_modules\", \"calls\", \"writes_files\", "
+                    "\"unknown_imports\", \"endless_loops\", "
+                    "\"hidden_text\" or \"every_run\"");
+  }
+}
+
+Rule ReadRule(JsonObject& object) {
+  Rule rule = {};
+  rule.id = object.String("id");
+  if (object.Has("id") && !IsPolicyName(rule.id)) {
+    object.AddError("id", "expected [a-z][a-z0-9-]*, at most 32 characters");
+  } else if (rule.id == kAnalysisFailed || rule.id == kSyntaxErrorFound) {
+    object.AddError("id", "is the id of a finding that is no rule's");
+  }
+  rule.severity = ReadSeverity(object);
+  rule.message = object.String("message", "");
+  if (rule.message.size() > kMostMessageBytes || !IsPrintable(rule.message)) {
+    object.AddError("message", absl::StrCat("expected one line of at most ",
+                                            kMostMessageBytes, " bytes"));
+  }
+  if (object.Has("languages")) {
+    rule.languages = object.Strings("languages");
+    if (rule.languages.empty()) {
+      object.AddError("languages",
+                      "is empty; leave it out to mean all languages");
+    }
+  }
+  ReadKind(object, rule);
+  return rule;
+}
+
+}  // namespace
+
+std::vector<Rule> ReadRules(JsonObject& profile) {
+  std::vector<Rule> rules;
+  if (!profile.Has("rules")) return rules;
+  std::vector<JsonObject> objects = profile.Objects("rules");
+  if (objects.size() > kMostRules) {
+    profile.AddError("rules",
+                     absl::StrCat("has ", objects.size(),
+                                  " rules; there can be at most ", kMostRules));
+    return rules;
+  }
+  size_t names = 0;
+  for (JsonObject& object : objects) {
+    rules.push_back(ReadRule(object));
+    names += rules.back().names.size();
+  }
+  if (names > kMostNamesInAll) {
+    profile.AddError("rules", absl::StrCat("have ", names,
+                                           " names together; they may have at "
+                                           "most ",
+                                           kMostNamesInAll));
+  }
+  return rules;
+}
+
+ApprovalPolicy ReadApproval(JsonObject& profile) {
+  ApprovalPolicy approval;
+  if (auto object = profile.OptionalObject("approval")) {
+    approval.self_approval = object->Bool("self_approval", false);
+    approval.expires_after = object->Duration(
+        "expires_after", {.min = absl::Seconds(1), .max = absl::Hours(24)},
+        approval.expires_after);
+  }
+  return approval;
+}
+
+}  // namespace sandglass::policy

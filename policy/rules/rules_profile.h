@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_POLICY_RULES_RULES_PROFILE_H_
+#define SANDGLASS_POLICY_RULES_RULES_PROFILE_H_
+
+#include <vector>
+
+#include "absl/time/time.h"
+#include "policy/rules/rules.h"
+#include "policy/text/json_reader.h"
+
+namespace sandglass::policy {
+
+// How runs are approved that a rule asks a person about.
+struct ApprovalPolicy {
+  // A caller may approve its own runs.
+  bool self_approval = false;
+  // So long an approval can be given and used.
+  absl::Duration expires_after = absl::Minutes(10);
+};
+
+// Of a profile, "rules"; none where there is no such key.
+std::vector<Rule> ReadRules(JsonObject& profile);
+// And "approval".
+ApprovalPolicy ReadApproval(JsonObject& profile);
+
+}  // namespace sandglass::policy
+
+#endif  // SANDGLASS_POLICY_RULES_RULES_PROFILE_H_

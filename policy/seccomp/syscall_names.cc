@@ -1,0 +1,41 @@
+#include "policy/seccomp/syscall_names.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace sandglass::policy {
+namespace {
+
+// Numbers from here on are x32's.
+constexpr int kX32 = 0x40000000;
+
+}  // namespace
+
+std::string SyscallName(uint32_t architecture, int number) {
+  if (architecture == AUDIT_ARCH_I386) return absl::StrCat("i386:", number);
+  if (architecture != AUDIT_ARCH_X86_64) {
+    return absl::StrFormat("architecture-%x:%d", architecture, number);
+  }
+  if (number >= kX32) return absl::StrCat("x32:", number - kX32);
+  const std::unique_ptr<char, void (*)(void*)> name(
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, number), std::free);
+  // Newer than libseccomp.
+  return name == nullptr ? absl::StrCat("number-", number)
+                         : std::string(name.get());
+}
+
+bool Allows(const BpfProgram& filter, int number, uint64_t third) {
+  const uint64_t arguments[6] = {0, 0, third};
+  const absl::StatusOr<uint32_t> answer =
+      EvaluateFilter(filter, AUDIT_ARCH_X86_64, number, arguments);
+  return answer.ok() && *answer == SECCOMP_RET_ALLOW;
+}
+
+}  // namespace sandglass::policy

@@ -1,0 +1,255 @@
+#include "policy/text/paths.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::policy {
+namespace {
+
+constexpr size_t kMaxMatchedPath = 4096;
+
+absl::Status Refuse(std::string_view path, std::string_view why) {
+  constexpr size_t kShown = 80;
+  const absl::string_view shown(path.data(), std::min(path.size(), kShown));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "path \"",
+      // A cut could split a character, so a long path is shown in ASCII.
+      path.size() > kShown ? absl::CEscape(shown) + "…"
+                           : absl::Utf8SafeCEscape(shown),
+      "\" ", absl::string_view(why.data(), why.size())));
+}
+
+// Takes the first segment off `rest`, with the slash behind it.
+std::string_view TakeSegment(std::string_view& rest) {
+  const size_t slash = rest.find('/');
+  const std::string_view segment = rest.substr(0, slash);
+  rest = slash == std::string_view::npos ? std::string_view()
+                                         : rest.substr(slash + 1);
+  return segment;
+}
+
+// Takes one character off `text`, which is not empty. A byte that begins no
+// well-formed sequence counts alone, with a value that no character has.
+char32_t TakeCharacter(std::string_view& text) {
+  const auto byte = [&text](size_t i) {
+    return static_cast<unsigned char>(text[i]);
+  };
+  const unsigned char lead = byte(0);
+  const size_t length = lead < 0x80                   ? 1
+                        : lead >= 0xc2 && lead < 0xe0 ? 2
+                        : lead >= 0xe0 && lead < 0xf0 ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
+  char32_t value = length == 1 ? lead : lead & (0x7fu >> length);
+  bool whole = length > 0 && length <= text.size();
+  for (size_t i = 1; whole && i < length; ++i) {
+    whole = (byte(i) & 0xc0) == 0x80;
+    value = (value << 6) | (byte(i) & 0x3fu);
+  }
+  // Longer than needed, a surrogate, or past Unicode's end.
+  if ((length == 3 && (value < 0x800 || (value >> 11) == 0x1b)) ||
+      (length == 4 && (value < 0x10000 || value > 0x10ffff))) {
+    whole = false;
+  }
+  if (!whole) {
+    text.remove_prefix(1);
+    return 0x200000u | lead;
+  }
+  text.remove_prefix(length);
+  return value;
+}
+
+// Length of the bracket expression at the start of `pattern`, 0 when it isn't
+// closed.
+size_t BracketLength(std::string_view pattern) {
+  size_t i = 1;
+  if (i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^')) ++i;
+  const size_t close = pattern.find(']', i + 1);
+  return close == std::string_view::npos ? 0 : close + 1;
+}
+
+// `set` is a whole bracket expression.
+bool InBracket(std::string_view set, char32_t character) {
+  set = set.substr(1, set.size() - 2);
+  const bool negated = set[0] == '!' || set[0] == '^';
+  if (negated) set.remove_prefix(1);
+  bool found = false;
+  while (!set.empty()) {
+    const char32_t low = TakeCharacter(set);
+    char32_t high = low;
+    if (set.size() >= 2 && set[0] == '-') {
+      set.remove_prefix(1);
+      high = TakeCharacter(set);
+    }
+    found |= low <= character && character <= high;
+  }
+  return found != negated;
+}
+
+// One element of a segment's pattern (no star) against one character. Takes
+// the element off `pattern` either way.
+bool TakeElement(std::string_view& pattern, char32_t character) {
+  if (pattern[0] == '?') {
+    pattern.remove_prefix(1);
+    return true;
+  }
+  if (pattern[0] == '[') {
+    const size_t length = BracketLength(pattern);
+    const std::string_view set = pattern.substr(0, length);
+    pattern.remove_prefix(length);
+    return InBracket(set, character);
+  }
+  return TakeCharacter(pattern) == character;
+}
+
+// Only the last star needs to be tried again: an earlier one that took less
+// leaves the later ones no choice that they don't have already. Hence two
+// positions to go back to, and no recursion.
+bool SegmentMatch(std::string_view pattern, std::string_view name) {
+  bool starred = false;
+  std::string_view retry_pattern;
+  std::string_view retry_name;
+  while (true) {
+    if (!pattern.empty() && pattern[0] == '*') {
+      pattern.remove_prefix(1);
+      starred = true;
+      retry_pattern = pattern;
+      retry_name = name;
+      continue;
+    }
+    if (name.empty() && pattern.empty()) return true;
+    if (!name.empty() && !pattern.empty() &&
+        TakeElement(pattern, TakeCharacter(name))) {
+      continue;
+    }
+    if (!starred || retry_name.empty()) return false;
+    TakeCharacter(retry_name);
+    pattern = retry_pattern;
+    name = retry_name;
+  }
+}
+
+}  // namespace
+
+absl::Status ValidateRelativePath(std::string_view path) {
+  if (path.empty()) return Refuse(path, "is empty");
+  if (path.size() > kMaxPathBytes) {
+    return Refuse(path, absl::StrCat("has ", path.size(), " bytes; at most ",
+                                     kMaxPathBytes, " are allowed"));
+  }
+  if (path.find('\0') != std::string_view::npos) {
+    return Refuse(path, "has a NUL byte");
+  }
+  if (path[0] == '/') {
+    return Refuse(path, "is absolute; give it relative to /workspace");
+  }
+  size_t segments = 0;
+  for (size_t start = 0; start <= path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view segment = path.substr(start, end - start);
+    start = end + 1;
+    if (segment.empty()) {
+      return Refuse(path,
+                    "has an empty segment (\"//\" or a \"/\" at its end)");
+    }
+    if (segment == ".") {
+      return Refuse(path, "has a \".\" segment; leave it out");
+    }
+    if (segment == "..") {
+      return Refuse(path, "has a \"..\" segment; it could leave /workspace");
+    }
+    if (segment.size() > kMaxNameBytes) {
+      return Refuse(path, absl::StrCat("has a name of ", segment.size(),
+                                       " bytes; at most ", kMaxNameBytes,
+                                       " are allowed"));
+    }
+    if (++segments > kMaxPathSegments) {
+      return Refuse(
+          path, absl::StrCat("has more than ", kMaxPathSegments, " segments"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IsGlob(std::string_view pattern) {
+  return pattern.find_first_of("*?[") != std::string_view::npos;
+}
+
+absl::Status ValidateGlob(std::string_view pattern) {
+  if (absl::Status status = ValidateRelativePath(pattern); !status.ok()) {
+    return status;
+  }
+  for (std::string_view rest = pattern; !rest.empty();) {
+    std::string_view segment = TakeSegment(rest);
+    while (!segment.empty()) {
+      size_t length = 1;
+      if (segment[0] == '[') length = BracketLength(segment);
+      if (length == 0) {
+        return Refuse(pattern,
+                      "has a \"[\" without its \"]\" in the same segment; "
+                      "write \"[[]\" for the character itself");
+      }
+      segment.remove_prefix(length);
+    }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+enum class Dots { kAsOthers, kOnlyByDot };
+
+// Whether stars and the like don't reach the next segment of `path`.
+bool Hidden(std::string_view path, Dots dots) {
+  return dots == Dots::kOnlyByDot && path[0] == '.';
+}
+
+bool Match(std::string_view pattern, std::string_view path, Dots dots) {
+  if (path.empty() || path.size() > kMaxMatchedPath ||
+      !ValidateGlob(pattern).ok()) {
+    return false;
+  }
+  // The same walk as within a segment, with segments for characters and "**"
+  // for the star. "Rest" is empty exactly at the end: neither text ends in a
+  // slash.
+  if (path.front() == '/' || path.back() == '/') return false;
+  bool starred = false;
+  std::string_view retry_pattern;
+  std::string_view retry_path;
+  while (true) {
+    if (pattern == "**" || pattern.substr(0, 3) == "**/") {
+      TakeSegment(pattern);
+      starred = true;
+      retry_pattern = pattern;
+      retry_path = path;
+      continue;
+    }
+    if (path.empty() && pattern.empty()) return true;
+    if (!path.empty() && !pattern.empty()) {
+      const std::string_view element = TakeSegment(pattern);
+      const bool hidden = Hidden(path, dots) && element[0] != '.';
+      if (SegmentMatch(element, TakeSegment(path)) && !hidden) continue;
+    }
+    if (!starred || retry_path.empty() || Hidden(retry_path, dots)) {
+      return false;
+    }
+    TakeSegment(retry_path);
+    pattern = retry_pattern;
+    path = retry_path;
+  }
+}
+
+}  // namespace
+
+bool GlobMatch(std::string_view pattern, std::string_view path) {
+  return Match(pattern, path, Dots::kAsOthers);
+}
+
+bool GlobMatchVisible(std::string_view pattern, std::string_view path) {
+  return Match(pattern, path, Dots::kOnlyByDot);
+}
+
+}  // namespace sandglass::policy

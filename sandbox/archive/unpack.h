@@ -1,0 +1,95 @@
+#ifndef SANDGLASS_SANDBOX_ARCHIVE_UNPACK_H_
+#define SANDGLASS_SANDBOX_ARCHIVE_UNPACK_H_
+
+#include <limits.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "sandbox/archive/tar.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/wire/file_code.h"
+
+namespace sandglass::sandbox {
+
+// The longest path of a member that Unpacker takes: behind that of a directory
+// a slash comes, and the kernel takes no path of PATH_MAX bytes. Who writes an
+// archive, or keeps a copy that is to become one, leaves out what is longer.
+inline constexpr size_t kMostMemberPath = PATH_MAX - 2;
+
+// Makes of an archive's members what they say, below a directory and nowhere
+// else: no member's path may be absolute or have "..", and no symbolic link is
+// gone through, whoever made it and when.
+class Unpacker {
+ public:
+  Unpacker(const os::Fd& directory, uint64_t max_bytes, uint64_t max_entries);
+  ~Unpacker();
+
+  // All of the archive. What was made stays when it fails.
+  FileResult Run(TarReader& reader);
+  // The same, but a member that can't be made is missing, and the others are
+  // made.
+  FileResult RunAsFarAsPossible(TarReader& reader);
+
+  uint64_t entries() const { return entries_; }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t left_out() const { return left_out_; }
+  // How many members are missing, and the first kMostMissing of them.
+  struct Missing {
+    std::string path;
+    FileResult why;
+  };
+  uint64_t missing_count() const { return missing_count_; }
+  const std::vector<Missing>& missing() const { return missing_; }
+
+ private:
+  struct Settled {
+    std::string path;
+    mode_t mode;
+    struct timespec mtime;
+  };
+
+  FileResult RunWith(TarReader& reader, bool as_far_as_possible);
+  FileResult Take(TarReader& reader, const TarMember& member);
+  FileResult Make(TarReader& reader, const TarMember& member,
+                  const std::string& path, const std::string& name);
+  FileResult FillFile(TarReader& reader, const TarMember& member,
+                      const os::Fd& file);
+  FileResult FindParent(const std::string& path, bool make, std::string& name);
+  FileResult MakeDirectory(const std::string& name);
+  FileResult MakeFile(TarReader& reader, const TarMember& member,
+                      const std::string& name);
+  FileResult MakeHardLink(const TarMember& member, const std::string& path,
+                          const std::string& name);
+  FileResult MakeSymlink(const TarMember& member, const std::string& name);
+  FileResult ClearName(const std::string& name);
+  FileResult SettleDirectories();
+
+  const os::Fd& directory_;
+  const uint64_t max_bytes_;
+  const uint64_t max_entries_;
+  const std::unique_ptr<char[]> buffer_;
+  // The directory of the member before, which is most often the next one's.
+  os::Fd parent_;
+  std::string parent_path_;
+  // Of directories mode and time come when nothing is made in them any more.
+  std::vector<Settled> directories_;
+  uint64_t entries_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t left_out_ = 0;
+  uint64_t missing_count_ = 0;
+  std::vector<Missing> missing_;
+};
+
+// A member's path without what stands for nothing ("./", "//", a slash at its
+// end); "" is the archive's own top. kBadArchive for a path that could lead out
+// or that no file can have.
+FileResult CleanMemberPath(absl::string_view path, std::string& clean);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_ARCHIVE_UNPACK_H_

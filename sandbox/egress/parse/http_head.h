@@ -1,0 +1,122 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_PARSE_HTTP_HEAD_H_
+#define SANDGLASS_SANDBOX_EGRESS_PARSE_HTTP_HEAD_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sandbox/egress/parse/http_fields.h"
+
+// Heads of requests, as a proxy reads and writes them (RFC 9112). Who sends
+// them is hostile: whatever two servers could read differently is refused, and
+// what goes on is written anew, never copied.
+namespace sandglass::egress {
+
+enum class TargetForm : uint8_t {
+  kAuthority,  // CONNECT host:port
+  kAbsolute,   // GET http://host/path
+  kOrigin,     // GET /path, with Host
+};
+
+// Of names 253 and a dot; an address in brackets is shorter.
+inline constexpr size_t kMaxHostBytes = 254;
+
+struct RequestHead {
+  std::string method;  // a token, as written: methods know case
+  TargetForm form = TargetForm::kOrigin;
+  // In small letters. A name of letters, digits, "-", "." and "_", or an
+  // address of IPv6 in brackets; not checked further.
+  std::string host;
+  uint16_t port = 0;          // 1 to 65535
+  uint16_t default_port = 0;  // the one that Host leaves out; of CONNECT none
+  // What is asked of the server: from the first "/" on, with the query, as
+  // written; "*" for OPTIONS of a server itself. Of CONNECT empty.
+  std::string path;
+  // All of them in their order, those included that aren't passed on.
+  std::vector<HttpField> fields;
+  std::vector<std::string> connection;  // what Connection lists, small letters
+  BodyFraming framing;                  // never kUntilClose
+  int minor_version = 1;                // of HTTP/1: 0 or 1
+  // Whether the client may send another request on this connection. Never with
+  // HTTP/1.0: a proxy doesn't keep those (RFC 9112, section 9.3).
+  bool keep_alive = false;
+  // It waits for 100 (Continue) before it sends the body.
+  bool expect_continue = false;
+  // It would change protocols. What is serialised doesn't ask for it.
+  bool upgrade = false;
+};
+
+// What a request may ask for where it came in.
+struct RequestRules {
+  bool proxy_forms = true;   // kAuthority and kAbsolute
+  bool origin_form = false;  // on connections that don't know of the proxy
+  // Of a kOrigin's Host without a port: 80, or 443 inside TLS.
+  uint16_t default_port = 80;
+};
+
+// Reads one head, however it is cut. The statuses of refusals: 400, 405
+// (CONNECT where it can't be), 414 and 431 (too long, RFC 6585), 417 (an Expect
+// that isn't known), 501 (too long a method) and 505 (not HTTP/1.0 or 1.1).
+// One empty line before the head is skipped, as RFC 9112, section 2.2, asks.
+class RequestHeadParser {
+ public:
+  explicit RequestHeadParser(RequestRules rules = {});
+
+  // Takes the head's bytes from the front of `data`, and none that are behind
+  // it. Each byte is to be given once. After kComplete or kRefused it takes
+  // nothing more and gives the same answer.
+  HeadState Feed(std::string_view& data);
+
+  // With kComplete. May be moved from.
+  RequestHead& head() { return head_; }
+  // With kRefused.
+  const HttpRefusal& refusal() const { return refusal_; }
+
+ private:
+  bool TakeLine(const std::string& line);
+  bool TakeStartLine(std::string_view line);
+  bool TakeVersion(std::string_view version);
+  bool TakeTarget(std::string_view target);
+  bool TakeAuthorityForm(std::string_view target);
+  bool TakeAbsoluteForm(std::string_view target);
+  bool TakeOriginForm(std::string_view target);
+  bool Finish();
+  bool TakeHost(const FieldFacts& facts);
+  bool TakeFraming(const FieldFacts& facts);
+  bool TakeExpect(const FieldFacts& facts);
+  bool RefuseBytes();
+  bool Refuse(int status, std::string words);
+
+  RequestRules rules_;
+  HeadLines lines_{HeadLines::BareLf::kRefused};
+  HeadState state_ = HeadState::kNeedMore;
+  bool skipped_empty_ = false;
+  bool started_ = false;
+  RequestHead head_;
+  HttpRefusal refusal_;
+};
+
+struct HostAndPort {
+  std::string host;   // as RequestHead::host
+  uint16_t port = 0;  // 0: none was written
+};
+
+// "host", "host:port", "[address]" or "[address]:port" (RFC 9110, section 7.2).
+// Empty words: it is in `authority`. User names and empty ports are refused.
+std::string ParseAuthority(std::string_view text, HostAndPort& authority);
+
+// The value of Host for a request: the port is left out where it is the default
+// one.
+std::string HostValue(const RequestHead& head);
+
+// The head for the server, in origin form and HTTP/1.1: Host from the target,
+// fields that are not of this connection alone (IsHopByHop) in their order, and
+// our own framing, Via and Connection. `keep_alive` is about the connection to
+// the server. Not for CONNECT, of which nothing goes on. Fields that were added
+// have to be tokens and field values (http_fields.h), and no framing.
+std::string SerializeRequestHead(const RequestHead& head, bool keep_alive);
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_PARSE_HTTP_HEAD_H_

@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_SANDBOX_EGRESS_PARSE_WIRE_WORDS_H_
+#define SANDGLASS_SANDBOX_EGRESS_PARSE_WIRE_WORDS_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace sandglass::egress {
+
+// abseil's views are not the standard library's.
+inline absl::string_view AbslView(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// What a stranger sent, for a message: in quotes, printable ASCII alone, the
+// rest of it as \xHH, cut after 64 bytes.
+std::string QuoteWire(std::string_view bytes);
+
+// ASCII letters become small; other bytes stay.
+std::string LowerAscii(std::string_view text);
+// Whether they are the same but for the case of ASCII letters.
+bool EqualsIgnoreCase(std::string_view a, std::string_view b);
+
+}  // namespace sandglass::egress
+
+#endif  // SANDGLASS_SANDBOX_EGRESS_PARSE_WIRE_WORDS_H_

@@ -1,0 +1,19 @@
+#ifndef SANDGLASS_SANDBOX_FILE_AGENT_FILE_AGENT_H_
+#define SANDGLASS_SANDBOX_FILE_AGENT_FILE_AGENT_H_
+
+#include "sandbox/os/fd.h"
+
+namespace sandglass::sandbox {
+
+// The file agent of a jail: does what the daemon asks for on `socket`
+// (internal/files.proto) with the rights the process has, which are to be the
+// code's. Paths are below the process's root. What takes long gets a process of
+// its own. Ends when the daemon closes its end, and leaves nothing half-done.
+// Preconditions: single-threaded; no child processes; signals as after exec.
+[[noreturn]] void RunFileAgent(os::Fd socket);
+// The same below any directory.
+[[noreturn]] void RunFileAgentIn(os::Fd socket, os::Fd root);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_FILE_AGENT_FILE_AGENT_H_

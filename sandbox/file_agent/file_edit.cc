@@ -1,0 +1,273 @@
+// Replaces text in a file.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "sandbox/file_agent/file_ops.h"
+#include "sandbox/file_agent/file_paths.h"
+#include "sandbox/file_agent/new_file.h"
+#include "sandbox/os/process.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr size_t kChunk = 256 * 1024;
+constexpr uint64_t kMostEditedBytes = uint64_t{64} * 1024 * 1024;
+
+// The whole of a file that has at most `most` bytes.
+FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
+  while (true) {
+    const size_t done = text.size();
+    if (done > most) return {FileCode::kTooLarge, EFBIG};
+    text.resize(done + kChunk);
+    ssize_t got;
+    do {
+      got = ::read(file.get(), text.data() + done, kChunk);
+    } while (got < 0 && errno == EINTR);
+    text.resize(done + static_cast<size_t>(got < 0 ? 0 : got));
+    if (got < 0) return ResultOfErrno(errno);
+    if (got == 0) return {};
+  }
+}
+
+// How often `old_text` is there, and the text with each replaced, in which
+// nothing is replaced again; no longer than `most`.
+uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
+                     absl::string_view new_text, uint64_t most,
+                     std::string& replaced) {
+  uint64_t count = 0;
+  for (size_t start = 0;;) {
+    const size_t found = text.find(old_text, start);
+    if (found == absl::string_view::npos) {
+      replaced.append(text.data() + start, text.size() - start);
+      return count;
+    }
+    if (replaced.size() <= most) {
+      replaced.append(text.data() + start, found - start);
+      replaced.append(new_text.data(), new_text.size());
+    }
+    start = found + old_text.size();
+    ++count;
+  }
+}
+
+// What is to become of a file that was read.
+struct Change {
+  struct stat before = {};  // as it was read
+  std::string text;
+  std::string replaced;
+};
+
+bool WriteAt(const os::Fd& file, absl::string_view bytes, size_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(),
+                                 static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    offset += static_cast<size_t>(put);
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+// Whether that is what is left to read of a file.
+bool Holds(const os::Fd& file, absl::string_view text) {
+  const std::unique_ptr<char[]> buffer(new char[kChunk]);
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.get(), kChunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0 && text.empty();
+    if (!absl::ConsumePrefix(&text, {buffer.get(), static_cast<size_t>(got)})) {
+      return false;
+    }
+  }
+}
+
+// Whether the file that was read has its name and its content still. Its times
+// don't tell: two changes within one tick of the kernel's clock have the same.
+bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
+  struct stat now = {}, named = {};
+  return ::fstat(file.get(), &now) == 0 && SameFile(change.before, now) &&
+         ::fstatat(place.directory.get(), place.name.c_str(), &named,
+                   AT_SYMLINK_NOFOLLOW) == 0 &&
+         SameFile(named, now) && Holds(file, change.text);
+}
+
+// The file's content from `offset` on, where it also ends.
+bool WriteEnd(const os::Fd& file, absl::string_view bytes, size_t offset) {
+  return WriteAt(file, bytes, offset) &&
+         ::ftruncate(file.get(), static_cast<off_t>(offset + bytes.size())) ==
+             0;
+}
+
+// Nobody else has the file open, nor can open it.
+FileResult WriteInPlace(const Change& change, const os::Fd& file) {
+  const absl::string_view text = change.text, replaced = change.replaced;
+  const size_t least = std::min(text.size(), replaced.size());
+  const auto same = static_cast<size_t>(
+      std::mismatch(text.begin(), text.begin() + least, replaced.begin())
+          .first -
+      text.begin());
+  // The room first, so that the writing has nothing to fail for.
+  if (replaced.size() > same &&
+      ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(same),
+                  static_cast<off_t>(replaced.size() - same)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+    return ResultOfErrno(errno);
+  }
+  // By a child, so that the file is whole whichever of the two is killed: this
+  // process writes back what was there, and the child goes on without it. The
+  // lease is of both.
+  const pid_t writer = ::fork();
+  if (writer < 0) return {FileCode::kBusy, errno};
+  if (writer == 0) {
+    // It has nothing else: were it stopped, its parent would seem to live on.
+    (void)os::CloseRange(0, file.get() - 1);
+    (void)os::CloseFrom(file.get() + 1);
+    ::_exit(WriteEnd(file, replaced.substr(same), same) ? 0 : errno);
+  }
+  int status = 0;
+  pid_t reaped;
+  do {
+    reaped = ::waitpid(writer, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  const bool ended = reaped == writer && WIFEXITED(status);
+  if (ended && WEXITSTATUS(status) == 0) return {};
+  (void)WriteEnd(file, text.substr(same), same);
+  return ended ? ResultOfErrno(WEXITSTATUS(status))
+               : FileResult{FileCode::kFailed, ENOMEM};
+}
+
+// Has the file that is aside change places with `placed`, which was put there
+// by us. Whatever somebody else has put, moved or removed there since stays as
+// it is. The kernel can't compare a name and change it in one step: what has
+// come between the two is given its place back in the same way.
+FileResult GivePlaceBack(NewFile& edited, struct stat placed) {
+  constexpr FileResult kGaveWay = {FileCode::kBusyChanged, 0};
+  while (true) {
+    const std::optional<struct stat> named = edited.Named();
+    const std::optional<struct stat> aside = edited.Aside();
+    if (!named.has_value() || !aside.has_value() || !SameFile(*named, placed)) {
+      return kGaveWay;
+    }
+    if (const FileResult result = edited.ChangePlaces(); !result.ok()) {
+      return result.code == FileCode::kNotFound ? kGaveWay : result;
+    }
+    const std::optional<struct stat> taken = edited.Aside();
+    if (!taken.has_value() || SameFile(*taken, placed)) return kGaveWay;
+    placed = *aside;
+  }
+}
+
+// Others may have the file open for reading, who go on with what they have.
+// `leased`: `lease` is open with a lease against writers. Somebody may wait for
+// it at any time from its beginning on.
+FileResult Replace(FileTask& task, const internal::EditFile& request,
+                   const Change& change, const Place& place,
+                   const os::Fd& lease, bool leased) {
+  const auto awaited = [&lease, leased] {
+    return leased && ::fcntl(lease.get(), F_GETLEASE) != F_RDLCK;
+  };
+  internal::WriteFile write;
+  write.set_path(request.path());
+  NewFile edited;
+  FileResult result = edited.Begin(task.root(), write);
+  if (result.ok()) result = edited.Write(change.replaced);
+  if (!result.ok()) return result;
+  if (!edited.old().has_value() || !SameFile(*edited.old(), change.before) ||
+      !Unchanged(change, place, lease) || awaited()) {
+    return {FileCode::kBusyChanged, 0};
+  }
+  // The new file, too, is opened by nobody before it is sure to stay.
+  (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
+  if (result = edited.ChangePlaces(); !result.ok()) return result;
+  struct stat placed = {};
+  if (::fstat(edited.fd(), &placed) != 0) return ResultOfErrno(errno);
+  // What another call has put there since isn't to go.
+  const std::optional<struct stat> aside = edited.Aside();
+  if (!aside.has_value() || !SameFile(*aside, change.before)) {
+    return GivePlaceBack(edited, placed);
+  }
+  if (!leased) return {};
+  // Who had found the file but not opened it yet waits for us now, and would
+  // write into one that nobody sees. So it gets its name back for them, unless
+  // the name is another's by now.
+  constexpr int kPauseMillis = 10;
+  ::poll(nullptr, 0, kPauseMillis);
+  return awaited() ? GivePlaceBack(edited, placed) : FileResult{};
+}
+
+// Gives the file its new content, or finds that what somebody wrote meanwhile
+// would be lost by it. A lease of the kernel's is what makes the check and the
+// writing one step: who opens the file then waits until it is given back.
+FileResult Commit(FileTask& task, const internal::EditFile& request,
+                  const Change& change, const Place& place) {
+  const int at = place.directory.get();
+  const char* const name = place.name.c_str();
+  struct stat info = {};
+  os::Fd file;
+  FileResult result = OpenRegularFor(O_RDWR, at, name, file, info);
+  const bool executed = result.error == ETXTBSY;
+  if (!result.ok() && !executed) return result;
+  if (result.ok() && ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0) {
+    if (!Unchanged(change, place, file)) return {FileCode::kBusyChanged, 0};
+    return WriteInPlace(change, file);
+  }
+  file.reset();
+  if (result = OpenRegularAt(at, name, file, info); !result.ok()) return result;
+  // EAGAIN: somebody has it open for writing, and will write on. Other errors
+  // are of file systems and owners that can have no lease; there the check
+  // comes just before the new file takes its place.
+  // Read leases don't exclude one another, but of two edits one has to wait.
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return {FileCode::kBusyChanged, 0};
+  }
+  const bool leased = ::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0;
+  if (!leased && errno == EAGAIN) return {FileCode::kBusyChanged, 0};
+  return Replace(task, request, change, place, file, leased);
+}
+
+}  // namespace
+
+FileResult Edit(FileTask& task, const internal::EditFile& request,
+                internal::FileReply& reply) {
+  if (request.old_text().empty()) return {FileCode::kBadRequest, 0};
+  Place place;
+  std::optional<struct stat> old;
+  if (FileResult result =
+          FindTarget(task.root(), request.path(), false, place, old);
+      !result.ok()) {
+    return result;
+  }
+  const uint64_t most =
+      request.max_bytes() > 0 ? request.max_bytes() : kMostEditedBytes;
+  Change change;
+  {
+    os::Fd file;
+    FileResult result = OpenRegularAt(place.directory.get(), place.name.c_str(),
+                                      file, change.before);
+    if (result.ok()) result = ReadAll(file, most, change.text);
+    if (!result.ok()) return result;
+  }
+  const uint64_t count = ReplaceText(change.text, request.old_text(),
+                                     request.new_text(), most, change.replaced);
+  if (count == 0) return {FileCode::kNoMatch, 0};
+  reply.set_count(count);
+  if (count > 1 && !request.all()) return {FileCode::kMultiple, 0};
+  if (change.replaced.size() > most) return {FileCode::kTooLarge, EFBIG};
+  return Commit(task, request, change, place);
+}
+
+}  // namespace sandglass::sandbox

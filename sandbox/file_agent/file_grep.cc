@@ -1,0 +1,207 @@
+// Searches the lines of files.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sandbox/file_agent/file_ops.h"
+#include "sandbox/file_agent/file_paths.h"
+#include "sandbox/file_agent/file_search.h"
+#include "sandbox/file_agent/line_search.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+constexpr size_t kLineBytes = 32;
+constexpr uint32_t kMostContext = 1000;
+constexpr size_t kMostLineText = 64 * 1024;
+
+class Grepper : public TreeVisitor {
+ public:
+  Grepper(FileTask& task, const internal::Grep& request)
+      : task_(task),
+        request_(request),
+        clock_(request.max_millis()),
+        before_(std::min(request.context_before(), kMostContext)),
+        after_(std::min(request.context_after(), kMostContext)),
+        line_bytes_(
+            request.max_line_bytes() == 0
+                ? kMostLineText
+                : std::min<size_t>(request.max_line_bytes(), kMostLineText)) {}
+
+  FileResult Parse() {
+    return pattern_.Parse(request_.pattern(), request_.regex(),
+                          request_.ignore_case());
+  }
+
+  // Searches below one base; false when the search is over.
+  bool Search(const std::string& base,
+              const std::vector<PathPattern>& patterns) {
+    base_ = base;
+    patterns_ = &patterns;
+    os::Fd directory;
+    if (!OpenDirectory(task_.root(), base, directory).ok()) return true;
+    const size_t left = request_.max_visited() - visited_;
+    if (WalkTree(directory, left, *this) == WalkEnd::kBound) truncated_ = true;
+    return result_.ok() && !truncated_;
+  }
+
+  Next Enter(const TreeEntry& entry) override {
+    ++visited_;
+    if (!GoesOn()) return Next::kStop;
+    if (entry.path.size() > kMostToldPath) return Next::kSkip;
+    if (S_ISDIR(entry.info.st_mode)) {
+      return AnyMayHold(*patterns_, entry.path, entry.depth + 1) ? Next::kGoOn
+                                                                 : Next::kSkip;
+    }
+    if (!S_ISREG(entry.info.st_mode) || !AnyMatches(*patterns_, entry.path)) {
+      return Next::kSkip;
+    }
+    os::Fd file;
+    struct stat info = {};
+    const std::string path = JoinPath(base_, entry.path);
+    if (seen_.insert(path).second &&
+        OpenRegularAt(entry.directory, entry.name.c_str(), file, info).ok()) {
+      SearchFile(path, file);
+    }
+    return GoesOn() ? Next::kSkip : Next::kStop;
+  }
+
+  void SearchFile(const std::string& path, const os::Fd& file) {
+    LineReader reader(file);
+    if (reader.IsBinary()) return;
+    past_.clear();
+    behind_ = 0;
+    absl::string_view line;
+    bool cut = false;
+    for (uint64_t number = 1; reader.Next(line, cut); ++number) {
+      constexpr uint64_t kLookEach = 1024;
+      if (number % kLookEach == 0 && !GoesOn()) return;
+      size_t begin = 0, length = 0;
+      if (pattern_.Find(line, begin, length)) {
+        if (matches_ >= request_.max_matches()) {
+          truncated_ = true;
+          return;
+        }
+        ++matches_;
+        for (internal::GrepLine& earlier : past_) Tell(std::move(earlier));
+        past_.clear();
+        behind_ = after_;
+        Tell(Line(path, number, line, begin, length, cut));
+      } else if (behind_ > 0) {
+        --behind_;
+        Tell(Context(path, number, line, cut));
+      } else if (before_ > 0) {
+        if (past_.size() >= before_) past_.pop_front();
+        past_.push_back(Context(path, number, line, cut));
+      }
+      if (!result_.ok()) return;
+    }
+  }
+
+  FileResult Finish(internal::FileReply& reply) {
+    if (!result_.ok()) return result_;
+    reply.Swap(&batch_);
+    reply.set_truncated(truncated_);
+    reply.set_count(matches_);
+    return {};
+  }
+
+ private:
+  bool GoesOn() {
+    if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
+    if (clock_.Over()) truncated_ = true;
+    return result_.ok() && !truncated_;
+  }
+
+  internal::GrepLine Line(const std::string& path, uint64_t number,
+                          absl::string_view line, size_t begin, size_t length,
+                          bool cut) const {
+    internal::GrepLine told;
+    told.set_path(path);
+    told.set_line(number);
+    told.set_column(begin + 1);
+    const absl::string_view text = CutLine(line, begin, length, line_bytes_);
+    told.set_text(std::string(text));
+    told.set_cut(cut || text.size() < line.size());
+    return told;
+  }
+
+  internal::GrepLine Context(const std::string& path, uint64_t number,
+                             absl::string_view line, bool cut) const {
+    internal::GrepLine told = Line(path, number, line, 0, 0, cut);
+    told.set_column(0);
+    return told;
+  }
+
+  void Tell(internal::GrepLine line) {
+    batch_bytes_ += kLineBytes + line.path().size() + line.text().size();
+    *batch_.add_lines() = std::move(line);
+    if (batch_bytes_ < kFileBatchBytes - kMostLineText) return;
+    batch_bytes_ = 0;
+    if (!task_.Send(batch_)) result_ = {FileCode::kCancelled, 0};
+  }
+
+  FileTask& task_;
+  const internal::Grep& request_;
+  const SearchClock clock_;
+  const uint32_t before_;
+  const uint32_t after_;
+  const size_t line_bytes_;
+  LinePattern pattern_;
+  std::string base_;
+  const std::vector<PathPattern>* patterns_ = nullptr;
+  std::set<std::string> seen_;
+  // Lines before a match that may come, and how many behind one are due.
+  std::deque<internal::GrepLine> past_;
+  uint32_t behind_ = 0;
+  internal::FileReply batch_;
+  size_t batch_bytes_ = 0;
+  size_t visited_ = 0;
+  uint64_t matches_ = 0;
+  bool truncated_ = false;
+  FileResult result_;
+};
+
+}  // namespace
+
+FileResult SearchText(FileTask& task, const internal::Grep& request,
+                      internal::FileReply& reply) {
+  Grepper grepper(task, request);
+  if (FileResult result = grepper.Parse(); !result.ok()) return result;
+  // The path may be a file's.
+  os::Fd file;
+  struct stat info = {};
+  const FileResult opened =
+      OpenRegular(task.root(), request.path(), file, info);
+  if (opened.ok()) {
+    grepper.SearchFile(request.path(), file);
+    return grepper.Finish(reply);
+  }
+  if (opened.code != FileCode::kIsDirectory) return opened;
+  if (FileResult result = OpenDirectory(task.root(), request.path(), file);
+      !result.ok()) {
+    return result;
+  }
+  PatternsByBase patterns;
+  const std::string everything = "*";
+  FileResult result;
+  if (request.include().empty()) {
+    result =
+        ParsePatterns(request.path(), everything, request.hidden(), patterns);
+  }
+  for (const std::string& include : request.include()) {
+    if (!result.ok()) break;
+    result = ParsePatterns(request.path(), include, request.hidden(), patterns);
+  }
+  if (!result.ok()) return result;
+  for (const auto& [base, list] : patterns) {
+    if (!grepper.Search(base, list)) break;
+  }
+  return grepper.Finish(reply);
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,340 @@
+// Copies of files and trees, and moves by way of one.
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/file_agent/file_compare.h"
+#include "sandbox/file_agent/file_ops.h"
+#include "sandbox/file_agent/file_paths.h"
+#include "sandbox/file_agent/file_trees.h"
+#include "sandbox/os/io.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// What is copied or moved.
+struct Source {
+  Place place;
+  struct stat info = {};  // as it was found
+  os::Fd opened;          // of a file or directory
+  bool leased = false;
+};
+
+FileResult FindSource(const os::Fd& root, const std::string& path,
+                      Source& source) {
+  if (FileResult result = FindPlace(root, path, false, source.place);
+      !result.ok()) {
+    return result;
+  }
+  const int at = source.place.directory.get();
+  const char* const name = source.place.name.c_str();
+  if (::fstatat(at, name, &source.info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return ResultOfErrno(errno);
+  }
+  if (S_ISREG(source.info.st_mode)) {
+    return OpenRegularAt(at, name, source.opened, source.info);
+  }
+  if (S_ISLNK(source.info.st_mode)) return {};
+  if (!S_ISDIR(source.info.st_mode)) return {FileCode::kNotRegular, 0};
+  source.opened.reset(
+      ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!source.opened.valid() ||
+      ::fstat(source.opened.get(), &source.info) != 0) {
+    return ResultOfErrno(errno);
+  }
+  return {};
+}
+
+// A copy under a name of its own beside its later one, which it takes at once.
+// Until then it goes away with its object.
+class StagedCopy {
+ public:
+  explicit StagedCopy(const Place& to) : to_(to) {}
+  ~StagedCopy() {
+    if (!name_.empty()) (void)RemoveOwn(to_.directory.get(), name_);
+  }
+  StagedCopy(const StagedCopy&) = delete;
+  StagedCopy& operator=(const StagedCopy&) = delete;
+
+  FileResult Make(FileTask& task, const Source& source) {
+    name_ = TemporaryName();
+    if (name_.empty()) return ResultOfErrno(errno);
+    const int at = to_.directory.get();
+    if (S_ISREG(source.info.st_mode)) return MakeFile(task, source);
+    if (S_ISDIR(source.info.st_mode)) {
+      return CopyDirectory(task, source.opened, at, name_, entries_);
+    }
+    const std::string link =
+        ReadLink(source.place.directory.get(), source.place.name.c_str());
+    return ::symlinkat(link.c_str(), at, name_.c_str()) == 0
+               ? FileResult{}
+               : ResultOfErrno(errno);
+  }
+
+  // `flags` of renameat2(2).
+  FileResult TakePlace(unsigned flags) {
+    const int at = to_.directory.get();
+    if (::renameat2(at, name_.c_str(), at, to_.name.c_str(), flags) != 0) {
+      return ResultOfErrno(errno);
+    }
+    name_.clear();
+    return {};
+  }
+
+  // Of a file.
+  const os::Fd& file() const { return file_; }
+  // Of a directory: open, and how many names are below it.
+  os::Fd OpenDirectory() const {
+    return os::Fd(::openat(to_.directory.get(), name_.c_str(),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  uint64_t entries() const { return entries_; }
+
+ private:
+  FileResult MakeFile(FileTask& task, const Source& source) {
+    file_.reset(::openat(to_.directory.get(), name_.c_str(),
+                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0600));
+    if (!file_.valid()) return ResultOfErrno(errno);
+    const std::unique_ptr<char[]> buffer(new char[kCopyChunk]);
+    for (off_t done = 0;;) {
+      if (task.Cancelled()) return {FileCode::kCancelled, 0};
+      if (source.leased && Awaited(source.opened)) return kChanged;
+      const ssize_t got = ReadAt(source.opened, buffer.get(), done);
+      if (got < 0) return ResultOfErrno(errno);
+      if (got == 0) break;
+      if (!os::WriteAll(file_.get(),
+                        {buffer.get(), static_cast<size_t>(got)})) {
+        return ResultOfErrno(errno);
+      }
+      done += got;
+    }
+    if (::fchmod(file_.get(), source.info.st_mode & 07777) != 0) {
+      return ResultOfErrno(errno);
+    }
+    const struct timespec times[] = {source.info.st_atim, source.info.st_mtim};
+    (void)::futimens(file_.get(), times);
+    return {};
+  }
+
+  const Place& to_;
+  std::string name_;
+  os::Fd file_;
+  uint64_t entries_ = 0;
+};
+
+// The name of a source whose own one was taken while it was hidden.
+std::string MovedBackName(const std::string& name, int number) {
+  std::string end = ".moved-back";
+  if (number > 1) absl::StrAppend(&end, ".", number);
+  size_t kept = std::min(name.size(), NAME_MAX - end.size());
+  // Not within a character.
+  while (kept > 0 && kept < name.size() && (name[kept] & 0xc0) == 0x80) --kept;
+  return name.substr(0, kept) + end;
+}
+
+// What is to be moved, under a name beside its own that nobody else knows, so
+// that nobody finds it any more. With its object it gets its name back, or, if
+// something else has that by then, the next free one like it.
+class HiddenSource {
+ public:
+  explicit HiddenSource(const Place& place) : place_(place) {}
+  ~HiddenSource() {
+    if (!name_.empty()) GiveBack();
+  }
+  HiddenSource(const HiddenSource&) = delete;
+  HiddenSource& operator=(const HiddenSource&) = delete;
+
+  FileResult Hide() {
+    std::string name = TemporaryName();
+    if (name.empty() || ::renameat2(at(), place_.name.c_str(), at(),
+                                    name.c_str(), RENAME_NOREPLACE) != 0) {
+      return ResultOfErrno(errno);
+    }
+    name_ = std::move(name);
+    return {};
+  }
+
+  // What came into a directory after it was compared stays, and the directory
+  // with it.
+  void Remove() {
+    if (RemoveOwn(at(), name_).ok()) name_.clear();
+  }
+
+  int at() const { return place_.directory.get(); }
+  const std::string& name() const { return name_; }
+
+ private:
+  void GiveBack() {
+    constexpr int kTries = 10'000;
+    std::string name = place_.name;
+    for (int i = 1; i <= kTries; ++i) {
+      if (::renameat2(at(), name_.c_str(), at(), name.c_str(),
+                      RENAME_NOREPLACE) == 0 ||
+          errno != EEXIST) {
+        return;
+      }
+      name = MovedBackName(place_.name, i);
+    }
+  }
+
+  const Place& place_;
+  std::string name_;
+};
+
+bool WriterWaits(const Source& source, const TreeComparison& comparison) {
+  return (source.leased && Awaited(source.opened)) || comparison.awaited();
+}
+
+// Whether what was copied is what has that name, and is as it was.
+FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
+                          const std::string& name, const StagedCopy& copy,
+                          TreeComparison& comparison) {
+  struct stat now = {};
+  if (::fstatat(at, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !SameFile(now, source.info) || !SameFacts(now, source.info)) {
+    return kChanged;
+  }
+  FileResult result;
+  if (S_ISDIR(now.st_mode)) {
+    if (!CanBeEmptied(at, name.c_str(), now)) {
+      return {FileCode::kPermissionDenied, EACCES};
+    }
+    result =
+        comparison.Run(source.opened, copy.OpenDirectory(), copy.entries());
+  } else if (S_ISREG(now.st_mode) && !source.leased) {
+    result = CompareContent(task, source.opened, copy.file());
+  }
+  if (result.ok() && WriterWaits(source, comparison)) result = kChanged;
+  return result;
+}
+
+// Who had found a file but not opened it yet waits for us once it is hidden,
+// and would write into one that goes.
+FileResult CheckForLateWriters(const Source& source,
+                               const TreeComparison& comparison) {
+  if (!source.leased && !comparison.leased()) return {};
+  constexpr int kPauseMillis = 10;
+  ::poll(nullptr, 0, kPauseMillis);
+  return WriterWaits(source, comparison) ? kChanged : FileResult{};
+}
+
+// Whether the source can go, and be copied whole: what is certain to fail is
+// said before the copying. Keeps a file from writers.
+FileResult CheckSource(FileTask& task, Source& source) {
+  const int at = source.place.directory.get();
+  const char* const name = source.place.name.c_str();
+  if (::faccessat(at, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return ResultOfErrno(errno);
+  }
+  if (S_ISREG(source.info.st_mode)) {
+    const Lease lease = TakeLease(source.opened);
+    source.leased = lease == Lease::kHeld;
+    return lease == Lease::kRefused ? kChanged : FileResult{};
+  }
+  if (!S_ISDIR(source.info.st_mode)) return {};
+  if (!CanBeEmptied(at, name, source.info)) {
+    return {FileCode::kPermissionDenied, EACCES};
+  }
+  return InspectTree(task, source.opened);
+}
+
+// What rename(2) would say to what is there.
+FileResult CheckReplaced(const Place& to, const Source& source) {
+  struct stat info = {};
+  const int at = to.directory.get();
+  const char* const name = to.name.c_str();
+  if (::fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (!S_ISDIR(source.info.st_mode)) {
+    return S_ISDIR(info.st_mode) ? FileResult{FileCode::kIsDirectory, EISDIR}
+                                 : FileResult{};
+  }
+  if (!S_ISDIR(info.st_mode)) return {FileCode::kNotDirectory, ENOTDIR};
+  const os::Fd directory(
+      ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  std::vector<std::string> names;
+  bool more = false;
+  return directory.valid() && ReadNames(directory, 1, names, more) &&
+                 !names.empty()
+             ? FileResult{FileCode::kNotEmpty, ENOTEMPTY}
+             : FileResult{};
+}
+
+FileResult FindFreePlace(const os::Fd& root, const std::string& path,
+                         bool make_parents, bool overwrite, Place& to) {
+  FileResult result = FindPlace(root, path, make_parents, to);
+  struct stat info = {};
+  // Said once more when the copy takes its place; this saves the copying.
+  if (result.ok() && !overwrite &&
+      ::fstatat(to.directory.get(), to.name.c_str(), &info,
+                AT_SYMLINK_NOFOLLOW) == 0) {
+    result = {FileCode::kExists, EEXIST};
+  }
+  return result;
+}
+
+}  // namespace
+
+FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
+                    internal::FileReply& /*reply*/) {
+  Source source;
+  Place to;
+  FileResult result = FindSource(task.root(), request.from(), source);
+  if (result.ok()) {
+    result = FindFreePlace(task.root(), request.to(), request.make_parents(),
+                           false, to);
+  }
+  StagedCopy copy(to);
+  if (result.ok()) result = copy.Make(task, source);
+  if (result.ok()) result = copy.TakePlace(RENAME_NOREPLACE);
+  return result;
+}
+
+FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
+                    internal::FileReply& /*reply*/) {
+  Source source;
+  Place to;
+  FileResult result = FindSource(task.root(), request.from(), source);
+  if (result.ok()) result = CheckSource(task, source);
+  if (result.ok()) {
+    result = FindFreePlace(task.root(), request.to(), request.make_parents(),
+                           request.overwrite(), to);
+  }
+  if (result.ok()) result = CheckReplaced(to, source);
+  // ORDER: the source has its name back before the copy is removed, and those
+  // who wait for its files are let in once all is decided.
+  StagedCopy copy(to);
+  HiddenSource hidden(source.place);
+  TreeComparison comparison(task);
+  if (result.ok()) result = copy.Make(task, source);
+  // Once before it is hidden, which is then for a short time only.
+  if (result.ok()) {
+    result = CheckUnchanged(task, source, source.place.directory.get(),
+                            source.place.name, copy, comparison);
+  }
+  if (result.ok()) result = hidden.Hide();
+  if (result.ok()) {
+    result = CheckUnchanged(task, source, hidden.at(), hidden.name(), copy,
+                            comparison);
+  }
+  if (result.ok()) result = CheckForLateWriters(source, comparison);
+  if (result.ok()) {
+    result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
+  }
+  // With that it is done.
+  if (result.ok()) hidden.Remove();
+  return result;
+}
+
+}  // namespace sandglass::sandbox

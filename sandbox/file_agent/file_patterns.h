@@ -1,0 +1,47 @@
+#ifndef SANDGLASS_SANDBOX_FILE_AGENT_FILE_PATTERNS_H_
+#define SANDGLASS_SANDBOX_FILE_AGENT_FILE_PATTERNS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "sandbox/wire/file_code.h"
+
+namespace sandglass::sandbox {
+
+// What {a,b} in a pattern stands for: every combination, nested ones too.
+// Braces without a comma, or without their other half, stand for themselves.
+// False when there are more than `most`.
+bool ExpandBraces(absl::string_view pattern, size_t most,
+                  std::vector<std::string>& expanded);
+
+// One pattern of a Glob, without braces.
+class PathPattern {
+ public:
+  // `base`, absolute, is what a pattern with a slash is relative to.
+  // kInvalidPattern.
+  static FileResult Parse(absl::string_view base, absl::string_view pattern,
+                          bool hidden, PathPattern& parsed);
+
+  // The directory that holds all that can match.
+  const std::string& base() const { return base_; }
+  // Whether a path below base() matches.
+  bool Matches(absl::string_view path) const;
+  // Whether anything below the directory `path`, itself below base(), could.
+  // `depth`: how many segments it has.
+  bool MayHold(absl::string_view path, size_t depth) const;
+
+ private:
+  std::string base_;
+  std::string pattern_;  // below base_, or for names at any depth
+  bool by_name_ = false;
+  bool hidden_ = false;
+  bool names_dots_ = false;  // a segment begins with a dot
+  bool any_depth_ = false;
+  size_t segments_ = 0;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_FILE_AGENT_FILE_PATTERNS_H_

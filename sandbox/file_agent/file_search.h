@@ -1,0 +1,52 @@
+#ifndef SANDGLASS_SANDBOX_FILE_AGENT_FILE_SEARCH_H_
+#define SANDGLASS_SANDBOX_FILE_AGENT_FILE_SEARCH_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sandbox/file_agent/file_patterns.h"
+#include "sandbox/file_agent/file_task.h"
+#include "sandbox/file_agent/tree_walk.h"
+#include "sandbox/os/process.h"
+#include "sandbox/wire/file_code.h"
+
+namespace sandglass::sandbox {
+
+// When a search has to be over; 0 milliseconds: never.
+class SearchClock {
+ public:
+  explicit SearchClock(uint32_t millis)
+      : end_ns_(millis == 0 ? 0
+                            : os::MonotonicNanos() +
+                                  int64_t{millis} * int64_t{1'000'000}) {}
+
+  bool Over() const { return end_ns_ != 0 && os::MonotonicNanos() >= end_ns_; }
+
+ private:
+  const int64_t end_ns_;
+};
+
+// The patterns of a search, by the directories that they are about.
+using PatternsByBase = std::map<std::string, std::vector<PathPattern>>;
+
+// Expands braces. kInvalidPattern, also for too many.
+FileResult ParsePatterns(const std::string& path, const std::string& pattern,
+                         bool hidden, PatternsByBase& patterns);
+
+bool AnyMatches(const std::vector<PathPattern>& patterns,
+                absl::string_view path);
+bool AnyMayHold(const std::vector<PathPattern>& patterns,
+                absl::string_view path, size_t depth);
+
+// A longer path is of no use to anybody: no operation takes it.
+inline constexpr size_t kMostToldPath = 8 * 1024;
+
+// `path` below `base`, as one.
+std::string JoinPath(absl::string_view base, absl::string_view path);
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_FILE_AGENT_FILE_SEARCH_H_

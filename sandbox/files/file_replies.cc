@@ -1,0 +1,167 @@
+#include "sandbox/files/file_replies.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "sandbox/os/files.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+using Fds = std::vector<os::Fd>;
+
+// A file that can be read without ever waiting for its maker.
+bool IsPlainFile(const os::Fd& fd) {
+  struct stat info = {};
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  return flags >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY &&
+         ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
+         !os::IsKernelFileSystem(fd.get());
+}
+
+bool IsInfo(const internal::FileInfo& info) {
+  return internal::FileType_IsValid(info.type()) && info.mode() <= 07777 &&
+         info.mtime_part_ns() < 1'000'000'000 &&
+         info.link_target().size() <= PATH_MAX;
+}
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && name.size() <= NAME_MAX && name != "." &&
+         name != ".." && name.find('/') == absl::string_view::npos &&
+         name.find('\0') == absl::string_view::npos;
+}
+
+// A path below a tree; the tree can be deeper than a path of the kernel's.
+bool IsPath(absl::string_view path, bool absolute) {
+  return !path.empty() && (path[0] == '/') == absolute &&
+         path.find('\0') == absl::string_view::npos;
+}
+
+bool HasNoFileLists(const internal::FileReply& reply) {
+  return reply.entries_size() == 0 && reply.lines_size() == 0 &&
+         reply.changes_size() == 0 && !reply.scan_done();
+}
+
+bool HasNoLists(const internal::FileReply& reply) {
+  return HasNoFileLists(reply) && reply.missing_size() == 0;
+}
+
+}  // namespace
+
+FileFacts FactsOf(internal::FileInfo& info) {
+  FileFacts facts;
+  facts.name = std::move(*info.mutable_name());
+  facts.type = info.type() == internal::FILE_TYPE_REGULAR ? FileType::kRegular
+               : info.type() == internal::FILE_TYPE_DIRECTORY
+                   ? FileType::kDirectory
+               : info.type() == internal::FILE_TYPE_SYMLINK ? FileType::kSymlink
+                                                            : FileType::kOther;
+  facts.size = info.size();
+  facts.mode = info.mode();
+  facts.mtime = absl::TimeFromTimespec(
+      {.tv_sec = info.mtime_s(),
+       .tv_nsec = static_cast<int64_t>(info.mtime_part_ns())});
+  facts.link_target = std::move(*info.mutable_link_target());
+  facts.inode = info.inode();
+  return facts;
+}
+
+FileAgentChannel::Check OnlyLast() {
+  return [](const internal::FileReply& reply, const Fds& fds) {
+    return reply.last() && fds.empty() && HasNoLists(reply) &&
+           IsInfo(reply.info());
+  };
+}
+
+FileAgentChannel::Check OnlyMissing() {
+  return [](const internal::FileReply& reply, const Fds& fds) {
+    const auto told = static_cast<size_t>(reply.missing_size());
+    if (told > kMostMissing || told > reply.missing_count()) return false;
+    for (const internal::MissingMember& member : reply.missing()) {
+      if (member.code() <= 0 || member.code() >= kFileCodeCount) return false;
+    }
+    return reply.last() && fds.empty() && HasNoFileLists(reply) &&
+           IsInfo(reply.info());
+  };
+}
+
+FileAgentChannel::Check OneFile() {
+  return [](const internal::FileReply& reply, const Fds& fds) {
+    if (!reply.last() || !HasNoLists(reply) || !IsInfo(reply.info())) {
+      return false;
+    }
+    return reply.code() != 0 ? fds.empty()
+                             : fds.size() == 1 && IsPlainFile(fds[0]);
+  };
+}
+
+FileAgentChannel::Check Entries(uint64_t most, EntryNames names) {
+  return [left = most, names](const internal::FileReply& reply,
+                              const Fds& fds) mutable {
+    const auto count = static_cast<uint64_t>(reply.entries_size());
+    if (!fds.empty() || reply.lines_size() != 0 || reply.changes_size() != 0 ||
+        reply.scan_done() || count > left || (count == 0 && !reply.last())) {
+      return false;
+    }
+    left -= count;
+    for (const internal::FileInfo& entry : reply.entries()) {
+      if (!IsInfo(entry) ||
+          !(names == EntryNames::kNames ? IsName(entry.name())
+                                        : IsPath(entry.name(), true))) {
+        return false;
+      }
+    }
+    return true;
+  };
+}
+
+FileAgentChannel::Check Lines(uint64_t most) {
+  return
+      [left = most](const internal::FileReply& reply, const Fds& fds) mutable {
+        const auto count = static_cast<uint64_t>(reply.lines_size());
+        if (!fds.empty() || reply.entries_size() != 0 ||
+            reply.changes_size() != 0 || reply.scan_done() || count > left ||
+            (count == 0 && !reply.last())) {
+          return false;
+        }
+        left -= count;
+        for (const internal::GrepLine& line : reply.lines()) {
+          if (!IsPath(line.path(), true) || line.line() == 0) return false;
+        }
+        return true;
+      };
+}
+
+FileAgentChannel::Check Changes(uint64_t most, bool with_files) {
+  return [most, left = most, with_files](const internal::FileReply& reply,
+                                         const Fds& fds) mutable {
+    const auto count = static_cast<uint64_t>(reply.changes_size());
+    if (reply.entries_size() != 0 || reply.lines_size() != 0 || count > left ||
+        (count == 0 && !reply.last() && !reply.scan_done())) {
+      return false;
+    }
+    left = reply.scan_done() ? most : left - count;
+    size_t opened = 0;
+    for (const internal::FileChange& change : reply.changes()) {
+      if (!internal::ChangeKind_IsValid(change.kind()) ||
+          !IsInfo(change.info()) || !IsPath(change.info().name(), false)) {
+        return false;
+      }
+      if (!change.opened()) continue;
+      if (!with_files || opened >= fds.size() || !IsPlainFile(fds[opened])) {
+        return false;
+      }
+      ++opened;
+    }
+    return opened == fds.size();
+  };
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,250 @@
+#ifndef SANDGLASS_SANDBOX_JAIL_JAIL_H_
+#define SANDGLASS_SANDBOX_JAIL_JAIL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "policy/limits/limits.h"
+#include "policy/verdict/verdict.h"
+#include "sandbox/jail/counter_files.h"
+#include "sandbox/jail/jail_event.h"
+#include "sandbox/jail/jail_process.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/wire/network_use.h"
+
+namespace sandglass::internal {
+class InitEvent;
+}
+
+namespace sandglass::sandbox {
+
+class NetworkLease;
+
+// A program to start in a jail. Views need to live only through the call.
+struct ProgramSpec {
+  std::vector<std::string> argv;  // argv[0] absolute, inside the jail
+  std::vector<std::string> env;   // "NAME=value"
+  struct File {
+    absl::string_view path;  // relative to /workspace, validated
+    absl::string_view content;
+    uint32_t mode;
+    // A sealed file with just this content, if there is one: it need not be
+    // written then. -1: none.
+    int sealed = -1;
+    // A runner tells what its text names before the program starts. Where
+    // there is no runner it must not be set.
+    bool look_at = false;
+  };
+  std::vector<File> files;
+  bool with_stdin = false;
+  uint32_t open_files = 1024;
+  uint64_t file_size_bytes = 0;
+  absl::Duration cpu_time;
+};
+
+// The daemon's handle on one jail: only descriptors, no rights of its own. It
+// serves one run or a SessionJail and ends with it. One thread at a time.
+class Jail {
+ public:
+  // Descriptors as the spawner's reply carries them. Those that a host layout
+  // does not need stay empty.
+  struct Parts {
+    uint64_t id = 0;
+    os::Fd init_pidfd;
+    os::Fd control;
+    os::Fd kill_jail, kill_run;
+    os::Fd run_events, freeze_run;
+    CounterGroups groups;
+    os::Fd oom_event;        // v1 eventfd, or empty
+    os::Fd netlink_sockets;  // their list
+    os::Fd runner;           // socket to its runner, or empty
+    // For the egress proxy: the sockets of MakeJailDoors in their order, or
+    // none.
+    std::vector<os::Fd> doors;
+    std::vector<StepTiming> steps;
+    bool made_ahead = false;
+    bool traces_calls = false;
+  };
+  explicit Jail(Parts parts);
+  // Kills everything in the jail (one write, no waiting).
+  ~Jail();
+  Jail(const Jail&) = delete;
+  Jail& operator=(const Jail&) = delete;
+
+  uint64_t id() const { return parts_.id; }
+  // True when it stood before it was asked for.
+  bool made_ahead() const { return parts_.made_ahead; }
+  // True once init is fit for the run and the streams are there.
+  bool is_ready() const { return tmp_fs_.valid() && stdout_.valid(); }
+  // True when ends come with the calls that were refused.
+  bool traces_calls() const { return parts_.traces_calls; }
+  // True when a zygote's child waits in it for the program.
+  bool has_runner() const { return has_runner_; }
+  // True when an interpreter was started in it ahead of its program.
+  bool prestarted() const { return prestarted_; }
+
+  // Keeps something of the host's for as long as it lives: what it has mounted.
+  void Hold(std::shared_ptr<const void> held) { held_ = std::move(held); }
+
+  // Gives its doors away. Empty: the jail has no network.
+  std::vector<os::Fd> TakeDoors() { return std::move(parts_.doors); }
+  // It has this network until its end.
+  void SetNetwork(std::unique_ptr<NetworkLease> network);
+  bool has_network() const { return network_ != nullptr; }
+  // What it has taken of the network up to now; nullopt: it has none, or the
+  // proxy is gone.
+  std::optional<NetworkUse> ReadNetworkUse() const;
+
+  // Starts an interpreter that waits for the program; of `interpreter` only
+  // `argv` and `env` count. WaitsEvent follows; whatever else it writes before
+  // is an error of NextEvent. Precondition: is_ready, no runner, nothing was
+  // started. Never blocks.
+  absl::Status Prestart(const ProgramSpec& interpreter);
+
+  // Asks init, or the runner, to write the files and start the program. May be
+  // called before the jail is ready: it is taken up when it is. Never blocks.
+  // A runner takes `argv` without the interpreter's own part. An interpreter
+  // that waits is left waiting: when StartedEvent comes it wants its JobFrame.
+  absl::Status StartProgram(const ProgramSpec& program);
+  // Lets the program start whose files were looked at: this is its start, no
+  // StartedEvent follows. Once, after FactsEvent. `took_long`: the processor
+  // time of that is worth taking off the program's. UNAVAILABLE: the jail is
+  // dead.
+  absl::Status LetStart(bool took_long);
+  // Asks init for the regular files that match; answers are FileEvents, then
+  // CollectDoneEvent. Call only when the program's processes are dead.
+  absl::Status CollectFiles(const std::vector<std::string>& patterns,
+                            uint32_t max_files);
+  // Takes one event without waiting; nullopt when there is none now. After an
+  // error the jail must be given up. INTERNAL: init broke the protocol.
+  // RESOURCE_EXHAUSTED: the event's descriptors found no room in this process.
+  // Whoever speaks for a jail has only so much to say: events end, too.
+  absl::StatusOr<std::optional<JailEvent>> NextEvent();
+
+  // Kills the program's processes, all of them at once (cgroup.kill), leaving
+  // init alive to hand out files.
+  absl::Status KillRun();
+  // By pid, through init, for what outlives that: on some kernels (6.18)
+  // cgroup.kill passes over a process whose main thread has ended while others
+  // go on. UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: it is behind.
+  absl::Status KillRunByPid();
+  // Everything, init too, and with it the jail's pid namespace.
+  absl::Status KillJail();
+  // The same by way of init, which ends when nobody speaks to it any more.
+  void EndNamespace();
+
+  // True when no process of the program, or of a spawned one, is left.
+  bool RunIsEmpty() const;
+  // True when the kernel has met the memory limit with a kill since the start.
+  bool SawOomKill() const;
+  // Processes and threads in the jail now, without init.
+  uint32_t ProcessCount() const;
+  // True when the program is one process. Of one with a runner its threads
+  // count too; node has some to its end.
+  bool RunIsOneProcess() const;
+  JailCounters ReadCounters() const;
+  MemorySample SampleMemory() const;
+  // Kernel memory that is in no counter; of more than there may be, not all.
+  policy::UnchargedMemory ReadUncharged() const;
+  // Highest number of processes at once as the kernel counted; nullopt where it
+  // does not (before Linux 6.12).
+  std::optional<uint32_t> PeakProcesses() const;
+  // Fill of /tmp and /workspace; empty before the jail is ready.
+  std::vector<policy::FilesystemFill> FilesystemFills() const;
+
+  // For poll(2): POLLIN; NextEvent reads both. The second is -1 where there is
+  // no runner or it has said its last, and no interpreter is about to wait.
+  int control_fd() const { return parts_.control.get(); }
+  int runner_fd() const {
+    if (prestarted_ && !waits_) return stdout_.get();
+    return user_code_ ? report_.get() : parts_.runner.get();
+  }
+  // For poll(2): POLLPRI on v2 (a change of cgroup.events).
+  int run_events_fd() const { return parts_.run_events.get(); }
+  // For poll(2): POLLIN on v1 (eventfd), POLLPRI on v2 (memory.events).
+  int oom_fd() const;
+  short oom_poll_events() const;
+  // Re-arms oom_fd after it fired.
+  void AcknowledgeOom() const;
+
+  // False when init, the runner or the interpreter is dead, or has something to
+  // say that a jail which waits for its run has not. Does not block.
+  bool WaitsQuietly() const;
+
+  // The daemon's ends of the program's streams; valid after ReadyEvent, all
+  // non-blocking. The caller may take them.
+  os::Fd& stdin_fd() { return stdin_; }
+  os::Fd& stdout_fd() { return stdout_; }
+  os::Fd& stderr_fd() { return stderr_; }
+
+  // Set-up steps so far, the spawner's and init's, the program's start too.
+  const std::vector<StepTiming>& steps() const { return parts_.steps; }
+
+ private:
+  friend class SessionJail;
+  // It serves a session from here on, which may be for long and for nothing:
+  // gives up the descriptors that only a run's jail needs.
+  void BecomeSessions();
+  // Reads the events of the program's part of its group, the key's value.
+  std::optional<uint64_t> RunEvent(absl::string_view key) const;
+  absl::Status StartInRunner(const ProgramSpec& program);
+  absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
+  // Leaves in `fds` what it doesn't take.
+  absl::StatusOr<std::optional<JailEvent>> TakeInitEvent(
+      const internal::InitEvent& event, std::vector<os::Fd>& fds);
+  absl::StatusOr<std::optional<JailEvent>> TakeRunnerEvent(os::Packet& packet);
+  // Takes the daemon's ends of the program's streams, of `fds` the first three.
+  bool TakeStreams(std::vector<os::Fd>& fds);
+  // Whether it was asked for, for the first time.
+  bool IsWanted(const std::string& path);
+  absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
+  absl::StatusOr<std::optional<JailEvent>> NextReport();
+  JailEvent MaybeReady() const;  // init and a runner are so in any order
+  absl::StatusOr<std::optional<JailEvent>> NextWord();
+  bool memory_on_v1() const { return parts_.oom_event.valid(); }
+
+  Parts parts_;
+  JailProcess init_;  // of a session's jail, which has no pidfd
+  CounterFiles counters_;
+  std::shared_ptr<const void> held_;
+  std::unique_ptr<NetworkLease> network_;
+  os::Fd memory_events_;  // v2 only
+  const bool has_runner_;
+  os::Fd stdin_, stdout_, stderr_;
+  os::Fd report_;       // pipe from the runner's program
+  os::Fd done_report_;  // once it said its last
+  os::Fd tmp_fs_, workspace_fs_;
+  bool prestarted_ = false;
+  bool waits_ = false;                    // the interpreter has said so
+  bool has_job_ = false;                  // the program was sent
+  bool started_ = false;                  // and has started
+  bool raised_ = false, failed_ = false;  // were said
+  bool interpreter_started_ = false;
+  // While files are collected: what was asked for, and what was answered.
+  bool collecting_ = false;
+  std::vector<std::string> patterns_;
+  size_t most_files_ = 0;
+  std::set<std::string> answered_;
+  std::string said_;  // by the interpreter, up to then
+  // Processor time of the runner or interpreter before the program came.
+  absl::Duration spent_user_, spent_system_;
+  bool user_code_ = false;  // runs in the runner
+  // Of a job whose files a runner looks at.
+  enum class Look { kNone, kAsked, kTold };
+  Look look_ = Look::kNone;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_JAIL_JAIL_H_

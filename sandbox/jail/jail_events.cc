@@ -1,0 +1,300 @@
+// What a jail's init and runner say, taken as from strangers: each word where
+// it belongs, each descriptor of the kind it is to be.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "internal/spawner.pb.h"
+#include "policy/text/paths.h"
+#include "sandbox/jail/jail.h"
+#include "sandbox/jail/untrusted_fds.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/seqpacket.h"
+#include "sandbox/wire/descriptor_room.h"
+#include "sandbox/wire/runner_protocol.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Each step comes once, some a second time: with an interpreter that waits.
+constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
+constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
+constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
+
+bool AddSteps(
+    const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
+    std::vector<StepTiming>& to) {
+  for (const internal::StepTime& step : from) {
+    if (!AddStep(step.step(), step.nanoseconds(), to)) return false;
+  }
+  return true;
+}
+
+bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
+              std::vector<StepTiming>& to) {
+  if (packet.data.size() !=
+      sizeof(event) + event.step_count * sizeof(RunnerStep)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < event.step_count; ++i) {
+    RunnerStep step = {};
+    packet.data.copy(reinterpret_cast<char*>(&step), sizeof(step),
+                     sizeof(event) + i * sizeof(step));
+    if (!AddStep(step.step, static_cast<uint64_t>(step.nanoseconds), to)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
+
+bool StaysBelow(const std::string& path) {
+  if (path.size() > kMostPathBytes || path.find('\0') != std::string::npos) {
+    return false;
+  }
+  for (const absl::string_view segment : absl::StrSplit(path, '/')) {
+    if (segment.empty() || segment == "." || segment == "..") return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to) {
+  if (from.calls_size() > static_cast<int>(kMostRefusedCalls)) return false;
+  for (const internal::RefusedCall& each : from.calls()) {
+    RefusedCall call;
+    if (each.arguments_size() != static_cast<int>(std::size(call.arguments))) {
+      return false;
+    }
+    call.architecture = each.architecture();
+    call.number = each.number();
+    call.error = each.error();
+    std::copy(each.arguments().begin(), each.arguments().end(), call.arguments);
+    call.count = each.count();
+    to.calls.push_back(call);
+  }
+  to.others = from.others();
+  return true;
+}
+
+bool AddStep(int64_t step, uint64_t nanoseconds,
+             std::vector<StepTiming>& steps) {
+  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMostStepNanos ||
+      steps.size() >= kMostSteps) {
+    return false;
+  }
+  steps.push_back(
+      {static_cast<SetupStep>(step), absl::Nanoseconds(nanoseconds)});
+  return true;
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
+  std::vector<os::Fd> refused;
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.control.get(), os::Wait::kNo, &refused);
+  CloseAside(std::move(refused));
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  internal::InitEvent event;
+  if (!packet.ok()) return Broken();
+  // Streams or a file: the jail is of no use without.
+  if (packet->lost_fds) return DescriptorsLost();
+  absl::StatusOr<std::optional<JailEvent>> taken = Broken();
+  if (event.ParseFromString(packet->data)) {
+    taken = TakeInitEvent(event, packet->fds);
+  }
+  // Of an event that carries some, none is left.
+  std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
+  if (packet->fds.empty()) return taken;
+  CloseAside(std::move(packet->fds));
+  return Broken();
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
+    const internal::InitEvent& event, std::vector<os::Fd>& fds) {
+  const bool fit = tmp_fs_.valid();
+  switch (event.event_case()) {
+    case internal::InitEvent::kReady:
+      if (fit || fds.size() != 5 || !os::IsTmpfs(fds[3].get()) ||
+          !os::IsTmpfs(fds[4].get()) ||
+          !AddSteps(event.ready().steps(), parts_.steps)) {
+        return Broken();
+      }
+      // A runner brings streams of its own.
+      if (has_runner()) {
+        if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
+            !IsPipeEnd(fds[2], O_RDONLY)) {
+          return Broken();
+        }
+      } else if (!TakeStreams(fds)) {
+        return Broken();
+      }
+      tmp_fs_ = std::move(fds[3]);
+      workspace_fs_ = std::move(fds[4]);
+      fds.clear();
+      return MaybeReady();
+    case internal::InitEvent::kRaised:
+      if (std::exchange(raised_, true) || fit ||
+          !AddSteps(event.raised().steps(), parts_.steps)) {
+        return Broken();
+      }
+      return RaisedEvent{};
+    case internal::InitEvent::kFailed:
+      if (std::exchange(failed_, true)) return Broken();
+      return FailedEvent{static_cast<SetupStep>(event.failed().step()),
+                         event.failed().error()};
+    case internal::InitEvent::kStarted:
+      if (!fit || has_runner() || started_ ||
+          !AddSteps(event.started().steps(), parts_.steps)) {
+        return Broken();
+      }
+      // The interpreter's own start comes first.
+      if (prestarted_ && !std::exchange(interpreter_started_, true)) {
+        return std::nullopt;
+      }
+      if (!has_job_) return Broken();
+      started_ = true;
+      return StartedEvent{event.started().monotonic_ns()};
+    case internal::InitEvent::kExited: {
+      // Of a runner the spawner says this, and its own word may be unread.
+      if (!has_runner() && !started_) return GoneEvent{};
+      ExitedEvent exited = {
+          event.exited().wait_status(), event.exited().monotonic_ns(), {}};
+      if (event.exited().has_refused() &&
+          (!traces_calls() ||
+           !ReadRefused(event.exited().refused(), exited.refused))) {
+        return Broken();
+      }
+      return exited;
+    }
+    case internal::InitEvent::kFile: {
+      auto problem = static_cast<FileProblem>(event.file().problem());
+      if (problem < FileProblem::kNone || problem > FileProblem::kNotRegular ||
+          (problem == FileProblem::kNone) != (fds.size() == 1) ||
+          !IsWanted(event.file().path())) {
+        return Broken();
+      }
+      os::Fd file;
+      if (problem == FileProblem::kNone) {
+        if (IsFileOfTmpfs(fds[0])) {
+          file = std::move(fds[0]);
+        } else {
+          problem = FileProblem::kNotRegular;
+          CloseAside(std::move(fds));
+        }
+      }
+      fds.clear();
+      return FileEvent{event.file().path(), problem, std::move(file)};
+    }
+    case internal::InitEvent::kCollectDone:
+      if (!std::exchange(collecting_, false)) return Broken();
+      return CollectDoneEvent{event.collect_done().truncated()};
+    // Only a session asks for these.
+    case internal::InitEvent::kSpawned:
+    case internal::InitEvent::kSpawnFailed:
+    case internal::InitEvent::kProcessExited:
+    case internal::InitEvent::kFilesOpened:
+    case internal::InitEvent::EVENT_NOT_SET:
+      break;
+  }
+  return Broken();
+}
+
+bool Jail::IsWanted(const std::string& path) {
+  if (!collecting_ || answered_.size() >= most_files_) return false;
+  const bool asked = std::any_of(
+      patterns_.begin(), patterns_.end(), [&](const std::string& pattern) {
+        return path == pattern ||
+               (StaysBelow(path) && policy::GlobMatch(pattern, path));
+      });
+  return asked && answered_.insert(path).second;
+}
+
+bool Jail::TakeStreams(std::vector<os::Fd>& fds) {
+  if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
+      !IsPipeEnd(fds[2], O_RDONLY)) {
+    return false;
+  }
+  stdin_ = std::move(fds[0]);
+  stdout_ = std::move(fds[1]);
+  stderr_ = std::move(fds[2]);
+  return true;
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
+  if (user_code_) return NextReport();
+  std::vector<os::Fd> refused;
+  absl::StatusOr<os::Packet> packet =
+      os::ReceivePacket(parts_.runner.get(), os::Wait::kNo, &refused);
+  CloseAside(std::move(refused));
+  if (absl::IsNotFound(packet.status())) return std::nullopt;
+  if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
+  if (!packet.ok()) return Broken();
+  if (packet->lost_fds) return DescriptorsLost();
+  absl::StatusOr<std::optional<JailEvent>> taken = TakeRunnerEvent(*packet);
+  if (!taken.ok()) CloseAside(std::move(packet->fds));
+  return taken;
+}
+
+absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
+    os::Packet& packet) {
+  RunnerEvent event = {};
+  std::vector<os::Fd>& fds = packet.fds;
+  if (packet.data.size() < sizeof(event)) return Broken();
+  packet.data.copy(reinterpret_cast<char*>(&event), sizeof(event));
+  if (event.kind == RunnerEventKind::kFailed && fds.empty()) {
+    if (std::exchange(failed_, true)) return Broken();
+    return FailedEvent{static_cast<SetupStep>(event.step), event.value};
+  }
+  if (event.kind == RunnerEventKind::kFacts && fds.empty() && report_.valid() &&
+      look_ == Look::kAsked) {
+    look_ = Look::kTold;
+    return FactsEvent{packet.data.substr(sizeof(event))};
+  }
+  if (event.kind == RunnerEventKind::kStarted && fds.empty() && has_job_ &&
+      report_.valid() && packet.data.size() == sizeof(event) &&
+      look_ == Look::kNone) {
+    user_code_ = true;
+    parts_.runner.reset();
+    return StartedEvent{event.nanoseconds};
+  }
+  if (event.kind != RunnerEventKind::kReady || report_.valid() ||
+      fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
+      !IsPipeEnd(fds[3], O_RDONLY) || !TakeStreams(fds)) {
+    return Broken();
+  }
+  report_ = std::move(fds[3]);
+  counters_.CpuTime(spent_user_, spent_system_);
+  return MaybeReady();
+}
+
+JailEvent Jail::MaybeReady() const {
+  if (is_ready()) return ReadyEvent{};
+  return RaisedEvent{};
+}
+
+// What comes here may be the program's own: all it can say is that it is over,
+// and that once. Read on, it would hold its reader up for as long as it writes.
+absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
+  if (!report_.valid()) return std::nullopt;
+  RunnerEvent event = {};
+  const ssize_t size = os::ReadNow(
+      report_.get(), reinterpret_cast<char*>(&event), sizeof(event));
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  os::Fd report = std::move(report_);
+  if (size == sizeof(event) && event.kind == RunnerEventKind::kDone) {
+    done_report_ = std::move(report);
+    return DoneEvent{event.value & 0xff};
+  }
+  // Init or the spawner tells the end.
+  return std::nullopt;
+}
+
+}  // namespace sandglass::sandbox

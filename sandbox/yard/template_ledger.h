@@ -1,0 +1,46 @@
+#ifndef SANDGLASS_SANDBOX_YARD_TEMPLATE_LEDGER_H_
+#define SANDGLASS_SANDBOX_YARD_TEMPLATE_LEDGER_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/yard/sandbox.h"
+
+namespace sandglass::sandbox {
+
+// A file in memory with the jail templates that came after the yards' start.
+// Root writes to it and spawners read it; nothing is ever taken back, since
+// what was promised to a run must hold when its jail is asked for. The server
+// has neither end.
+class TemplateLedger {
+ public:
+  // More make Append fail, so that it doesn't grow for ever.
+  static constexpr size_t kMostTemplates = 4096;
+
+  static absl::StatusOr<TemplateLedger> Create();
+
+  // What spawners get: only for reading, and not to be opened anew for more.
+  absl::StatusOr<os::Fd> ReadingEnd() const;
+
+  const os::Fd& file() const { return file_; }
+
+  // Adds those whose names are new, all of them or none. RESOURCE_EXHAUSTED:
+  // there are kMostTemplates.
+  absl::Status Append(const std::vector<JailTemplate>& templates);
+
+ private:
+  explicit TemplateLedger(os::Fd file) : file_(std::move(file)) {}
+
+  os::Fd file_;
+  size_t size_ = 0;
+  std::vector<std::string> names_;
+};
+
+}  // namespace sandglass::sandbox
+
+#endif  // SANDGLASS_SANDBOX_YARD_TEMPLATE_LEDGER_H_

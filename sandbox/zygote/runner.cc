@@ -1,0 +1,338 @@
+#include "sandbox/zygote/runner.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "sandbox/jailed/program_rights.h"
+#include "sandbox/jailed/stage.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/landlock.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/rights.h"
+#include "sandbox/wire/jail_layout.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// Out of the way: the first file that a program opens is its descriptor 3.
+constexpr int kSocketFd = 255;
+constexpr int kReportFd = 254;
+constexpr long kPauseNanos = 500'000;
+
+constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
+                                     os::kNewIpc | os::kNewUts |
+                                     os::kNewCgroup | os::kNewNetwork;
+
+// The zygote's /proc is still in view. Where the whole host runs out of memory,
+// jails go first.
+bool OfferToOom() {
+  const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  return ::write(file.get(), "1000", 4) == 4;
+}
+
+// What the program forks doesn't hold the pipe that tells of the runner's end.
+// A program may have closed it and have a file of its own there.
+struct stat report_file = {};
+void CloseReportInChild() {
+  struct stat now = {};
+  if (::fstat(kReportFd, &now) == 0 && now.st_ino == report_file.st_ino &&
+      now.st_dev == report_file.st_dev) {
+    ::close(kReportFd);
+  }
+}
+
+constexpr size_t kTitleBytes = 1024;
+char* title = nullptr;
+
+}  // namespace
+
+absl::Span<char> MakeTitle() {
+  // The kernel reads it from anonymous memory only, which a library's is not.
+  void* memory = ::mmap(nullptr, kTitleBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return {};
+  title = static_cast<char*>(memory);
+  title[kTitleBytes - 1] = 1;
+  return absl::MakeSpan(title, kTitleBytes);
+}
+
+void ShowTitle(const std::vector<const char*>& words) {
+  if (title == nullptr) return;
+  size_t size = 0;
+  const auto add = [&](char c) {
+    // Two bytes stay: the end of the text, and the mark behind it.
+    if (size < kTitleBytes - 2) title[size++] = c;
+  };
+  for (const char* word : words) {
+    if (size > 0) add(' ');
+    for (; *word != 0; ++word) add(*word);
+  }
+  title[size] = 0;
+}
+
+absl::Span<char> Title() {
+  return title == nullptr ? absl::Span<char>()
+                          : absl::MakeSpan(title, kTitleBytes);
+}
+
+Runner::Runner(Jail jail, StepClock clock)
+    : jail_(std::move(jail)), clock_(clock) {}
+
+void Runner::EnterJail() {
+  // ORDER: as in a jail's init and in BecomeProgram, for the same reasons. The
+  // v1 groups first: their files take only a writer with the uid of who opened
+  // them.
+  clock_.Begin(SetupStep::kJoinCgroups);
+  for (const os::Fd& tasks : jail_.v1_tasks) {
+    if (::write(tasks.get(), "0", 1) != 1) Fail();
+  }
+  if (!OfferToOom()) Fail();
+  clock_.Begin(SetupStep::kJoinJail);
+  if (!os::JoinNamespaces(jail_.init_pidfd, kJailNamespaces)) Fail();
+  // Before any path of the jail's is looked at: nothing of the host's is open
+  // but the socket, and the streams that AnnounceReady replaces.
+  clock_.Begin(SetupStep::kCloseProgramFds);
+  jail_.v1_tasks.clear();
+  jail_.init_pidfd.reset();
+  if (jail_.socket.get() != kSocketFd) {
+    if (::dup3(jail_.socket.get(), kSocketFd, O_CLOEXEC) < 0) Fail();
+    jail_.socket.reset(kSocketFd);
+  }
+  if (!os::CloseRange(3, kSocketFd - 1) || !os::CloseFrom(kSocketFd + 1)) {
+    Fail();
+  }
+  clock_.Begin(SetupStep::kDropProgramRights);
+  // The zygote's session and process group are none of the program's.
+  if (::setsid() < 0 || !os::LockSecureBits() || !os::DropBoundingSet() ||
+      !DropProgramRights()) {
+    Fail();
+  }
+  clock_.Begin(SetupStep::kLandlock);
+  if (jail_.landlock_abi > 0) {  // 0: the operator excused the host
+    const os::Fd rules = MakeLandlockRules(jail_.landlock_abi);
+    if (!rules.valid() || !os::LandlockRestrictSelf(rules)) Fail();
+  }
+  clock_.Begin(SetupStep::kSeccomp);
+  if (!os::InstallSeccompFilter(jail_.filter)) Fail();
+  clock_.Begin(SetupStep::kEnterDirectory);
+  if (::chdir(kWorkspace) != 0) Fail();
+  // A change of ids made /proc/self root's.
+  os::SetDumpable();
+  pid_ = ::getpid();
+  clock_.End();
+}
+
+void Runner::AnnounceReady() {
+  clock_.Begin(SetupStep::kMakePipes);
+  if (!MakeStreamPipes(streams_) || !MakePipe(DaemonEnd::kRead, report_) ||
+      ::dup2(streams_.in.program.get(), 0) < 0 ||
+      ::dup2(streams_.out.program.get(), 1) < 0 ||
+      ::dup2(streams_.err.program.get(), 2) < 0 ||
+      ::dup3(report_.program.get(), kReportFd, O_CLOEXEC) < 0) {
+    Fail();
+  }
+  os::Fd report(kReportFd);
+  if (::fstat(kReportFd, &report_file) != 0 ||
+      ::pthread_atfork(nullptr, nullptr, CloseReportInChild) != 0) {
+    Fail();
+  }
+  for (os::Fd* fd :
+       {&streams_.in.program, &streams_.out.program, &streams_.err.program}) {
+    fd->reset();
+  }
+  // Until its program comes ps(1) tells it from one.
+  os::GetProcessName(name_);
+  os::SetProcessName("sandglass-idle");
+  clock_.End();
+  struct {
+    RunnerEvent event = {};
+    RunnerStep steps[kSetupStepCount];
+  } ready;
+  ready.event.kind = RunnerEventKind::kReady;
+  for (const StepClock::Entry& entry : clock_.entries()) {
+    ready.steps[ready.event.step_count++] = {static_cast<int>(entry.step),
+                                             entry.nanoseconds};
+  }
+  const absl::string_view text(
+      reinterpret_cast<const char*>(&ready),
+      sizeof(ready.event) + ready.event.step_count * sizeof(RunnerStep));
+  if (!os::SendDatagram(jail_.socket.get(), text,
+                        {streams_.in.daemon.get(), streams_.out.daemon.get(),
+                         streams_.err.daemon.get(), report_.daemon.get()})) {
+    ::_exit(0);
+  }
+  // ORDER: once sent, only the daemon holds its ends, so that the program sees
+  // end-of-file and EPIPE as it should.
+  for (os::Fd* fd : {&streams_.in.daemon, &streams_.out.daemon,
+                     &streams_.err.daemon, &report_.daemon}) {
+    fd->reset();
+  }
+  report_.program = std::move(report);
+}
+
+RunnerProgram Runner::TakeJob() {
+  // Pages that a small job doesn't fill are never touched.
+  buffer_.reset(new char[sizeof(RunnerJob) + kMaxInlineJob]);
+  std::vector<os::Fd> memory;
+  const ssize_t size =
+      os::ReceiveDatagram(jail_.socket.get(), buffer_.get(),
+                          sizeof(RunnerJob) + kMaxInlineJob, memory);
+  if (size < 0 && errno == EMFILE) {
+    clock_.Begin(SetupStep::kStageFiles);
+    errno = EMFILE;
+    Fail();
+  }
+  // Nobody's any more.
+  if (size < static_cast<ssize_t>(sizeof(RunnerJob))) ::_exit(0);
+  os::SetProcessName(name_);
+  RunnerJob job;
+  std::memcpy(&job, buffer_.get(), sizeof(job));
+  const char* from = buffer_.get() + sizeof(job);
+  const char* end = buffer_.get() + size;
+  clock_.Begin(SetupStep::kStageFiles);
+  if (!memory.empty()) {
+    const os::Fd& file = memory.front();
+    struct stat info = {};
+    if (::fstat(file.get(), &info) != 0) Fail();
+    const auto length = static_cast<size_t>(info.st_size);
+    void* whole =
+        ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (whole == MAP_FAILED) Fail();
+    from = static_cast<const char*>(whole);
+    end = from + length;
+  }
+  RunnerJobBody body;
+  if (!ReadRunnerJob(job, {from, static_cast<size_t>(end - from)}, body) ||
+      !StageFiles(body.files)) {
+    Fail();
+  }
+  RunnerProgram program = {std::move(body.arguments),
+                           std::move(body.environment)};
+  for (const RunnerJobBody::File& file : body.files) {
+    if (file.look_at) program.to_look_at.push_back(file);
+  }
+  if (body.files.size() == 1 && !program.arguments.empty() &&
+      absl::string_view(body.files[0].path) == program.arguments[0]) {
+    program.sole_file = body.files[0].content;
+  }
+  std::vector<const char*> words = program.arguments;
+  words.insert(words.begin(), program_invocation_name);
+  ShowTitle(words);
+  clock_.Begin(SetupStep::kSetStdio);
+  if (job.with_stdin == 0) {
+    const os::Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!null.valid() || ::dup2(null.get(), 0) < 0) Fail();
+  }
+  clock_.Begin(SetupStep::kSetRlimits);
+  if (!SetProgramLimits(
+          {job.open_files, job.file_size_bytes, job.cpu_seconds})) {
+    Fail();
+  }
+  clock_.End();
+  return program;
+}
+
+bool Runner::StageFiles(const std::vector<RunnerJobBody::File>& files) {
+  const os::Fd workspace = OpenWorkspace();
+  ::umask(0);
+  for (const RunnerJobBody::File& file : files) {
+    const os::Fd target = CreateStaged(workspace, file.path, file.mode);
+    if (!target.valid() || !os::WriteAll(target.get(), file.content)) {
+      return false;
+    }
+  }
+  ::umask(022);
+  return true;
+}
+
+void Runner::TellFacts(absl::string_view facts) {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kFacts;
+  event.nanoseconds = os::MonotonicNanos();
+  std::unique_ptr<char[]> text(new char[sizeof(event) + facts.size()]);
+  std::memcpy(text.get(), &event, sizeof(event));
+  if (!facts.empty()) {
+    std::memcpy(text.get() + sizeof(event), facts.data(), facts.size());
+  }
+  if (!os::SendDatagram(jail_.socket.get(),
+                        {text.get(), sizeof(event) + facts.size()}, {})) {
+    ::_exit(0);
+  }
+}
+
+void Runner::AwaitLeave() {
+  char leave = 0;
+  std::vector<os::Fd> none;
+  if (os::ReceiveDatagram(jail_.socket.get(), &leave, 1, none) != 1) {
+    ::_exit(0);
+  }
+  jail_.socket.reset();  // as in AnnounceStart
+}
+
+bool Runner::CutOff() {
+  jail_.socket.reset();
+  report_.program.reset();
+  const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null.valid()) return false;
+  for (const int fd : {0, 1, 2}) {
+    if (::dup2(null.get(), fd) < 0) return false;
+  }
+  return true;
+}
+
+void Runner::AnnounceStart() {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kStarted;
+  event.nanoseconds = os::MonotonicNanos();
+  Tell(event);
+  // The last that comes or goes through it, see runner_protocol.h.
+  jail_.socket.reset();
+}
+
+void Runner::Finish(int exit_code) {
+  // What libraries in C hold back.
+  std::fflush(nullptr);
+  if (::getpid() == pid_) {
+    RunnerEvent event = {};
+    event.kind = RunnerEventKind::kDone;
+    event.value = exit_code & 0xff;
+    Tell(event);
+    // Who reads that may be waiting for this processor, and the end of an
+    // address space keeps it for a millisecond.
+    const struct timespec pause = {0, kPauseNanos};
+    ::nanosleep(&pause, nullptr);
+  }
+  ::_exit(exit_code);
+}
+
+void Runner::Fail() {
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kFailed;
+  event.value = errno;
+  event.step = static_cast<int>(clock_.current());
+  Tell(event);
+  ::_exit(1);
+}
+
+void Runner::Tell(const RunnerEvent& event) const {
+  // Nobody to tell, or a program that closed the pipe: its end is seen by
+  // whoever reaps it.
+  const auto* data = reinterpret_cast<const char*>(&event);
+  if (jail_.socket.valid()) {
+    (void)os::SendDatagram(jail_.socket.get(), {data, sizeof(event)}, {});
+  } else {
+    (void)os::WriteAll(report_.program.get(), {data, sizeof(event)});
+  }
+}
+
+}  // namespace sandglass::sandbox

@@ -1,0 +1,117 @@
+#include "sandbox/zygote/zygote.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sandbox/os/io.h"
+#include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+// The pidfd of init, the v2 group and the socket; tasks files follow.
+constexpr size_t kFewestFds = 3;
+constexpr useconds_t kPauseMicros = 1000;
+// A way back that is not there for so long will not come.
+constexpr int kMostTries = 2000;
+
+}  // namespace
+
+bool Zygote::Prepare() {
+  // Runners would show the zygote's arguments. Where the kernel can't change
+  // that, nothing is lost but looks.
+  const absl::Span<char> title = MakeTitle();
+  ShowTitle({"sandglass-zygote"});
+  if (!title.empty()) os::UseTitle(title.data(), title.size());
+  home_ = os::PidfdOpen(::getpid());
+  if (!home_.valid()) return false;
+  Reply(0, 0);  // an order has another serial: ready for the first
+  return true;
+}
+
+bool Zygote::Next() {
+  static_assert(sizeof(Order) == sizeof(order_.header) + sizeof(order_.filter));
+  while (true) {
+    order_.header = FillOrder();
+    order_fds_.clear();
+    bool lost = false;
+    const ssize_t size =
+        os::ReceiveDatagram(kZygoteChannelFd, reinterpret_cast<char*>(&order_),
+                            sizeof(order_), order_fds_, 0, &lost);
+    if (size < 0 && os::IsShortage(errno)) {
+      ::usleep(kPauseMicros);
+      continue;
+    }
+    if (size < static_cast<ssize_t>(sizeof(order_.header))) return false;
+    if (lost) {
+      // That one runner can't be; its jail hears of it at the socket, whose
+      // other end is closed.
+      Reply(-1, EMFILE);
+      continue;
+    }
+    return order_fds_.size() >= kFewestFds && order_.header.filter_length > 0 &&
+           order_.header.filter_length <= order_.filter.size() &&
+           static_cast<size_t>(size) ==
+               sizeof(order_.header) +
+                   order_.header.filter_length * sizeof(sock_filter);
+  }
+}
+
+std::optional<Runner> Zygote::Fork() {
+  StepClock clock;
+  clock.Begin(SetupStep::kForkRunner);
+  const os::Fd& init = order_fds_[0];
+  if (!os::JoinNamespaces(init, os::kNewPid)) {
+    Reply(-1, errno);
+    order_fds_.clear();
+    return std::nullopt;
+  }
+  // The spawner, as the parent, reaps the runner: a zygote that had to would
+  // hold up the end of every jail.
+  const pid_t pid = os::Clone3({.flags = os::kSibling,
+                                .cgroup_fd = order_fds_[1].get(),
+                                .exit_signal = 0,
+                                .thread_id = os::ThreadIdCache()});
+  if (pid == 0) {
+    clock.End();
+    // Who looks for zygotes is to find no runners.
+    ShowTitle({"sandglass-idle"});
+    Runner::Jail jail;
+    jail.init_pidfd = std::move(order_fds_[0]);
+    jail.socket = std::move(order_fds_[2]);
+    for (size_t i = kFewestFds; i < order_fds_.size(); ++i) {
+      jail.v1_tasks.push_back(std::move(order_fds_[i]));
+    }
+    jail.filter = {order_.filter.data(), order_.header.filter_length};
+    jail.landlock_abi = order_.header.landlock_abi;
+    jail.in_haste = order_.header.in_haste != 0;
+    return Runner(std::move(jail), clock);
+  }
+  const int error = errno;
+  // Left in a jail's, every later runner would be born there.
+  for (int tries = 0; !os::JoinNamespaces(home_, os::kNewPid); ++tries) {
+    if (!os::IsShortage(errno) || tries >= kMostTries) ::_exit(1);
+    ::usleep(kPauseMicros);
+  }
+  Reply(pid, pid < 0 ? error : 0);
+  order_fds_.clear();
+  return std::nullopt;
+}
+
+void Zygote::Reply(pid_t pid, int error) const {
+  const FillReply reply = {order_.header.serial, pid, error};
+  // Without its answer to each order it would be taken for one that hangs.
+  for (int tries = 0;
+       !os::SendDatagram(kZygoteChannelFd,
+                         {reinterpret_cast<const char*>(&reply), sizeof(reply)},
+                         {}) &&
+       os::IsShortage(errno) && tries < kMostTries;
+       ++tries) {
+    ::usleep(kPauseMicros);
+  }
+}
+
+}  // namespace sandglass::sandbox

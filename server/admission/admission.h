@@ -1,0 +1,133 @@
+#ifndef SANDGLASS_SERVER_ADMISSION_ADMISSION_H_
+#define SANDGLASS_SERVER_ADMISSION_ADMISSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/admission/run_queue.h"
+#include "server/base/clock.h"
+#include "server/run/run.h"
+
+namespace sandglass::server {
+
+struct AdmissionOptions {
+  uint32_t max_running = 4;  // 1 or more
+  // Beyond max_running, for callers that have few runs going on: see Shares.
+  uint32_t reserve = 0;
+  uint32_t max_queued = 256;  // 1 or more
+  // Beyond max_queued, for callers of which few runs wait.
+  uint32_t queued_reserve = 0;
+  // Runs of one caller that may wait at once; 0 means half of max_queued.
+  uint32_t max_queued_per_caller = 0;
+  absl::Duration queue_timeout = absl::Seconds(10);
+  uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  // Beyond memory_budget_bytes, for callers that have no run going on.
+  uint64_t memory_reserve_bytes = 0;
+  // Counted with every run: its init, page tables, kernel objects.
+  uint64_t overhead_bytes = uint64_t{16} << 20;
+  // Bytes of requests that may wait at once: half of them of one caller, and
+  // the last quarter for callers that hold few.
+  uint64_t max_queued_bytes = uint64_t{256} << 20;
+
+  // Runs that may go on at once in all, so many workers there are.
+  uint32_t most_running() const { return max_running + reserve; }
+};
+
+// The gate before the workers: a queue of bounded length and time, in which
+// callers take turns, and a ledger of run slots and memory. RunQueue says who
+// is next: however much one caller runs, holds and has waiting, another's run
+// starts as soon as it has its turn, and a large run doesn't starve.
+// Thread-safe.
+class Admission {
+ public:
+  explicit Admission(const AdmissionOptions& options);
+
+  // A run's slot and memory; both come free when it goes. Must not outlive
+  // its Admission.
+  class Reservation {
+   public:
+    Reservation(Reservation&& other) noexcept
+        : admission_(std::exchange(other.admission_, nullptr)),
+          held_(std::move(other.held_)),
+          since_(other.since_) {}
+    Reservation& operator=(Reservation&&) = delete;
+    ~Reservation();
+
+   private:
+    friend class Admission;
+    Reservation(Admission* admission, RunQueue::Held held)
+        : admission_(admission), held_(std::move(held)) {}
+    Admission* admission_;
+    RunQueue::Held held_;
+    MonotonicTime since_ = Monotonic::now();
+  };
+  struct Admitted {
+    std::shared_ptr<Run> run;
+    Reservation reservation;
+  };
+
+  // Puts a run at the end of its caller's line. FAILED_PRECONDITION when it
+  // could never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
+  // caller's share of it is full, UNAVAILABLE after Stop().
+  absl::Status Enqueue(std::shared_ptr<Run> run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes a run out of the queue; false when it is not there (any more).
+  bool Remove(const Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until the next run fits and reserves for it. nullopt after Stop().
+  std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until runs have been in the queue for queue_timeout, and takes them
+  // out of it. Empty after Stop().
+  std::vector<std::shared_ptr<Run>> TakeOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the waits above and hands out what is still in the queue.
+  std::vector<std::shared_ptr<Run>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set, by which absl::Mutex counts its timeouts:
+  // TakeOverdue looks at what is overdue now.
+  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A guess at when there will be room: how long the queue takes at the pace
+  // of late, 100 ms to 30 s.
+  absl::Duration RetryDelay() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Snapshot {
+    uint32_t running;
+    uint32_t queued;
+    uint64_t memory_reserved_bytes;
+  };
+  Snapshot snapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
+  const AdmissionOptions& options() const { return options_; }
+
+ private:
+  bool CanStartOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool StoppedOrLooksAgain() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Whether one more may wait.
+  absl::Status Room(const std::string& caller, uint64_t bytes) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void Release(const RunQueue::Held& held, absl::Duration time)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const AdmissionOptions options_;
+
+  mutable absl::Mutex mutex_;
+  RunQueue queue_ ABSL_GUARDED_BY(mutex_);
+  // Moving average of how long a reservation is held.
+  absl::Duration usual_run_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(200);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool look_again_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_ADMISSION_ADMISSION_H_

@@ -1,0 +1,111 @@
+#include "server/base/accounts.h"
+
+#include <grp.h>
+#include <pwd.h>
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kDefaultAccount[] = "sandglass";
+constexpr size_t kEntryBytes = 64 << 10;
+
+std::optional<Identity> FindUser(const std::string& name) {
+  std::vector<char> buffer(kEntryBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(),
+                   &found) != 0 ||
+      found == nullptr) {
+    return std::nullopt;
+  }
+  return Identity{found->pw_uid, found->pw_gid};
+}
+
+std::optional<std::string> OwnerOf(uid_t uid) {
+  std::vector<char> buffer(kEntryBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+      found == nullptr) {
+    return std::nullopt;
+  }
+  return std::string(found->pw_name);
+}
+
+absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
+  const std::vector<std::string> parts = absl::StrSplit(user, ':');
+  Identity identity{};
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &identity.uid) ||
+      !absl::SimpleAtoi(parts[1], &identity.gid)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "user: ", Quote(user), " is neither an account nor \"uid:gid\""));
+  }
+  return identity;
+}
+
+}  // namespace
+
+absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
+                                         uid_t uid_base) {
+  Identity identity{};
+  if (user.empty()) {
+    if (const auto account = FindUser(kDefaultAccount)) return *account;
+    const uid_t uid = uid_base - 1;
+    if (const auto owner = OwnerOf(uid)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "user: is not set, there is no account \"", kDefaultAccount,
+          "\", and uid ", uid, " belongs to ", Quote(*owner),
+          "; set \"user\" or another \"uid_base\""));
+    }
+    return Identity{uid, uid};
+  }
+  if (const auto account = FindUser(user)) {
+    identity = *account;
+  } else {
+    absl::StatusOr<Identity> numbers = ParseNumbers(user);
+    if (!numbers.ok()) return numbers.status();
+    identity = *numbers;
+  }
+  if (identity.uid == 0 || identity.gid == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("user: ", Quote(user),
+                     " is root; the server gives root up after start and needs "
+                     "an account without rights"));
+  }
+  return identity;
+}
+
+absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback) {
+  if (group.empty()) return fallback;
+  std::vector<char> buffer(kEntryBytes);
+  ::group entry{};
+  ::group* found = nullptr;
+  if (::getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(),
+                   &found) == 0 &&
+      found != nullptr) {
+    return found->gr_gid;
+  }
+  gid_t gid = 0;
+  if (absl::SimpleAtoi(group, &gid)) return gid;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "socket.group: ", Quote(group), " is neither a group nor a number"));
+}
+
+absl::StatusOr<uid_t> ResolveUser(const std::string& user) {
+  if (const auto account = FindUser(user)) return account->uid;
+  uid_t uid = 0;
+  if (absl::SimpleAtoi(user, &uid)) return uid;
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quote(user), " is neither an account nor a number"));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,186 @@
+#include "server/base/call_threads.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/errors.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
+// So long a thread that isn't one of the first waits for work.
+constexpr absl::Duration kPatience = absl::Seconds(10);
+// The key of urgent tasks, which is no caller's.
+const CallKey& Urgently() {
+  static const auto& key = *new CallKey{"", "urgent"};
+  return key;
+}
+
+}  // namespace
+
+CallThreads::CallThreads(const CallThreadsOptions& options)
+    : options_(options),
+      waiting_shares_(WithReserveWithin(options.max_waiting)),
+      waiting_bytes_(WithReserveWithin(options.max_waiting_bytes)),
+      running_(WithReserveWithin(static_cast<uint64_t>(options.most_threads))) {
+}
+
+CallThreads::~CallThreads() {
+  Threads ending;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    mutex_.Await(absl::Condition(&threads_, &Threads::empty));
+    ending.swap(ended_);
+  }
+  for (std::thread& thread : ending) thread.join();
+}
+
+absl::Status CallThreads::Room(const CallKey& key, uint64_t bytes) const {
+  const auto load = loads_.find(key);
+  const Load of_key = load == loads_.end() ? Load() : load->second;
+  if (of_key.waiting >= options_.max_waiting_per_key ||
+      (of_key.waiting_bytes > 0 &&
+       of_key.waiting_bytes + bytes > options_.max_waiting_bytes_per_key)) {
+    return TooManyCalls(
+        absl::StrCat(of_key.waiting, " calls with ", of_key.waiting_bytes,
+                     " bytes wait for this session"),
+        kRetryAfter);
+  }
+  for (const auto& [shares, amount] : {std::pair{&waiting_shares_, uint64_t{1}},
+                                       std::pair{&waiting_bytes_, bytes}}) {
+    switch (shares->RoomFor(key.caller, amount)) {
+      case Shares::Room::kYes:
+        break;
+      case Shares::Room::kCallerHasItsShare:
+        return TooManyCalls(absl::StrCat(waiting_shares_.held_by(key.caller),
+                                         " calls of ", key.caller, " with ",
+                                         waiting_bytes_.held_by(key.caller),
+                                         " bytes wait, which is its share"),
+                            kRetryAfter);
+      case Shares::Room::kNone:
+        return TooManyCalls(
+            absl::StrCat(waiting_shares_.held(), " calls of all callers with ",
+                         waiting_bytes_.held(), " bytes wait"),
+            kRetryAfter);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallThreads::Add(const CallKey& key, uint64_t bytes, Task task) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status room = Room(key, bytes); !room.ok()) return room;
+  Put(key, bytes, std::move(task));
+  return absl::OkStatus();
+}
+
+void CallThreads::Continue(const CallKey& key, Task task) {
+  absl::MutexLock lock(&mutex_);
+  Put(key, 0, std::move(task));
+}
+
+void CallThreads::Urgent(Task task) {
+  absl::MutexLock lock(&mutex_);
+  ++loads_[Urgently()].waiting;
+  waiting_.push_front({Urgently(), 0, std::move(task)});
+  StartThread(options_.most_threads + 1);
+}
+
+void CallThreads::Put(const CallKey& key, uint64_t bytes, Task task) {
+  Load& load = loads_[key];
+  ++load.waiting;
+  load.waiting_bytes += bytes;
+  waiting_shares_.Take(key.caller);
+  waiting_bytes_.Take(key.caller, bytes);
+  waiting_.push_back({key, bytes, std::move(task)});
+  StartThread(options_.most_threads);
+}
+
+bool CallThreads::MayRun(const Waiting& waiting) const {
+  return loads_.at(waiting.key).running < options_.per_key &&
+         (waiting.key == Urgently() ||
+          running_.RoomFor(waiting.key.caller) == Shares::Room::kYes);
+}
+
+bool CallThreads::CanRunSome() const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [this](const Waiting& waiting) {
+                       mutex_.AssertReaderHeld();
+                       return MayRun(waiting);
+                     });
+}
+
+bool CallThreads::HasWork() const {
+  return (stopping_ && waiting_.empty()) || CanRunSome();
+}
+
+void CallThreads::StartThread(int most) {
+  // Who looks for work finds it.
+  if (idle_ > 0 || threads_.size() >= static_cast<size_t>(most) ||
+      !CanRunSome()) {
+    return;
+  }
+  for (std::thread& thread : ended_) thread.join();
+  ended_.clear();
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self = std::thread([this, self] { Work(self); });
+  } catch (const std::system_error&) {
+    // Those that there are do it, later.
+    threads_.erase(self);
+  }
+}
+
+void CallThreads::Work(Threads::iterator self) {
+  absl::MutexLock lock(&mutex_);
+  while (true) {
+    ++idle_;
+    mutex_.AwaitWithTimeout(absl::Condition(this, &CallThreads::HasWork),
+                            kPatience);
+    --idle_;
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [this](const Waiting& waiting) {
+                                     mutex_.AssertReaderHeld();
+                                     return MayRun(waiting);
+                                   });
+    if (next == waiting_.end()) {
+      const bool spare =
+          threads_.size() > static_cast<size_t>(options_.threads);
+      if (stopping_ ? !waiting_.empty() : !spare) continue;
+      ended_.splice(ended_.end(), threads_, self);
+      return;
+    }
+    Waiting taken = std::move(*next);
+    waiting_.erase(next);
+    const bool urgent = taken.key == Urgently();
+    if (!urgent) {
+      waiting_shares_.Give(taken.key.caller);
+      waiting_bytes_.Give(taken.key.caller, taken.bytes);
+      running_.Take(taken.key.caller);
+    }
+    Load& load = loads_[taken.key];
+    --load.waiting;
+    load.waiting_bytes -= taken.bytes;
+    ++load.running;
+    StartThread(options_.most_threads);
+    mutex_.Unlock();
+    taken.task();
+    // What it holds goes here, too.
+    taken.task = nullptr;
+    mutex_.Lock();
+    if (!urgent) running_.Give(taken.key.caller);
+    if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
+    // One was there for what was urgent, if no more of that has come.
+    if (threads_.size() > static_cast<size_t>(options_.most_threads) &&
+        (waiting_.empty() || !(waiting_.front().key == Urgently()))) {
+      ended_.splice(ended_.end(), threads_, self);
+      return;
+    }
+  }
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,63 @@
+#include "server/base/digest.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::server {
+namespace {
+
+std::string Finish(EVP_MD_CTX* context) {
+  unsigned char bytes[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(context, bytes, &size);
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
+// Looked up once: EVP_sha256() is looked up at each use (crypto(7), "Implicit
+// fetching").
+const EVP_MD* TheDigest() {
+  static const EVP_MD* const kDigest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kDigest;
+}
+
+}  // namespace
+
+Digest::Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  EVP_DigestInit_ex(context_.get(), TheDigest(), nullptr);
+}
+
+void Digest::Add(std::string_view text) {
+  const std::string size = absl::StrCat(text.size(), ":");
+  EVP_DigestUpdate(context_.get(), size.data(), size.size());
+  EVP_DigestUpdate(context_.get(), text.data(), text.size());
+}
+
+void Digest::AddNumber(uint64_t number) { Add(absl::StrCat(number)); }
+
+void Digest::AddAll(const std::vector<std::string>& texts) {
+  AddNumber(texts.size());
+  for (const std::string& text : texts) Add(text);
+}
+
+void Digest::AddPairs(
+    const std::vector<std::pair<std::string, std::string>>& pairs) {
+  AddNumber(pairs.size());
+  for (const auto& [name, value] : pairs) {
+    Add(name);
+    Add(value);
+  }
+}
+
+std::string Digest::Hex() {
+  return absl::BytesToHexString(Finish(context_.get()));
+}
+
+std::string Sha256(std::string_view bytes) {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(
+      EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  EVP_DigestInit_ex(context.get(), TheDigest(), nullptr);
+  EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
+  return Finish(context.get());
+}
+
+}  // namespace sandglass::server

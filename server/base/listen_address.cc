@@ -1,0 +1,62 @@
+#include "server/base/listen_address.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <cstdint>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+bool IsLoopback(const std::string& host) {
+  if (in_addr v4{}; ::inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    return ntohl(v4.s_addr) >> 24 == 127;
+  }
+  return host == "[::1]";
+}
+
+absl::Status Bad(const std::string& text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "can't listen on ", Quote(text, 128), ": ", why,
+      "; write unix:/absolute/path, 127.0.0.1:port or [::1]:port"));
+}
+
+}  // namespace
+
+std::string ListenAddress::ToString() const {
+  return unix_path.empty() ? tcp_address : absl::StrCat("unix:", unix_path);
+}
+
+absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "unix:")) {
+    if (!absl::StartsWith(rest, "/")) return Bad(text, "the path is relative");
+    if (absl::StrContains(rest, absl::string_view("\0", 1))) {
+      return Bad(text, "the path has a NUL byte");
+    }
+    if (rest.size() >= sizeof(sockaddr_un::sun_path)) {
+      return Bad(text, "a unix socket's path has at most 107 bytes");
+    }
+    return ListenAddress{.unix_path = std::string(rest)};
+  }
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return Bad(text, "there is no port");
+  uint32_t port = 0;
+  if (!absl::SimpleAtoi(text.substr(colon + 1), &port) || port > 65535) {
+    return Bad(text, "the port is not a number from 0 to 65535");
+  }
+  if (!IsLoopback(text.substr(0, colon))) {
+    return Bad(text,
+               "TLS and authentication do not exist yet, so TCP is served on "
+               "numeric loopback addresses only");
+  }
+  return ListenAddress{.tcp_address = text};
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,26 @@
+#ifndef SANDGLASS_SERVER_BASE_LISTEN_ADDRESS_H_
+#define SANDGLASS_SERVER_BASE_LISTEN_ADDRESS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace sandglass::server {
+
+// Where the daemon listens: a unix socket or a loopback TCP port.
+struct ListenAddress {
+  std::string unix_path;    // absolute; empty for TCP
+  std::string tcp_address;  // as gRPC takes it; empty for a unix socket
+
+  // "unix:/run/sandglass/sandglass.sock" or "127.0.0.1:8080".
+  std::string ToString() const;
+};
+
+// Takes "unix:/absolute/path", "127.x.y.z:port" and "[::1]:port". Port 0 means
+// any free one. INVALID_ARGUMENT for anything else: other addresses wait for
+// TLS and authentication, which do not exist yet.
+absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_BASE_LISTEN_ADDRESS_H_

@@ -1,0 +1,27 @@
+#ifndef SANDGLASS_SERVER_BASE_MONOTONIC_H_
+#define SANDGLASS_SERVER_BASE_MONOTONIC_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "absl/time/time.h"
+#include "sandbox/os/process.h"
+
+namespace sandglass::server {
+
+// A point of CLOCK_MONOTONIC. absl::Time is the wall clock, which may jump.
+using Instant = int64_t;
+
+inline constexpr Instant kNever = std::numeric_limits<Instant>::max();
+
+inline Instant Now() { return os::MonotonicNanos(); }
+inline absl::Duration Between(Instant from, Instant to) {
+  return absl::Nanoseconds(to - from);
+}
+inline Instant After(Instant from, absl::Duration duration) {
+  return from + absl::ToInt64Nanoseconds(duration);
+}
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_BASE_MONOTONIC_H_

@@ -1,0 +1,59 @@
+#include "server/base/strings.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace sandglass::server {
+
+std::string Quote(std::string_view text, size_t max_bytes) {
+  const bool cut = text.size() > max_bytes;
+  // The escaping is C's; between double quotes a single one needs none.
+  const std::string escaped = absl::StrReplaceAll(
+      absl::CHexEscape(AbslView(text.substr(0, max_bytes))), {{"\\'", "'"}});
+  return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");
+}
+
+std::string AsUtf8(std::string_view bytes) {
+  if (IsValidUtf8(bytes)) return std::string(bytes);
+  constexpr size_t kLongest = 4;
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string text;
+  while (!bytes.empty()) {
+    size_t size = 1;
+    while (size <= std::min(kLongest, bytes.size()) &&
+           !IsValidUtf8(bytes.substr(0, size))) {
+      ++size;
+    }
+    if (size > std::min(kLongest, bytes.size())) {
+      text += kReplacement;
+      size = 1;
+    } else {
+      text += bytes.substr(0, size);
+    }
+    bytes.remove_prefix(size);
+  }
+  return text;
+}
+
+bool IsPrintableAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= 0x20 && c <= 0x7e; });
+}
+
+std::string ErrorText(int error) {
+  const char* text = ::strerrordesc_np(error);
+  return text != nullptr ? text : absl::StrCat("error ", error);
+}
+
+absl::Status WithPage(const absl::Status& error, absl::string_view page) {
+  if (error.ok() || absl::StrContains(error.message(), "docs/")) return error;
+  return absl::Status(error.code(),
+                      absl::StrCat(error.message(), ". See ", page));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,71 @@
+#include "server/base/tcp_socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+// More wait here while the server is busy accepting; the kernel cuts it to
+// net.core.somaxconn.
+constexpr int kBacklog = 4096;
+
+}  // namespace
+
+absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
+                                   const std::string& address) {
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (colon == std::string::npos ||
+      ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints,
+                    &found) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(setting, ": ", address, " is no address"));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
+      found, ::freeaddrinfo);
+  os::Fd socket(::socket(found->ai_family,
+                         SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  // What is only waiting for late packets doesn't count.
+  if (socket.valid() &&
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
+          0 &&
+      ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      ::listen(socket.get(), kBacklog) == 0) {
+    return socket;
+  }
+  const int error = errno;
+  return absl::UnavailableError(absl::StrCat(
+      setting, ": can't listen on ", address, ": ", ErrorText(error),
+      error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
+}
+
+int TcpPortOf(const os::Fd& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address),
+                    &size) != 0) {
+    return 0;
+  }
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  }
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace sandglass::server

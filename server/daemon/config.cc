@@ -1,0 +1,471 @@
+#include "server/daemon/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "policy/text/json_reader.h"
+#include "policy/text/names.h"
+#include "server/admission/admission_config.h"
+#include "server/base/accounts.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
+constexpr char kInstalled[] = "/usr/libexec/sandglass/";
+constexpr char kSocketName[] = "sandglass.sock";
+constexpr uint64_t kMaxPool = 1000;
+constexpr uint64_t kMaxSessions = 1000;
+constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
+constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
+// Below: the system's and people's accounts. Above: no room for the slices.
+constexpr uint64_t kMinUidBase = 100'001;
+constexpr uint64_t kMaxUidBase = 4'000'000'000;
+
+std::string ExecutableDirectory() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : self.parent_path().string();
+}
+
+// In the build tree (<repository>/build/bin), else under the prefix that the
+// daemon is installed in, else where packages go.
+std::string DefaultPolicyDirectory(const std::string& exe_dir) {
+  if (exe_dir.empty()) return kInstalledPolicy;
+  std::error_code error;
+  for (const char* beside :
+       {"../../policy/data", "../share/sandglass/policy"}) {
+    const fs::path found = fs::path(exe_dir) / beside;
+    if (fs::is_directory(found, error)) {
+      return fs::weakly_canonical(found, error).string();
+    }
+  }
+  return kInstalledPolicy;
+}
+
+// Of a program that the daemon starts.
+std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
+  std::string installed = kInstalled + name;
+  if (exe_dir.empty()) return installed;
+  std::error_code error;
+  for (const std::string& beside : {name, "../libexec/sandglass/" + name}) {
+    const fs::path found = fs::path(exe_dir) / beside;
+    if (fs::exists(found, error)) {
+      return fs::weakly_canonical(found, error).string();
+    }
+  }
+  return installed;
+}
+
+// Beyond sessions.max, for callers that have few.
+uint32_t SessionReserve(uint32_t max_sessions) {
+  return max_sessions == 0 ? 0 : std::max(4u, max_sessions / 4);
+}
+
+mode_t ParseMode(policy::JsonObject& socket, const std::string& fallback) {
+  const std::string text = socket.String("mode", fallback);
+  mode_t mode = 0;
+  bool valid = text.size() == 4 && text[0] == '0';
+  for (const char c : text) {
+    valid = valid && c >= '0' && c <= '7';
+    mode = mode * 8 + static_cast<mode_t>(c - '0');
+  }
+  if (!valid) {
+    socket.AddError("mode", absl::StrCat(Quote(text),
+                                         " is not of the form \"0660\" (four "
+                                         "octal digits, the first 0)"));
+    return 0;
+  }
+  return mode;
+}
+
+template <typename T>
+T Choice(policy::JsonObject& object, const std::string& key, T fallback,
+         const std::vector<std::pair<std::string, T>>& choices) {
+  if (!object.Has(key)) return fallback;
+  const std::string text = object.String(key);
+  std::string listed;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    absl::StrAppend(&listed, listed.empty() ? "" : ", ", name);
+  }
+  object.AddError(key, absl::StrCat(Quote(text), " is none of ", listed));
+  return fallback;
+}
+
+const std::vector<std::pair<std::string, LogLevel>>& LogLevels() {
+  static const auto& levels =
+      *new std::vector<std::pair<std::string, LogLevel>>{
+          {"debug", LogLevel::kDebug},
+          {"info", LogLevel::kInfo},
+          {"warning", LogLevel::kWarning},
+          {"error", LogLevel::kError}};
+  return levels;
+}
+
+const std::vector<std::pair<std::string, LogFormat>>& LogFormats() {
+  static const auto& formats =
+      *new std::vector<std::pair<std::string, LogFormat>>{
+          {"text", LogFormat::kText}, {"json", LogFormat::kJson}};
+  return formats;
+}
+
+const std::vector<std::pair<std::string, AuditFsync>>& AuditFsyncs() {
+  static const auto& values =
+      *new std::vector<std::pair<std::string, AuditFsync>>{
+          {"off", AuditFsync::kOff},
+          {"interval", AuditFsync::kInterval},
+          {"always", AuditFsync::kAlways}};
+  return values;
+}
+
+const std::vector<std::pair<std::string, AuditFailure>>& AuditFailures() {
+  static const auto& values =
+      *new std::vector<std::pair<std::string, AuditFailure>>{
+          {"refuse", AuditFailure::kRefuse},
+          {"continue", AuditFailure::kContinue}};
+  return values;
+}
+
+template <typename T>
+std::string NameOf(T value,
+                   const std::vector<std::pair<std::string, T>>& choices) {
+  for (const auto& [name, choice] : choices) {
+    if (choice == value) return name;
+  }
+  return "";
+}
+
+void ReadSocket(policy::JsonObject& root, Config& config) {
+  std::optional<policy::JsonObject> socket = root.OptionalObject("socket");
+  if (!socket.has_value()) return;
+  config.socket_mode = ParseMode(*socket, "0660");
+  config.socket_group = socket->String("group", config.socket_group);
+}
+
+void ReadPool(policy::JsonObject& root, Config& config) {
+  PoolOptions& options = config.pool;
+  std::optional<policy::JsonObject> object = root.OptionalObject("pool");
+  if (!object.has_value()) return;
+  const auto count = [&](const char* key, uint64_t min, uint32_t fallback) {
+    return static_cast<uint32_t>(
+        object->Unsigned(key, {.min = min, .max = kMaxPool}, fallback));
+  };
+  options.floor = count("floor", 0, options.floor);
+  options.ceiling =
+      count("ceiling", 1, std::max(options.floor, options.ceiling));
+  options.most_idle =
+      count("most_idle", 1, std::max(options.ceiling, options.most_idle));
+  options.idle_age = object->Duration(
+      "idle_age", {.min = absl::Seconds(1), .max = absl::Hours(24)},
+      options.idle_age);
+  options.memory_budget_bytes =
+      object->ByteSize("memory_budget", {}, options.memory_budget_bytes);
+  config.zygote_runs = static_cast<uint32_t>(object->Unsigned(
+      "zygote_runs", {.min = 1, .max = 1'000'000}, config.zygote_runs));
+}
+
+void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("retention");
+  if (!object.has_value()) return;
+  options.time =
+      object->Duration("time", {.max = absl::Hours(24)}, options.time);
+  options.max_runs =
+      object->Unsigned("max_runs", {.max = 1'000'000}, options.max_runs);
+  options.max_bytes = object->ByteSize("max_bytes", {}, options.max_bytes);
+}
+
+void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("sessions");
+  if (!object.has_value()) return;
+  options.max_sessions = static_cast<uint32_t>(
+      object->Unsigned("max", {.max = kMaxSessions}, options.max_sessions));
+  options.reserve = static_cast<uint32_t>(object->Unsigned(
+      "reserve", {.max = kMaxSessions}, SessionReserve(options.max_sessions)));
+  options.max_per_caller = static_cast<uint32_t>(
+      object->Unsigned("max_per_caller", {.min = 1, .max = kMaxSessions},
+                       std::max(1u, options.max_sessions)));
+  const auto time = [&](const char* key, absl::Duration fallback) {
+    return object->Duration(
+        key, {.min = absl::Seconds(1), .max = absl::Hours(24 * 30)}, fallback);
+  };
+  options.idle_timeout = time("idle_timeout", options.idle_timeout);
+  options.max_age = time("max_age", options.max_age);
+  options.remember = object->Duration("remember", {.max = absl::Hours(24 * 30)},
+                                      options.remember);
+  options.durable_dir = object->String("durable_dir", options.durable_dir);
+  if (!options.durable_dir.empty() && options.durable_dir.front() != '/') {
+    object->AddError("durable_dir", absl::StrCat(Quote(options.durable_dir),
+                                                 " is not an absolute path"));
+  }
+  options.durable_bytes = object->ByteSize(
+      "durable_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 50},
+      options.durable_bytes);
+  options.fork_bytes = object->ByteSize(
+      "fork_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 40},
+      options.fork_bytes);
+}
+
+void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
+  std::optional<policy::JsonObject> object =
+      root.OptionalObject("compile_cache");
+  if (!object.has_value()) return;
+  options.max_bytes = object->ByteSize("max_bytes", {.max = uint64_t{1} << 40},
+                                       options.max_bytes);
+  options.max_memory_bytes = object->ByteSize(
+      "max_memory_bytes", {.max = uint64_t{1} << 40}, options.max_memory_bytes);
+}
+
+void ReadAudit(policy::JsonObject& root, AuditConfig& audit) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("audit");
+  if (!object.has_value()) return;
+  audit.dir = object->String("dir", audit.dir);
+  if (!audit.dir.empty() && audit.dir.front() != '/') {
+    object->AddError(
+        "dir", absl::StrCat(Quote(audit.dir), " is not an absolute path"));
+  }
+  audit.log.fsync = Choice(*object, "fsync", audit.log.fsync, AuditFsyncs());
+  audit.log.fsync_interval = object->Duration(
+      "fsync_interval", {.min = absl::Milliseconds(10), .max = absl::Hours(1)},
+      audit.log.fsync_interval);
+  audit.log.max_file_bytes = object->ByteSize(
+      "max_file_bytes", {.min = uint64_t{64} << 10, .max = uint64_t{1} << 40},
+      audit.log.max_file_bytes);
+  audit.log.max_files = static_cast<uint32_t>(
+      object->Unsigned("max_files", {.max = 1'000'000}, audit.log.max_files));
+  audit.runs.code = object->Bool("code", audit.runs.code);
+  audit.runs.on_failure =
+      Choice(*object, "on_failure", audit.runs.on_failure, AuditFailures());
+}
+
+void ReadLog(policy::JsonObject& root, Config& config) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("log");
+  if (!object.has_value()) return;
+  config.log_level = Choice(*object, "level", config.log_level, LogLevels());
+  config.log_format =
+      Choice(*object, "format", config.log_format, LogFormats());
+}
+
+void CheckAbsolute(policy::JsonObject& root, const char* key,
+                   const std::string& path) {
+  if (path.empty() || path.front() != '/') {
+    root.AddError(key, absl::StrCat(Quote(path), " is not an absolute path"));
+  }
+}
+
+void ReadImages(policy::JsonObject& root, Config& config) {
+  for (const auto& [name, directory] :
+       root.StringMap("images", policy::JsonObject::StringPairs())) {
+    const std::string pointer = absl::StrCat("/images/", name);
+    // Where the yard has the host's it is "default".
+    if (!policy::IsPolicyName(name) || name == policy::kHostImage ||
+        name == "default") {
+      root.AddErrorAt(pointer,
+                      "expected an image's name, [a-z][a-z0-9-]*, that is "
+                      "neither \"host\" nor \"default\"");
+    } else if (directory.empty() || directory.front() != '/') {
+      root.AddErrorAt(
+          pointer, absl::StrCat(Quote(directory), " is not an absolute path"));
+    } else {
+      config.images.push_back(
+          {name, directory.substr(0, directory.find_last_not_of('/') + 1)});
+    }
+  }
+}
+
+nlohmann::json ImagesToJson(const std::vector<policy::Image>& images) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const policy::Image& image : images) json[image.name] = image.root;
+  return json;
+}
+
+void ReadApprovers(policy::JsonObject& root, Config& config) {
+  config.approvers = root.Strings("approvers", config.approvers);
+  for (size_t i = 0; i < config.approvers.size(); ++i) {
+    const absl::StatusOr<uid_t> uid = ResolveUser(config.approvers[i]);
+    if (uid.ok()) {
+      config.approvals.approvers.insert(*uid);
+    } else {
+      root.AddErrorAt(absl::StrCat("/approvers/", i),
+                      std::string(uid.status().message()));
+    }
+  }
+}
+
+absl::Status ReadFile(const std::string& path, Config& config,
+                      std::string& listen) {
+  absl::StatusOr<policy::JsonDocument> document =
+      policy::JsonDocument::ReadFile(path);
+  if (!document.ok()) return document.status();
+  policy::JsonObject root = document->root();
+  config.state_dir = root.String("state_dir", config.state_dir);
+  CheckAbsolute(root, "state_dir", config.state_dir);
+  config.cache_dir = root.String("cache_dir", config.cache_dir);
+  CheckAbsolute(root, "cache_dir", config.cache_dir);
+  config.policy_dir = root.String("policy_dir", config.policy_dir);
+  CheckAbsolute(root, "policy_dir", config.policy_dir);
+  ReadImages(root, config);
+  config.spawner = root.String("spawner", config.spawner);
+  CheckAbsolute(root, "spawner", config.spawner);
+  ReadEgress(root, config.egress);
+  ReadLibrariesConfig(root, config.libraries);
+  ReadMetricsConfig(root, config.metrics);
+  if (root.Has("listen")) {
+    listen = root.String("listen");
+    if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
+      root.AddError("listen", StdView(parsed.status().message()));
+    }
+  }
+  config.user = root.String("user", config.user);
+  config.uid_base = static_cast<uid_t>(root.Unsigned(
+      "uid_base", {.min = kMinUidBase, .max = kMaxUidBase}, config.uid_base));
+  ReadSocket(root, config);
+  config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
+  ReadAdmission(root, config.admission);
+  ReadPool(root, config);
+  ReadRetention(root, config.retention);
+  ReadSessions(root, config.sessions);
+  ReadCompileCache(root, config.compile_cache);
+  ReadAudit(root, config.audit);
+  config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
+                                       config.drain_timeout);
+  config.max_message_bytes = root.ByteSize(
+      "max_message_bytes", {.min = kMinMessageBytes, .max = kMaxMessageBytes},
+      config.max_message_bytes);
+  ReadLog(root, config);
+  config.excuse_missing = root.Strings("excuse_missing", config.excuse_missing);
+  ReadApprovers(root, config);
+  config.canaries = root.Bool("canaries", config.canaries);
+  return document->Finish();
+}
+
+absl::Status ApplyPathFlag(const std::optional<std::string>& flag,
+                           const char* name, std::string& value) {
+  if (!flag.has_value()) return absl::OkStatus();
+  std::error_code error;
+  const fs::path path = fs::absolute(*flag, error);
+  if (flag->empty() || error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", Quote(*flag), " is not a path"));
+  }
+  value = path.lexically_normal().string();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
+  const std::string exe_dir = ExecutableDirectory();
+  Config config;
+  config.policy_dir = DefaultPolicyDirectory(exe_dir);
+  config.spawner = DefaultHelper(exe_dir, "sandglass-spawner");
+  config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
+  config.admission = DefaultAdmission();
+  config.sessions.reserve = SessionReserve(config.sessions.max_sessions);
+  std::string listen;
+  if (!flags.config_file.empty()) {
+    if (absl::Status read = ReadFile(flags.config_file, config, listen);
+        !read.ok()) {
+      return read;
+    }
+  }
+  for (const absl::Status& applied :
+       {ApplyPathFlag(flags.state_dir, "--state-dir", config.state_dir),
+        ApplyPathFlag(flags.cache_dir, "--cache-dir", config.cache_dir),
+        ApplyPathFlag(flags.policy_dir, "--policy-dir", config.policy_dir),
+        ApplyPathFlag(flags.spawner, "--spawner", config.spawner)}) {
+    if (!applied.ok()) return applied;
+  }
+  if (config.libraries.dir.empty()) {
+    config.libraries.dir = config.cache_dir + "/libraries";
+  }
+  absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
+  if (!metrics.ok()) return metrics;
+  if (flags.listen.has_value()) listen = *flags.listen;
+  if (listen.empty()) {
+    listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);
+  }
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
+  if (!address.ok()) return address.status();
+  config.listen = *std::move(address);
+  config.trace_syscalls = flags.trace_syscalls;
+  config.excuse_missing.insert(config.excuse_missing.end(),
+                               flags.excuse_missing.begin(),
+                               flags.excuse_missing.end());
+  return config;
+}
+
+std::string ConfigToJson(const Config& config) {
+  const nlohmann::ordered_json json = {
+      {"listen", config.listen.ToString()},
+      {"state_dir", config.state_dir},
+      {"cache_dir", config.cache_dir},
+      {"policy_dir", config.policy_dir},
+      {"images", ImagesToJson(config.images)},
+      {"spawner", config.spawner},
+      {"egress", EgressToJson(config.egress)},
+      {"libraries", LibrariesToJson(config.libraries)},
+      {"user", config.user},
+      {"uid_base", config.uid_base},
+      {"socket",
+       {{"mode", absl::StrFormat("%04o", config.socket_mode)},
+        {"group", config.socket_group}}},
+      {"cgroup_parent", config.cgroup_parent},
+      {"admission", AdmissionToJson(config.admission)},
+      {"pool",
+       {{"floor", config.pool.floor},
+        {"ceiling", config.pool.ceiling},
+        {"most_idle", config.pool.most_idle},
+        {"idle_age", absl::FormatDuration(config.pool.idle_age)},
+        {"memory_budget", config.pool.memory_budget_bytes},
+        {"zygote_runs", config.zygote_runs}}},
+      {"retention",
+       {{"time", absl::FormatDuration(config.retention.time)},
+        {"max_runs", config.retention.max_runs},
+        {"max_bytes", config.retention.max_bytes}}},
+      {"sessions",
+       {{"max", config.sessions.max_sessions},
+        {"reserve", config.sessions.reserve},
+        {"max_per_caller", config.sessions.max_per_caller},
+        {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
+        {"max_age", absl::FormatDuration(config.sessions.max_age)},
+        {"remember", absl::FormatDuration(config.sessions.remember)},
+        {"durable_dir", config.sessions.durable_dir},
+        {"durable_bytes", config.sessions.durable_bytes},
+        {"fork_bytes", config.sessions.fork_bytes}}},
+      {"compile_cache",
+       {{"max_bytes", config.compile_cache.max_bytes},
+        {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},
+      {"audit",
+       {{"dir", config.audit.dir},
+        {"fsync", NameOf(config.audit.log.fsync, AuditFsyncs())},
+        {"fsync_interval",
+         absl::FormatDuration(config.audit.log.fsync_interval)},
+        {"max_file_bytes", config.audit.log.max_file_bytes},
+        {"max_files", config.audit.log.max_files},
+        {"code", config.audit.runs.code},
+        {"on_failure", NameOf(config.audit.runs.on_failure, AuditFailures())}}},
+      {"metrics", MetricsToJson(config.metrics)},
+      {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
+      {"max_message_bytes", config.max_message_bytes},
+      {"log",
+       {{"level", NameOf(config.log_level, LogLevels())},
+        {"format", NameOf(config.log_format, LogFormats())}}},
+      {"excuse_missing", config.excuse_missing},
+      {"approvers", config.approvers},
+      {"canaries", config.canaries}};
+  return json.dump(2, ' ', /*ensure_ascii=*/true,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,100 @@
+#ifndef SANDGLASS_SERVER_DAEMON_CONFIG_H_
+#define SANDGLASS_SERVER_DAEMON_CONFIG_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "policy/language/image.h"
+#include "server/admission/admission.h"
+#include "server/audit/audit_log.h"
+#include "server/base/listen_address.h"
+#include "server/base/log.h"
+#include "server/daemon/egress_config.h"
+#include "server/job/session_spec.h"
+#include "server/libraries/libraries_config.h"
+#include "server/ops/metrics_config.h"
+#include "server/phases/compile_cache.h"
+#include "server/pool/pool_targets.h"
+#include "server/run/approvals.h"
+#include "server/run/run_audit.h"
+#include "server/run/run_registry.h"
+
+namespace sandglass::server {
+
+// What the command line says; absent means the file's value, or the default.
+struct ConfigFlags {
+  std::string config_file;  // empty: none
+  std::optional<std::string> listen;
+  std::optional<std::string> state_dir;
+  std::optional<std::string> cache_dir;
+  std::optional<std::string> policy_dir;
+  std::optional<std::string> spawner;
+  std::optional<std::string> metrics;
+  std::vector<std::string> excuse_missing;  // added to the file's
+  bool trace_syscalls = false;
+};
+
+// The audit log.
+struct AuditConfig {
+  std::string dir;  // empty: none is written
+  AuditLogOptions log;
+  RunAuditOptions runs;
+};
+
+// Everything that can be set, defaults filled in. deploy/sandglassd.json
+// describes each key.
+struct Config {
+  ListenAddress listen;
+  std::string state_dir = "/run/sandglass";
+  // What is prepared once and kept: losing it costs time at the next start.
+  std::string cache_dir = "/var/cache/sandglass";
+  std::string policy_dir;
+  std::vector<policy::Image> images;  // beside the host's
+  std::string spawner;
+  EgressConfig egress;
+  LibrariesConfig libraries;
+  MetricsConfig metrics;
+  std::string user;             // name, "uid:gid", or empty: see accounts.h
+  uid_t uid_base = 1879048192;  // see sandbox/wire/uid_slice.h
+  mode_t socket_mode = 0660;
+  std::string socket_group;   // name or number; empty: the user's group
+  std::string cgroup_parent;  // empty: chosen by the host's layout
+  AdmissionOptions admission;
+  PoolOptions pool = {.floor = 4};
+  // Runners of one zygote; what they share, hash seed and addresses, is new
+  // after so many.
+  uint32_t zygote_runs = 1000;
+  RetentionOptions retention;
+  SessionOptions sessions;
+  CompileCacheOptions compile_cache;
+  AuditConfig audit;
+  absl::Duration drain_timeout = absl::Seconds(30);
+  uint64_t max_message_bytes = uint64_t{16} << 20;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::vector<std::string> excuse_missing;
+  std::vector<std::string> approvers;  // accounts or numbers
+  ApprovalOptions approvals;
+  // Whether each language is tried under each system call filter at the start.
+  bool canaries = true;
+  // By the command line alone: calls that filters refuse are reported. Slower,
+  // and without zygotes.
+  bool trace_syscalls = false;
+};
+
+// Reads the file, if any, and applies the flags. INVALID_ARGUMENT names flag,
+// or file and JSON pointer, of all that is wrong, unknown keys included.
+absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags);
+
+// The effective configuration in the file's own form.
+std::string ConfigToJson(const Config& config);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_CONFIG_H_

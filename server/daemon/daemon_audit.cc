@@ -1,0 +1,55 @@
+#include "server/daemon/daemon_audit.h"
+
+#include <unistd.h>
+
+#include "nlohmann/json.hpp"
+#include "policy/audit/audit_chain.h"
+#include "server/base/log.h"
+#include "server/ops/server_info.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
+    os::Fd directory, const Config& config, const PolicySet& policy) {
+  if (!directory.valid()) return std::unique_ptr<DaemonAudit>();
+  absl::StatusOr<std::unique_ptr<AuditLog>> log =
+      AuditLog::Open(std::move(directory), config.audit.dir, config.audit.log);
+  if (!log.ok()) return log.status();
+  std::unique_ptr<DaemonAudit> audit(
+      new DaemonAudit(*std::move(log), config.audit.runs));
+  absl::Status written = audit->log_->Append(
+      "start", {{"version", std::string(kVersion)},
+                {"pid", int64_t{::getpid()}},
+                {"uid", uint64_t{::getuid()}},
+                {"config_sha256", policy::AuditHash(ConfigToJson(config))},
+                {"policy_sha256", policy.digest()}});
+  if (!written.ok() && audit->runs_.refuses()) return written;
+  Log(LogLevel::kInfo, "audit_log",
+      {{"dir", config.audit.dir},
+       {"head", policy::FormatAuditHead(audit->log_->Head())}});
+  return audit;
+}
+
+absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
+                                     const PolicyChanges& changes) {
+  absl::Status written =
+      log_->Append("policy", {{"policy_sha256", policy.digest()},
+                              {"added", changes.added},
+                              {"changed", changes.changed},
+                              {"removed", changes.removed}});
+  return runs_.refuses() ? written : absl::OkStatus();
+}
+
+void DaemonAudit::NoteRefusedPolicy(const absl::Status& why) {
+  // As above; the daemon's own log says both.
+  log_->Append("policy_refused", {{"reason", std::string(why.message())}})
+      .IgnoreError();
+}
+
+void DaemonAudit::Stop(const std::string& reason) {
+  // A failure is in the daemon's own log already.
+  log_->Append("stop", {{"reason", reason}, {"pid", int64_t{::getpid()}}})
+      .IgnoreError();
+}
+
+}  // namespace sandglass::server

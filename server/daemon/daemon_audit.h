@@ -1,0 +1,70 @@
+#ifndef SANDGLASS_SERVER_DAEMON_DAEMON_AUDIT_H_
+#define SANDGLASS_SERVER_DAEMON_DAEMON_AUDIT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "sandbox/os/fd.h"
+#include "server/audit/audit_log.h"
+#include "server/daemon/config.h"
+#include "server/live_policy/policy_reload.h"
+#include "server/live_policy/policy_set.h"
+#include "server/run/run_audit.h"
+
+namespace sandglass::server {
+
+// The daemon's audit log, with its own start and stop in it.
+class DaemonAudit {
+ public:
+  // Opens the log and writes "start": version, pid, uid, the SHA-256 of the
+  // configuration as ConfigToJson has it, and that of the policy. Null when
+  // `directory` is empty, which it is when the configuration names none. Starts
+  // a thread.
+  static absl::StatusOr<std::unique_ptr<DaemonAudit>> Start(
+      os::Fd directory, const Config& config, const PolicySet& policy);
+
+  AuditLog& log() { return *log_; }
+  RunAudit& runs() { return runs_; }
+
+  // Not OK while runs are refused because nothing can be written. For health
+  // checks: call it once a second or so, also to let the log go on by itself.
+  // Takes as long as the disk does.
+  absl::Status Healthy() {
+    if (log_->SyncTime() > kSlowDisk) {
+      return absl::UnavailableError(absl::StrCat(
+          "the audit log's disk has been at one sync for more than ",
+          absl::FormatDuration(kSlowDisk)));
+    }
+    log_->Ready().IgnoreError();
+    return runs_.Ready(std::chrono::milliseconds(100));
+  }
+
+  // Writes "policy": another one is about to come into force. With a failure
+  // it must not where runs would be refused.
+  absl::Status NotePolicy(const PolicySet& policy,
+                          const PolicyChanges& changes);
+
+  // Writes "policy_refused": one was not to be had, and the old one stays.
+  void NoteRefusedPolicy(const absl::Status& why);
+
+  // Writes "stop". Best called when no run is left.
+  void Stop(const std::string& reason);
+
+ private:
+  static constexpr absl::Duration kSlowDisk = absl::Seconds(10);
+
+  DaemonAudit(std::unique_ptr<AuditLog> log, const RunAuditOptions& options)
+      : log_(std::move(log)), runs_(*log_, options) {}
+
+  const std::unique_ptr<AuditLog> log_;
+  RunAudit runs_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_DAEMON_AUDIT_H_

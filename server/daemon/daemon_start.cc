@@ -1,0 +1,396 @@
+#include "server/daemon/daemon_start.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/clock.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/notify.h"
+#include "server/base/strings.h"
+#include "server/base/tcp_socket.h"
+#include "server/daemon/daemon_signals.h"
+#include "server/daemon/descriptor_budget.h"
+#include "server/daemon/pool_plan.h"
+#include "server/daemon/running_daemon.h"
+#include "server/daemon/wall_clock_watch.h"
+#include "server/job/job_runner.h"
+#include "server/languages/fill_jail.h"
+#include "server/rpc/socket_tap.h"
+#include "server/run/job_router.h"
+#include "server/session/jail_host.h"
+
+namespace sandglass::server {
+namespace {
+
+// Clients that connect meanwhile wait in the backlog, so that the first answer
+// of GetServerInfo already has the versions.
+constexpr absl::Duration kVersionsWait = absl::Seconds(2);
+// The same for the first look at the isolation.
+constexpr absl::Duration kIsolationWait = absl::Seconds(2);
+constexpr absl::Duration kStockWait = absl::Milliseconds(200);
+constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
+constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
+// Requests on their way in, of all callers together: so many bytes, or such
+// messages if they are larger.
+constexpr uint64_t kRequestRoomBytes = uint64_t{512} << 20;
+constexpr uint64_t kRequestRoomMessages = 16;
+constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
+// A stream's last event wraps the response in a few fields.
+constexpr uint64_t kEnvelopeBytes = 4096;
+
+int Fail(const absl::Status& status) {
+  Log(LogLevel::kError, "start_failed",
+      {{"error",
+        std::string(WithPage(status, "docs/troubleshooting.md").message())}});
+  return 1;
+}
+
+}  // namespace
+
+absl::Status RunningDaemon::Start() {
+  absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
+  if (!signals.ok()) return signals.status();
+  signals_ = *std::move(signals);
+  helper_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!helper_died_.valid()) {
+    return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
+  }
+  clock_set_ = WatchWallClock();
+  absl::Status reading = parts_.sandbox->StartReader(
+      [fd = helper_died_.get()](const absl::Status& status) {
+        Log(LogLevel::kError, "helper_died",
+            {{"error", std::string(status.message())}});
+        ::eventfd_write(fd, 1);
+      });
+  if (!reading.ok()) return reading;
+
+  const Config& config = parts_.config;
+  absl::StatusOr<std::unique_ptr<DaemonAudit>> log = DaemonAudit::Start(
+      std::move(parts_.audit_directory), config, *policy_.Get());
+  if (!log.ok()) return log.status();
+  audit_ = *std::move(log);
+  RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
+  if (config.trace_syscalls) {
+    denied_.emplace([this](const DeniedCalls::Source& source,
+                           const sandbox::RefusedCalls& calls) {
+      operations_.metrics().NoteDenied(source.language, calls);
+    });
+  }
+  pool_.emplace(
+      PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
+      operations_.Noted([this](const JailKey& key, sandbox::FillFor fill_for) {
+        return FillJail(*parts_.sandbox, prestart_, key, fill_for);
+      }),
+      [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
+  pool_->Start();
+  FindLibraries find_libraries;
+  if (parts_.libraries) {
+    find_libraries = [this](const WantedLibraries& wanted,
+                            const LayerBuilds::Progress& progress,
+                            CancelToken& cancel) {
+      return libraries_->Get(wanted, progress, cancel);
+    };
+  }
+  const JailHostParts host = {
+      .sandbox = parts_.sandbox.get(),
+      .pool = &*pool_,
+      .prepared =
+          [this](const policy::Language& language) {
+            return languages_->Prepared(language);
+          },
+      .find_libraries = find_libraries,
+      .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
+      .denied = denied_ ? &*denied_ : nullptr};
+  const RunFunction run = [host](const Job& job, CancelToken& cancel,
+                                 JobObserver* observer) {
+    return RunAnywhere(host, job, cancel, observer);
+  };
+  // Interpreters may need what is prepared for them.
+  languages_.emplace(
+      policy_, std::move(parts_.prepared), run,
+      [this](const policy::Language& language) {
+        for (const JailKey& key : prestart_.FromStart(language)) {
+          pool_->Keep(key);
+        }
+      },
+      [this](const absl::Status& all_work) {
+        operations_.readiness().Set(ReadyWhen::kLanguages, all_work);
+      });
+  if (!config.canaries) languages_->SkipCanaries();
+  languages_->Start();
+  std::function<void()> try_languages;
+  if (config.canaries) {
+    try_languages = [languages = &*languages_] {
+      languages->CheckCanaries(LanguageProbe::Which::kFailed);
+    };
+  }
+  operations_.StartWatch(
+      config, policy_,
+      [languages = &*languages_](const policy::Language& language) {
+        return languages->Available(language);
+      },
+      run, *pool_, [this] { return parts_.sandbox->TakeStock(kStockWait); },
+      std::move(try_languages),
+      audit_ ? [audit = audit_.get()] { return audit->Healthy(); }
+             : std::function<absl::Status()>());
+  if (parts_.compiled) {
+    compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
+                           config.compile_cache);
+    for (const policy::Image& image : config.images) {
+      compile_cache_->AddImage(image.name, parts_.image_states[image.name],
+                               image.root);
+    }
+    compile_cache_->Start();
+  }
+  if (parts_.libraries) {
+    parts_.libraries->run =
+        [this, run](const Job& job, CancelToken& cancel,
+                    JobObserver* observer) -> absl::StatusOr<JobResult> {
+      if (absl::Status may = MayRun(); !may.ok()) return may;
+      return run(job, cancel, observer);
+    };
+    libraries_.emplace(*std::move(parts_.libraries));
+  }
+  const auto available = [this](const policy::Language& language,
+                                const policy::Profile& profile) {
+    if (absl::Status may = MayRunBy(profile); !may.ok()) return may;
+    return languages_->Available(language, profile);
+  };
+  sessions_.emplace(
+      policy_, config.sessions,
+      [host](const SessionSpec& spec, const SessionOrigin& origin) {
+        return std::make_unique<JailHost>(host, spec, origin);
+      },
+      available, parts_.sessions.get(), audit);
+  sessions_->Start();
+  ApprovalRecorder record;
+  if (audit != nullptr) {
+    record = [audit](const char* event, const v1::Approval& approval) {
+      return audit->WriteApproval(event, approval);
+    };
+  }
+  approvals_.emplace(config.approvals, std::move(record));
+  dispatcher_.emplace(DispatcherOptions{
+      .policy = &policy_,
+      .admission = config.admission,
+      .retention = config.retention,
+      .run = run,
+      .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
+      .find_libraries = find_libraries,
+      .find_session =
+          [sessions = &*sessions_](const Caller& caller,
+                                   const std::string& session_id) {
+            return sessions->Find(caller, session_id);
+          },
+      .available = available,
+      .prepared =
+          [languages = &*languages_](const policy::Language& language) {
+            return languages->Prepared(language);
+          },
+      .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
+      .approvals = &*approvals_,
+      .audit = audit,
+      .denied = denied_ ? &*denied_ : nullptr,
+      .on_end = [this](const auto& ended,
+                       const RunEnd& end) { operations_.NoteRun(ended, end); },
+      .on_refused =
+          [this](const Caller& caller, const absl::Status& status) {
+            operations_.NoteRefused(caller, status);
+          }});
+  dispatcher_->Start();
+  info_ = {.policy = &policy_,
+           .languages = &*languages_,
+           .admission = &dispatcher_->admission(),
+           .host = parts_.host,
+           .started = Monotonic::now(),
+           .pool = [pool = &*pool_] { return pool->State(); },
+           .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
+           .policy_state = [this] { return reload_->state(); },
+           .images = parts_.image_records};
+  StartReload();
+  service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
+  call_threads_.emplace(CallThreadsOptions{});
+  session_service_.emplace(*sessions_, *call_threads_, peers_);
+  file_service_.emplace(FileCallParts{.sessions = &*sessions_,
+                                      .threads = &*call_threads_,
+                                      .answers = &peers_.answers()},
+                        peers_);
+  execs_.emplace(ExecTableParts{
+      .policy = &policy_,
+      .sessions = &*sessions_,
+      .threads = &*call_threads_,
+      .audit = audit,
+      .on_end =
+          [this](const Caller& owner, const std::string& language,
+                 const v1::ExecEnd& end) {
+            operations_.NoteCommand(owner, language, end);
+          },
+      .may_run =
+          [this](const policy::Profile& profile) { return MayRunBy(profile); },
+      .max_running = MaxCommands(config)});
+  if (absl::Status started = execs_->Start(); !started.ok()) return started;
+  exec_service_.emplace(*execs_, peers_);
+  questions_.emplace(policy_, *dispatcher_, config.policy_dir,
+                     sandbox::WhyNoDiskCap(info_.host));
+  policy_service_.emplace(*approvals_, *questions_, peers_);
+  layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
+                                       libraries_ ? &*libraries_ : nullptr});
+  layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
+  if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
+
+  // Those that connect already wait.
+  os::Fd listener = std::move(parts_.unix_listener);
+  if (!listener.valid()) {
+    absl::StatusOr<os::Fd> tcp =
+        ListenOnTcp("listen", config.listen.tcp_address);
+    if (!tcp.ok()) return tcp.status();
+    listener = *std::move(tcp);
+    tcp_port_ = TcpPortOf(listener);
+  }
+  request_room_.emplace(std::max(
+      kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
+  absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
+      {&*service_, &*session_service_, &*file_service_, &*exec_service_,
+       &*policy_service_, &*layer_service_, operations_.service()},
+      {.max_message_bytes = static_cast<int>(config.max_message_bytes),
+       .metrics = &operations_.metrics()});
+  if (!grpc.ok()) return grpc.status();
+  grpc_ = *std::move(grpc);
+  const Acceptor::Handover serve = [server = grpc_.get()](int fd) {
+    server->Serve(fd);
+  };
+  if (absl::Status tapped = CheckTaps(serve); !tapped.ok()) return tapped;
+  if (!languages_->WaitForVersions(kVersionsWait)) {
+    Log(LogLevel::kWarning, "languages_slow");
+  }
+  if (!operations_.WaitForFirst(kIsolationWait)) {
+    Log(LogLevel::kWarning, "isolation_slow");
+  }
+  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
+      std::move(listener), peers_, *request_room_, serve,
+      {.max_connections = MaxConnections(config),
+       .max_message_bytes = static_cast<uint32_t>(config.max_message_bytes)});
+  if (!acceptor.ok()) return acceptor.status();
+  acceptor_ = *std::move(acceptor);
+  operations_.readiness().Start(
+      [server = grpc_.get()](const std::string& service, bool serving) {
+        server->SetHealth(service, serving);
+      });
+  const std::string address =
+      tcp_port_ == 0
+          ? config.listen.ToString()
+          : absl::StrCat(config.listen.tcp_address.substr(
+                             0, config.listen.tcp_address.rfind(':')),
+                         ":", tcp_port_);
+  Log(LogLevel::kInfo, "listening on",
+      {{"address", address},
+       {"version", std::string(kVersion)},
+       {"pid", int64_t{::getpid()}},
+       {"uid", uint64_t{::getuid()}},
+       {"max_running", uint64_t{config.admission.max_running}},
+       {"memory_budget_bytes", config.admission.memory_budget_bytes}});
+  NotifyServiceManager("READY=1");
+  return absl::OkStatus();
+}
+
+absl::Status RunningDaemon::MayRun() const {
+  const absl::Status held = operations_.readiness().Get(ReadyWhen::kIsolation);
+  return absl::IsFailedPrecondition(held) ? IsolationBroken()
+                                          : absl::OkStatus();
+}
+
+absl::Status RunningDaemon::MayRunBy(const policy::Profile& profile) const {
+  if (absl::Status may = MayRun(); !may.ok()) return may;
+  return operations_.EscapedFrom(profile) ? JailsOfProfileEscaped(profile.name)
+                                          : absl::OkStatus();
+}
+
+absl::Status RunningDaemon::ServeOperations() {
+  return operations_.Serve(
+      parts_.config.metrics,
+      {.admission = &dispatcher_->admission(),
+       .started = info_.started,
+       .pool = info_.pool,
+       .sessions = [this] { return sessions_->size(); },
+       .commands = [this] { return execs_->running(); },
+       .yards = [this] { return parts_.sandbox->TakeStock(kStockWait); },
+       .audit = audit_ ? &audit_->log() : nullptr,
+       .on_audit_failure = parts_.config.audit.runs.on_failure},
+      compile_cache_ ? &*compile_cache_ : nullptr, *approvals_, *call_threads_,
+      peers_);
+}
+
+void RunningDaemon::LookAfterHelpers() {
+  absl::Status status = parts_.policy_reader->Beat(kPolicyBeatWait);
+  if (status.ok()) {
+    const std::vector<std::string> silent = parts_.sandbox->SilentYards();
+    if (!silent.empty()) {
+      status = absl::UnavailableError(absl::StrCat(
+          "no sign of life of the spawners of: ", absl::StrJoin(silent, ", "),
+          "; the daemon ends if it stays so"));
+    }
+  }
+  operations_.readiness().Set(ReadyWhen::kHelpers, status);
+}
+
+void RunningDaemon::StartReload() {
+  reload_.emplace(PolicyReloadParts{
+      .directory = parts_.config.policy_dir,
+      .policy = &policy_,
+      .read = [this] { return parts_.policy_reader->Read(kPolicyReadWait); },
+      .check = parts_.check_policy,
+      .record =
+          [this](const PolicySet& next, const PolicyChanges& changes) {
+            return audit_ ? audit_->NotePolicy(next, changes)
+                          : absl::OkStatus();
+          },
+      .record_refusal =
+          [this](const absl::Status& why) {
+            if (audit_) audit_->NoteRefusedPolicy(why);
+          },
+      .look = [this] { LookAfterHelpers(); },
+      .after =
+          [this](bool changed) {
+            if (changed) RenewPool();
+            operations_.LookAgain();
+            if (!parts_.config.canaries) return;
+            languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
+                                              : LanguageProbe::Which::kFailed);
+          }});
+  reload_->Start();
+  if (HangUpCameEarly()) reload_->Ask();
+}
+
+void RunningDaemon::RenewPool() {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
+  for (const policy::Language& language : policy->languages().languages()) {
+    if (!languages_->Available(language).ok()) continue;
+    for (JailKey& key : prestart_.FromStart(language)) {
+      kept.push_back(std::move(key));
+    }
+  }
+  pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
+    return policy->FindByTemplate(key.profile) != nullptr;
+  });
+}
+
+int Serve(ServingParts parts) {
+  RunningDaemon serving(std::move(parts));
+  if (absl::Status started = serving.Start(); !started.ok()) {
+    return Fail(started);
+  }
+  return serving.Run();
+}
+
+}  // namespace sandglass::server

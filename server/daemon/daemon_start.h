@@ -1,0 +1,54 @@
+#ifndef SANDGLASS_SERVER_DAEMON_DAEMON_START_H_
+#define SANDGLASS_SERVER_DAEMON_DAEMON_START_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sandbox/host/host_probe.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/yard/sandbox.h"
+#include "server/daemon/config.h"
+#include "server/daemon/heartbeat.h"
+#include "server/daemon/library_setup.h"
+#include "server/daemon/zygote_plan.h"
+#include "server/images/image_files.h"
+#include "server/images/image_record.h"
+#include "server/languages/prepared_store.h"
+#include "server/live_policy/policy_reader.h"
+#include "server/live_policy/policy_set.h"
+#include "server/phases/compile_store.h"
+#include "server/session/session_store.h"
+
+namespace sandglass::server {
+
+// All that the daemon made while it had rights.
+struct ServingParts {
+  Config config;
+  ImageRecords image_records;
+  PolicySet policy;
+  sandbox::HostReport host;
+  std::unique_ptr<sandbox::Sandbox> sandbox;
+  std::vector<PlannedZygote> zygotes;  // that it was started with
+  std::optional<PreparedStore> prepared;
+  std::optional<CompileStore> compiled;  // absent: nothing is kept
+  ImageStates image_states;
+  std::optional<LibrariesParts> libraries;  // absent: there are none
+  std::unique_ptr<SessionStore> sessions;   // null: none is durable
+  os::Fd unix_listener;                     // empty for TCP
+  os::Fd audit_directory;                   // empty: there is no audit log
+  std::unique_ptr<PolicyReader> policy_reader;
+  // Whether this daemon can work by a policy that is read later.
+  std::function<absl::Status(const PolicySet&)> check_policy;
+  Heartbeat* supervisor = nullptr;  // null: there is none
+};
+
+// The unprivileged part: threads, gRPC, and the wait for signals. Returns the
+// exit status: 0 once a SIGTERM or SIGINT has drained it, 1 when it could not
+// start or a spawner or the egress proxy died. SIGHUP reloads the policy. A
+// second signal ends the process at once.
+int Serve(ServingParts parts);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_DAEMON_START_H_

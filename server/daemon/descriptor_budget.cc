@@ -1,0 +1,117 @@
+#include "server/daemon/descriptor_budget.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/wire/descriptor_room.h"
+#include "server/daemon/resolved_config.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr uint64_t kMostConnections = 1024;
+constexpr uint64_t kConnectionDescriptors = 2;
+// Commands of all sessions at once.
+constexpr uint64_t kMostCommands = 1024;
+// What the server has for itself: threads' events, helpers, logs, stores.
+constexpr uint64_t kOwn = 256;
+// What a spawner has for itself; for each jail that was given away; and for
+// each that it makes ahead or has parts for.
+constexpr uint64_t kSpawnersOwn = 64;
+constexpr uint64_t kSpawnersPerJail = 1;
+constexpr uint64_t kSpawnersPerSpare = 24;
+constexpr uint64_t kMostSpares = 8;
+
+uint64_t ServerWithoutSessions(const Config& config, uint64_t limit) {
+  const uint64_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
+  const uint64_t jails = config.admission.most_running() + idle;
+  const uint64_t kept =
+      std::min<uint64_t>(sandbox::KeptSessions(limit), config.sessions.most()) *
+      sandbox::kKeptDescriptors;
+  return kOwn + jails * sandbox::kJailDescriptors + kept +
+         sandbox::DescriptorReserve(sandbox::RoomFor::kJail, limit);
+}
+
+}  // namespace
+
+DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
+  DescriptorNeeds needs;
+  needs.limit = limit;
+  const uint64_t others = ServerWithoutSessions(config, limit);
+  const uint64_t wanted = config.sessions.most();
+  needs.server = others + wanted * sandbox::kSessionDescriptors;
+  needs.spawner = kSpawnersOwn + MaxJails(config) * kSpawnersPerJail +
+                  kMostSpares * kSpawnersPerSpare;
+  const auto left = [limit](uint64_t taken) {
+    return limit > taken ? limit - taken : 0;
+  };
+  needs.sessions = static_cast<uint32_t>(
+      std::min(wanted, left(others) / sandbox::kSessionDescriptors));
+  // At most half of what is left goes to commands, and the rest to connections.
+  // Some of each there may be in any case: sessions are refused by what is
+  // open.
+  const auto fewest = [limit](uint64_t each) {
+    return std::max<uint64_t>(16, limit / 16 / each);
+  };
+  const uint64_t spare = left(needs.server);
+  needs.commands = static_cast<uint32_t>(std::clamp<uint64_t>(
+      spare / 2 / sandbox::kCommandDescriptors,
+      std::min(fewest(sandbox::kCommandDescriptors), kMostCommands),
+      kMostCommands));
+  const uint64_t for_commands =
+      std::min(spare, uint64_t{needs.commands} * sandbox::kCommandDescriptors);
+  needs.connections = static_cast<uint32_t>(std::clamp<uint64_t>(
+      (spare - for_commands) / kConnectionDescriptors,
+      std::min(fewest(kConnectionDescriptors), kMostConnections),
+      kMostConnections));
+  return needs;
+}
+
+uint32_t MaxCommands(const Config& config) {
+  return FindDescriptorNeeds(config, sandbox::MostDescriptors()).commands;
+}
+
+uint32_t MaxConnections(const Config& config) {
+  return FindDescriptorNeeds(config, sandbox::MostDescriptors()).connections;
+}
+
+uint64_t HardDescriptorLimit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? uint64_t{limit.rlim_max} : 0;
+}
+
+std::string TellDescriptorNeeds(const DescriptorNeeds& needs) {
+  return absl::StrCat("open files: each process may have ", needs.limit,
+                      " (RLIMIT_NOFILE); the server takes up to ", needs.server,
+                      ", and ", sandbox::kCommandDescriptors,
+                      " for each of at most ", needs.commands,
+                      " commands of sessions, ", kConnectionDescriptors,
+                      " for each of at most ", needs.connections,
+                      " connections; a spawner takes up to ", needs.spawner);
+}
+
+std::string WhyTooFewDescriptors(const Config& config,
+                                 const DescriptorNeeds& needs) {
+  if (needs.server <= needs.limit && needs.spawner <= needs.limit) return "";
+  const uint64_t most = std::max(needs.server, needs.spawner);
+  return absl::StrCat(
+      "each process may have ", needs.limit,
+      " files open (RLIMIT_NOFILE), and all that the configuration allows at "
+      "once takes up to ",
+      most, ": ", sandbox::kJailDescriptors, " for each of admission.",
+      "max_running (", config.admission.max_running,
+      ") and admission.reserve (", config.admission.reserve,
+      ") runs and of the idle jails, ", sandbox::kSessionDescriptors,
+      " for each of sessions.max (", config.sessions.max_sessions,
+      ") and sessions.reserve (", config.sessions.reserve,
+      ") sessions. There is room for some ", needs.sessions,
+      " sessions; what goes beyond is refused with RESOURCE_EXHAUSTED. Raise "
+      "the limit to ",
+      most,
+      " or more (LimitNOFILE of the service, ulimit -Hn), or lower "
+      "sessions.max");
+}
+
+}  // namespace sandglass::server

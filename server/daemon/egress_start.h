@@ -1,0 +1,44 @@
+#ifndef SANDGLASS_SERVER_DAEMON_EGRESS_START_H_
+#define SANDGLASS_SERVER_DAEMON_EGRESS_START_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/yard/egress_port.h"
+#include "server/daemon/egress_config.h"
+
+namespace sandglass::server {
+
+// What the daemon as root gives the egress proxy at the start, and doesn't
+// keep.
+struct EgressSeed {
+  std::map<std::string, os::Fd> secrets;  // files; nobody reads them here
+  // Of a new authority; see EgressOptions.
+  std::string authority_certificate;
+  std::string authority_key;
+  std::string extra_roots;
+
+  std::set<std::string> SecretNames() const;
+};
+
+// INVALID_ARGUMENT: secrets or certificates can't be read as configured.
+absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config);
+
+// Starts the proxy with all of it, of which nothing is left here then: no
+// secret's file stays open. `uid`, `templates` and `template_ledger` are
+// EgressOptions'. Errors and preconditions: EgressPort::Start's.
+absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
+    const EgressConfig& config, EgressSeed seed, uid_t uid,
+    const std::vector<sandbox::JailTemplate>& templates, int template_ledger);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_EGRESS_START_H_

@@ -1,0 +1,30 @@
+#ifndef SANDGLASS_SERVER_DAEMON_POLICY_ACCEPTANCE_H_
+#define SANDGLASS_SERVER_DAEMON_POLICY_ACCEPTANCE_H_
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "sandbox/host/host_probe.h"
+#include "server/daemon/config.h"
+#include "server/live_policy/policy_set.h"
+
+namespace sandglass::server {
+
+// INVALID_ARGUMENT: a profile keeps its sessions' files, and the configuration
+// names no place for them.
+absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy);
+
+// Tells the log which profiles' caps of disk I/O the host can't keep.
+void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host);
+
+// What a policy must be like that comes while the daemon runs, with these
+// secrets.
+std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
+    const Config& config, const sandbox::HostReport& host,
+    const std::set<std::string>& secrets);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_POLICY_ACCEPTANCE_H_

@@ -1,0 +1,171 @@
+// How the daemon goes on and ends; daemon_start.cc has how it begins.
+#include "server/daemon/running_daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/monotonic.h"
+#include "server/base/notify.h"
+#include "server/daemon/wall_clock_watch.h"
+#include "server/daemon/watchdog.h"
+#include "server/rpc/connection_tap.h"
+#include "server/rpc/cut_connections.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kKillWait = absl::Seconds(5);
+constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
+constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
+constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+
+}  // namespace
+
+RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
+  pollfd fds[] = {{signals_.get(), POLLIN, 0},
+                  {helper_died_.get(), POLLIN, 0},
+                  {clock_set_.get(), POLLIN, 0},
+                  {stopping_ ? -1 : parts_.policy_reader->end(), POLLIN, 0}};
+  const int timeout_ms =
+      timeout == absl::InfiniteDuration()
+          ? -1
+          : static_cast<int>(absl::ToInt64Milliseconds(timeout));
+  ::poll(fds, std::size(fds), timeout_ms);
+  if (fds[2].revents != 0) NoteClockSet();
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGHUP) {
+      reload_->Ask();
+      // Whoever sent it may have mended what was in the way.
+      operations_.LookAgain();
+      return Wake::kNothing;
+    }
+    if (stopping_) {
+      Log(LogLevel::kWarning, "second signal, ending at once");
+      // The sandbox ends with this process: its spawner sees the channel close.
+      ::_exit(1);
+    }
+    stopping_ = true;
+    return Wake::kStop;
+  }
+  if ((fds[1].revents & POLLIN) != 0) return Wake::kHelperDied;
+  if (fds[3].revents == 0) return Wake::kNothing;
+  // Nobody here has the rights to make another.
+  Log(LogLevel::kError, "helper_died",
+      {{"error", "the process that reads the policy is gone"}});
+  return Wake::kHelperDied;
+}
+
+void RunningDaemon::NoteClockSet() {
+  uint64_t expirations = 0;
+  if (::read(clock_set_.get(), &expirations, sizeof(expirations)) >= 0 ||
+      errno != ECANCELED) {
+    return;
+  }
+  Log(LogLevel::kWarning, "clock_set", {});
+  ArmClockWatch(clock_set_);
+  dispatcher_->LookAgain();
+  pool_->LookAgain();
+  sessions_->NoteClockSet();
+}
+
+bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  while (!dispatcher_->idle() || !execs_->idle()) {
+    if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
+    if (Until(end) <= absl::ZeroDuration()) return false;
+    if (WaitForWake(kPollInterval) == Wake::kHelperDied) return false;
+  }
+  return true;
+}
+
+void RunningDaemon::StopAccepting() {
+  operations_.readiness().Stop();
+  acceptor_.reset();
+  dispatcher_->StopAccepting();
+  sessions_->StopAccepting();
+  execs_->StopAccepting();
+}
+
+void RunningDaemon::StopServing(absl::Duration timeout) {
+  ConnectionTap::HideNewCalls();
+  // Those that gRPC knows already are answered meanwhile. And a client whose
+  // own last words meet a closed socket throws away what it has not read yet.
+  absl::SleepFor(kLastReadsWait);
+  grpc_->Shutdown(timeout, [this] {
+    const int cut = CutConnections(parts_.config.listen.unix_path, tcp_port_);
+    Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
+  });
+}
+
+int RunningDaemon::Run() {
+  Watchdog watchdog =
+      WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
+  while (true) {
+    watchdog.Beat();
+    switch (WaitForWake(watchdog.interval())) {
+      case Wake::kNothing:
+        break;
+      case Wake::kStop:
+        return Drain();
+      case Wake::kHelperDied:
+        return EndWithoutHelper();
+    }
+  }
+}
+
+int RunningDaemon::Drain() {
+  NotifyServiceManager("STOPPING=1");
+  if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
+  Log(LogLevel::kInfo, "draining",
+      {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
+  StopAccepting();
+  languages_->Stop();
+  reload_->Stop();
+  operations_.StopWatch();
+  if (!WaitUntilIdle(parts_.config.drain_timeout)) {
+    dispatcher_->CancelAll();
+    execs_->KillAll();
+    WaitUntilIdle(kKillWait);
+  }
+  if (parts_.supervisor != nullptr) parts_.supervisor->Rest();
+  execs_->Shutdown(kKillWait);
+  StopServing(kLastAnswersWait);
+  operations_.Stop();
+  dispatcher_->Shutdown();
+  sessions_->Stop();
+  pool_->Stop();
+  parts_.sandbox->WaitUntilEmpty(kLastAnswersWait);
+  if (audit_) audit_->Stop("signal");
+  if (denied_) denied_->LogSummary();
+  Log(LogLevel::kInfo, "stopped");
+  return 0;
+}
+
+// Every run gets its answer (UNAVAILABLE) from its own worker; then a
+// supervisor makes a new start.
+int RunningDaemon::EndWithoutHelper() {
+  StopAccepting();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(kDeadHelperWait);
+  while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
+    absl::SleepFor(kPollInterval);
+  }
+  StopServing(kDeadHelperWait);
+  if (audit_) audit_->Stop("a helper died");
+  Log(LogLevel::kError, "stopped", {{"reason", "a helper died"}});
+  // A worker that hangs on what the spawner left must not keep us here.
+  ::_exit(1);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,129 @@
+#ifndef SANDGLASS_SERVER_DAEMON_RUNNING_DAEMON_H_
+#define SANDGLASS_SERVER_DAEMON_RUNNING_DAEMON_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "sandbox/os/fd.h"
+#include "server/base/call_threads.h"
+#include "server/daemon/daemon_audit.h"
+#include "server/daemon/daemon_start.h"
+#include "server/exec/exec_table.h"
+#include "server/job/refused_calls.h"
+#include "server/languages/languages.h"
+#include "server/languages/prestart_kinds.h"
+#include "server/libraries/libraries.h"
+#include "server/live_policy/policy_reload.h"
+#include "server/ops/operations.h"
+#include "server/ops/server_info.h"
+#include "server/phases/compile_cache.h"
+#include "server/pool/jail_pool.h"
+#include "server/rpc/acceptor.h"
+#include "server/rpc/exec_service.h"
+#include "server/rpc/file_service.h"
+#include "server/rpc/grpc_server.h"
+#include "server/rpc/layer_service.h"
+#include "server/rpc/peers.h"
+#include "server/rpc/policy_service.h"
+#include "server/rpc/request_room.h"
+#include "server/rpc/sandbox_service.h"
+#include "server/rpc/session_service.h"
+#include "server/run/approvals.h"
+#include "server/run/policy_questions.h"
+#include "server/run/run_dispatcher.h"
+#include "server/session/session_table.h"
+
+namespace sandglass::server {
+
+// The running daemon; members in the order of their making, so that they go in
+// the reverse one.
+class RunningDaemon {
+ public:
+  explicit RunningDaemon(ServingParts parts)
+      : parts_(std::move(parts)),
+        policy_(std::move(parts_.policy)),
+        prestart_(policy_),
+        peers_(std::max(PeerTable::kAnswerBytes,
+                        kMostAnswersAtOnce * parts_.config.max_message_bytes)) {
+  }
+  ~RunningDaemon() {
+    if (languages_) languages_->Stop();
+    operations_.Stop();
+  }
+
+  absl::Status Start();
+  // Until a signal or the death of a spawner, of the egress proxy or of the
+  // policy reader.
+  int Run();
+
+ private:
+  // For which there is room in any case, of the longest.
+  static constexpr uint64_t kMostAnswersAtOnce = 16;
+
+  enum class Wake { kNothing, kStop, kHelperDied };
+  Wake WaitForWake(absl::Duration timeout);
+  // What waits for a while waits by the wall clock.
+  void NoteClockSet();
+  // True when no run and no command that ends by itself is left; false when
+  // time is up or something happened.
+  bool WaitUntilIdle(absl::Duration timeout);
+  absl::Status ServeOperations();
+  // An error while a program was seen to get out of its jail. `profile` may be
+  // one that was replaced, by which a session goes on.
+  absl::Status MayRun() const;
+  absl::Status MayRunBy(const policy::Profile& profile) const;
+  void StartReload();
+  // Whether the policy reader and the spawners answer.
+  void LookAfterHelpers();
+  // Another policy has come into force.
+  void RenewPool();
+  void StopAccepting();
+  // Also where clients don't read their answers.
+  void StopServing(absl::Duration timeout);
+  int Drain();
+  int EndWithoutHelper();
+
+  ServingParts parts_;
+  LivePolicy policy_;
+  const PrestartKinds prestart_;
+  os::Fd signals_;
+  os::Fd helper_died_;
+  os::Fd clock_set_;
+  bool stopping_ = false;
+  Operations operations_;
+  std::unique_ptr<DaemonAudit> audit_;  // null: there is none
+  std::optional<DeniedCalls> denied_;   // with --trace-syscalls
+  std::optional<JailPool> pool_;
+  std::optional<LanguageProbe> languages_;
+  std::optional<CompileCache> compile_cache_;
+  std::optional<Libraries> libraries_;
+  std::optional<SessionTable> sessions_;
+  std::optional<ApprovalTable> approvals_;
+  std::optional<RunDispatcher> dispatcher_;
+  std::optional<PolicyQuestions> questions_;
+  ServerInfoSources info_;
+  std::optional<RequestRoom> request_room_;
+  PeerTable peers_;
+  std::optional<SandboxServiceImpl> service_;
+  std::optional<CallThreads> call_threads_;
+  std::optional<SessionServiceImpl> session_service_;
+  std::optional<FileServiceImpl> file_service_;
+  std::optional<ExecTable> execs_;
+  std::optional<ExecServiceImpl> exec_service_;
+  std::optional<PolicyServiceImpl> policy_service_;
+  std::optional<LayerAdmin> layer_admin_;
+  std::optional<LayerServiceImpl> layer_service_;
+  std::optional<PolicyReload> reload_;
+  int tcp_port_ = 0;  // 0: it listens on a unix socket
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_RUNNING_DAEMON_H_

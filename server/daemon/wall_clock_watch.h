@@ -1,0 +1,16 @@
+#ifndef SANDGLASS_SERVER_DAEMON_WALL_CLOCK_WATCH_H_
+#define SANDGLASS_SERVER_DAEMON_WALL_CLOCK_WATCH_H_
+
+#include "sandbox/os/fd.h"
+
+namespace sandglass::server {
+
+// Readable when the wall clock is set (timerfd_create(2),
+// TFD_TIMER_CANCEL_ON_SET). It is then to be read, which fails with ECANCELED,
+// and armed anew.
+os::Fd WatchWallClock();
+void ArmClockWatch(const os::Fd& fd);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_WALL_CLOCK_WATCH_H_

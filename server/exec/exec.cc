@@ -1,0 +1,458 @@
+#include "server/exec/exec.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/status.h"
+#include "sandbox/os/terminal.h"
+#include "server/base/errors.h"
+#include "server/base/proto_time.h"
+#include "server/exec/exec_answers.h"
+
+namespace sandglass::server {
+namespace {
+
+// A client that keeps a command waiting so long is given up.
+constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr absl::Duration kStartTimeout = absl::Seconds(15);
+// Of a terminal nobody knows how much waits in it.
+constexpr uint64_t kMostInTerminal = uint64_t{1} << 20;
+constexpr char kEndOfInput = 4;  // ^D
+
+}  // namespace
+
+Exec::Exec(uint64_t number, ExecPlan plan, SessionUse use,
+           const ExecSurroundings& around)
+    : number_(number),
+      plan_(std::move(plan)),
+      around_(around),
+      use_(std::move(use)),
+      host_(use_->session().host().processes()),
+      background_(plan_.background),
+      out_{Stream::kStdout, OutputRedaction(plan_.redactor)},
+      err_{Stream::kStderr, OutputRedaction(plan_.redactor)},
+      output_(plan_.limits.output_bytes, *around.kept) {}
+
+Exec::~Exec() {
+  StopWatching(out_);
+  StopWatching(err_);
+  StopWriting();
+  around_.loop->Forget(events_watch_);
+  for (uint64_t* timer :
+       {&wall_timer_, &cpu_timer_, &kill_timer_, &stall_timer_}) {
+    StopTimer(*timer);
+  }
+}
+
+// ---- its process ----
+
+absl::Status Exec::Start(const TakeProcessNews& take) {
+  // ORDER: before its process, whose first connection counts.
+  before_ = host_->Facts();
+  asked_ = Now();
+  absl::Status asked = host_->StartProcess(plan_.process, take);
+  if (absl::IsFailedPrecondition(asked)) {
+    // It was paused just now.
+    if (absl::Status thawed = session().Thaw(); !thawed.ok()) return thawed;
+    asked = host_->StartProcess(plan_.process, take);
+  }
+  if (!asked.ok()) return asked;
+  SetTimer(kill_timer_, kStartTimeout, &Exec::GiveUp);
+  WriteStdin(plan_.stdin_data);
+  if (!plan_.open_stdin) stdin_closing_ = true;
+  KeepForShow(plan_);
+  return absl::OkStatus();
+}
+
+void Exec::Take(ProcessNews& news) {
+  const auto self = shared_from_this();
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
+    Started(*spawned);
+  } else if (const auto* failed =
+                 std::get_if<sandbox::SpawnFailedEvent>(&news)) {
+    NotStarted(*failed);
+  } else if (const auto* exited =
+                 std::get_if<sandbox::ProcessExitedEvent>(&news)) {
+    Exited(exited->wait_status, exited->monotonic_ns);
+  } else if (const auto* froze = std::get_if<JailFroze>(&news)) {
+    Froze(froze->frozen);
+  } else if (const auto* died = std::get_if<JailDied>(&news)) {
+    jail_out_of_memory_ = died->out_of_memory;
+    if (state_ == State::kStarting) {
+      const absl::Status over = session().Lives();
+      Fail(!over.ok() ? over : RunFailed(absl::UnavailableError(died->how)));
+    } else {
+      gave_up_ = true;
+      Exited(std::nullopt, Now());
+    }
+  }
+}
+
+void Exec::Started(sandbox::SpawnedEvent& event) {
+  if (state_ != State::kStarting) {  // it was given up
+    (void)sandbox::KillGroup(event.fds.kill);
+    host_->KillProcess(event.id);
+    return;
+  }
+  const Instant now = Now();
+  state_ = State::kRunning;
+  StopTimer(kill_timer_);
+  process_ = event.id;
+  pid_ = event.pid;
+  // Init's stamp, unless it can't be true.
+  start_ = std::clamp<Instant>(event.monotonic_ns, asked_, now);
+  start_time_ = os::WallNow() - Between(start_, now);
+  kill_fd_ = std::move(event.fds.kill);
+  events_fd_ = std::move(event.fds.events);
+  cpu_fd_ = std::move(event.fds.cpu);
+  list_fd_ = std::move(event.fds.list);
+  if (plan_.on_terminal()) {
+    out_.fd = std::move(event.fds.terminal);
+    // Of its own, since it is watched for something else.
+    stdin_fd_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
+  } else {
+    out_.fd = std::move(event.fds.stdout_fd);
+    err_.fd = std::move(event.fds.stderr_fd);
+    stdin_fd_ = std::move(event.fds.stdin_fd);
+  }
+  ChangeUse();
+  if (kill_.has_value()) return Kill(kill_->reason);
+  SetTimer(wall_timer_, plan_.limits.wall_time, &Exec::WallTimePassed);
+  SetTimer(cpu_timer_, plan_.limits.cpu_time, &Exec::CheckCpu);
+  WriteSome();
+  WatchOutput();
+  Changed();
+}
+
+void Exec::NotStarted(const sandbox::SpawnFailedEvent& event) {
+  Fail(StartFailure(event, plan_));
+}
+
+void Exec::Exited(std::optional<int> wait_status, Instant when) {
+  if (state_ == State::kEnding && gave_up_) FinishWhenAlone();
+  if (state_ != State::kRunning) return;
+  ended_ = std::clamp(when, start_, Now());
+  if (frozen_ != 0) frozen_time_ += Between(frozen_, std::max(frozen_, ended_));
+  frozen_ = 0;
+  state_ = State::kEnding;
+  wait_status_ = wait_status;
+  cpu_ = sandbox::GroupCpuTime(cpu_fd_);
+  StopTimer(wall_timer_);
+  StopTimer(cpu_timer_);
+  StopWriting();
+  if (!kill_.has_value()) leftover_ = sandbox::CountGroup(list_fd_);
+  // What it left behind.
+  (void)sandbox::KillGroup(kill_fd_);
+  AwaitDeath();
+  events_watch_ = around_.loop->Watch(events_fd_.get(), EPOLLPRI,
+                                      [weak = weak_from_this()](uint32_t) {
+                                        if (const auto self = weak.lock()) {
+                                          self->FinishWhenAlone();
+                                        }
+                                      });
+  FinishWhenAlone();
+}
+
+void Exec::FinishWhenAlone() {
+  if (state_ != State::kEnding) return;
+  if (!gave_up_ && !sandbox::GroupIsEmpty(events_fd_)) return;
+  gave_up_ = true;
+  around_.loop->Forget(std::exchange(events_watch_, 0));
+  StopTimer(kill_timer_);
+  for (Source* source : {&out_, &err_}) {
+    StopWatching(*source);
+    // Others who have its pipe don't keep it from ending.
+    source->left = plan_.on_terminal() ? kMostInTerminal
+                                       : os::WaitingBytes(source->fd.get());
+  }
+  Drain();
+}
+
+void Exec::Drain() {
+  if (state_ != State::kEnding) return;
+  for (Source* source : {&out_, &err_}) {
+    while (source->left > 0 && source->fd.valid()) {
+      if (MustWait()) {
+        if (stall_timer_ == 0) {
+          SetTimer(stall_timer_, kPatience, &Exec::Stalled);
+        }
+        return Changed();
+      }
+      const uint64_t before = source->redaction.taken_bytes();
+      if (!ReadOnce(*source)) break;
+      source->left -=
+          std::min(source->left, source->redaction.taken_bytes() - before);
+    }
+    source->left = 0;
+  }
+  for (Source* source : {&out_, &err_}) {
+    Tell(*source, source->redaction.Rest());
+  }
+  Conclude();
+}
+
+void Exec::Froze(bool frozen) {
+  if (frozen == (frozen_ != 0) || state_ != State::kRunning) return;
+  if (frozen) {
+    frozen_ = Now();
+    wall_left_ = plan_.limits.wall_time - RunTime();
+    StopTimer(wall_timer_);
+    return;
+  }
+  frozen_time_ += Between(std::exchange(frozen_, 0), Now());
+  if (kill_.has_value()) return;
+  SetTimer(wall_timer_, wall_left_, &Exec::WallTimePassed);
+}
+
+absl::Duration Exec::RunTime() const {
+  const Instant end = ended_ != 0 ? ended_ : frozen_ != 0 ? frozen_ : Now();
+  return Between(start_, std::max(start_, end)) - frozen_time_;
+}
+
+// ---- its clients ----
+
+void Exec::Changed() {
+  const std::vector<ExecClient*> clients = clients_;
+  for (ExecClient* client : clients) {
+    if (std::find(clients_.begin(), clients_.end(), client) != clients_.end()) {
+      client->OnExecChange();
+    }
+  }
+}
+
+void Exec::ChangeUse() {
+  if (!use_.has_value()) return;
+  const bool attended = !background_ && !clients_.empty();
+  // A process that is being started must not freeze.
+  use_->Change(attended || state_ == State::kStarting
+                   ? Session::UseKind::kCommand
+                   : Session::UseKind::kBackground);
+}
+
+void Exec::Attach(ExecClient* client) {
+  clients_.push_back(client);
+  ChangeUse();
+}
+
+void Exec::Detach(ExecClient* client) {
+  std::erase(clients_, client);
+  ChangeUse();
+  OutputTaken();
+}
+
+void Exec::Leave(ExecClient* client) {
+  const auto self = shared_from_this();
+  std::erase(clients_, client);
+  const bool kept =
+      background_ || plan_.named ||
+      std::any_of(clients_.begin(), clients_.end(),
+                  [](const ExecClient* other) { return other->keeps_alive; });
+  if (runs() && !kept) Kill(policy::KillReason::kCancelled);
+  ChangeUse();
+  OutputTaken();
+}
+
+void Exec::GoOnInBackground() {
+  background_ = true;
+  ChangeUse();
+}
+
+void Exec::GoOnWithout(const ExecClient* client) {
+  const bool kept = std::any_of(clients_.begin(), clients_.end(),
+                                [client](const ExecClient* other) {
+                                  return other != client && other->keeps_alive;
+                                });
+  if (!kept) GoOnInBackground();
+}
+
+uint64_t Exec::WantedFrom() const {
+  uint64_t from = ~uint64_t{0};
+  for (const ExecClient* client : clients_) {
+    if (client->waits_for_all) from = std::min(from, client->next_sequence);
+  }
+  return from;
+}
+
+v1::ExecInfo Exec::Describe() {
+  v1::ExecInfo info = InfoOf(plan_);
+  info.set_state(state_ == State::kEnded ? v1::EXEC_STATE_ENDED
+                                         : v1::EXEC_STATE_RUNNING);
+  info.set_background(background_);
+  info.set_pid(pid_);
+  *info.mutable_start_time() = ToProto(start_time_);
+  info.set_last_sequence(output_.TellNext() - 1);
+  info.set_first_sequence(output_.first_sequence());
+  if (state_ == State::kEnded && status_.ok()) *info.mutable_end() = end_;
+  info.set_attached(static_cast<uint32_t>(clients_.size()));
+  return info;
+}
+
+// ---- what it writes ----
+
+bool Exec::MustWait() const {
+  if (kill_.has_value() && kill_->reason == policy::KillReason::kShutdown) {
+    return false;
+  }
+  return output_.full() && output_.first_sequence() >= WantedFrom();
+}
+
+void Exec::OutputTaken() {
+  if (state_ == State::kRunning) WatchOutput();
+  // It may have waited for that.
+  if (state_ == State::kEnding && gave_up_ && !MustWait()) {
+    const auto self = shared_from_this();
+    StopTimer(stall_timer_);
+    Drain();
+  }
+}
+
+void Exec::WatchOutput() {
+  const bool waits = MustWait();
+  for (Source* source : {&out_, &err_}) {
+    if (waits || !source->fd.valid()) {
+      StopWatching(*source);
+    } else if (source->watch == 0) {
+      source->watch =
+          around_.loop->Watch(source->fd.get(), EPOLLIN,
+                              [weak = weak_from_this(), source](uint32_t) {
+                                if (const auto self = weak.lock()) {
+                                  self->ReadSome(*source);
+                                }
+                              });
+    }
+  }
+  if (!waits) return StopTimer(stall_timer_);
+  if (stall_timer_ == 0) SetTimer(stall_timer_, kPatience, &Exec::Stalled);
+}
+
+void Exec::StopWatching(Source& source) {
+  around_.loop->Forget(std::exchange(source.watch, 0));
+}
+
+void Exec::ReadSome(Source& source) {
+  if (!source.fd.valid() || state_ == State::kSaving) return;
+  if (!MustWait() && ReadOnce(source)) Changed();
+  if (state_ == State::kRunning || state_ == State::kEnding) WatchOutput();
+}
+
+bool Exec::ReadOnce(Source& source) {
+  static thread_local std::string buffer(ExecOutput::kMostPieceBytes, '\0');
+  const ssize_t size =
+      os::ReadNow(source.fd.get(), buffer.data(),
+                  std::min(buffer.size(), output_.piece_bytes()));
+  if (size < 0 && errno == EINTR) return true;
+  if (size < 0 && errno == EAGAIN) return false;
+  if (size <= 0) {
+    // The pipe's end; of a terminal EIO: nobody has it open any more.
+    StopWatching(source);
+    source.fd.reset();
+    return false;
+  }
+  Tell(source,
+       source.redaction.Take({buffer.data(), static_cast<size_t>(size)}));
+  if (written() > plan_.limits.output_total_bytes) {
+    Kill(policy::KillReason::kOutput, written());
+  }
+  return true;
+}
+
+void Exec::Tell(const Source& source, std::string_view data) {
+  if (data.empty()) return;
+  if (around_.kept->full()) around_.make_room();
+  const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
+  // What was held back comes together, and marks may be longer than what they
+  // stand for.
+  for (const size_t most = output_.piece_bytes(); !data.empty();
+       data.remove_prefix(std::min(most, data.size()))) {
+    output_.Append(source.stream, data.substr(0, most), since, WantedFrom());
+  }
+}
+
+void Exec::Stalled() {
+  stall_timer_ = 0;
+  const std::vector<ExecClient*> clients = clients_;
+  for (ExecClient* client : clients) {
+    if (!client->waits_for_all ||
+        client->next_sequence > output_.first_sequence()) {
+      continue;
+    }
+    client->OnTooSlow();
+    Leave(client);
+  }
+}
+
+// ---- what it reads ----
+
+absl::Status Exec::CheckStdin() const {
+  if (plan_.open_stdin) return absl::OkStatus();
+  return InvalidRequest(
+      {{"stdin", "the command was started without open_stdin"}});
+}
+
+void Exec::WriteStdin(std::string_view data) {
+  // What comes too late is lost, as in a pipe that nobody reads.
+  if (stdin_closing_ || stdin_closed_) return;
+  stdin_.append(data);
+  around_.stdin_waiting->Add(static_cast<int64_t>(data.size()));
+  if (state_ == State::kRunning) WriteSome();
+}
+
+void Exec::CloseStdin() {
+  if (plan_.on_terminal()) return WriteStdin({&kEndOfInput, 1});
+  stdin_closing_ = true;
+  if (state_ == State::kRunning) WriteSome();
+}
+
+void Exec::WriteSome() {
+  while (stdin_fd_.valid() && stdin_written_ < stdin_.size()) {
+    const ssize_t size =
+        os::WriteNow(stdin_fd_.get(), stdin_.data() + stdin_written_,
+                     stdin_.size() - stdin_written_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {
+      if (stdin_watch_ != 0) return;
+      stdin_watch_ = around_.loop->Watch(stdin_fd_.get(), EPOLLOUT,
+                                         [weak = weak_from_this()](uint32_t) {
+                                           const auto self = weak.lock();
+                                           if (self == nullptr) return;
+                                           self->WriteSome();
+                                           if (self->stdin_taken()) {
+                                             self->Changed();
+                                           }
+                                         });
+      return;
+    }
+    if (size < 0) return StopWriting();  // nobody reads it
+    stdin_written_ += static_cast<size_t>(size);
+  }
+  around_.loop->Forget(std::exchange(stdin_watch_, 0));
+  around_.stdin_waiting->Add(-static_cast<int64_t>(stdin_.size()));
+  std::string().swap(stdin_);
+  stdin_written_ = 0;
+  if (stdin_closing_) StopWriting();
+}
+
+void Exec::StopWriting() {
+  around_.loop->Forget(std::exchange(stdin_watch_, 0));
+  around_.stdin_waiting->Add(-static_cast<int64_t>(stdin_.size()));
+  std::string().swap(stdin_);
+  stdin_written_ = 0;
+  stdin_closed_ = true;
+  stdin_fd_.reset();
+}
+
+void Exec::Resize(const TerminalRoom& room) {
+  if (!plan_.on_terminal() || !out_.fd.valid()) return;
+  (void)os::SetTerminalSize(out_.fd.get(), room.rows, room.columns);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,42 @@
+#ifndef SANDGLASS_SERVER_EXEC_EXEC_ANSWERS_H_
+#define SANDGLASS_SERVER_EXEC_EXEC_ANSWERS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "policy/limits/limits.h"
+#include "policy/verdict/verdict.h"
+#include "sandbox/jail/session_jail.h"
+#include "sandglass/v1/exec.pb.h"
+#include "server/exec/exec_output.h"
+#include "server/exec/exec_request.h"
+
+namespace sandglass::server {
+
+// What is said of commands.
+
+// Decides.
+v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
+                        const policy::Limits& limits,
+                        const sandbox::GroupCpu& cpu,
+                        const policy::RedactionCounts& redacted);
+void LogExecEnd(const std::string& session_id, const std::string& exec_id,
+                const v1::ExecEnd& end);
+
+// Lets go of what is no longer needed of one that was started: what it reads
+// and its environment, and of its arguments all that is long.
+void KeepForShow(ExecPlan& plan);
+// What was asked for.
+v1::ExecInfo InfoOf(const ExecPlan& plan);
+
+void FillOutput(const ExecOutput::Piece& piece, v1::ExecOutput& proto);
+void FillGap(const ExecOutput::Gap& gap, v1::ExecGap& proto);
+
+// Why the process could not be started.
+absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
+                          const ExecPlan& plan);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_EXEC_ANSWERS_H_

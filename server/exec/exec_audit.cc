@@ -1,0 +1,102 @@
+#include "server/exec/exec_audit.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/audit/audit_chain.h"
+#include "sandbox/wire/jail_layout.h"
+#include "server/audit/audit_fields.h"
+#include "server/run/run_inputs.h"
+
+namespace sandglass::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What its sum is of: the text for the shell, or each argument with a NUL.
+std::string CommandBytes(const v1::ExecSpec& spec) {
+  if (spec.argv().empty()) return spec.command();
+  std::string bytes;
+  for (const std::string& argument : spec.argv()) {
+    bytes.append(argument);
+    bytes.push_back('\0');
+  }
+  return bytes;
+}
+
+void AddCommand(const v1::ExecSpec& spec, bool with_text, Json& fields) {
+  const std::string bytes = CommandBytes(spec);
+  fields["code_sha256"] = policy::AuditHash(bytes);
+  fields["code_bytes"] = bytes.size();
+  if (!spec.argv().empty()) fields["args"] = spec.argv_size() - 1;
+  if (!with_text) return;
+  std::string text = bytes;
+  std::replace(text.begin(), text.end(), '\0', '\n');
+  fields["code"] = ShortenedText(text);
+}
+
+void AddEnv(const v1::ExecSpec& spec, Json& fields) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : spec.env()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  if (!names.empty()) fields["env"] = names;
+}
+
+}  // namespace
+
+ExecRecord::ExecRecord(const RunAudit& audit, const std::string& caller,
+                       const Session& session, const v1::ExecSpec& spec,
+                       const ExecPlan& plan)
+    : accepted_(Monotonic::now()) {
+  if (plan.named) fields_["exec_id"] = plan.exec_id;
+  fields_["caller"] = caller;
+  if (!plan.trace_id.empty()) fields_["trace_id"] = plan.trace_id;
+  if (session.spec().language != nullptr) {
+    fields_["lang"] = session.spec().language->id;
+  }
+  fields_["profile"] = session.spec().profile->name;
+  fields_["session_id"] = session.id();
+  AddCommand(spec, audit.keeps_code(), fields_);
+  if (plan.process.directory != sandbox::kWorkspace) {
+    fields_["directory"] = plan.process.directory;
+  }
+  AddEnv(spec, fields_);
+  if (!plan.stdin_data.empty()) {
+    fields_["stdin_sha256"] = policy::AuditHash(plan.stdin_data);
+    fields_["stdin_bytes"] = plan.stdin_data.size();
+  }
+  if (plan.open_stdin) fields_["open_stdin"] = true;
+  if (plan.on_terminal()) fields_["terminal"] = true;
+  if (plan.background) fields_["background"] = true;
+  fields_["limits"] = AuditLimits(plan.limits);
+}
+
+Json ExecRecord::FailureFields(const absl::Status& failure) const {
+  Json fields = fields_;
+  AddAuditError(failure, fields);
+  fields["total_us"] = absl::ToInt64Microseconds(Since(accepted_));
+  return fields;
+}
+
+Json ExecRecord::EndFields(const v1::ExecEnd& end) const {
+  Json fields = fields_;
+  AddAuditEnd(end, fields);
+  fields["stdout_bytes"] = end.stdout_bytes();
+  fields["stderr_bytes"] = end.stderr_bytes();
+  AddAuditNetwork(end, fields);
+  AddAuditRedactions(end.redactions(), fields);
+  fields["total_us"] = absl::ToInt64Microseconds(Since(accepted_));
+  return fields;
+}
+
+absl::Status WriteExec(RunAudit& audit, const ExecRecord& record,
+                       const absl::Status& failure, const v1::ExecEnd& end) {
+  return audit.WriteEvent(
+      "exec",
+      failure.ok() ? record.EndFields(end) : record.FailureFields(failure),
+      record.exec_id());
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,46 @@
+#ifndef SANDGLASS_SERVER_EXEC_EXEC_AUDIT_H_
+#define SANDGLASS_SERVER_EXEC_EXEC_AUDIT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "nlohmann/json.hpp"
+#include "sandglass/v1/exec.pb.h"
+#include "server/base/clock.h"
+#include "server/exec/exec_request.h"
+#include "server/run/run_audit.h"
+#include "server/session/session.h"
+
+namespace sandglass::server {
+
+// What the audit log says of one command, as far as it is known before its
+// start. What is written to it later isn't in it.
+class ExecRecord {
+ public:
+  // Sums are made of what the command is; its text is kept only if the log is
+  // to have it.
+  ExecRecord(const RunAudit& audit, const std::string& caller,
+             const Session& session, const v1::ExecSpec& spec,
+             const ExecPlan& plan);
+
+  void SetExecId(const std::string& exec_id) { fields_["exec_id"] = exec_id; }
+
+  // The line of one that could not be started, or was not let, or has ended.
+  nlohmann::ordered_json FailureFields(const absl::Status& failure) const;
+  nlohmann::ordered_json EndFields(const v1::ExecEnd& end) const;
+  std::string exec_id() const { return fields_.value("exec_id", ""); }
+
+ private:
+  MonotonicTime accepted_;
+  nlohmann::ordered_json fields_;
+};
+
+// Writes the line: of `failure` unless that is OK, else of `end`. Not OK: the
+// command's client must be told this instead.
+absl::Status WriteExec(RunAudit& audit, const ExecRecord& record,
+                       const absl::Status& failure, const v1::ExecEnd& end);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_EXEC_AUDIT_H_

@@ -1,0 +1,237 @@
+// How a command is ended: signals, limits, and what is known of it then.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "sandbox/os/terminal.h"
+#include "server/base/errors.h"
+#include "server/exec/exec.h"
+#include "server/exec/exec_answers.h"
+#include "server/job/jail_network.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
+constexpr absl::Duration kKillByPidAfter = absl::Milliseconds(50);
+constexpr absl::Duration kKillByPidEvery = absl::Milliseconds(100);
+// A shell that gets it just before it waits for a line goes on waiting: of bash
+// 5.2 and its readline, one in a thousand that are about to show a prompt do.
+constexpr absl::Duration kHangUpAgain = absl::Seconds(1);
+constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(10);
+
+// By the kernel, it itself or, as its shell says, a child of its.
+bool LooksKilled(std::optional<int> wait_status) {
+  return wait_status.has_value() &&
+         ((WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGKILL) ||
+          (WIFEXITED(*wait_status) &&
+           WEXITSTATUS(*wait_status) == 128 + SIGKILL));
+}
+
+}  // namespace
+
+void Exec::Signal(int signal) {
+  if (state_ != State::kRunning) return;
+  pid_t group = pid_;
+  if (plan_.on_terminal() && out_.fd.valid()) {
+    if (const pid_t front = os::ForegroundGroup(out_.fd.get()); front > 1) {
+      group = front;
+    }
+  }
+  host_->SignalProcess(group, signal, /*to_group=*/true);
+}
+
+void Exec::Stop(int signal, absl::Duration grace) {
+  if (state_ == State::kStarting) return Kill(policy::KillReason::kCancelled);
+  if (state_ != State::kRunning || kill_.has_value()) return;
+  // ORDER: the reason is recorded before the signal is sent.
+  kill_ = policy::Kill{policy::KillReason::kCancelled, RunTime(), 0};
+  Signal(signal);
+  if (plan_.on_terminal()) {
+    // What leads it, too. A shell that talks with a person heeds only this.
+    if (signal == SIGTERM) signal = SIGHUP;
+    host_->SignalProcess(pid_, signal, /*to_group=*/true);
+    if (signal == SIGHUP && grace > kHangUpAgain) {
+      grace_left_ = grace - kHangUpAgain;
+      SetTimer(kill_timer_, kHangUpAgain, &Exec::HangUpAgain);
+      return;
+    }
+  }
+  SetTimer(kill_timer_, grace, &Exec::GraceIsOver);
+}
+
+void Exec::HangUpAgain() {
+  kill_timer_ = 0;
+  if (state_ != State::kRunning) return;
+  host_->SignalProcess(pid_, SIGHUP, /*to_group=*/true);
+  SetTimer(kill_timer_, grace_left_, &Exec::GraceIsOver);
+}
+
+void Exec::GraceIsOver() {
+  kill_timer_ = 0;
+  if (state_ == State::kRunning) Kill(policy::KillReason::kCancelled);
+}
+
+void Exec::Kill(policy::KillReason reason, uint64_t measured) {
+  if (!kill_.has_value()) {
+    const absl::Duration after = starting() ? absl::ZeroDuration() : RunTime();
+    kill_ = policy::Kill{reason, after, measured};
+  }
+  if (state_ != State::kRunning) return;
+  StopTimer(wall_timer_);
+  StopTimer(cpu_timer_);
+  (void)sandbox::KillGroup(kill_fd_);
+  AwaitDeath();
+}
+
+void Exec::AwaitDeath() {
+  if (give_up_ != kNever) return;  // it is awaited already
+  give_up_ = After(Now(), kDeathTimeout);
+  SetTimer(kill_timer_, kKillByPidAfter, &Exec::InsistOnDeath);
+}
+
+void Exec::InsistOnDeath() {
+  kill_timer_ = 0;
+  if (Now() >= give_up_) {
+    // Nothing goes on that has been sentenced.
+    host_->EndJail("a command's processes did not die after being killed");
+    return GiveUp();
+  }
+  // Its control group's kill may have passed over it.
+  host_->KillProcess(process_);
+  SetTimer(kill_timer_, kKillByPidEvery, &Exec::InsistOnDeath);
+}
+
+void Exec::GiveUp() {
+  kill_timer_ = 0;
+  const auto self = shared_from_this();
+  if (state_ == State::kStarting) {
+    return Fail(
+        RunFailed(absl::UnavailableError("the jail's init doesn't answer")));
+  }
+  gave_up_ = true;
+  Exited(std::nullopt, Now());
+}
+
+void Exec::WallTimePassed() {
+  wall_timer_ = 0;
+  Kill(policy::KillReason::kWallTime,
+       static_cast<uint64_t>(absl::ToInt64Nanoseconds(RunTime())));
+}
+
+void Exec::CheckCpu() {
+  cpu_timer_ = 0;
+  const sandbox::GroupCpu cpu = sandbox::GroupCpuTime(cpu_fd_);
+  const absl::Duration used = cpu.user + cpu.system;
+  if (used >= plan_.limits.cpu_time) {
+    return Kill(policy::KillReason::kCpuTime,
+                static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+  }
+  const double processors =
+      std::max(1.0, static_cast<double>(plan_.limits.cpu_millis) / 1000.0);
+  SetTimer(
+      cpu_timer_,
+      std::max((plan_.limits.cpu_time - used) / processors, kShortestCpuCheck),
+      &Exec::CheckCpu);
+}
+
+void Exec::SetTimer(uint64_t& timer, absl::Duration wait,
+                    void (Exec::*call)()) {
+  StopTimer(timer);
+  if (wait == absl::InfiniteDuration()) return;
+  timer =
+      around_.loop->CallAt(After(Now(), std::max(wait, absl::ZeroDuration())),
+                           [weak = weak_from_this(), call] {
+                             if (const auto self = weak.lock()) {
+                               (self.get()->*call)();
+                             }
+                           });
+}
+
+void Exec::StopTimer(uint64_t& timer) {
+  around_.loop->Cancel(std::exchange(timer, 0));
+}
+
+void Exec::Fail(const absl::Status& status) {
+  state_ = State::kFailing;
+  status_ = status;
+  StopTimer(kill_timer_);
+  StopWriting();
+  around_.before_end(shared_from_this(),
+                     [self = shared_from_this()](const ExecSaved& saved) {
+                       if (!saved.recorded.ok()) self->status_ = saved.recorded;
+                       self->state_ = State::kFailed;
+                       self->around_.on_over(*self);
+                       self->use_.reset();
+                       self->Changed();
+                     });
+}
+
+void Exec::Conclude() {
+  state_ = State::kSaving;
+  StopTimer(stall_timer_);
+  for (os::Fd* fd :
+       {&out_.fd, &err_.fd, &kill_fd_, &events_fd_, &cpu_fd_, &list_fd_}) {
+    fd->reset();
+  }
+  const JailFacts after = host_->Facts();
+  policy::Limits limits = plan_.limits;
+  // What was not kept was there for whoever wanted it.
+  limits.output_bytes = kNoByteLimit;
+  policy::RedactionCounts redacted = out_.redaction.counts();
+  policy::AddCounts(err_.redaction.counts(), redacted);
+  end_ = MakeExecEnd(CollectFacts(after), limits, cpu_, redacted);
+  if (before_.network && after.network) {
+    FillNetwork(sandbox::Since(*before_.network, *after.network),
+                *end_.mutable_network());
+  }
+  around_.before_end(shared_from_this(),
+                     [self = shared_from_this()](const ExecSaved& saved) {
+                       self->Publish(saved);
+                     });
+}
+
+void Exec::Publish(const ExecSaved& saved) {
+  state_ = State::kEnded;
+  end_.set_files_not_saved(saved.files_not_saved);
+  end_.set_trace_id(plan_.trace_id);
+  status_ = saved.recorded;
+  LogExecEnd(session().id(), plan_.exec_id, end_);
+  around_.on_over(*this);
+  // Whoever has the answer may rely on the session being free again.
+  use_.reset();
+  Changed();
+}
+
+policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
+  policy::RunFacts facts;
+  facts.wait_status = wait_status_;
+  facts.kill = kill_;
+  facts.wall_time = RunTime();
+  facts.cpu_time = cpu_.user + cpu_.system;
+  facts.stdout_bytes = out_.redaction.taken_bytes();
+  facts.stderr_bytes = err_.redaction.taken_bytes();
+  facts.leftover_processes = leftover_;
+  facts.filesystems = after.filesystems;
+  facts.filesystems_before = before_.filesystems;
+  facts.said_disk_full = policy::SaysDiskFull(output_.Tail(policy::kEndBytes));
+  facts.counters = sandbox::Since(before_.counters, after.counters);
+  // The counters are the whole session's.
+  const bool alone =
+      !had_company_ && !before_.kernel_busy && !after.kernel_busy;
+  if (!alone && !LooksKilled(wait_status_)) facts.counters.oom_kills = 0;
+  if (jail_out_of_memory_) facts.counters.oom_kills = 1;
+  facts.peak_memory_bytes =
+      std::max(before_.memory.anonymous_bytes + before_.memory.shared_bytes,
+               after.memory.anonymous_bytes + after.memory.shared_bytes);
+  if (after.counters.peak_memory_bytes > before_.counters.peak_memory_bytes) {
+    facts.peak_memory_bytes =
+        std::max(facts.peak_memory_bytes, after.counters.peak_memory_bytes);
+  }
+  facts.peak_processes = leftover_ + 1;
+  return facts;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,139 @@
+#ifndef SANDGLASS_SERVER_EXEC_EXEC_OUTPUT_H_
+#define SANDGLASS_SERVER_EXEC_EXEC_OUTPUT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "server/job/job.h"
+
+namespace sandglass::server {
+
+// Bytes of output that are kept, of one session, one caller or all.
+class KeptBytes {
+ public:
+  KeptBytes(uint64_t most, KeptBytes* all)
+      : most_(static_cast<int64_t>(most)), all_(all) {}
+  // One caller's share of `all`, by the rule of Shares: it is full when only a
+  // quarter of `all` is left and the caller holds more than that.
+  explicit KeptBytes(KeptBytes* all)
+      : most_(all->most_), all_(all), is_share_(true) {}
+  KeptBytes(const KeptBytes&) = delete;
+  KeptBytes& operator=(const KeptBytes&) = delete;
+  void Add(int64_t bytes) {
+    bytes_ += bytes;
+    if (all_ != nullptr) all_->Add(bytes);
+  }
+  bool full() const {
+    if (bytes_ >= most_) return true;
+    if (all_ == nullptr) return false;
+    if (!is_share_) return all_->full();
+    const int64_t left = all_->most_ - all_->bytes_;
+    return left <= all_->most_ / 4 && bytes_ >= left;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  const int64_t most_;
+  KeptBytes* const all_;
+  const bool is_share_ = false;
+  int64_t bytes_ = 0;
+};
+
+// What a command wrote last, in numbered pieces. One thread at a time.
+class ExecOutput {
+ public:
+  // A piece has at most this many bytes.
+  static constexpr size_t kMostPieceBytes = size_t{64} << 10;
+  // So much of it is kept, however full it is elsewhere.
+  static constexpr uint64_t kLeastKept = uint64_t{64} << 10;
+  // A limit below is this one, or the pieces would be crumbs.
+  static constexpr uint64_t kLeastLimit = uint64_t{8} << 10;
+
+  struct Piece {
+    uint64_t sequence;
+    Stream stream;
+    std::string data;
+    uint64_t offset;  // of data[0] in its stream
+    absl::Duration since_start;
+  };
+  // Places in both streams.
+  struct Place {
+    uint64_t stdout_bytes = 0;
+    uint64_t stderr_bytes = 0;
+  };
+  struct Gap {
+    uint64_t next_sequence = 0;
+    Place missing;
+  };
+
+  // Keeps the last `limit` bytes, or somewhat less, as long as `kept` isn't
+  // full. `kept` outlives this.
+  ExecOutput(uint64_t limit, KeptBytes& kept)
+      : limit_(std::max(limit, kLeastLimit)), kept_(kept) {}
+  ~ExecOutput() { kept_.Add(-static_cast<int64_t>(bytes_)); }
+  ExecOutput(const ExecOutput&) = delete;
+  ExecOutput& operator=(const ExecOutput&) = delete;
+
+  // Most that the next Append should bring.
+  size_t piece_bytes() const;
+  // True when more would drop what is kept.
+  bool full() const;
+  // `data` isn't empty. Drops the oldest pieces for it, but those from
+  // `wanted_from` on.
+  void Append(Stream stream, std::string_view data, absl::Duration since_start,
+              uint64_t wanted_from);
+  // Drops what is over the limit, for whom it was kept having taken it.
+  void Trim(uint64_t wanted_from);
+  // Drops the oldest piece; false when there is none.
+  bool DropOldest();
+
+  // What was written last, to both: `least` bytes or a piece more, or all that
+  // is kept.
+  std::string Tail(size_t least) const;
+  // The first piece from `sequence` on, or null. From here on it stays as it
+  // is. It lives until the next change.
+  const Piece* Find(uint64_t sequence);
+  // What lies between `sequence` and the first piece that is kept; 0 and 1 are
+  // the start. Nothing when `next_sequence` is 0. Bytes of pieces that went
+  // long ago are not counted.
+  Gap GapAt(uint64_t sequence) const;
+
+  uint64_t first_sequence() const {
+    return pieces_.empty() ? next_sequence_ : pieces_.front().sequence;
+  }
+  uint64_t next_sequence() const { return next_sequence_; }
+  // The same, told to somebody: the last piece stays as it is.
+  uint64_t TellNext();
+  const Place& written() const { return written_; }
+  uint64_t total_bytes() const {
+    return written_.stdout_bytes + written_.stderr_bytes;
+  }
+  uint64_t kept_bytes() const { return bytes_; }
+
+ private:
+  struct Dropped {
+    uint64_t sequence;
+    Place begin;
+  };
+
+  bool OverLimit() const;
+
+  const uint64_t limit_;
+  KeptBytes& kept_;
+  std::deque<Piece> pieces_;
+  uint64_t bytes_ = 0;
+  uint64_t next_sequence_ = 1;
+  bool sealed_ = true;  // the last piece takes no more
+  Place written_;
+  Place first_;                  // where the first piece begins
+  std::deque<Dropped> dropped_;  // the last ones
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_EXEC_OUTPUT_H_

@@ -1,0 +1,77 @@
+#ifndef SANDGLASS_SERVER_EXEC_EXEC_REQUEST_H_
+#define SANDGLASS_SERVER_EXEC_EXEC_REQUEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "policy/limits/limits.h"
+#include "policy/redaction/redaction.h"
+#include "sandbox/jail/session_jail.h"
+#include "sandglass/v1/exec.pb.h"
+#include "server/job/session_spec.h"
+#include "server/live_policy/policy_set.h"
+
+namespace sandglass::server {
+
+// Requests that are about commands, checked.
+
+inline constexpr size_t kMaxExecIdBytes = 64;
+// Of one text or argument, by the kernel (MAX_ARG_STRLEN less its NUL).
+inline constexpr size_t kMaxCommandBytes = (size_t{128} << 10) - 1;
+inline constexpr size_t kMaxDirectoryBytes = 4095;
+// Arguments and the whole environment; they go to init in one packet.
+inline constexpr size_t kMaxStartBytes = size_t{224} << 10;
+
+// A limit of time or bytes that isn't there.
+inline constexpr uint64_t kNoByteLimit = ~uint64_t{0};
+
+// A command with everything checked and every default resolved.
+struct ExecPlan {
+  std::string exec_id;      // empty: none was chosen yet
+  bool named = false;       // by its client
+  std::string fingerprint;  // of all that was asked for
+  sandbox::ProcessSpec process;
+  // wall_time and cpu_time may be infinite, output_total_bytes kNoByteLimit.
+  policy::Limits limits;
+  std::string stdin_data;
+  bool open_stdin = false;  // or on a terminal
+  bool background = false;
+  std::string trace_id;  // of the call that asked for it
+  std::shared_ptr<const policy::Redactor> redactor;  // of output; null: none
+
+  bool on_terminal() const {
+    return process.stdio == sandbox::ProcessSpec::Stdio::kTerminal;
+  }
+};
+
+// INVALID_ARGUMENT with all violations at once; field paths start with
+// `prefix` ("spec." or "start.spec.").
+absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
+                                       const SessionSpec& session,
+                                       const v1::ExecSpec& spec,
+                                       const std::string& prefix);
+
+// INVALID_ARGUMENT of `field` unless it is 1 to 64.
+absl::Status CheckSignal(int32_t signal, const std::string& field);
+
+struct TerminalRoom {
+  uint16_t rows;
+  uint16_t columns;
+};
+absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
+                                               const std::string& field);
+
+// Zero to `most`, INVALID_ARGUMENT of `field` otherwise.
+absl::StatusOr<absl::Duration> CheckWait(const google::protobuf::Duration& wait,
+                                         const std::string& field,
+                                         absl::Duration most);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_EXEC_REQUEST_H_

@@ -1,0 +1,413 @@
+#include "server/exec/exec_table.h"
+
+#include <sys/epoll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "policy/verdict/verdict.h"
+#include "server/base/clock.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr uint32_t kMostRunning = 32;  // of one session
+constexpr size_t kMostEnded = 64;      // … that are still known
+// Output that is kept, of all; exec_table_room.cc has that of one session.
+constexpr uint64_t kAllBytes = uint64_t{512} << 20;
+constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
+constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
+constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
+
+// One that somebody may wait for as the daemon ends.
+bool IsFinite(const Exec& exec) {
+  return !exec.plan().background && !exec.plan().on_terminal();
+}
+
+}  // namespace
+
+ExecTable::ExecTable(const ExecTableParts& parts)
+    : parts_(parts),
+      kept_(kAllBytes, nullptr),
+      stdin_waiting_(kStdinBytes, nullptr),
+      running_shares_(WithReserveWithin(parts.max_running)) {}
+
+ExecTable::~ExecTable() { Shutdown(absl::ZeroDuration()); }
+
+absl::Status ExecTable::Start() {
+  if (absl::Status started = uncharged_loop_.Start(); !started.ok()) {
+    return started;
+  }
+  return loop_.Start();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> ExecTable::Find(
+    const Caller& caller, const std::string& session_id) {
+  return parts_.sessions->Find(caller, session_id);
+}
+
+void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
+                        const std::string& prefix, TakeReady then) {
+  const auto answer = [&](const absl::Status& status) {
+    loop_.Post([then, status] { then(status); });
+  };
+  if (!accepting_) return answer(ShuttingDown());
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Find(caller, spec.session_id());
+  if (!session.ok()) return answer(session.status());
+  absl::StatusOr<ExecPlan> plan =
+      CheckExecSpec(*parts_.policy->Get(), (*session)->spec(), spec, prefix);
+  if (!plan.ok()) return answer(plan.status());
+  plan->trace_id = caller.trace_id;
+  std::shared_ptr<ExecRecord> record;
+  if (parts_.audit != nullptr) {
+    record = std::make_shared<ExecRecord>(*parts_.audit, caller.name, **session,
+                                          spec, *plan);
+  }
+  if (const absl::Status may = MayStart(**session, record.get()); !may.ok()) {
+    return answer(may);
+  }
+  absl::StatusOr<SessionUse> use = SessionUse::Begin(
+      *session, [] {}, Session::UseKind::kCommand);
+  if (!use.ok()) return answer(use.status());
+  auto ready = std::make_shared<Ready>(
+      Ready{*std::move(plan), *std::move(use), std::move(record)});
+  if ((*session)->host().processes()->IsAttached()) {
+    return loop_.Post([ready, then] { then(std::move(*ready)); });
+  }
+  // What it takes while it waits, roughly.
+  const uint64_t bytes = spec.stdin().size() + kMaxStartBytes;
+  const absl::Status added =
+      parts_.threads->Add({caller.name, (*session)->id()}, bytes,
+                          [this, ready, then] { GetJail(ready, then); });
+  if (!added.ok()) answer(added);
+}
+
+absl::Status ExecTable::MayStart(const Session& session,
+                                 const ExecRecord* record) const {
+  const policy::Profile& profile = *session.spec().profile;
+  if (parts_.may_run) {
+    if (absl::Status may = parts_.may_run(profile); !may.ok()) return may;
+  }
+  absl::Status denied;
+  if (profile.commands == policy::SessionCommands::kDeny) {
+    denied = CommandsDenied(profile.name);
+  }
+  if (record == nullptr) return denied;
+  if (denied.ok()) return parts_.audit->Ready();
+  const absl::Status recorded =
+      WriteExec(*parts_.audit, *record, denied, v1::ExecEnd());
+  return recorded.ok() ? denied : recorded;
+}
+
+void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
+                        const TakeReady& then) {
+  Session& session = ready->use.session();
+  CancelToken cancel;
+  absl::Status attached = session.host().processes()->Attach(cancel);
+  if (attached.ok()) {
+    return loop_.Post([ready, then] { then(std::move(*ready)); });
+  }
+  absl::Status status = session.Lives();
+  if (status.ok()) status = RunFailed(attached);
+  loop_.Post([ready, then, status] { then(status); });
+}
+
+void ExecTable::KillAll() {
+  loop_.Post([this] {
+    for (const auto& [session_id, commands] : sessions_) {
+      KillThose(session_id, policy::KillReason::kShutdown, 0);
+    }
+  });
+}
+
+void ExecTable::Shutdown(absl::Duration timeout) {
+  accepting_ = false;
+  KillAll();
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  while (running_ > 0 && Until(end) > absl::ZeroDuration()) {
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+// ---- on the loop's thread ----
+
+absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
+    const std::shared_ptr<Session>& session) {
+  const auto found = sessions_.find(session->id());
+  if (found != sessions_.end()) return &found->second;
+  const absl::Status noted = session->AtEnd(
+      [this, session_id = session->id()](policy::KillReason reason) {
+        loop_.Post(
+            [this, session_id, reason] { NoteSessionEnd(session_id, reason); });
+      });
+  if (!noted.ok()) return noted;
+  Commands& commands =
+      sessions_.try_emplace(session->id(), OwnerOf(session->caller()))
+          .first->second;
+  commands.host = session->host().processes();
+  return &commands;
+}
+
+absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
+  const std::shared_ptr<Session> session = ready.use.shared_session();
+  const std::string session_id = session->id();
+  absl::StatusOr<Commands*> of_session = CommandsOf(session);
+  if (!of_session.ok()) return of_session.status();
+  Commands& commands = **of_session;
+  if (const auto found = commands.by_id.find(ready.plan.exec_id);
+      found != commands.by_id.end()) {
+    const std::shared_ptr<Exec> exec = commands.by_number.at(found->second);
+    if (exec->plan().fingerprint != ready.plan.fingerprint) {
+      return ExecIdReused(ready.plan.exec_id);
+    }
+    return Begun{exec, true};
+  }
+  if (commands.running >= kMostRunning) {
+    return TooManyExecs(
+        absl::StrCat(commands.running, " commands run in the session"),
+        kRetryAfter);
+  }
+  const std::string& caller = session->caller().name;
+  switch (running_shares_.RoomFor(caller)) {
+    case Shares::Room::kYes:
+      break;
+    case Shares::Room::kCallerHasItsShare:
+      return TooManyExecs(
+          absl::StrCat(running_shares_.held_by(caller), " of the ",
+                       running_shares_.held(),
+                       " commands that run on the server are of ", caller,
+                       ", which is its share"),
+          kRetryAfter);
+    case Shares::Room::kNone:
+      return TooManyExecs(
+          absl::StrCat(running_.load(), " commands run on the server"),
+          kRetryAfter);
+  }
+  if (absl::Status room =
+          CheckStdinRoom(session->caller(), ready.plan.stdin_data.size());
+      !room.ok()) {
+    return room;
+  }
+  if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
+  if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
+  const uint64_t number = next_number_++;
+  auto exec = std::make_shared<Exec>(
+      number, std::move(ready.plan), std::move(ready.use),
+      SurroundingsOf(session_id, commands, ready.record));
+  absl::Status asked = exec->Start([this, session_id,
+                                    number](ProcessNews news) {
+    loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
+      TakeNews(session_id, number, news);
+    });
+  });
+  if (!asked.ok()) {
+    if (absl::Status lives = session->Lives(); !lives.ok()) return lives;
+    if (absl::IsResourceExhausted(asked)) {
+      return TooManyExecs(
+          absl::StrCat("the session can't start it now: ", asked.message()),
+          kRetryAfter);
+    }
+    if (absl::IsFailedPrecondition(asked)) {
+      return TooManyExecs("the session is just being forked", kRetryAfter);
+    }
+    return RunFailed(asked);
+  }
+  for (const auto& [other_number, other] : commands.by_number) {
+    if (other->over()) continue;
+    other->NoteCompany();
+    exec->NoteCompany();
+  }
+  commands.by_number[number] = exec;
+  commands.by_id[exec->plan().exec_id] = number;
+  ++running_;
+  running_shares_.Take(caller);
+  if (IsFinite(*exec)) ++finite_;
+  // Each time: it may be another jail than the last command's.
+  WatchJail(session_id, commands);
+  if (commands.running++ == 0) {
+    LookAtUnchargedIn(absl::ZeroDuration(), session_id, commands);
+  }
+  return Begun{exec, false};
+}
+
+std::string ExecTable::NewId(const Commands& commands) const {
+  while (true) {
+    uint32_t number = 0;
+    while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+    }
+    std::string id = absl::StrCat("exec-", absl::Hex(number, absl::kZeroPad8));
+    if (commands.by_id.count(id) == 0) return id;
+  }
+}
+
+ExecSurroundings ExecTable::SurroundingsOf(
+    const std::string& session_id, Commands& commands,
+    const std::shared_ptr<ExecRecord>& record) {
+  ExecSurroundings around;
+  around.loop = &loop_;
+  around.kept = commands.kept;
+  around.stdin_waiting = std::shared_ptr<KeptBytes>(
+      commands.owner, &commands.owner->stdin_waiting);
+  around.make_room = [this, &commands] { MakeRoom(commands); };
+  around.before_end = [this, session_id, record](
+                          const std::shared_ptr<Exec>& exec, TakeSaved done) {
+    BeforeEnd(session_id, exec, record, std::move(done));
+  };
+  around.on_over = [this, session_id](Exec& exec) {
+    NoteOver(session_id, exec);
+  };
+  return around;
+}
+
+void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
+  ForgetJail(commands);
+  commands.news = commands.host->NewsFd();
+  if (!commands.news.valid()) {
+    // No room for it just now, or the jail has died, which is told otherwise.
+    loop_.CallAt(After(Now(), kWatchAgain), [this, session_id] {
+      const auto found = sessions_.find(session_id);
+      if (found == sessions_.end() || found->second.running == 0 ||
+          found->second.news.valid()) {
+        return;
+      }
+      found->second.host->TakeNews();
+      WatchJail(session_id, found->second);
+    });
+    return;
+  }
+  commands.watch = loop_.Watch(commands.news.get(), EPOLLIN,
+                               [this, session_id](uint32_t events) {
+                                 const auto found = sessions_.find(session_id);
+                                 if (found == sessions_.end()) return;
+                                 found->second.host->TakeNews();
+                                 // Dead: what there was to say is said.
+                                 if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+                                   ForgetJail(found->second);
+                                 }
+                               });
+}
+
+void ExecTable::ForgetJail(Commands& commands) {
+  loop_.Forget(std::exchange(commands.watch, 0));
+  commands.news.reset();
+}
+
+void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
+                         ProcessNews& news) {
+  const auto found = sessions_.find(session_id);
+  if (found != sessions_.end()) {
+    const auto exec = found->second.by_number.find(number);
+    if (exec != found->second.by_number.end()) {
+      const std::shared_ptr<Exec> taker = exec->second;
+      return taker->Take(news);
+    }
+  }
+  // It came too late.
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
+    (void)sandbox::KillGroup(spawned->fds.kill);
+    if (found != sessions_.end()) found->second.host->KillProcess(spawned->id);
+  }
+}
+
+void ExecTable::BeforeEnd(const std::string& session_id,
+                          const std::shared_ptr<Exec>& exec,
+                          const std::shared_ptr<ExecRecord>& record,
+                          TakeSaved done) {
+  const bool save = exec->session().durable() && exec->status().ok();
+  if (!save && record == nullptr) return done({});
+  // Calls that wait on the session's jail don't hold up a line that does not.
+  parts_.threads->Continue(
+      {exec->session().caller().name,
+       save ? session_id : absl::StrCat(session_id, "/record")},
+      [this, exec, record, save, end = exec->end(), failure = exec->status(),
+       done = std::move(done)] {
+        ExecSaved saved;
+        if (save) {
+          saved.files_not_saved = std::string(exec->session().Save().message());
+        }
+        if (record != nullptr) {
+          saved.recorded = WriteExec(*parts_.audit, *record, failure, end);
+        }
+        loop_.Post([done, saved] { done(saved); });
+      });
+}
+
+void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
+  --running_;
+  running_shares_.Give(exec.session().caller().name);
+  if (IsFinite(exec)) --finite_;
+  Commands& commands = sessions_.at(session_id);
+  if (exec.state() == Exec::State::kFailed) {
+    commands.by_id.erase(exec.plan().exec_id);
+    commands.by_number.erase(exec.number());
+  } else {
+    commands.ended.push_back(exec.number());
+    if (parts_.on_end) {
+      const Session& session = exec.session();
+      const policy::Language* language = session.spec().language;
+      parts_.on_end(session.caller(), language != nullptr ? language->id : "",
+                    exec.end());
+    }
+  }
+  if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
+  if (--commands.running > 0) return;
+  ForgetJail(commands);
+  loop_.Cancel(std::exchange(commands.uncharged_timer, 0));
+  // Its session has ended before.
+  if (commands.session_over) sessions_.erase(session_id);
+}
+
+void ExecTable::NoteSessionEnd(const std::string& session_id,
+                               policy::KillReason reason) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  KillThose(session_id, reason, 0);
+  if (found->second.running == 0) {
+    sessions_.erase(found);
+  } else {
+    found->second.session_over = true;
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
+    const std::string& session_id, const std::string& exec_id) {
+  const auto commands = sessions_.find(session_id);
+  if (commands == sessions_.end()) return ExecNotFound(session_id, exec_id);
+  const auto found = commands->second.by_id.find(exec_id);
+  if (found == commands->second.by_id.end()) {
+    return ExecNotFound(session_id, exec_id);
+  }
+  return commands->second.by_number.at(found->second);
+}
+
+std::vector<std::shared_ptr<Exec>> ExecTable::List(
+    const std::string& session_id) {
+  std::vector<std::shared_ptr<Exec>> execs;
+  const auto commands = sessions_.find(session_id);
+  if (commands == sessions_.end()) return execs;
+  for (const auto& [number, exec] : commands->second.by_number) {
+    if (!exec->starting()) execs.push_back(exec);
+  }
+  std::reverse(execs.begin(), execs.end());
+  return execs;
+}
+
+void ExecTable::KillThose(const std::string& session_id,
+                          policy::KillReason reason, uint64_t measured) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  const auto execs = found->second.by_number;
+  for (const auto& [number, exec] : execs) {
+    if (exec->runs()) exec->Kill(reason, measured);
+  }
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,65 @@
+// What the commands of a session hold of kernel memory that no control group is
+// charged for.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "policy/verdict/verdict.h"
+#include "server/base/monotonic.h"
+#include "server/exec/exec_table.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
+// All looks at uncharged memory take at most this part of the time.
+constexpr int kUnchargedShare = 20;
+
+// Of one of those that run; null when none does.
+std::shared_ptr<Session> RunningSession(const auto& execs) {
+  for (const auto& [number, exec] : execs) {
+    if (!exec->over()) return exec->shared_session();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void ExecTable::LookAtUnchargedIn(absl::Duration wait,
+                                  const std::string& session_id,
+                                  Commands& commands) {
+  commands.uncharged_timer =
+      loop_.CallAt(After(Now(), std::max(wait, kUnchargedInterval)),
+                   [this, session_id, &commands] {
+                     commands.uncharged_timer = 0;
+                     // One that runs holds its session.
+                     const std::shared_ptr<Session> session =
+                         RunningSession(commands.by_number);
+                     if (session == nullptr) return;
+                     uncharged_loop_.Post([this, session_id, session] {
+                       const Instant began = Now();
+                       const policy::UnchargedMemory memory =
+                           session->host().processes()->ReadUncharged();
+                       const absl::Duration took = Between(began, Now());
+                       loop_.Post([this, session_id, memory, took] {
+                         NoteUncharged(session_id, memory, took);
+                       });
+                     });
+                   });
+}
+
+void ExecTable::NoteUncharged(const std::string& session_id,
+                              const policy::UnchargedMemory& memory,
+                              absl::Duration took) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end() || found->second.running == 0) return;
+  // Another has begun since.
+  if (found->second.uncharged_timer != 0) return;
+  if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
+    KillThose(session_id, excess->reason, excess->bytes);
+  }
+  LookAtUnchargedIn(kUnchargedShare * took, session_id, found->second);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,80 @@
+#ifndef SANDGLASS_SERVER_FILES_FILE_SESSION_H_
+#define SANDGLASS_SERVER_FILES_FILE_SESSION_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/files/file_agent_client.h"
+#include "server/base/cancel_token.h"
+#include "server/identity/caller.h"
+#include "server/session/session.h"
+#include "server/session/session_table.h"
+
+namespace sandglass::server {
+
+// Ends a call on files early: when its client has gone, or its session has
+// ended. May outlive the call. Thread-safe.
+class FileCallStop {
+ public:
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  CancelToken& cancel() { return cancel_; }
+  bool stopped() const { return cancel_.reason().has_value(); }
+
+  // A file that the call reads. It goes with the session, so that no slow
+  // client keeps a jail's memory.
+  void Hold(os::Fd file) ABSL_LOCKS_EXCLUDED(mutex_);
+  // As pread(2); nullopt when it was stopped.
+  std::optional<ssize_t> Read(char* data, size_t size, uint64_t offset)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  CancelToken cancel_;
+  absl::Mutex mutex_;
+  os::Fd file_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One call's hold on a session and on its file agent. One thread at a time.
+class FileSession {
+ public:
+  // What a call does at once, and what may take long.
+  enum class Work { kShort, kLong };
+
+  // Waits for the jail and its agent, so never on gRPC's threads.
+  static absl::StatusOr<std::unique_ptr<FileSession>> Open(
+      SessionTable& sessions, const Caller& caller,
+      const std::string& session_id, std::shared_ptr<FileCallStop> stop);
+
+  sandbox::FileAgent& agent() { return *agent_; }
+  sandbox::FileLimits Limits(Work work = Work::kShort) const;
+  bool stopped() const { return stop_->stopped(); }
+  // The error of an operation that has just ended, if it is one. An agent that
+  // doesn't answer is done with; after long work that timed out, this waits for
+  // a short call to see whether it does.
+  absl::Status Check(sandbox::FileResult result, absl::string_view path,
+                     Work work = Work::kShort);
+  // As Session::Save: before a change is acknowledged.
+  absl::Status Save() { return use_.session().Save(); }
+
+ private:
+  FileSession(SessionUse use, std::shared_ptr<FileCallStop> stop,
+              std::shared_ptr<sandbox::FileAgent> agent)
+      : use_(std::move(use)),
+        stop_(std::move(stop)),
+        agent_(std::move(agent)) {}
+  // Whether the agent does still, after a call that `timed_out`.
+  bool Answers(Work timed_out);
+
+  SessionUse use_;
+  const std::shared_ptr<FileCallStop> stop_;
+  const std::shared_ptr<sandbox::FileAgent> agent_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_FILES_FILE_SESSION_H_

@@ -1,0 +1,34 @@
+#ifndef SANDGLASS_SERVER_IDENTITY_CALLER_H_
+#define SANDGLASS_SERVER_IDENTITY_CALLER_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace sandglass::server {
+
+// Who sent a request, and as part of what. Every request carries one; quotas,
+// the visibility of runs and request_id are per caller (by name).
+struct Caller {
+  // "uid:1000" on the unix socket, "tcp:127.0.0.1" on loopback TCP, where
+  // nothing tells callers apart.
+  std::string name;
+  // What SO_PEERCRED said when the connection was made; absent for TCP.
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  // Of this one request, see TraceIdOf; empty: it is part of no trace.
+  std::string trace_id;
+
+  // Root sees and may cancel every run; others only their own.
+  bool SeesAll() const { return uid.has_value() && *uid == 0; }
+
+  // Whether it is the same caller, whatever the request.
+  friend bool operator==(const Caller& a, const Caller& b) {
+    return a.name == b.name && a.uid == b.uid && a.gid == b.gid;
+  }
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_IDENTITY_CALLER_H_

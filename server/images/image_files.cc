@@ -1,0 +1,48 @@
+#include "server/images/image_files.h"
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/open_beneath.h"
+#include "sandbox/yard/image.h"
+#include "server/images/image_record.h"
+#include "server/images/toolchain.h"
+
+namespace sandglass::server {
+
+std::optional<std::string> RealPathInImage(const std::string& root,
+                                           const std::string& path) {
+  if (!root.empty()) {
+    // Jails have these links themselves.
+    const bool merged =
+        absl::StartsWith(path, "/bin/") || absl::StartsWith(path, "/sbin/");
+    return os::RealPathInRoot(root, absl::StrCat(merged ? "/usr" : "", path));
+  }
+  const std::unique_ptr<char, void (*)(void*)> real(
+      ::realpath(path.c_str(), nullptr), std::free);
+  if (real == nullptr) return std::nullopt;
+  return std::string(real.get());
+}
+
+std::string ImageState(const std::string& root) {
+  std::vector<std::string> sources;
+  for (const std::string& path : sandbox::ImageSources(root)) {
+    sources.push_back(absl::StrCat(path, "/**"));
+  }
+  if (!root.empty()) sources.push_back(root + kImageRecord);
+  constexpr size_t kMostFiles = 100'000;
+  return StateOf(sources, kMostFiles).value_or("");
+}
+
+ImageStates AllImageStates(const std::vector<policy::Image>& images) {
+  ImageStates states = {{"", ImageState("")}};
+  for (const policy::Image& image : images) {
+    states[image.name] = ImageState(image.root);
+  }
+  return states;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,148 @@
+#include "server/images/toolchain.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "sandbox/os/files.h"
+#include "server/base/digest.h"
+#include "server/images/image_files.h"
+
+namespace sandglass::server {
+namespace {
+
+// Of a language's "reads"; more would take milliseconds of each run.
+constexpr size_t kMostFiles = 2000;
+constexpr int kMostLevels = 32;
+
+// ctime: nobody can set it back, unlike mtime.
+std::string Stamp(const struct stat& info) {
+  return absl::StrCat(info.st_mode, " ", info.st_size, " ", info.st_ino, " ",
+                      info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ",
+                      info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec);
+}
+
+std::string StampOf(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 ? Stamp(info) : "absent";
+}
+
+class Walk {
+ public:
+  explicit Walk(size_t most) : most_(most) {}
+
+  // False when there is too much. `levels`: how deep to go.
+  bool Look(const std::string& path, int levels) {
+    if (++seen_ > most_) return false;
+    struct stat info = {};
+    digest_.Add(path);
+    if (::lstat(path.c_str(), &info) != 0) {
+      digest_.Add("absent");
+      return true;
+    }
+    digest_.Add(Stamp(info));
+    if (S_ISLNK(info.st_mode)) {
+      char target[PATH_MAX];
+      const ssize_t size = ::readlink(path.c_str(), target, sizeof(target));
+      digest_.Add({target, size < 0 ? 0 : static_cast<size_t>(size)});
+      digest_.Add(StampOf(path));
+      // What a link leads to is part of it, also when that is a directory.
+      if (::stat(path.c_str(), &info) != 0) return true;
+    }
+    return !S_ISDIR(info.st_mode) || levels == 0 || Below(path, levels - 1);
+  }
+
+  std::string Hex() { return digest_.Hex(); }
+
+ private:
+  bool Below(const std::string& path, int levels) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()),
+                                                        ::closedir);
+    if (directory == nullptr) return true;  // its stamp is all anybody sees
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names.push_back(name);
+      if (names.size() > most_) return false;
+    }
+    std::sort(names.begin(), names.end());
+    return std::all_of(names.begin(), names.end(), [&](const auto& name) {
+      return Look(absl::StrCat(path, "/", name), levels);
+    });
+  }
+
+  const size_t most_;
+  size_t seen_ = 0;
+  Digest digest_;
+};
+
+}  // namespace
+
+std::optional<std::string> StateOf(const std::vector<std::string>& paths,
+                                   size_t most) {
+  Walk walk(most);
+  for (const std::string& path : paths) {
+    const bool deep = absl::EndsWith(path, "/**");
+    const std::string start(absl::StripSuffix(path, "/**"));
+    if (!walk.Look(start, deep ? kMostLevels : 1)) return std::nullopt;
+  }
+  return walk.Hex();
+}
+
+Toolchain::Toolchain(std::string image, PackageDatabase packages,
+                     std::string root)
+    : image_(std::move(image)),
+      root_(std::move(root)),
+      packages_{root_ + packages.status, root_ + packages.journal} {}
+
+std::optional<std::string> Toolchain::Packages() const {
+  const std::string state = StampOf(packages_.status);
+  if (state == "absent") return std::nullopt;
+  absl::MutexLock lock(&mutex_);
+  if (state != read_state_) {
+    const absl::StatusOr<std::string> content =
+        os::ReadWholeFile(packages_.status);
+    // Changed while it was read: the next one sees it whole.
+    if (!content.ok() || StampOf(packages_.status) != state) {
+      return std::nullopt;
+    }
+    digest_ = Sha256(*content);
+    read_state_ = state;
+  }
+  return digest_;
+}
+
+std::optional<std::string> Toolchain::Identity(
+    const std::vector<std::string>& executables,
+    const std::vector<std::string>& reads) const {
+  const std::optional<std::string> packages = Packages();
+  if (!packages) return std::nullopt;
+  Digest digest;
+  digest.Add(image_);
+  digest.Add(*packages);
+  digest.Add(StampOf(packages_.journal));
+  digest.AddNumber(executables.size());
+  for (const std::string& path : executables) {
+    const std::optional<std::string> real = RealPathInImage(root_, path);
+    if (!real) return std::nullopt;
+    digest.Add(path);
+    digest.Add(*real);
+    digest.Add(StampOf(root_ + *real));
+  }
+  std::vector<std::string> below;
+  for (const std::string& path : reads) below.push_back(root_ + path);
+  const std::optional<std::string> state = StateOf(below, kMostFiles);
+  if (!state) return std::nullopt;
+  digest.Add(*state);
+  return digest.Hex();
+}
+
+}  // namespace sandglass::server

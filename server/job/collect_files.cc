@@ -1,0 +1,94 @@
+#include "server/job/collect_files.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sandbox/os/files.h"
+#include "server/base/monotonic.h"
+#include "server/base/poll_until.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
+
+}  // namespace
+
+// The jail opened it, with the code's rights; what it is gets checked here,
+// since a forged descriptor must not make the server read something else.
+FileResult ReadCollectedFile(const sandbox::FileEvent& event,
+                             uint64_t& budget) {
+  FileResult result;
+  result.path = event.path;
+  result.error = static_cast<FileError>(event.problem);
+  if (result.error != FileError::kNone) return result;
+  const int fd = event.file.get();
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !os::IsTmpfs(fd)) {
+    result.error = FileError::kNotRegular;
+    return result;
+  }
+  result.mode = info.st_mode & 07777;
+  result.size = static_cast<uint64_t>(info.st_size);
+  if (result.size > budget) {
+    result.error = FileError::kTooLarge;
+    return result;
+  }
+  result.content.resize(result.size);
+  size_t done = 0;
+  bool readable = true;
+  while (done < result.content.size()) {
+    const ssize_t size =
+        ::pread(fd, result.content.data() + done, result.content.size() - done,
+                static_cast<off_t>(done));
+    if (size < 0 && errno == EINTR) continue;
+    readable = size >= 0;
+    if (size <= 0) break;
+    done += static_cast<size_t>(size);
+  }
+  if (done < result.content.size()) {
+    // It shrank, or can't be read; what was put by for it is given back.
+    if (!readable) result.error = FileError::kUnavailable;
+    result.content.resize(readable ? done : 0);
+    result.content.shrink_to_fit();
+    result.size = result.content.size();
+  }
+  budget -= result.content.size();
+  return result;
+}
+
+void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
+                  JobResult& result) {
+  if (job.fetch.empty()) return;
+  if (jail == nullptr ||
+      !jail->CollectFiles(job.fetch, job.max_collected_files).ok()) {
+    for (const std::string& path : job.fetch) {
+      result.files.push_back({.path = path, .error = FileError::kUnavailable});
+    }
+    return;
+  }
+  const Instant deadline = After(Now(), kCollectTimeout);
+  uint64_t budget = job.max_collected_bytes;
+  result.files_left_out = true;  // until init says that these are all
+  for (bool done = false; !done && Now() < deadline;) {
+    struct pollfd fd = {jail->control_fd(), POLLIN, 0};
+    if (!PollUntil(&fd, 1, deadline)) break;
+    absl::StatusOr<std::optional<sandbox::JailEvent>> event = jail->NextEvent();
+    if (!event.ok()) break;
+    if (!event->has_value()) continue;
+    if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
+      if (observer != nullptr && observer->OnFile(*file)) continue;
+      result.files.push_back(ReadCollectedFile(*file, budget));
+      continue;
+    }
+    if (std::holds_alternative<sandbox::ExitedEvent>(**event)) continue;
+    const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
+    result.files_left_out = end == nullptr || end->truncated;
+    done = true;
+  }
+}
+
+}  // namespace sandglass::server

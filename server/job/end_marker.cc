@@ -1,0 +1,70 @@
+#include "server/job/end_marker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+
+namespace sandglass::server {
+
+namespace {
+
+constexpr size_t kMostDigits = 3;
+constexpr int kHighestCode = 255;
+
+}  // namespace
+
+std::string_view EndNote::Take(std::string_view data) {
+  if (word_.empty() || exit_code_ ||
+      (kept_.empty() && data.find(word_.front()) == std::string_view::npos)) {
+    return data;
+  }
+  text_ = std::exchange(kept_, {});
+  text_ += data;
+  for (size_t at = text_.find(word_.front()); at != std::string::npos;
+       at = text_.find(word_.front(), at + 1)) {
+    const std::string_view rest = std::string_view(text_).substr(at);
+    size_t size = 0;
+    switch (MatchAt(rest, size)) {
+      case Match::kNone:
+        continue;
+      case Match::kBegins:
+        kept_ = rest;
+        text_.resize(at);
+        return text_;
+      case Match::kWhole:
+        text_.erase(at, size);
+        return text_;
+    }
+  }
+  return text_;
+}
+
+std::string_view EndNote::Rest() {
+  text_ = std::exchange(kept_, {});
+  return text_;
+}
+
+EndNote::Match EndNote::MatchAt(std::string_view text, size_t& size) {
+  const size_t common = std::min(text.size(), word_.size());
+  if (text.substr(0, common) != std::string_view(word_).substr(0, common)) {
+    return Match::kNone;
+  }
+  const std::string_view rest = text.substr(common);
+  const size_t digits =
+      std::min(rest.find_first_not_of("0123456789"), rest.size());
+  if (digits > kMostDigits) return Match::kNone;
+  if (digits == rest.size()) return Match::kBegins;
+  int code = 0;
+  const std::string_view number = rest.substr(0, digits);
+  if (rest[digits] != '\n' ||
+      !absl::SimpleAtoi({number.data(), number.size()}, &code) ||
+      code > kHighestCode) {
+    return Match::kNone;
+  }
+  exit_code_ = code;
+  size = common + digits + 1;
+  return Match::kWhole;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,200 @@
+#include "server/job/inspection.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "policy/rules/facts.h"
+#include "server/base/strings.h"
+#include "server/job/job.h"
+
+namespace sandglass::server {
+namespace {
+
+bool EndsWithOneOf(const std::string& path,
+                   const std::vector<std::string>& endings) {
+  return std::any_of(
+      endings.begin(), endings.end(),
+      [&](const std::string& ending) { return absl::EndsWith(path, ending); });
+}
+
+// What an analyser said, with what no analyser reads.
+absl::StatusOr<std::vector<policy::Fact>> FactsOf(
+    const Inspection& inspection, const absl::StatusOr<std::string>& said) {
+  if (!said.ok()) return said.status();
+  if (!inspection.opaque.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it comes with ", Quote(inspection.opaque.front()),
+                     ", which it could load and nobody can read"));
+  }
+  return policy::ParseFacts(*said, inspection.sources.size());
+}
+
+// A finding in the words of a verdict.
+std::string Why(const policy::Finding& finding) {
+  std::string where;
+  if (finding.line > 0) where = absl::StrCat(" (line ", finding.line, ")");
+  std::string message = finding.message;
+  if (absl::EndsWith(message, ".")) message.pop_back();
+  return absl::StrCat("rule ", finding.rule, ": ", message, where);
+}
+
+const policy::Finding* FirstOf(const policy::Findings& findings,
+                               policy::Severity severity) {
+  const auto found =
+      std::find_if(findings.list.begin(), findings.list.end(),
+                   [&](const auto& f) { return f.severity == severity; });
+  return found == findings.list.end() ? nullptr : &*found;
+}
+
+// Who approved, in this session, each finding that wants it.
+std::optional<ApprovedBy> ApprovedBefore(const Inspection& inspection,
+                                         const policy::Findings& findings) {
+  if (!inspection.approved_before || findings.dropped > 0) return std::nullopt;
+  std::optional<ApprovedBy> approved;
+  for (const policy::Finding& finding : findings.list) {
+    if (finding.severity < policy::Severity::kRequireApproval) continue;
+    approved = inspection.approved_before(finding.rule);
+    if (!approved) return std::nullopt;
+  }
+  return approved;
+}
+
+// A kernel takes what is no program: magics.
+bool IsCell(const Job& job) {
+  return job.kernel != nullptr ||
+         (job.session != nullptr && job.inspection->language->kernel);
+}
+
+// What the rules have to say may be told to a person, who then answers.
+void AskForApproval(const Inspection& inspection, Inspected& inspected) {
+  inspected.approved = ApprovedBefore(inspection, inspected.findings);
+  if (inspected.approved) return;
+  std::string problem;
+  if (inspection.use_approval) {
+    absl::StatusOr<ApprovedBy> used = inspection.use_approval();
+    if (used.ok()) {
+      inspected.approved = *std::move(used);
+      return;
+    }
+    problem = absl::StrCat(" ", std::string(used.status().message()));
+  }
+  inspected.decision = Decision::kNeedsApproval;
+  const policy::Finding* first =
+      FirstOf(inspected.findings, policy::Severity::kRequireApproval);
+  inspected.reason = absl::StrCat(
+      "A person has to approve this run first, by ",
+      first == nullptr ? "a rule of its profile" : Why(*first), ".", problem);
+}
+
+}  // namespace
+
+std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
+                                           const policy::Language& language,
+                                           const Job& job) {
+  if (std::none_of(profile->rules.begin(), profile->rules.end(),
+                   [&](const policy::Rule& rule) {
+                     return rule.AppliesTo(language.id);
+                   })) {
+    return nullptr;
+  }
+  auto inspection = std::make_shared<Inspection>();
+  inspection->profile = inspection->jails = profile;
+  inspection->language = &language;
+  inspection->sources.push_back(language.source_file);
+  if (!language.analyser) return inspection;
+  for (const Job::File& file : job.files) {
+    if (EndsWithOneOf(file.path, language.extensions) ||
+        EndsWithOneOf(file.path, language.analyser->reads)) {
+      inspection->sources.push_back(file.path);
+    } else if (EndsWithOneOf(file.path, language.analyser->opaque)) {
+      inspection->opaque.push_back(file.path);
+    }
+  }
+  return inspection;
+}
+
+bool NeedsAnalyser(const Job& job) {
+  const Inspection* inspection = job.inspection.get();
+  return inspection != nullptr && inspection->language->analyser &&
+         policy::NeedsFacts(inspection->profile->rules,
+                            inspection->language->id);
+}
+
+bool NeedsPreparedAnalyser(const Job& job) {
+  return NeedsAnalyser(job) && !LooksInRunner(job) &&
+         job.inspection->language->analyser->runner_arguments.empty();
+}
+
+bool LooksInCompiler(const Job& job) {
+  return NeedsAnalyser(job) && job.compile.has_value() &&
+         !job.inspection->language->analyser->compile_arguments.empty();
+}
+
+bool LooksInRunner(const Job& job) {
+  return NeedsAnalyser(job) && job.inspection->language->analyser->in_runner &&
+         !job.look_only && !job.zygote.empty() && job.session == nullptr &&
+         job.kernel == nullptr;
+}
+
+std::vector<std::string_view> SourcesOf(const Job& job) {
+  std::vector<std::string_view> sources = {job.code};
+  for (size_t i = 1; i < job.inspection->sources.size(); ++i) {
+    const std::string& name = job.inspection->sources[i];
+    const auto file =
+        std::find_if(job.files.begin(), job.files.end(),
+                     [&](const Job::File& f) { return f.path == name; });
+    sources.push_back(file == job.files.end() ? std::string_view()
+                                              : file->bytes());
+  }
+  return sources;
+}
+
+Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said) {
+  const Inspection& inspection = *job.inspection;
+  const std::vector<policy::Rule>& rules = inspection.profile->rules;
+  const std::string& language = inspection.language->id;
+  absl::StatusOr<std::vector<policy::Fact>> facts;
+  if (NeedsAnalyser(job)) {
+    facts = FactsOf(inspection, said);
+  } else {
+    facts = std::vector<policy::Fact>();
+  }
+  Inspected inspected;
+  inspected.sources = inspection.sources;
+  inspected.findings =
+      policy::ApplyRules(rules, language, SourcesOf(job), facts);
+  policy::Findings& findings = inspected.findings;
+  // A gate lets nothing pass that it could not read, unless the language's own
+  // word is that it won't run.
+  const policy::Severity gate = policy::SeverestFor(rules, language);
+  if (findings.syntax_error && gate >= policy::Severity::kRequireApproval &&
+      !(inspection.language->analyser->same_parser && !IsCell(job))) {
+    for (policy::Finding& finding : findings.list) {
+      if (finding.rule == policy::kSyntaxErrorFound) finding.severity = gate;
+    }
+    findings.severest = std::max(findings.severest, gate);
+  }
+  if (findings.severest == policy::Severity::kDeny) {
+    inspected.decision = Decision::kDenied;
+    const policy::Finding* first = FirstOf(findings, policy::Severity::kDeny);
+    inspected.reason =
+        absl::StrCat("The profile forbids this program, by ",
+                     first == nullptr ? "one of its rules" : Why(*first), ".");
+  } else if (findings.severest == policy::Severity::kRequireApproval) {
+    AskForApproval(inspection, inspected);
+  }
+  return inspected;
+}
+
+policy::RunFacts StoppedFacts(const Inspected& inspected) {
+  policy::RunFacts facts;
+  facts.phase = policy::Phase::kAnalysis;
+  facts.policy_stop = policy::PolicyStop{
+      inspected.decision == Decision::kNeedsApproval, inspected.reason};
+  return facts;
+}
+
+}  // namespace sandglass::server

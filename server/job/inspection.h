@@ -1,0 +1,90 @@
+#ifndef SANDGLASS_SERVER_JOB_INSPECTION_H_
+#define SANDGLASS_SERVER_JOB_INSPECTION_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "policy/language/language.h"
+#include "policy/profile/profile.h"
+#include "policy/rules/rules.h"
+#include "policy/verdict/verdict.h"
+
+namespace sandglass::server {
+
+struct Job;
+
+// Whose approval a run has.
+struct ApprovedBy {
+  std::string approval_id;
+  std::string approver;
+  bool for_session = false;
+};
+
+// That the text of a run's program is looked at before it runs, by the rules
+// of its profile.
+struct Inspection {
+  policy::SharedProfile profile;
+  // In whose jails an analyser works: the same unless that has none.
+  policy::SharedProfile jails;
+  const policy::Language* language;  // outlives the run
+  // Names of the files below /workspace that hold its text, the main one
+  // first; the others are the job's.
+  std::vector<std::string> sources;
+  // Files of the job that the program could load and that no analyser reads.
+  std::vector<std::string> opaque;
+  // Takes the approval that the request named; OK: it was there and good for
+  // this run, and is used up now. Empty where it named none.
+  std::function<absl::StatusOr<ApprovedBy>()> use_approval;
+  // Who approved a rule for all runs of the session; nobody: nullopt. Empty:
+  // none was.
+  std::function<std::optional<ApprovedBy>(const std::string& rule)>
+      approved_before;
+};
+
+// What becomes of a run whose program was looked at.
+enum class Decision { kRun, kNeedsApproval, kDenied };
+
+struct Inspected {
+  policy::Findings findings;
+  std::vector<std::string> sources;  // as in Inspection
+  Decision decision = Decision::kRun;
+  std::string reason;   // the verdict's explanation, of the latter two
+  absl::Duration time;  // that looking took
+  std::optional<ApprovedBy> approved;
+};
+
+// Null when the profile has no rule for the language.
+std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
+                                           const policy::Language& language,
+                                           const Job& job);
+
+// Whether the runner in which the job is to run looks at its text first.
+bool LooksInRunner(const Job& job);
+
+// Whether its compiler does, and leaves a file with what it has to say.
+bool LooksInCompiler(const Job& job);
+
+// The texts that are looked at: views into the job.
+std::vector<std::string_view> SourcesOf(const Job& job);
+
+// Applies the rules to what an analyser said of the job's program, or to why it
+// said nothing. Uses the approval where a rule asks for one.
+Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said);
+
+// The facts of a run that was not let run.
+policy::RunFacts StoppedFacts(const Inspected& inspected);
+
+// Whether an analyser has to be asked at all, and whether it is one that is
+// prepared for the language.
+bool NeedsAnalyser(const Job& job);
+bool NeedsPreparedAnalyser(const Job& job);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_INSPECTION_H_

@@ -1,0 +1,131 @@
+#include "server/job/jail_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/jail/job_frame.h"
+#include "sandbox/yard/spawner_event.h"
+#include "server/job/inspection.h"
+
+namespace sandglass::server {
+namespace {
+
+using sandbox::Jail;
+
+constexpr absl::Duration kCreateTimeout = absl::Seconds(15);
+// Then a fresh interpreter does as well.
+constexpr int kZygoteTries = 2;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
+  // To start one and wait until it waits takes longer than to start the program
+  // itself.
+  if (!job_.prestart.empty()) {
+    if (std::unique_ptr<Jail> jail = TakeIdle(KeyOf(job_.prestart))) {
+      return jail;
+    }
+    // But this is what a trial is of.
+    if (job_.is_trial) {
+      const JailKey key = KeyOf(job_.prestart);
+      absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
+      if (jail.ok()) {
+        kind_ = key.kind;
+        return jail;
+      }
+    }
+  }
+  if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
+    const JailKey key = KeyOf(job_.zygote);
+    if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+    absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
+    if (jail.ok()) {
+      kind_ = key.kind;
+      return jail;
+    }
+    zygote_tries_ = kZygoteTries;
+  }
+  const JailKey key = KeyOf(sandbox::kExecKind);
+  if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+  // Not ready yet: the program is on its way while init still prepares.
+  absl::StatusOr<std::unique_ptr<Jail>> jail =
+      sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout,
+                          sandbox::FillFor::kRun, key.layer.id);
+  if (jail.ok()) (*jail)->Hold(key.layer.pin);
+  warm_ = jail.ok() && (*jail)->made_ahead();
+  kind_ = key.kind;
+  return jail;
+}
+
+JailKey JailSource::KeyOf(const std::string& kind) const {
+  return {kind, job_.template_name, job_.limits, job_.layer};
+}
+
+std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
+  std::unique_ptr<Jail> jail =
+      job_.is_trial ? pool_.TakeForTrial(key) : pool_.Take(key);
+  warm_ = jail != nullptr;
+  kind_ = key.kind;
+  return jail;
+}
+
+absl::Status SetupError(const sandbox::FailedEvent& failed) {
+  if (failed.step == sandbox::SetupStep::kStageFiles &&
+      failed.error == ENOSPC) {
+    return absl::InvalidArgumentError(
+        "the files do not fit into /workspace; send less or ask for more "
+        "limits.workspace_bytes and limits.max_files");
+  }
+  return sandbox::SetupFailure(static_cast<int>(failed.step), failed.error);
+}
+
+sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
+  sandbox::ProgramSpec program;
+  program.argv = jail.has_runner()   ? job.runner_argv
+                 : jail.prestarted() ? job.prestart_argv
+                                     : job.argv;
+  for (const auto& [name, value] : job.env) {
+    program.env.push_back(absl::StrCat(name, "=", value));
+  }
+  const bool looks = jail.has_runner() && LooksInRunner(job);
+  const auto look_at = [&](const std::string& path) {
+    if (!looks) return false;
+    const std::vector<std::string>& sources = job.inspection->sources;
+    return std::find(sources.begin(), sources.end(), path) != sources.end();
+  };
+  if (!job.source_file.empty()) {
+    program.files.push_back(
+        {job.source_file, job.code, 0644, -1, look_at(job.source_file)});
+  }
+  for (const Job::File& file : job.files) {
+    program.files.push_back({file.path,
+                             {file.bytes().data(), file.bytes().size()},
+                             file.executable ? 0755u : 0644u,
+                             file.sealed ? file.sealed->get() : -1,
+                             look_at(file.path)});
+  }
+  program.with_stdin = job.keeps_stdin || !job.stdin_data.empty();
+  program.open_files = job.limits.open_files;
+  program.file_size_bytes = job.limits.file_size_bytes;
+  program.cpu_time = job.limits.cpu_time;
+  return program;
+}
+
+std::string WaitingFrame(const Job& job, const Jail& jail, EndNote& note) {
+  note = EndNote();
+  if (!jail.prestarted()) return "";
+  std::optional<std::string> secret;
+  if (job.prestart_tells_end) {
+    secret.emplace();
+    // Files are taken when nobody can write to them any more.
+    if (job.fetch.empty()) {
+      secret = sandbox::MakeEndSecret();
+      note = EndNote(sandbox::EndWord(*secret));
+    }
+  }
+  return sandbox::JobFrame(ToProgram(job, jail), secret);
+}
+
+}  // namespace sandglass::server

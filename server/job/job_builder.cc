@@ -1,0 +1,484 @@
+#include "server/job/job_builder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "policy/language/placeholders.h"
+#include "policy/language/zygote_kind.h"
+#include "policy/libraries/library_policy.h"
+#include "sandbox/wire/jail_layout.h"
+#include "server/job/inspection.h"
+#include "server/job/jail_network.h"
+#include "server/run/run.h"
+
+namespace sandglass::server {
+namespace {
+
+using policy::StringPairs;
+
+// Of an analyser, in a jail of its own.
+constexpr absl::Duration kLongestLook = absl::Seconds(10);
+constexpr uint64_t kMostLookOutput = 2 * policy::kMostFactsBytes;
+
+StringPairs Expanded(StringPairs env, const policy::PlaceholderValues& values) {
+  for (auto& [name, value] : env) value = policy::Expand(value, values);
+  return env;
+}
+
+// The program's file and those of the request that are of its language.
+std::vector<std::string> SourcesOf(const policy::Language& language,
+                                   const v1::RunCodeRequest& request) {
+  std::vector<std::string> sources = {language.source_file};
+  for (const v1::InputFile& file : request.files()) {
+    if (std::any_of(language.extensions.begin(), language.extensions.end(),
+                    [&](const std::string& extension) {
+                      return absl::EndsWith(file.path(), extension);
+                    })) {
+      // Not to be taken for an option, whatever it is called.
+      sources.push_back(absl::StrCat("./", file.path()));
+    }
+  }
+  return sources;
+}
+
+// How long it takes to make an interpreter ready follows the processors of its
+// jail. Made ahead for those who ask for few, it would keep the others'
+// waiting.
+bool TooSlowToWait(const policy::Limits& limits,
+                   const policy::Profile& profile) {
+  return uint64_t{2} * limits.cpu_millis < profile.limits.cpu_millis;
+}
+
+// A compiler's words with others before its sources.
+policy::Command BeforeSources(policy::Command words,
+                              const policy::Command& others) {
+  const auto sources = std::find(words.begin(), words.end(), "${sources}");
+  words.insert(sources, others.begin(), others.end());
+  return words;
+}
+
+CompileJob MakeCompileJob(const policy::Language& language,
+                          const policy::Profile& profile,
+                          const policy::Limits& limits,
+                          policy::PlaceholderValues values, bool tells_facts) {
+  const policy::CompilePhase& phase = *language.compile;
+  values.limits = limits;
+  values.jvm_network.clear();
+  policy::Command more;
+  if (tells_facts) more = language.analyser->compile_arguments;
+  CompileJob compile;
+  compile.template_name = profile.jail_template;
+  compile.argv =
+      policy::ExpandCommand(BeforeSources(phase.command, more), values);
+  compile.env = BaseEnvironment();
+  Overlay(Expanded(phase.env, values), compile.env);
+  compile.artifacts = phase.artifacts;
+  compile.limits = limits;
+  compile.out_of_memory = phase.out_of_memory;
+  if (phase.prestart && !TooSlowToWait(limits, profile)) {
+    compile.prestart = PrestartKindName(language, policy::Phase::kCompile);
+    compile.prestart_argv = policy::ExpandCommand(
+        BeforeSources(phase.prestart->arguments, more), values);
+  }
+  if (tells_facts) compile.artifacts.push_back(language.analyser->facts);
+  return compile;
+}
+
+// Absent when language or profile don't want it.
+std::optional<CompileCaching> MakeCaching(const policy::Language& language,
+                                          const policy::Profile& profile) {
+  if (!language.compile->cache ||
+      profile.compile_cache == policy::CompileSharing::kOff) {
+    return std::nullopt;
+  }
+  CompileCaching caching;
+  caching.language = language.id;
+  caching.image = language.image;
+  caching.by_caller = profile.compile_cache != policy::CompileSharing::kShared;
+  caching.scope =
+      caching.by_caller ? absl::StrCat("profile ", profile.name) : "shared";
+  caching.executables = language.needs;
+  caching.executables.push_back(language.compile->command.front());
+  caching.rules = *language.compile->cache;
+  return caching;
+}
+
+bool Names(const StringPairs& env, const std::string& wanted) {
+  return std::any_of(env.begin(), env.end(),
+                     [&](const auto& pair) { return pair.first == wanted; });
+}
+
+// What acts as an interpreter starts can't act in one that has started.
+bool NeedsFreshInterpreter(const policy::Language& language,
+                           const policy::Profile& profile,
+                           const StringPairs& wished) {
+  return std::any_of(language.start_env.begin(), language.start_env.end(),
+                     [&](const std::string& name) {
+                       return Names(wished, name) || Names(profile.env, name);
+                     });
+}
+
+// Absent: the profile lets it have no libraries.
+std::optional<policy::Ecosystem> WhatItCanWant(const policy::Language& language,
+                                               const policy::Profile& profile) {
+  const auto ecosystem = policy::EcosystemOfLanguage(language.id);
+  return ecosystem && language.libraries && profile.libraries != nullptr &&
+                 profile.libraries->rules.count(*ecosystem) > 0
+             ? ecosystem
+             : std::nullopt;
+}
+
+policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
+  policy::PlaceholderValues values;
+  values.limits = spec.limits;
+  values.jvm_network = JvmNetwork(*spec.profile);
+  if (spec.language == nullptr) return values;
+  values.source = spec.language->source_file;
+  values.prepared = spec.language->prepared_dir;
+  values.heap_percent = spec.language->heap_percent;
+  return values;
+}
+
+}  // namespace
+
+policy::StringPairs BaseEnvironment() {
+  return {{"PATH",
+           absl::StrCat("/usr/local/bin:/usr/bin:/bin:", sandbox::kCommands)},
+          {"HOME", "/home/sandbox"},
+          {"USER", "sandbox"},
+          {"LOGNAME", "sandbox"},
+          {"LANG", "C.UTF-8"},
+          {"TMPDIR", "/tmp"},
+          {"PWD", "/workspace"}};
+}
+
+void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
+  for (const auto& added : layer) {
+    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
+      return have.first == added.first;
+    });
+    if (it == env.end()) {
+      env.push_back(added);
+    } else {
+      it->second = added.second;
+    }
+  }
+}
+
+policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
+  policy::StringPairs env = BaseEnvironment();
+  Overlay(NetworkEnvironment(*spec.profile), env);
+  if (spec.language != nullptr) {
+    Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
+  }
+  if (spec.libraries) Overlay(spec.language->libraries->run_env, env);
+  Overlay(spec.profile->env, env);
+  Overlay(spec.env, env);
+  return env;
+}
+
+Job MakeJob(const policy::Language& language,
+            const policy::SharedProfile& shared, const PhaseLimits& limits,
+            v1::RunCodeRequest&& request,
+            std::optional<WantedLibraries> libraries) {
+  const policy::Profile& profile = *shared;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.sources = SourcesOf(language, request);
+  values.prepared = language.prepared_dir;
+  values.limits = limits.run;
+  values.heap_percent = language.heap_percent;
+  values.jvm_network = JvmNetwork(profile);
+
+  Job job;
+  job.template_name = profile.run_template();
+  job.redactor = profile.redactor;
+  job.has_network = profile.network != nullptr;
+  job.source_file = language.source_file;
+  job.limits = limits.run;
+  job.out_of_memory = language.out_of_memory;
+  job.env = BaseEnvironment();
+  Overlay(NetworkEnvironment(profile), job.env);
+  Overlay(Expanded(language.env, values), job.env);
+  const bool with_libraries = libraries.has_value();
+  job.libraries = std::move(libraries);
+  job.can_want = WhatItCanWant(language, profile);
+  if (with_libraries) Overlay(language.libraries->run_env, job.env);
+  Overlay(profile.env, job.env);
+  // A protobuf map has no order of its own.
+  StringPairs wished(request.env().begin(), request.env().end());
+  std::sort(wished.begin(), wished.end());
+  Overlay(wished, job.env);
+  job.argv = policy::ExpandCommand(language.run, values);
+  job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
+  // What a kind has imported already might not be what the libraries have.
+  const policy::ZygoteKind* kind =
+      policy::ChooseZygoteKind(language, with_libraries ? "" : request.code());
+  const bool fresh = (with_libraries && language.libraries->fresh) ||
+                     NeedsFreshInterpreter(language, profile, wished) ||
+                     TooSlowToWait(limits.run, profile);
+  if (kind != nullptr && !fresh) {
+    job.zygote = policy::ZygoteName(language, *kind);
+    job.runner_argv = {language.source_file};
+    job.runner_argv.insert(job.runner_argv.end(), request.args().begin(),
+                           request.args().end());
+  }
+  if (language.prestart && !fresh &&
+      !(language.prestart->fixed_env && !request.env().empty())) {
+    job.prestart = PrestartKindName(language, policy::Phase::kRun);
+    job.prestart_tells_end = language.prestart->tells_end;
+    job.prestart_argv =
+        policy::ExpandCommand(language.prestart->arguments, values);
+    job.prestart_argv.insert(job.prestart_argv.end(), request.args().begin(),
+                             request.args().end());
+  }
+  if (request.rich_results()) {
+    job.rich = true;
+    SessionSpec spec;
+    spec.language = &language;
+    spec.profile = shared;
+    spec.limits = limits.run;
+    spec.env = wished;
+    spec.libraries = job.libraries;
+    job.kernel = std::make_shared<const SessionSpec>(std::move(spec));
+  }
+  job.fetch.assign(request.fetch().begin(), request.fetch().end());
+  job.code = std::move(*request.mutable_code());
+  job.stdin_data = std::move(*request.mutable_stdin());
+  std::set<std::string> brought;
+  for (v1::InputFile& file : *request.mutable_files()) {
+    brought.insert(file.path());
+    job.files.push_back({std::move(*file.mutable_path()),
+                         std::move(*file.mutable_content()),
+                         file.executable()});
+  }
+  for (const auto& [name, content] : language.files) {
+    if (brought.count(name) == 0) job.files.push_back({name, content, false});
+  }
+  job.inspection = MakeInspection(shared, language, job);
+  if (language.compile) {
+    job.compile.emplace();  // there is one
+    job.compile = MakeCompileJob(language, profile, limits.compile, values,
+                                 LooksInCompiler(job));
+    if (with_libraries) {
+      Overlay(language.libraries->compile_env, job.compile->env);
+      if (language.libraries->fresh) job.compile->prestart.clear();
+    }
+    job.compile->caching = MakeCaching(language, profile);
+  }
+  return job;
+}
+
+Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
+                std::shared_ptr<Session> session,
+                v1::RunCodeRequest&& request) {
+  Job job;
+  job.template_name = spec.profile->run_template();
+  job.redactor = spec.profile->redactor;
+  job.has_network = spec.profile->network != nullptr;
+  job.limits = limits;
+  job.out_of_memory = spec.language->out_of_memory;
+  job.can_want = WhatItCanWant(*spec.language, *spec.profile);
+  job.code = std::move(*request.mutable_code());
+  job.stdin_data = std::move(*request.mutable_stdin());
+  job.session = std::move(session);
+  job.context = request.context();
+  job.rich = true;
+  job.inspection = MakeInspection(spec.profile, *spec.language, job);
+  return job;
+}
+
+Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
+                   std::shared_ptr<Session> session,
+                   v1::RunCodeRequest&& request) {
+  const std::string context = request.context();
+  for (const auto& [name, value] : spec.env) {
+    (*request.mutable_env())[name] = value;
+  }
+  Job job = MakeJob(*spec.language, spec.profile, limits, std::move(request),
+                    spec.libraries);
+  job.session = std::move(session);
+  job.context = context;
+  job.zygote.clear();
+  job.prestart.clear();
+  return job;
+}
+
+Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
+  const policy::Language& language = *spec.language;
+  Job job;
+  job.template_name = spec.profile->run_template();
+  job.limits = spec.limits;
+  job.env = SessionEnvironment(spec);
+  job.argv =
+      policy::ExpandCommand(language.kernel->command, SessionValues(spec));
+  job.keeps_stdin = true;
+  const policy::ZygoteKind* kind =
+      policy::ChooseZygoteKind(language, spec.libraries ? "" : code);
+  if (kind != nullptr && !language.kernel->runner_arguments.empty() &&
+      !(spec.libraries && language.libraries->fresh) &&
+      !NeedsFreshInterpreter(language, *spec.profile, spec.env) &&
+      !TooSlowToWait(spec.limits, *spec.profile)) {
+    job.zygote = policy::ZygoteName(language, *kind);
+    job.runner_argv = language.kernel->runner_arguments;
+  }
+  return job;
+}
+
+sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
+                                  const policy::ZygoteKind& kind) {
+  sandbox::ZygoteOptions zygote;
+  zygote.kind = policy::ZygoteName(language, kind);
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.limits.cpu_millis = 1000;
+  zygote.argv = language.zygote->inject
+                    ? policy::ExpandCommand(language.run, values)
+                    : language.zygote->command;
+  zygote.argv.emplace_back(sandbox::kZygoteScript);
+  zygote.argv.insert(zygote.argv.end(), kind.preload.begin(),
+                     kind.preload.end());
+  // What acts at an interpreter's start, as every run would set it; nothing
+  // secret, since each runner can read it.
+  StringPairs env = BaseEnvironment();
+  Overlay(Expanded(language.env, values), env);
+  if (language.zygote->inject) {
+    env.emplace_back("LD_PRELOAD", sandbox::kZygoteLibrary);
+  }
+  for (const auto& [name, value] : env) {
+    zygote.env.push_back(absl::StrCat(name, "=", value));
+  }
+  zygote.script = language.zygote->script;
+  return zygote;
+}
+
+bool AnalyserWaits(const policy::Language& language,
+                   const policy::Profile& profile) {
+  return language.analyser && language.analyser->prestart &&
+         policy::AllowsLanguage(profile, language.id) &&
+         policy::NeedsFacts(profile.rules, language.id);
+}
+
+std::string PrestartKindName(const policy::Language& language,
+                             policy::Phase phase) {
+  switch (phase) {
+    case policy::Phase::kCompile:
+      return absl::StrCat(language.id, "-compile");
+    case policy::Phase::kAnalysis:
+      return absl::StrCat(language.id, "-analyse");
+    case policy::Phase::kRun:
+      break;
+  }
+  return absl::StrCat(language.id, "-run");
+}
+
+sandbox::ProgramSpec MakePrestart(const policy::Language& language,
+                                  policy::Phase phase,
+                                  const policy::Profile& profile,
+                                  const policy::Limits& limits) {
+  const policy::PrestartRecipe& recipe =
+      phase == policy::Phase::kRun       ? *language.prestart
+      : phase == policy::Phase::kCompile ? *language.compile->prestart
+                                         : *language.analyser->prestart;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.prepared = language.prepared_dir;
+  values.limits = limits;
+  values.heap_percent = language.heap_percent;
+  // As every run would set it.
+  StringPairs env = BaseEnvironment();
+  if (phase == policy::Phase::kRun) {
+    values.jvm_network = JvmNetwork(profile);
+    Overlay(NetworkEnvironment(profile), env);
+  }
+  Overlay(Expanded(phase == policy::Phase::kCompile ? language.compile->env
+                                                    : language.env,
+                   values),
+          env);
+  if (phase == policy::Phase::kRun) Overlay(profile.env, env);
+  sandbox::ProgramSpec program;
+  program.argv = policy::ExpandCommand(recipe.command, values);
+  for (const auto& [name, value] : env) {
+    program.env.push_back(absl::StrCat(name, "=", value));
+  }
+  return program;
+}
+
+Job MakeToolJob(const policy::Language& language,
+                const policy::Profile& profile,
+                const policy::LimitFloors& floors,
+                const policy::Command& command,
+                const policy::StringPairs& env) {
+  Job job;
+  job.run_id = NewRunId();
+  job.template_name = profile.jail_template;
+  job.limits = profile.limits;
+  policy::RaiseTo(floors, job.limits);
+  policy::PlaceholderValues values;
+  values.prepared = language.prepared_dir;
+  values.limits = job.limits;
+  values.heap_percent = language.heap_percent;
+  job.argv = policy::ExpandCommand(command, values);
+  job.env = BaseEnvironment();
+  Overlay(Expanded(env, values), job.env);
+  return job;
+}
+
+void UseJailsOf(const policy::SharedProfile& profile,
+                const policy::Language& language, Job& job) {
+  job.template_name = profile->jail_template;
+  if (job.inspection != nullptr) job.inspection->jails = profile;
+  if (!job.compile) return;
+  job.compile->template_name = profile->jail_template;
+  job.compile->limits = profile->limits;
+  policy::RaiseTo(language.compile->limits, job.compile->limits);
+}
+
+Job MakeLookJob(const Job& job) {
+  const Inspection& inspection = *job.inspection;
+  const policy::Language& language = *inspection.language;
+  const policy::AnalyserRecipe& analyser = *language.analyser;
+  Job look = MakeToolJob(language, *inspection.jails, language.limits, {},
+                         language.env);
+  look.run_id = job.run_id;
+  look.phase = policy::Phase::kAnalysis;
+  look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
+  look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);
+  look.limits.output_bytes = look.limits.output_total_bytes = kMostLookOutput;
+  policy::PlaceholderValues values;
+  values.source = language.source_file;
+  values.prepared = language.prepared_dir;
+  values.limits = look.limits;
+  values.heap_percent = language.heap_percent;
+  for (const std::string& source : inspection.sources) {
+    // Not to be taken for an option, whatever it is called.
+    values.sources.push_back(
+        source == language.source_file ? source : absl::StrCat("./", source));
+  }
+  look.argv = policy::ExpandCommand(analyser.command, values);
+  if (!language.zygote || language.zygote->kinds.empty() ||
+      analyser.runner_arguments.empty()) {
+    look.zygote.clear();
+  } else {
+    look.zygote = policy::ZygoteName(language, language.zygote->kinds.front());
+    look.runner_argv = policy::ExpandCommand(analyser.runner_arguments, values);
+  }
+  if (AnalyserWaits(language, *inspection.jails)) {
+    look.prestart = PrestartKindName(language, look.phase);
+    look.prestart_tells_end = analyser.prestart->tells_end;
+    look.prestart_argv =
+        policy::ExpandCommand(analyser.prestart->arguments, values);
+  }
+  const std::vector<std::string_view> texts = SourcesOf(job);
+  look.source_file = language.source_file;
+  look.code = std::string(texts.front());
+  for (size_t i = 1; i < texts.size(); ++i) {
+    look.files.push_back({inspection.sources[i], std::string(texts[i])});
+  }
+  return look;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,499 @@
+#include "server/job/job_runner.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/status.h"
+#include "server/base/monotonic.h"
+#include "server/base/poll_until.h"
+#include "server/job/collect_files.h"
+#include "server/job/death.h"
+#include "server/job/end_marker.h"
+#include "server/job/jail_source.h"
+#include "server/job/program_input.h"
+#include "server/job/run_output.h"
+#include "server/job/runner_inspection.h"
+#include "server/job/uncharged_watch.h"
+
+namespace sandglass::server {
+namespace {
+
+using sandbox::Jail;
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+constexpr absl::Duration kRunnerEndTimeout = absl::Seconds(2);
+constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
+constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
+constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
+constexpr size_t kReadBytes = 64 * 1024;
+constexpr int kMostEventsAtOnce = 64;  // then deadlines are looked at
+
+class Run {
+ public:
+  Run(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
+      CancelToken& cancel, JobObserver* observer)
+      : source_(sandbox, pool, job),
+        job_(job),
+        cancel_(cancel),
+        observer_(observer),
+        look_(job),
+        stdout_{os::Fd(), RunOutput(Stream::kStdout, job)},
+        stderr_{os::Fd(), RunOutput(Stream::kStderr, job)} {}
+
+  // One run, top to bottom.
+  absl::StatusOr<JobResult> Execute() {
+    began_ = Now();
+    // A jail that was made ahead may die as it is given out. Nothing has run in
+    // it, so the next does as well; each try uses one up.
+    while (!started_) {
+      if (absl::Status status = Acquire(); !status.ok()) return status;
+      if (look_.stopped()) return FinishUnstarted();
+      if (absl::Status status = AwaitStart(); !status.ok()) return status;
+      if (look_.stopped()) return FinishUnstarted();
+    }
+    if (absl::Status status = AwaitEnd(); !status.ok()) return status;
+    if (absl::Status status = Drain(); !status.ok()) return status;
+    CollectFacts();
+    CollectFiles(gone_ ? nullptr : jail_.get(), job_, observer_, result_);
+    return Finish();
+  }
+
+ private:
+  struct OutputPipe {
+    os::Fd fd;
+    RunOutput output;
+  };
+
+  absl::Status Acquire() {
+    gone_ = false;
+    jail_.reset();  // one that died gives up its place
+    absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
+    if (!jail.ok()) return jail.status();
+    jail_ = *std::move(jail);
+    if (!look_.CanBeIn(*jail_)) return absl::OkStatus();
+    if (jail_->is_ready()) TakeStreams();
+    // Sent before the jail is ready: init takes it up without a round trip.
+    const absl::Status sent = jail_->StartProgram(ToProgram(job_, *jail_));
+    gone_ = absl::IsUnavailable(sent);
+    return gone_ ? absl::OkStatus() : sent;
+  }
+
+  absl::Status AwaitStart() {
+    const Instant deadline = After(began_, kSetupTimeout);
+    while (!started_ && !gone_ && !look_.stopped()) {
+      if (cancel_.reason().has_value()) {
+        return absl::CancelledError("cancelled before the program started");
+      }
+      struct pollfd fds[3] = {{jail_->control_fd(), POLLIN, 0},
+                              {cancel_.fd(), POLLIN, 0},
+                              {jail_->runner_fd(), POLLIN, 0}};
+      PollUntil(fds, 3, std::min(deadline, look_.deadline()));
+      if (Now() >= look_.deadline()) {
+        look_.TellLate();
+        return absl::OkStatus();
+      }
+      if (Now() >= deadline) {
+        return absl::InternalError(
+            absl::StrCat("the jail was not ready within ",
+                         absl::FormatDuration(kSetupTimeout)));
+      }
+      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+    }
+    if (started_ || look_.stopped()) return absl::OkStatus();
+    if (look_.TellDied(*jail_)) return absl::OkStatus();
+    // Init died before the program lived. A memory limit that is too small even
+    // for that is the caller's; all else is ours.
+    if (jail_->SawOomKill()) {
+      MarkStarted(Now());
+    } else if (!source_.warm()) {
+      return absl::InternalError("the jail's init died during set-up");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AwaitEnd() {
+    const Instant wall_deadline = After(start_, job_.limits.wall_time);
+    Instant next_cpu_check = NextCpuCheck(start_, absl::ZeroDuration());
+    Instant next_sample = After(start_, kSampleInterval);
+    while (!exited_ && !gone_ && !ending_) {
+      const Instant wake =
+          std::min({wall_deadline, next_cpu_check, next_sample, oom_check_});
+      if (absl::Status status = PollOnce(wake); !status.ok()) return status;
+      const Instant now = Now();
+      if (now >= next_sample) {
+        Sample();
+        uncharged_.Look(*jail_, now);
+        next_sample = After(now, kSampleInterval);
+      }
+      if (exited_ || gone_) break;
+      if (now >= oom_check_) LookForOomKill();
+      // ORDER: the kernel's kill is a fact, ours are decisions; a fact that is
+      // already there comes first.
+      if (oom_after_.has_value()) {
+        Kill();
+      } else if (const auto reason = cancel_.reason(); reason.has_value()) {
+        KillFor(*reason, 0);
+      } else if (written() > job_.limits.output_total_bytes) {
+        KillFor(policy::KillReason::kOutput, written());
+      } else if (const auto& excess = uncharged_.excess(); excess.has_value()) {
+        KillFor(excess->reason, excess->bytes);
+      } else if (now >= wall_deadline) {
+        KillFor(policy::KillReason::kWallTime,
+                static_cast<uint64_t>(now - start_));
+      } else if (now >= next_cpu_check) {
+        const absl::Duration used = jail_->ReadCounters().cpu_total();
+        if (used >= job_.limits.cpu_time) {
+          KillFor(policy::KillReason::kCpuTime,
+                  static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+        }
+        next_cpu_check = NextCpuCheck(now, used);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The earliest moment at which the limit can be reached, by all processors
+  // that the run may use.
+  Instant NextCpuCheck(Instant now, absl::Duration used) const {
+    const double processors =
+        std::max(1.0, static_cast<double>(job_.limits.cpu_millis) / 1000.0);
+    const absl::Duration left = (job_.limits.cpu_time - used) / processors;
+    return After(now, std::max(left, kShortestCpuCheck));
+  }
+
+  void KillFor(policy::KillReason reason, uint64_t measured) {
+    kill_ = policy::Kill{reason, Between(start_, Now()), measured};
+    Kill();
+  }
+
+  void Kill() {
+    ending_ = true;
+    // ORDER: the reason is recorded above, before the signal is sent.
+    if (!jail_->KillRun().ok()) (void)jail_->KillJail();
+  }
+
+  // From the program's end (or its kill) to an empty group and empty pipes.
+  absl::Status Drain() {
+    drain_began_ = Now();
+    // What said so has only memory to give back, which nobody needs to wait
+    // for. If there is anything else, files have to be at rest, or init has
+    // refused calls to tell, its end comes first.
+    if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess() &&
+                   !jail_->traces_calls())) {
+      exited_ = false;
+      const Instant deadline = After(drain_began_, kRunnerEndTimeout);
+      while (!exited_ && !gone_ && Now() < deadline) {
+        if (absl::Status status = PollOnce(deadline); !status.ok()) {
+          return status;
+        }
+      }
+      exited_ = true;
+      done_ = false;
+      end_ = Now();  // who said that he was done may have gone on
+    }
+    if (exited_ && !done_ && !jail_->RunIsEmpty()) {
+      leftover_ = jail_->ProcessCount();
+      (void)jail_->KillRun();
+    }
+    if (gone_) (void)jail_->KillJail();
+    Death death(Now());
+    while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
+      if (!death.Insist(*jail_, Now())) {
+        return absl::InternalError(
+            "the program's processes did not die after being killed");
+      }
+      // Looked at again even if no notice of the last one's death comes.
+      const Instant wake = After(Now(), kSampleInterval);
+      if (absl::Status status = PollOnce(wake); !status.ok()) return status;
+    }
+    // What is in the pipes is all there will be: nobody can write any more, or
+    // he has said so himself and may do it all the same.
+    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+      const uint64_t all =
+          pipe->output.written_bytes() + os::WaitingBytes(pipe->fd.get());
+      while (pipe->output.written_bytes() < all && ReadOutput(*pipe)) {
+      }
+    }
+    TakeOutput(stdout_, end_note_.Rest());
+    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+      pipe->output.Finish(listener(), Between(start_, Now()));
+    }
+    end_of_drain_ = Now();
+    return absl::OkStatus();
+  }
+
+  // Waits for anything and takes what came.
+  absl::Status PollOnce(Instant deadline) {
+    // poll(2) skips negative descriptors.
+    struct pollfd fds[] = {
+        {gone_ ? -1 : jail_->control_fd(), POLLIN, 0},
+        {stdout_.fd.get(), POLLIN, 0},
+        {stderr_.fd.get(), POLLIN, 0},
+        {input_.fd(), POLLOUT, 0},
+        {ending_ ? -1 : cancel_.fd(), POLLIN, 0},
+        {oom_after_.has_value() ? -1 : jail_->oom_fd(),
+         jail_->oom_poll_events(), 0},
+        {ending_ || exited_ ? jail_->run_events_fd() : -1, POLLPRI, 0},
+        {done_ ? -1 : jail_->runner_fd(), POLLIN, 0},
+    };
+    PollUntil(fds, std::size(fds), deadline);
+    if (fds[5].revents != 0) NoticeOom();
+    if (fds[0].revents != 0 || fds[7].revents != 0) {
+      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+    }
+    if (fds[1].revents != 0) ReadOutput(stdout_);
+    if (fds[2].revents != 0) ReadOutput(stderr_);
+    if (fds[3].revents != 0) input_.Write();
+    return absl::OkStatus();
+  }
+
+  // The kernel announces that it is out of memory before it kills, and also
+  // when it only refuses; so its counter is looked at again, ever less often.
+  void NoticeOom() {
+    jail_->AcknowledgeOom();
+    oom_wait_ = kShortestOomCheck;
+    LookForOomKill();
+  }
+
+  void LookForOomKill() {
+    if (started_ && jail_->SawOomKill()) {
+      oom_after_ = Between(start_, Now());
+      oom_check_ = kNever;
+      return;
+    }
+    oom_check_ = After(Now(), oom_wait_);
+    oom_wait_ = std::min(oom_wait_ * 2, kSampleInterval);
+  }
+
+  absl::Status TakeEvents() {
+    for (int i = 0; i < kMostEventsAtOnce; ++i) {
+      absl::StatusOr<std::optional<sandbox::JailEvent>> event =
+          jail_->NextEvent();
+      if (!event.ok()) {
+        (void)jail_->KillJail();
+        return event.status();
+      }
+      if (!event->has_value()) return absl::OkStatus();
+      if (absl::Status status = TakeEvent(**event); !status.ok()) return status;
+      if (gone_) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeEvent(sandbox::JailEvent& event) {
+    if (std::holds_alternative<sandbox::ReadyEvent>(event)) {
+      TakeStreams();
+    } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
+      return SetupError(*failed);
+    } else if (const auto* facts = std::get_if<sandbox::FactsEvent>(&event)) {
+      const absl::StatusOr<bool> starts = look_.Take(facts->text, *jail_);
+      if (!starts.ok()) return starts.status();
+      if (*starts) MarkStarted(Now());
+    } else if (const auto* started =
+                   std::get_if<sandbox::StartedEvent>(&event)) {
+      MarkStarted(started->monotonic_ns);
+    } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
+      if (!done_) MarkDone(done->exit_code);
+    } else if (auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+      result_.refused = std::move(exited->refused);
+      const bool known =
+          std::exchange(exited_, true) || wait_status_.has_value();
+      if (known) return absl::OkStatus();
+      wait_status_ = exited->wait_status;
+      // Init's stamp, unless it can't be true.
+      end_ = std::clamp(exited->monotonic_ns, start_, Now());
+    } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
+      gone_ = true;
+      end_ = Now();
+    }
+    return absl::OkStatus();
+  }
+
+  void TakeStreams() {
+    ready_ = Now();
+    look_.Begin();
+    stdout_.fd = std::move(jail_->stdout_fd());
+    stderr_.fd = std::move(jail_->stderr_fd());
+    // Without anything to write the daemon's end is closed at once.
+    input_.Open(std::move(jail_->stdin_fd()),
+                WaitingFrame(job_, *jail_, end_note_), job_.stdin_data);
+  }
+
+  void MarkStarted(Instant when) {
+    input_.Write();
+    started_ = true;
+    start_ = std::clamp(when, began_, Now());
+    end_ = std::max(end_, start_);     // of a runner it may be told first
+    if (ready_ == 0) ready_ = start_;  // it died before it was
+    start_time_ = os::WallNow() - Between(start_, Now());
+    if (observer_ != nullptr) observer_->OnStarted();
+  }
+
+  void MarkDone(int exit_code) {
+    done_ = exited_ = true;
+    wait_status_ = exit_code << 8;  // as wait(2) would have it
+    end_ = Now();  // the program's own word makes nothing shorter
+  }
+
+  uint64_t written() const {
+    return stdout_.output.written_bytes() + stderr_.output.written_bytes();
+  }
+
+  // True while there may be more.
+  bool ReadOutput(OutputPipe& pipe) {
+    static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
+    const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
+    if (size < 0 && errno == EINTR) return true;
+    if (size < 0 && errno == EAGAIN) return false;
+    if (size <= 0) {
+      pipe.fd.reset();
+      return false;
+    }
+    std::string_view data(buffer.get(), static_cast<size_t>(size));
+    if (&pipe == &stdout_ && !end_note_.exit_code()) {
+      data = end_note_.Take(data);
+      if (end_note_.exit_code() && !exited_ && !ending_) {
+        MarkDone(*end_note_.exit_code());
+      }
+    }
+    TakeOutput(pipe, data);
+    return true;
+  }
+
+  void TakeOutput(OutputPipe& pipe, std::string_view data) {
+    pipe.output.Take(data, listener(), Between(start_, Now()));
+  }
+
+  // Who is still told of output; or null.
+  JobObserver* listener() const {
+    return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
+  }
+
+  void Sample() {
+    const sandbox::MemorySample sample = jail_->SampleMemory();
+    peak_anonymous_ = std::max(peak_anonymous_, sample.anonymous_bytes);
+    peak_shared_ = std::max(peak_shared_, sample.shared_bytes);
+    peak_processes_ = std::max(peak_processes_, jail_->ProcessCount());
+  }
+
+  void CollectFacts() {
+    policy::RunFacts& facts = result_.facts;
+    facts.phase = job_.phase;
+    const sandbox::JailCounters counters = jail_->ReadCounters();
+    facts.wait_status = wait_status_;
+    facts.kill = kill_;
+    facts.counters = sandbox::Since({}, counters);
+    facts.oom_seen_after = oom_after_;
+    facts.filesystems = jail_->FilesystemFills();
+    facts.wall_time = Between(start_, end_);
+    facts.cpu_time = counters.cpu_total();
+    facts.peak_memory_bytes = counters.peak_memory_bytes;
+    facts.stdout_bytes = stdout_.output.written_bytes();
+    facts.stderr_bytes = stderr_.output.written_bytes();
+    facts.leftover_processes = leftover_;
+    result_.stdout_result = stdout_.output.TakeResult(result_.redactions);
+    result_.stderr_result = stderr_.output.TakeResult(result_.redactions);
+    facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
+                                                   result_.stderr_result.data);
+    Sample();
+    facts.peak_processes =
+        std::max({jail_->PeakProcesses().value_or(0), peak_processes_, 1u});
+    result_.network = jail_->ReadNetworkUse();
+    result_.cpu_user = counters.cpu_user;
+    result_.cpu_system = counters.cpu_system;
+    result_.peak_shared_bytes = peak_shared_;
+    // A run shorter than a sampling interval has no sample of its own memory:
+    // then it is what the peak leaves beside the files of the end.
+    const uint64_t derived = counters.peak_memory_bytes -
+                             std::min(counters.peak_memory_bytes, peak_shared_);
+    result_.peak_anonymous_bytes = std::max(peak_anonymous_, derived);
+    result_.verdict = policy::Decide(facts, job_.limits);
+  }
+
+  // The end of a run whose program was not let start.
+  JobResult FinishUnstarted() {
+    result_.limits = job_.limits;
+    result_.start_time = os::WallNow();
+    result_.timings.warm = source_.warm();
+    result_.timings.kind = source_.kind();
+    result_.timings.acquire = Between(began_, ready_ == 0 ? Now() : ready_);
+    look_.Fill(result_);
+    result_.jail = std::move(jail_);
+    return std::move(result_);
+  }
+
+  JobResult Finish() {
+    result_.limits = job_.limits;
+    result_.start_time = start_time_;
+    Timings& timings = result_.timings;
+    timings.warm = source_.warm();
+    timings.kind = source_.kind();
+    timings.acquire = Between(began_, ready_);
+    // Readiness is heard of; init says when the start was.
+    timings.stage_in = std::max(Between(ready_, start_), absl::ZeroDuration());
+    timings.run = Between(start_, end_);
+    timings.drain = Between(end_, end_of_drain_);
+    timings.stage_out = Between(end_of_drain_, Now());
+    for (const sandbox::StepTiming& step : jail_->steps()) {
+      timings.setup_steps.push_back(
+          {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
+           step.duration});
+    }
+    look_.Fill(result_);
+    result_.jail = std::move(jail_);
+    return std::move(result_);
+  }
+
+  JailSource source_;
+  const Job& job_;
+  CancelToken& cancel_;
+  JobObserver* const observer_;
+  RunnerLook look_;
+  std::unique_ptr<Jail> jail_;
+  OutputPipe stdout_;
+  OutputPipe stderr_;
+  ProgramInput input_;
+  EndNote end_note_;
+
+  Instant began_ = 0;
+  Instant ready_ = 0;
+  Instant start_ = 0;  // of the user's code
+  Instant end_ = 0;
+  Instant drain_began_ = 0;
+  Instant end_of_drain_ = 0;
+  absl::Time start_time_;
+
+  bool started_ = false;
+  bool exited_ = false;
+  bool done_ = false;    // it was said; the process may still be ending
+  bool gone_ = false;    // init is dead
+  bool ending_ = false;  // a kill was sent
+  std::optional<int> wait_status_;
+  std::optional<policy::Kill> kill_;
+  std::optional<absl::Duration> oom_after_;
+  Instant oom_check_ = kNever;
+  absl::Duration oom_wait_ = kShortestOomCheck;
+  UnchargedWatch uncharged_;
+  uint32_t leftover_ = 0;
+  uint64_t peak_anonymous_ = 0;
+  uint64_t peak_shared_ = 0;
+  uint32_t peak_processes_ = 0;
+  JobResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
+                                 const Job& job, CancelToken& cancel,
+                                 JobObserver* observer) {
+  return Run(sandbox, pool, job, cancel, observer).Execute();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,109 @@
+#include "server/job/library_checks.h"
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "policy/libraries/library_lock.h"
+#include "policy/libraries/library_policy.h"
+#include "server/base/errors.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+
+namespace {
+
+// What was decided of late. Models ask for the same few sets again and again.
+class Memory {
+ public:
+  std::shared_ptr<const DecidedLibraries> Find(
+      const std::shared_ptr<const policy::LibraryPolicy>& policy,
+      policy::Ecosystem ecosystem, const LibraryWish& wish)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (!wish.lock.empty()) return nullptr;
+    const absl::MutexLock lock(&mutex_);
+    const auto found = known_.find({policy, ecosystem, wish.libraries});
+    return found == known_.end() ? nullptr : found->second;
+  }
+  void Keep(const std::shared_ptr<const policy::LibraryPolicy>& policy,
+            policy::Ecosystem ecosystem,
+            std::shared_ptr<const DecidedLibraries> decided)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (!decided->wish.lock.empty()) return;
+    const absl::MutexLock lock(&mutex_);
+    if (known_.size() >= kMost) known_.clear();
+    known_.insert_or_assign({policy, ecosystem, decided->wish.libraries},
+                            std::move(decided));
+  }
+
+ private:
+  static constexpr size_t kMost = 256;
+  // That it holds the policy keeps its place in memory from being another's.
+  using Key = std::tuple<std::shared_ptr<const policy::LibraryPolicy>,
+                         policy::Ecosystem, std::vector<std::string>>;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<Key, std::shared_ptr<const DecidedLibraries>> known_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+Memory& TheMemory() {
+  static Memory* const memory = new Memory();
+  return *memory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
+    const LibraryWish& wish, const policy::Language* language,
+    const policy::Profile* profile, Violations& violations) {
+  if (wish.empty() || language == nullptr) return std::nullopt;
+  const std::optional<policy::Ecosystem> ecosystem =
+      policy::EcosystemOfLanguage(language->id);
+  if (!ecosystem || !language->libraries) {
+    violations.push_back(
+        {wish.libraries.empty() ? "library_lock" : "libraries",
+         absl::StrCat(language->name, " has none to ask for")});
+    return std::nullopt;
+  }
+  const auto wanted = [&](std::shared_ptr<const DecidedLibraries> decided) {
+    const bool offline = decided->offline;
+    return WantedLibraries{
+        std::move(decided), offline,
+        profile->image == policy::kHostImage ? "" : profile->image};
+  };
+  if (profile != nullptr) {
+    if (auto known = TheMemory().Find(profile->libraries, *ecosystem, wish)) {
+      return wanted(std::move(known));
+    }
+  }
+  const absl::StatusOr<policy::LibrarySet> set =
+      policy::ParseLibraryRequest(*ecosystem, wish.libraries, wish.lock);
+  if (!set.ok()) {
+    violations.push_back({std::string(policy::LibraryErrorField(set.status())),
+                          std::string(set.status().message())});
+    return std::nullopt;
+  }
+  if (profile == nullptr) return std::nullopt;
+  static const policy::LibraryPolicy kNone;
+  policy::LibraryDecision decision = policy::Decide(
+      profile->libraries == nullptr ? kNone : *profile->libraries, *set);
+  if (!decision.allowed) {
+    return LibrariesDenied(profile->name, decision.reason);
+  }
+  std::vector<std::string> names = decision.libraries->ToArguments();
+  auto decided = std::make_shared<const DecidedLibraries>(
+      DecidedLibraries{.set = *std::move(decision.libraries),
+                       .names = std::move(names),
+                       .wish = wish,
+                       .offline = decision.offline});
+  TheMemory().Keep(profile->libraries, *ecosystem, decided);
+  return wanted(std::move(decided));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,44 @@
+#include "server/job/output_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sandglass::server {
+
+void OutputBuffer::Append(std::string_view data) {
+  total_ += data.size();
+  const size_t to_head = std::min(data.size(), head_limit_ - head_.size());
+  head_.append(data.substr(0, to_head));
+  data.remove_prefix(to_head);
+  if (tail_limit_ == 0) return;
+  if (data.size() > tail_limit_) data.remove_prefix(data.size() - tail_limit_);
+  const size_t to_grow = std::min(data.size(), tail_limit_ - tail_.size());
+  tail_.append(data.substr(0, to_grow));
+  data.remove_prefix(to_grow);
+  while (!data.empty()) {
+    const size_t size = std::min(data.size(), tail_.size() - tail_start_);
+    std::copy_n(data.begin(), size,
+                tail_.begin() + static_cast<ptrdiff_t>(tail_start_));
+    tail_start_ = (tail_start_ + size) % tail_.size();
+    data.remove_prefix(size);
+  }
+}
+
+StreamResult OutputBuffer::Take() {
+  StreamResult result;
+  result.total_bytes = total_;
+  result.head_bytes = head_.size();
+  result.truncated = total_ > head_.size() + tail_.size();
+  std::rotate(tail_.begin(),
+              tail_.begin() + static_cast<ptrdiff_t>(tail_start_), tail_.end());
+  result.data = std::move(head_);
+  result.data += tail_;
+  if (!result.truncated) result.head_bytes = result.data.size();
+  head_.clear();
+  tail_.clear();
+  tail_start_ = 0;
+  total_ = 0;
+  return result;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,68 @@
+#ifndef SANDGLASS_SERVER_JOB_REFUSED_CALLS_H_
+#define SANDGLASS_SERVER_JOB_REFUSED_CALLS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/wire/refused_calls.h"
+#include "sandbox/yard/sandbox.h"
+
+namespace sandglass::server {
+
+// One refused call as people read it: "unshare(0x10000000, 0, ...)=EPERM". Only
+// the first three arguments, addresses as "..."; calls of other architectures
+// by number ("i386:102"). Printable ASCII.
+std::string DescribeCall(const sandbox::RefusedCall& call);
+
+// All of them with their counts, "; " between: "setns(3, 0, 0)=EPERM x2". At
+// most 32, then how many more kinds there are. "none" for none.
+std::string DescribeCalls(const sandbox::RefusedCalls& calls);
+
+// FAILED_PRECONDITION when programs under one of the filters could not be
+// traced: it has to allow what hands the listener over (sendmsg) and starts the
+// program.
+absl::Status CheckTraceable(
+    const std::vector<sandbox::JailTemplate>& templates);
+
+// What --trace-syscalls reports: in the log a line "syscalls_denied" for each
+// run and each process of a session, and in the end one for each language and
+// profile. Whoever else is to hear of them is told. Thread-safe.
+class DeniedCalls {
+ public:
+  struct Source {
+    std::string run_id;    // empty: a process of a session, or of rich results
+    std::string language;  // id
+    std::string profile;
+  };
+  using Tell = std::function<void(const Source& source,
+                                  const sandbox::RefusedCalls& calls)>;
+  explicit DeniedCalls(Tell tell = {}) : tell_(std::move(tell)) {}
+
+  void Note(const Source& source, const sandbox::RefusedCalls& calls)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Lines "syscalls_denied_in_all".
+  void LogSummary() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Total {
+    uint64_t runs = 0;
+    std::map<std::string, uint64_t> counts;  // by call
+    uint64_t others = 0;                     // calls that are in no count
+  };
+  const Tell tell_;
+  mutable absl::Mutex mutex_;
+  // By language and profile.
+  std::map<std::pair<std::string, std::string>, Total> totals_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_REFUSED_CALLS_H_

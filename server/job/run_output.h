@@ -1,0 +1,62 @@
+#ifndef SANDGLASS_SERVER_JOB_RUN_OUTPUT_H_
+#define SANDGLASS_SERVER_JOB_RUN_OUTPUT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "server/job/job.h"
+#include "server/job/output_buffer.h"
+#include "server/job/output_redaction.h"
+
+namespace sandglass::server {
+
+// One stream of a run on its way from the program: counted, redacted, told to
+// the observer and kept for the answer, in this order.
+class RunOutput {
+ public:
+  RunOutput(Stream stream, const Job& job)
+      : stream_(stream),
+        redaction_(job.redactor),
+        buffer_(job.limits.output_bytes) {}
+
+  Stream stream() const { return stream_; }
+  // By the program.
+  uint64_t written_bytes() const { return redaction_.taken_bytes(); }
+  // To the observer and the answer.
+  uint64_t told_bytes() const { return buffer_.total_bytes(); }
+
+  // What the program wrote; `observer` may be null.
+  void Take(std::string_view data, JobObserver* observer,
+            absl::Duration since) {
+    Tell(redaction_.Take(data), observer, since);
+  }
+  // It writes no more.
+  void Finish(JobObserver* observer, absl::Duration since) {
+    Tell(redaction_.Rest(), observer, since);
+  }
+  // Once, after Finish: the answer's part, and what was redacted is added to
+  // `counts`.
+  StreamResult TakeResult(policy::RedactionCounts& counts) {
+    policy::AddCounts(redaction_.counts(), counts);
+    return buffer_.Take();
+  }
+
+ private:
+  void Tell(std::string_view data, JobObserver* observer,
+            absl::Duration since) {
+    if (data.empty()) return;
+    if (observer != nullptr) {
+      observer->OnOutput(stream_, data, buffer_.total_bytes(), since);
+    }
+    buffer_.Append(data);
+  }
+
+  const Stream stream_;
+  OutputRedaction redaction_;
+  OutputBuffer buffer_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_RUN_OUTPUT_H_

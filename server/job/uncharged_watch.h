@@ -1,0 +1,31 @@
+#ifndef SANDGLASS_SERVER_JOB_UNCHARGED_WATCH_H_
+#define SANDGLASS_SERVER_JOB_UNCHARGED_WATCH_H_
+
+#include <optional>
+
+#include "policy/verdict/verdict.h"
+#include "sandbox/jail/jail.h"
+#include "server/base/monotonic.h"
+
+namespace sandglass::server {
+
+// Looks at what a run holds of kernel memory that no control group is charged
+// for, as often as it is asked to but for what that costs.
+class UnchargedWatch {
+ public:
+  // To be called with each sample of the run. A list of many sockets takes long
+  // to read: then some calls do nothing, so that all looks together take at
+  // most a twentieth of the time.
+  void Look(const sandbox::Jail& jail, Instant now);
+
+  // What is too much, as seen last.
+  const std::optional<policy::Excess>& excess() const { return excess_; }
+
+ private:
+  Instant next_ = 0;
+  std::optional<policy::Excess> excess_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_UNCHARGED_WATCH_H_

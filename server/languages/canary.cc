@@ -1,0 +1,189 @@
+#include "server/languages/canary.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/yard/spawner_event.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/base/poll_until.h"
+#include "server/base/strings.h"
+#include "server/job/job_builder.h"
+#include "server/job/refused_calls.h"
+#include "server/phases/run_phases.h"
+#include "server/run/run.h"
+
+namespace sandglass::server {
+namespace {
+
+// A machine under load must not look like a filter that breaks runtimes.
+constexpr absl::Duration kLeastTime = absl::Minutes(1);
+constexpr uint64_t kLeastOutput = 64 * 1024;
+constexpr size_t kMaxQuotedBytes = 300;
+constexpr int kMostFailures = 2;
+// In a row, with pauses. What a jail wants of the machine may come free; what
+// its profile's own limit leaves no room for doesn't.
+constexpr int kMostWantsOfMemory = 3;
+constexpr absl::Duration kPauseForMemory = absl::Milliseconds(500);
+
+bool HasImageOf(const policy::Profile& profile,
+                const policy::Language& language) {
+  return profile.image ==
+         (language.image.empty() ? policy::kHostImage : language.image);
+}
+
+bool HasStartedOnes(const policy::Language& language) {
+  return language.prestart.has_value() ||
+         (language.compile && language.compile->prestart) ||
+         (language.zygote && !language.zygote->kinds.empty());
+}
+
+policy::Limits LimitsOf(const policy::Profile& profile,
+                        const policy::LimitFloors& floors) {
+  policy::Limits limits = profile.limits;
+  policy::RaiseTo(floors, limits);
+  limits.wall_time = std::max(limits.wall_time, kLeastTime);
+  limits.cpu_time = std::max(limits.cpu_time, kLeastTime);
+  limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
+  limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
+  return limits;
+}
+
+Job MakeCanaryJob(const CanaryRun& canary) {
+  const policy::Language& language = *canary.language;
+  PhaseLimits limits = {.run = LimitsOf(*canary.profile, language.limits)};
+  if (language.compile) {
+    limits.compile = LimitsOf(*canary.profile, language.compile->limits);
+  }
+  v1::RunCodeRequest request;
+  request.set_language(language.id);
+  request.set_code(language.canary->code);
+  Job job = MakeJob(language, canary.profile, limits, std::move(request));
+  job.run_id = NewRunId();
+  if (canary.fresh) {
+    job.zygote.clear();
+    job.prestart.clear();
+    if (job.compile) job.compile->prestart.clear();
+  }
+  return job;
+}
+
+std::string Describe(const JobResult& result) {
+  const JobResult& failed =
+      result.compile != nullptr &&
+              result.compile->verdict.outcome != policy::Outcome::kOk
+          ? *result.compile
+          : result;
+  std::string text = absl::StrCat(
+      &failed == &result ? "" : "its compiler ",
+      AbslView(policy::OutcomeName(failed.verdict.outcome)), " (",
+      failed.verdict.explanation,
+      "), stdout: ", Quote(failed.stdout_result.data, kMaxQuotedBytes));
+  if (!failed.stderr_result.data.empty()) {
+    absl::StrAppend(
+        &text, ", stderr: ", Quote(failed.stderr_result.data, kMaxQuotedBytes));
+  }
+  if (!failed.refused.calls.empty()) {
+    absl::StrAppend(&text, ", refused calls: ", DescribeCalls(failed.refused));
+  }
+  return text;
+}
+
+// That it says nothing of the language.
+bool CouldNotBeTried(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsUnavailable(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+// What went wrong; empty: nothing did.
+absl::StatusOr<std::string> Try(const CanaryRun& canary, const RunFunction& run,
+                                CancelToken& cancel) {
+  Job job = MakeCanaryJob(canary);
+  const absl::StatusOr<JobResult> result =
+      RunPhases(run, job, std::nullopt, cancel, nullptr);
+  if (!result.ok() && CouldNotBeTried(result.status())) return result.status();
+  if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
+  if (!result.ok()) return std::string(result.status().message());
+  if (result->verdict.outcome == policy::Outcome::kOk &&
+      result->verdict.exit_code == 0 &&
+      result->stdout_result.data == canary.language->canary->output) {
+    return std::string();
+  }
+  return Describe(*result);
+}
+
+// As Try, but what goes wrong goes wrong again: it may have been the machine.
+absl::StatusOr<std::string> TryAgain(const CanaryRun& canary,
+                                     const RunFunction& run,
+                                     CancelToken& cancel) {
+  int failures = 0;
+  int wants = 0;
+  while (true) {
+    absl::StatusOr<std::string> wrong = Try(canary, run, cancel);
+    if (wrong.ok()) {
+      wants = 0;
+      if (wrong->empty() || ++failures == kMostFailures) return wrong;
+      continue;
+    }
+    if (!sandbox::IsWantOfMemory(wrong.status())) return wrong;
+    if (++wants == kMostWantsOfMemory) {
+      return std::string(wrong.status().message());
+    }
+    struct pollfd cancelled = {cancel.fd(), POLLIN, 0};
+    PollUntil(&cancelled, 1, After(Now(), kPauseForMemory));
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("shutting down");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
+                                    const policy::Language& language) {
+  std::vector<CanaryRun> runs;
+  if (!language.canary) return runs;
+  std::map<std::string, policy::SharedProfile> chosen;  // by filter
+  for (const policy::SharedProfile& profile : policy.profiles()) {
+    if (!policy::AllowsLanguage(*profile, language.id) ||
+        !HasImageOf(*profile, language)) {
+      continue;
+    }
+    policy::SharedProfile& best = chosen[PolicySet::FilterName(*profile)];
+    // The default one has jails that wait.
+    if (best == nullptr || profile == policy.FindProfile("") ||
+        (best != policy.FindProfile("") &&
+         best->limits.memory_bytes < profile->limits.memory_bytes)) {
+      best = profile;
+    }
+  }
+  for (const auto& [filter, profile] : chosen) {
+    runs.push_back({&language, profile, true});
+    if (HasStartedOnes(language)) runs.push_back({&language, profile, false});
+  }
+  return runs;
+}
+
+absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+                       CancelToken& cancel) {
+  absl::StatusOr<std::string> wrong = TryAgain(canary, run, cancel);
+  if (!wrong.ok()) return wrong.status();
+  if (wrong->empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      canary.language->name, "'s canary failed under profile ",
+      canary.profile->name, ", whose system call filter is ",
+      PolicySet::FilterName(*canary.profile),
+      canary.language->image.empty()
+          ? ""
+          : absl::StrCat(", in the image ", canary.language->image),
+      canary.fresh ? "" : ", in an interpreter that had started",
+      ": expected stdout ",
+      Quote(canary.language->canary->output, kMaxQuotedBytes), ", got ",
+      *wrong));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_SERVER_LANGUAGES_CANARY_H_
+#define SANDGLASS_SERVER_LANGUAGES_CANARY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "policy/language/language.h"
+#include "policy/profile/profile.h"
+#include "server/base/cancel_token.h"
+#include "server/job/run_function.h"
+#include "server/live_policy/policy_set.h"
+
+namespace sandglass::server {
+
+// One run of a language's canary (policy::Canary). A filter that refuses what a
+// runtime needs shows here and not in users' programs.
+struct CanaryRun {
+  const policy::Language* language;
+  policy::SharedProfile profile;
+  // False: in an interpreter that has started already, where the language has
+  // such; what runs take when one is there.
+  bool fresh;
+};
+
+// What shows that the language works: its canary once for each distinct filter
+// of the profiles that allow the language, under the default one or else the
+// one that has most memory; with a fresh interpreter, and with one that has
+// started where the language has such. Empty without a canary. Pointers are
+// into `policy`.
+std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
+                                    const policy::Language& language);
+
+// Runs one on the calling thread, as a request would be run.
+// FAILED_PRECONDITION: the canary failed twice, or three times in a row its
+// jail found no memory, which then is its profile's limit; says under which
+// profile and filter, what was expected and what came. Other codes: it could
+// not be tried (CANCELLED, UNAVAILABLE, RESOURCE_EXHAUSTED), which says nothing
+// of the language.
+absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+                       CancelToken& cancel);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LANGUAGES_CANARY_H_

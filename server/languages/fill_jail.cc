@@ -1,0 +1,45 @@
+#include "server/languages/fill_jail.h"
+
+#include "server/base/clock.h"
+#include "server/job/await_event.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kFillTimeout = absl::Seconds(15);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
+    sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
+    const JailKey& key, sandbox::FillFor fill_for) {
+  const MonotonicTime end =
+      Monotonic::now() + absl::ToChronoNanoseconds(kFillTimeout);
+  const bool waits = prestart.Has(key.kind);
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =
+      sandbox.CreateJail(waits ? sandbox::kExecKind : key.kind, key.profile,
+                         key.limits, kFillTimeout, fill_for, key.layer.id);
+  if (!made.ok()) return made;
+  sandbox::Jail& jail = **made;
+  jail.Hold(key.layer.pin);
+  if (absl::Status ready =
+          AwaitEvent<sandbox::ReadyEvent>(jail, end, "the jail was not ready");
+      !ready.ok()) {
+    return ready;
+  }
+  if (!waits) return made;
+  const absl::StatusOr<sandbox::ProgramSpec> interpreter =
+      prestart.InterpreterOf(key);
+  if (!interpreter.ok()) return interpreter.status();
+  if (absl::Status started = jail.Prestart(*interpreter); !started.ok()) {
+    return started;
+  }
+  if (absl::Status waiting = AwaitEvent<sandbox::WaitsEvent>(
+          jail, end, "the interpreter did not wait");
+      !waiting.ok()) {
+    return waiting;
+  }
+  return made;
+}
+
+}  // namespace sandglass::server

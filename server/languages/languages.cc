@@ -1,0 +1,476 @@
+#include "server/languages/languages.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "sandbox/jail/jail.h"
+#include "server/base/clock.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/images/image_files.h"
+#include "server/job/job_builder.h"
+#include "server/languages/canary.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr size_t kMaxVersionBytes = 128;
+constexpr uint32_t kMaxPreparedFiles = 10'000;
+constexpr absl::Duration kPreparingRetry = absl::Seconds(2);
+// Where the image has the host's programs; /bin and the like lead there.
+constexpr absl::string_view kImagePrefix = "/usr/";
+
+// A version goes to terminals and into protobuf strings.
+std::string Presentable(absl::string_view line) {
+  std::string text(
+      absl::StripAsciiWhitespace(line).substr(0, kMaxVersionBytes));
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
+}
+
+// Every executable of the host that a language takes.
+std::set<std::string> Executables(const policy::Language& language) {
+  std::set<std::string> all(language.needs.begin(), language.needs.end());
+  all.insert(language.run.front());
+  if (language.compile) all.insert(language.compile->command.front());
+  for (auto it = all.begin(); it != all.end();) {
+    it =
+        absl::StartsWith(*it, kWorkspacePrefix) ? all.erase(it) : std::next(it);
+  }
+  return all;
+}
+
+// Its directory in the store.
+std::string PlaceOf(const policy::Language& language) {
+  const std::string& path = language.prepared_dir;
+  return path.substr(path.rfind('/') + 1);
+}
+
+absl::Status CheckExecutable(const policy::Language& language,
+                             const std::string& path) {
+  const std::string package =
+      language.package.empty()
+          ? ""
+          : absl::StrCat(" (Debian package ", language.package, ")");
+  const std::optional<std::string> real =
+      RealPathInImage(language.image_root, path);
+  if (!real || ::access((language.image_root + *real).c_str(), X_OK) != 0) {
+    return LanguageUnavailable(absl::StrCat(
+        language.name, " is not installed ",
+        language.image.empty()
+            ? "on the server"
+            : absl::StrCat("in the image \"", language.image, "\""),
+        ": there is no ", path, package));
+  }
+  if (!absl::StartsWith(*real, kImagePrefix)) {
+    return LanguageUnavailable(
+        absl::StrCat(language.name, " can't be used: ", path, " leads to ",
+                     Quote(*real, 200), ", and jails have only what is below ",
+                     kImagePrefix, package));
+  }
+  return absl::OkStatus();
+}
+
+// In messages and maps.
+std::string KeyOf(const policy::Language& language) {
+  return language.image.empty()
+             ? language.id
+             : absl::StrCat(language.id, "@", language.image);
+}
+
+// Puts what a preparing jail hands out into the store.
+class DraftFiller : public JobObserver {
+ public:
+  explicit DraftFiller(PreparedStore::Draft& draft) : draft_(draft) {}
+  void OnStarted() override {}
+  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
+  bool OnFile(const sandbox::FileEvent& file) override {
+    if (file.problem != sandbox::FileProblem::kNone) {
+      missing_.insert(file.path);
+    } else if (status_.ok()) {
+      status_ = draft_.Add(file.path, file.file);
+    }
+    return true;
+  }
+  const absl::Status& status() const { return status_; }
+  // Of the patterns, those that nothing matched.
+  const std::set<std::string>& missing() const { return missing_; }
+
+ private:
+  PreparedStore::Draft& draft_;
+  absl::Status status_;
+  std::set<std::string> missing_;
+};
+
+}  // namespace
+
+absl::Status CheckInstalled(const policy::Language& language) {
+  for (const std::string& path : Executables(language)) {
+    if (absl::Status found = CheckExecutable(language, path); !found.ok()) {
+      return found;
+    }
+  }
+  return absl::OkStatus();
+}
+
+LanguageProbe::LanguageProbe(const LivePolicy& policy,
+                             std::optional<PreparedStore> store,
+                             RunFunction run, ReadyFunction ready,
+                             CheckedFunction checked)
+    : policy_(policy),
+      languages_(policy.Get()->languages()),
+      store_(std::move(store)),
+      run_(std::move(run)),
+      ready_(std::move(ready)),
+      checked_(std::move(checked)) {}
+
+LanguageProbe::~LanguageProbe() { Stop(); }
+
+void LanguageProbe::Stop() {
+  cancel_.Cancel(policy::KillReason::kShutdown);
+  if (thread_.joinable()) thread_.join();
+}
+
+void LanguageProbe::Start() {
+  thread_ = std::thread([this] { Probe(); });
+}
+
+bool LanguageProbe::WaitForVersions(absl::Duration timeout) const {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&versions_known_), timeout);
+}
+
+bool LanguageProbe::Preparing(const policy::Language& language) const {
+  if (!language.prepare || !CheckInstalled(language).ok()) return false;
+  absl::MutexLock lock(&mutex_);
+  return prepared_.count(KeyOf(language)) == 0 &&
+         (!usable_ || language.prepare->optional);
+}
+
+absl::Status LanguageProbe::Available(const policy::Language& language,
+                                      const policy::Profile& profile) const {
+  if (absl::Status usable = Usable(language); !usable.ok()) return usable;
+  absl::MutexLock lock(&mutex_);
+  const auto tried = canaries_.find(KeyOf(language));
+  if (tried == canaries_.end()) return absl::OkStatus();
+  const auto it = tried->second.find(PolicySet::FilterName(profile));
+  return it == tried->second.end() ? absl::OkStatus() : it->second;
+}
+
+absl::Status LanguageProbe::Available(const policy::Language& language) const {
+  if (absl::Status usable = Usable(language); !usable.ok()) return usable;
+  absl::MutexLock lock(&mutex_);
+  absl::Status best;
+  const auto tried = canaries_.find(KeyOf(language));
+  if (tried == canaries_.end()) return best;
+  for (const auto& [filter, works] : tried->second) {
+    if (works.ok()) return works;
+    best = works;
+  }
+  return best;
+}
+
+bool LanguageProbe::Checking(const policy::Language& language) const {
+  if (!language.canary || !Usable(language).ok()) return false;
+  absl::MutexLock lock(&mutex_);
+  return !checked_once_;
+}
+
+absl::Status LanguageProbe::Usable(const policy::Language& language) const {
+  if (absl::Status installed = CheckInstalled(language); !installed.ok()) {
+    return installed;
+  }
+  if (!language.prepare || language.prepare->optional) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto it = prepared_.find(KeyOf(language));
+  if (it != prepared_.end()) return it->second;
+  // Installed after the start.
+  if (usable_) {
+    return LanguageUnavailable(
+        absl::StrCat(language.name,
+                     " was installed after the server's start, which prepares "
+                     "it; restart the server"));
+  }
+  return LanguagePreparing(language.name, kPreparingRetry);
+}
+
+absl::Status LanguageProbe::Prepared(const policy::Language& language) const {
+  if (!language.prepare) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto it = prepared_.find(KeyOf(language));
+  if (it != prepared_.end()) return it->second;
+  return LanguagePreparing(language.name, kPreparingRetry);
+}
+
+std::string LanguageProbe::Version(const policy::Language& language) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = versions_.find(KeyOf(language));
+  return it == versions_.end() ? "" : it->second;
+}
+
+void LanguageProbe::Probe() {
+  TakeStored();
+  AskVersions(true);
+  {
+    absl::MutexLock lock(&mutex_);
+    versions_known_ = true;
+  }
+  PrepareAll(Turn::kQuick);
+  PrepareAll(Turn::kNeeded);
+  {
+    absl::MutexLock lock(&mutex_);
+    usable_ = true;
+  }
+  PrepareAll(Turn::kOptional);
+  if (!cancel_.reason().has_value()) {
+    Log(LogLevel::kInfo, "languages_ready", {});
+  }
+  AskVersions(false);
+  if (skip_canaries_) {
+    absl::MutexLock lock(&mutex_);
+    checked_once_ = true;
+  } else {
+    CheckCanaries();
+  }
+  if (!store_) return;
+  std::set<std::string> in_use;
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (language->prepare) in_use.insert(PlaceOf(*language));
+  }
+  store_->RemoveOld(in_use);
+}
+
+void LanguageProbe::TakeStored() {
+  if (!store_) return;
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (!language->prepare || !CheckInstalled(*language).ok() ||
+        !store_->Has(PlaceOf(*language))) {
+      continue;
+    }
+    absl::MutexLock lock(&mutex_);
+    prepared_[KeyOf(*language)] = absl::OkStatus();
+  }
+}
+
+void LanguageProbe::AskVersions(bool of_host) {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (cancel_.reason().has_value()) return;
+    if (language->image.empty() != of_host) continue;
+    if (!CheckInstalled(*language).ok()) continue;
+    absl::StatusOr<std::string> version =
+        AskVersion(*language, *policy->ToolProfile(*language));
+    if (!version.ok()) {
+      Log(LogLevel::kWarning, "language_probe_failed",
+          {{"lang", KeyOf(*language)},
+           {"error", std::string(version.status().message())}});
+      continue;
+    }
+    Log(LogLevel::kInfo, "language",
+        {{"lang", KeyOf(*language)}, {"version", *version}});
+    absl::MutexLock lock(&mutex_);
+    versions_[KeyOf(*language)] = *std::move(version);
+  }
+}
+
+void LanguageProbe::CheckCanaries(Which which) {
+  absl::MutexLock one(&checking_);
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  const MonotonicTime began = Monotonic::now();
+  std::map<std::string, std::map<std::string, absl::Status>> canaries, before;
+  {
+    absl::MutexLock lock(&mutex_);
+    before = canaries_;
+  }
+  absl::Status all_work;
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (!language->canary || !Usable(*language).ok()) continue;
+    const std::map<std::string, absl::Status>& known = before[KeyOf(*language)];
+    const bool is_good =
+        !known.empty() &&
+        std::all_of(known.begin(), known.end(),
+                    [](const auto& each) { return each.second.ok(); });
+    std::map<std::string, absl::Status> found =
+        which == Which::kFailed && is_good
+            ? known
+            : CheckOne(*policy, *language, known);
+    for (auto& [filter, works] : found) {
+      if (!works.ok()) {
+        if (all_work.ok()) all_work = works;
+        Log(LogLevel::kError, "canary_failed",
+            {{"lang", KeyOf(*language)},
+             {"error", std::string(works.message())}});
+        works = LanguageUnavailable(std::string(works.message()));
+      }
+      canaries[KeyOf(*language)][filter] = works;
+    }
+    if (cancel_.reason().has_value()) return;
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    canaries_ = std::move(canaries);
+    checked_once_ = true;
+  }
+  Log(LogLevel::kInfo, "canaries_done",
+      {{"all_work", all_work.ok()},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  if (checked_) checked_(all_work);
+}
+
+std::map<std::string, absl::Status> LanguageProbe::CheckOne(
+    const PolicySet& policy, const policy::Language& language,
+    const std::map<std::string, absl::Status>& before) {
+  std::map<std::string, absl::Status> by_filter;
+  for (const CanaryRun& canary : PlanCanaries(policy, language)) {
+    absl::Status& works = by_filter[PolicySet::FilterName(*canary.profile)];
+    if (!works.ok()) continue;
+    const absl::Status status = RunCanary(canary, run_, cancel_);
+    if (absl::IsFailedPrecondition(status)) {
+      works = status;
+      continue;
+    }
+    if (status.ok() || cancel_.reason().has_value()) continue;
+    // It says nothing, so what was known stays.
+    if (const auto was = before.find(PolicySet::FilterName(*canary.profile));
+        was != before.end()) {
+      works = was->second;
+    }
+    Log(LogLevel::kWarning, "canary_not_run",
+        {{"lang", language.id},
+         {"profile", canary.profile->name},
+         {"error", std::string(status.message())}});
+  }
+  return by_filter;
+}
+
+LanguageProbe::Turn LanguageProbe::TurnOf(
+    const policy::Preparation& preparation) {
+  if (preparation.quick) return Turn::kQuick;
+  return preparation.optional ? Turn::kOptional : Turn::kNeeded;
+}
+
+void LanguageProbe::PrepareAll(Turn turn) {
+  for (const policy::Language* language : languages_.InAllImages()) {
+    if (cancel_.reason().has_value()) return;
+    if (!CheckInstalled(*language).ok()) continue;
+    if (language->prepare && TurnOf(*language->prepare) == turn) {
+      Prepare(*language);
+    } else if (!language->prepare && turn == Turn::kNeeded && ready_) {
+      ready_(*language);
+    }
+  }
+}
+
+void LanguageProbe::Prepare(const policy::Language& language) {
+  absl::Status status = MakePrepared(language);
+  if (!status.ok()) {
+    Log(LogLevel::kWarning, "language_not_prepared",
+        {{"lang", KeyOf(language)}, {"error", std::string(status.message())}});
+    status = LanguageUnavailable(absl::StrCat(
+        language.name, " could not be prepared: ", status.message()));
+  }
+  const bool usable = status.ok();
+  {
+    absl::MutexLock lock(&mutex_);
+    prepared_[KeyOf(language)] = std::move(status);
+  }
+  if (usable && ready_) ready_(language);
+}
+
+absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
+  if (!store_) {
+    return absl::FailedPreconditionError(
+        "there is no place to keep it; see \"cache_dir\"");
+  }
+  const std::string name = PlaceOf(language);
+  if (store_->Has(name)) return absl::OkStatus();
+  const MonotonicTime began = Monotonic::now();
+  Log(LogLevel::kInfo, "preparing", {{"lang", KeyOf(language)}, {"as", name}});
+  absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
+  if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();
+  if (!draft.ok()) return draft.status();
+  if (absl::Status filled = FillDraft(language, *draft); !filled.ok()) {
+    store_->Remove(name);
+    return filled;
+  }
+  Log(LogLevel::kInfo, "prepared",
+      {{"lang", KeyOf(language)},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  return absl::OkStatus();
+}
+
+absl::Status LanguageProbe::FillDraft(const policy::Language& language,
+                                      PreparedStore::Draft& draft) {
+  const policy::Preparation& prepare = *language.prepare;
+  // A command needn't make all kinds of artifacts, but one has to.
+  std::set<std::string> missing(prepare.artifacts.begin(),
+                                prepare.artifacts.end());
+  for (const policy::Command& command : prepare.commands) {
+    Job job = MakeToolJob(language, *policy_.Get()->ToolProfile(language),
+                          prepare.limits, command, prepare.env);
+    for (const auto& [file, content] : prepare.files) {
+      job.files.push_back({file, content, false});
+    }
+    job.fetch = prepare.artifacts;
+    job.max_collected_files = kMaxPreparedFiles;
+    DraftFiller filler(draft);
+    const absl::StatusOr<JobResult> result = RunTool(job, &filler);
+    if (!result.ok()) return result.status();
+    if (!filler.status().ok()) return filler.status();
+    if (result->files_left_out) {
+      return absl::OutOfRangeError(
+          absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
+    }
+    for (auto it = missing.begin(); it != missing.end();) {
+      it = filler.missing().count(*it) == 0 ? missing.erase(it) : std::next(it);
+    }
+  }
+  if (!missing.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no command made ", Quote(*missing.begin())));
+  }
+  return draft.Complete();
+}
+
+absl::StatusOr<std::string> LanguageProbe::AskVersion(
+    const policy::Language& language, const policy::Profile& profile) {
+  const absl::StatusOr<JobResult> result = RunTool(
+      MakeToolJob(language, profile, language.limits, language.version, {}),
+      nullptr);
+  if (!result.ok()) return result.status();
+  // Some runtimes print their version to stderr.
+  for (const std::string* output :
+       {&result->stdout_result.data, &result->stderr_result.data}) {
+    for (const absl::string_view line : absl::StrSplit(*output, '\n')) {
+      if (std::string text = Presentable(line); !text.empty()) return text;
+    }
+  }
+  return absl::InternalError(
+      absl::StrCat(language.version.front(), " printed nothing"));
+}
+
+absl::StatusOr<JobResult> LanguageProbe::RunTool(const Job& job,
+                                                 JobObserver* observer) {
+  absl::StatusOr<JobResult> result = run_(job, cancel_, observer);
+  if (!result.ok() || result->verdict.outcome == policy::Outcome::kOk) {
+    return result;
+  }
+  return absl::InternalError(
+      absl::StrCat(job.argv.front(), " ended with ",
+                   AbslView(policy::OutcomeName(result->verdict.outcome)), ": ",
+                   result->verdict.explanation,
+                   " stderr: ", Quote(result->stderr_result.data, 300)));
+}
+
+}  // namespace sandglass::server

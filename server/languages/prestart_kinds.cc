@@ -1,0 +1,91 @@
+#include "server/languages/prestart_kinds.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/job/job_builder.h"
+
+namespace sandglass::server {
+
+PrestartKinds::PrestartKinds(const LivePolicy& policy) : policy_(policy) {
+  const auto add = [this](const policy::Language& language, policy::Phase phase,
+                          const std::optional<policy::PrestartRecipe>& recipe) {
+    if (!recipe) return;
+    kinds_[PrestartKindName(language, phase)] = {&language, phase, &*recipe};
+  };
+  for (const policy::Language& language :
+       policy.Get()->languages().languages()) {
+    add(language, policy::Phase::kRun, language.prestart);
+    if (language.compile) {
+      add(language, policy::Phase::kCompile, language.compile->prestart);
+    }
+    if (language.analyser) {
+      add(language, policy::Phase::kAnalysis, language.analyser->prestart);
+    }
+  }
+}
+
+absl::StatusOr<sandbox::ProgramSpec> PrestartKinds::InterpreterOf(
+    const JailKey& key) const {
+  const Kind& kind = kinds_.at(key.kind);
+  const policy::SharedProfile profile =
+      policy_.Get()->FindByTemplate(key.profile);
+  if (profile == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat(key.profile, " is no longer a profile in force"));
+  }
+  const policy::Language& language =
+      policy_.Get()->languages().In(profile->image, *kind.language);
+  return MakePrestart(language, kind.phase, *profile, key.limits);
+}
+
+std::optional<KindOptions> PrestartKinds::OptionsOf(
+    const std::string& kind) const {
+  const auto it = kinds_.find(kind);
+  if (it == kinds_.end()) return std::nullopt;
+  const policy::PrestartRecipe& recipe = *it->second.recipe;
+  return KindOptions{.idle_bytes = recipe.idle_bytes,
+                     .floor = recipe.floor,
+                     .ceiling = recipe.ceiling,
+                     .slow = true};
+}
+
+std::vector<JailKey> PrestartKinds::FromStart(
+    const policy::Language& language) const {
+  std::vector<JailKey> keys;
+  for (const auto& [name, kind] : kinds_) {
+    if (kind.language->id == language.id && kind.recipe->from_start) {
+      AddDefaultKey(name, kind, keys);
+    }
+  }
+  return keys;
+}
+
+std::vector<JailKey> PrestartKinds::OnceUsed() const {
+  std::vector<JailKey> keys;
+  for (const auto& [name, kind] : kinds_) {
+    if (!kind.recipe->from_start) AddDefaultKey(name, kind, keys);
+  }
+  return keys;
+}
+
+void PrestartKinds::AddDefaultKey(const std::string& name, const Kind& kind,
+                                  std::vector<JailKey>& keys) const {
+  const policy::SharedProfile profile = policy_.Get()->FindProfile("");
+  if (kind.phase == policy::Phase::kAnalysis &&
+      !AnalyserWaits(*kind.language, *profile)) {
+    return;
+  }
+  JailKey key = {name,
+                 kind.phase == policy::Phase::kRun ? profile->run_template()
+                                                   : profile->jail_template,
+                 profile->limits};
+  // As for a request that names none.
+  policy::RaiseTo(kind.phase == policy::Phase::kCompile
+                      ? kind.language->compile->limits
+                      : kind.language->limits,
+                  key.limits);
+  keys.push_back(std::move(key));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,19 @@
+#ifndef SANDGLASS_SERVER_LAYERS_JAIL_LAYER_H_
+#define SANDGLASS_SERVER_LAYERS_JAIL_LAYER_H_
+
+#include <memory>
+#include <string>
+
+namespace sandglass::server {
+
+// The libraries that jails have as sandbox::kLibrariesInJail.
+struct JailLayer {
+  std::string id;  // of the LayerStore; empty: none
+  // Keeps them from being evicted; held by whoever may still make such jails,
+  // and by each of these jails.
+  std::shared_ptr<const void> pin;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LAYERS_JAIL_LAYER_H_

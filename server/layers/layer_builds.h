@@ -1,0 +1,110 @@
+#ifndef SANDGLASS_SERVER_LAYERS_LAYER_BUILDS_H_
+#define SANDGLASS_SERVER_LAYERS_LAYER_BUILDS_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/base/cancel_token.h"
+#include "server/base/clock.h"
+#include "server/layers/layer_store.h"
+
+namespace sandglass::server {
+
+struct LayerBuildsOptions {
+  // So long a failure is told to who asks for the same again, so that a loop
+  // of callers doesn't ask the registry each time.
+  absl::Duration remember_failure = absl::Seconds(5);
+};
+
+// Builds layers, each once however many ask for it. Thread-safe.
+class LayerBuilds {
+ public:
+  // A line for people, without its end; at most kMostLine bytes are kept.
+  using Progress = std::function<void(std::string_view line)>;
+  // Installs into the staging directory, until the token fires.
+  using Build = std::function<absl::Status(const LayerStore::Staging& staging,
+                                           const Progress& progress,
+                                           CancelToken& cancel)>;
+
+  static constexpr size_t kMostLine = 2048;
+  // Lines that a caller who comes later gets of what was said before.
+  static constexpr size_t kMostLines = 256;
+
+  LayerBuilds(LayerStore& store, const LayerBuildsOptions& options)
+      : store_(store), options_(options) {}
+  // Cancels what is under way and waits for it. Nobody may be in GetOrBuild.
+  ~LayerBuilds() ABSL_LOCKS_EXCLUDED(mutex_);
+  LayerBuilds(const LayerBuilds&) = delete;
+  LayerBuilds& operator=(const LayerBuilds&) = delete;
+
+  // The store's layer for the key; where it has none, `build` makes one, on a
+  // thread of its own. Who asks for the same meanwhile waits with it and gets
+  // all lines of its progress too, on its own thread. CANCELLED when `cancel`
+  // fires; the build goes on while others wait, and is cancelled when none
+  // does. Errors of the build and of the store's Commit are told to all that
+  // wait, and to who comes within remember_failure.
+  absl::StatusOr<LayerStore::Pin> GetOrBuild(const LayerKey& key,
+                                             const Build& build,
+                                             const Progress& progress,
+                                             CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Running {
+    CancelToken cancel;
+    int waiting = 0;
+    uint64_t said = 0;              // lines in all
+    std::deque<std::string> lines;  // the last of them
+    std::optional<absl::StatusOr<LayerStore::Pin>> result;
+    std::thread thread;
+  };
+  struct Failure {
+    absl::Status status;
+    MonotonicTime until;
+  };
+
+  absl::StatusOr<std::shared_ptr<Running>> Join(const LayerKey& key,
+                                                const Build& build)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<LayerStore::Pin> Wait(const std::string& key, Running& running,
+                                       const Progress& progress,
+                                       CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Leave(const std::string& key, Running& running)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A build's thread.
+  void Run(const LayerKey& key, const Build& build,
+           const std::shared_ptr<Running>& running) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<LayerStore::Pin> BuildOne(const LayerKey& key,
+                                           const Build& build, Running& running)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Say(Running& running, std::string_view line) ABSL_LOCKS_EXCLUDED(mutex_);
+  void JoinEnded() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  LayerStore& store_;
+  const LayerBuildsOptions options_;
+  absl::Mutex mutex_;
+  // By key; those that can be joined. What a Running has is guarded too.
+  std::map<std::string, std::shared_ptr<Running>> running_
+      ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Failure> failures_ ABSL_GUARDED_BY(mutex_);
+  // All whose thread was started and not joined.
+  std::vector<std::shared_ptr<Running>> threads_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LAYERS_LAYER_BUILDS_H_

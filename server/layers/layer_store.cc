@@ -1,0 +1,494 @@
+#include "server/layers/layer_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "nlohmann/json.hpp"
+#include "policy/text/json_reader.h"
+#include "server/base/digest.h"
+#include "server/base/durable_log.h"
+#include "server/base/log.h"
+#include "server/base/state_dir.h"
+#include "server/base/strings.h"
+#include "server/layers/layer_files.h"
+
+namespace sandglass::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSetting[] = "libraries.dir";
+constexpr char kTree[] = "tree";
+constexpr absl::Duration kNoteUseEvery = absl::Seconds(10);
+constexpr char kNew[] = ".new-";
+constexpr char kGone[] = ".gone-";
+constexpr size_t kIdDigits = 64;
+constexpr int kTopFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+bool IsId(const std::string& name) {
+  return name.size() == kIdDigits &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::string Own(const std::string& tree) {
+  return tree.substr(0, tree.rfind('/'));
+}
+
+}  // namespace
+
+std::string LayerKey::Hex() const {
+  if (!hex.empty()) return hex;
+  Digest digest;
+  digest.Add("sandglass layer key 1");
+  digest.Add(policy::EcosystemName(ecosystem));
+  digest.Add(libraries);
+  digest.Add(toolchain);
+  digest.Add(registry);
+  if (!lock.empty()) digest.Add(lock);
+  return digest.Hex();
+}
+
+LayerStore::Staging::~Staging() {
+  if (!own_.empty()) RemoveTree(own_);
+}
+
+absl::StatusOr<std::unique_ptr<LayerStore>> LayerStore::Open(
+    const std::string& directory, uid_t owner, gid_t group,
+    const LayerStoreOptions& options) {
+  // Its content runs in jails of other users than this server's.
+  absl::StatusOr<os::Fd> fd =
+      TakeOverDirectory(directory, owner, group, 0755, kSetting);
+  if (!fd.ok()) return fd.status();
+  if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "another sandglassd keeps its libraries in ", Quote(directory, 256),
+        "; stop it, or give this one another \"", kSetting, "\""));
+  }
+  std::unique_ptr<LayerStore> store(
+      new LayerStore(directory, *std::move(fd), options));
+  store->Load();
+  store->EvictOld();
+  return store;
+}
+
+void LayerStore::Load() {
+  std::error_code error;
+  std::vector<Layer> found;
+  for (const fs::directory_entry& each : fs::directory_iterator(path_, error)) {
+    const std::string name = each.path().filename().string();
+    if (absl::StartsWith(name, kNew) || absl::StartsWith(name, kGone)) {
+      RemoveTree(each.path().string());
+    }
+    if (!IsId(name)) continue;
+    absl::StatusOr<Layer> layer = LoadOne(name);
+    if (layer.ok()) {
+      found.push_back(*std::move(layer));
+      continue;
+    }
+    Log(LogLevel::kWarning, "layer_damaged",
+        {{"layer_id", name}, {"error", std::string(layer.status().message())}});
+    RemoveTree(each.path().string());
+  }
+  absl::MutexLock lock(&mutex_);
+  std::sort(found.begin(), found.end(), [](const Layer& a, const Layer& b) {
+    return std::pair(a.created, a.held->id) < std::pair(b.created, b.held->id);
+  });
+  std::vector<std::pair<absl::Time, std::string>> uses;
+  for (Layer& layer : found) {
+    const std::string id = layer.held->id;
+    uses.emplace_back(layer.last_used, id);
+    const std::map<std::string, std::string> keys = layer.keys;
+    layers_.emplace(id, std::move(layer));
+    for (const auto& [key, libraries] : keys) TakeKey(key, id);
+  }
+  std::sort(uses.begin(), uses.end());
+  for (const auto& [used, id] : uses) {
+    const auto layer = layers_.find(id);
+    if (layer != layers_.end()) order_.Put(id, layer->second.bytes);
+  }
+}
+
+absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
+    const std::string& id) const {
+  const std::string own = absl::StrCat(path_, "/", id);
+  const std::string path = absl::StrCat(own, "/", kLayerRecord);
+  absl::StatusOr<policy::JsonDocument> document =
+      policy::JsonDocument::ReadFile(path);
+  if (!document.ok()) return document.status();
+  policy::JsonObject root = document->root();
+  Layer layer;
+  const std::string language = root.String("ecosystem");
+  layer.bytes = root.Unsigned("bytes");
+  layer.files = root.Unsigned("files");
+  constexpr uint64_t kMostNanos = uint64_t{1} << 62;
+  layer.created = absl::FromUnixNanos(
+      static_cast<int64_t>(root.Unsigned("created_ns", {0, kMostNanos})));
+  for (auto& [key, libraries] : root.StringMap("keys")) {
+    layer.keys[key] = libraries;
+  }
+  if (absl::Status s = document->Finish(); !s.ok()) return s;
+  const auto ecosystem = policy::EcosystemOfLanguage(language);
+  struct stat info = {};
+  if (!ecosystem || ::stat(path.c_str(), &info) != 0) {
+    return absl::DataLossError("the layer's record is damaged");
+  }
+  layer.ecosystem = *ecosystem;
+  layer.last_used = absl::TimeFromTimespec(info.st_mtim);
+  layer.held =
+      std::make_shared<const Held>(Held{id, absl::StrCat(own, "/", kTree)});
+  return layer;
+}
+
+absl::Status LayerStore::WriteRecord(const Layer& layer,
+                                     const std::string& own) const {
+  nlohmann::json record;
+  record["ecosystem"] = policy::EcosystemName(layer.ecosystem);
+  record["bytes"] = layer.bytes;
+  record["files"] = layer.files;
+  record["created_ns"] = absl::ToUnixNanos(layer.created);
+  record["keys"] = layer.keys;
+  return WriteWhole(own, kLayerRecord, record.dump(2) + "\n");
+}
+
+bool LayerStore::LooksGood(const Held& held) const {
+  const absl::StatusOr<LayerManifest> manifest =
+      ReadLayerManifest(Own(held.path), held.id);
+  const os::Fd top(::open(held.path.c_str(), kTopFlags));
+  return manifest.ok() && top.valid() && LooksUntouched(top, *manifest);
+}
+
+LayerWatch::Ticket LayerStore::Watch(const Held& held) {
+  const std::string own = Own(held.path);
+  const absl::StatusOr<LayerManifest> manifest =
+      ReadLayerManifest(own, held.id);
+  if (!manifest.ok()) return 0;
+  std::vector<std::string> directories = {own};
+  for (const LayerEntry& entry : manifest->entries) {
+    if (entry.type != 'd') continue;
+    directories.push_back(absl::StrCat(held.path, "/", entry.path));
+  }
+  return watch_.Begin(held.id, directories);
+}
+
+absl::Status LayerStore::ReadAll(const Held& held) const {
+  const std::string own = Own(held.path);
+  const absl::StatusOr<LayerManifest> written = ReadLayerManifest(own, held.id);
+  if (!written.ok()) return written.status();
+  const os::Fd top(::open(held.path.c_str(), kTopFlags));
+  if (!top.valid() && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
+    return absl::DataLossError("the layer's tree isn't there");
+  }
+  if (!top.valid()) return DiskError("open a layer's tree");
+  const LayerBounds bounds = {written->bytes(), written->files()};
+  const absl::StatusOr<LayerManifest> now =
+      ScanLayer(top, bounds, ScanMode::kLook);
+  if (absl::IsInvalidArgument(now.status()) ||
+      absl::IsResourceExhausted(now.status())) {
+    return absl::DataLossError(
+        absl::StrCat("the layer was changed: ", now.status().message()));
+  }
+  if (!now.ok()) return now.status();
+  if (now->Id() != held.id) {
+    return absl::DataLossError("the layer was changed");
+  }
+  // As after a copy of the directory: the same files, made anew.
+  if (now->entries != written->entries) {
+    return WriteWhole(own, kLayerManifest, now->ToText());
+  }
+  return absl::OkStatus();
+}
+
+std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
+  std::optional<Pin> pin;
+  bool read = false;
+  const std::string hex = key.Hex();
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto id = ids_.find(hex);
+    if (id == ids_.end()) return std::nullopt;
+    const Layer& layer = layers_.at(id->second);
+    pin = Pin(layer.held);
+    read = layer.read_since_start;
+  }
+  absl::Status state;
+  if (!read || !watch_.IsUntouched(pin->id())) {
+    // ORDER: what is touched during the look is heard.
+    const LayerWatch::Ticket ticket = Watch(*pin->held_);
+    if (!read || !LooksGood(*pin->held_)) state = ReadAll(*pin->held_);
+    if (state.ok()) watch_.Confirm(pin->id(), ticket);
+  }
+  if (absl::IsDataLoss(state)) {
+    Drop(*std::exchange(pin, std::nullopt), state);
+    return std::nullopt;
+  }
+  if (!state.ok()) {
+    Log(LogLevel::kWarning, "layer_not_read",
+        {{"layer_id", pin->id()}, {"error", std::string(state.message())}});
+    return std::nullopt;
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto layer = layers_.find(pin->id());
+  // Somebody else found it damaged meanwhile.
+  if (layer == layers_.end()) return std::nullopt;
+  layer->second.read_since_start = true;
+  NoteUse(layer->second);
+  return pin;
+}
+
+absl::StatusOr<LayerStore::Staging> LayerStore::Begin() {
+  std::string own;
+  {
+    absl::MutexLock lock(&mutex_);
+    own = absl::StrCat(path_, "/", kNew, ++next_name_);
+  }
+  if (::mkdir(own.c_str(), 0755) != 0) {
+    return DiskError("make a layer's directory");
+  }
+  Staging staging(own);
+  // Whatever the umask was.
+  if (::chmod(own.c_str(), 0755) != 0 ||
+      ::mkdir(staging.path().c_str(), 0755) != 0 ||
+      ::chmod(staging.path().c_str(), 0755) != 0) {
+    return DiskError("make a layer's directory");
+  }
+  return staging;
+}
+
+absl::StatusOr<LayerStore::Pin> LayerStore::Commit(const LayerKey& key,
+                                                   Staging staging) {
+  const os::Fd top(::open(staging.path().c_str(), kTopFlags));
+  if (!top.valid()) return DiskError("open what was installed");
+  const absl::StatusOr<LayerManifest> manifest =
+      ScanLayer(top, options_.each, ScanMode::kSeal);
+  if (!manifest.ok()) return manifest.status();
+  if (manifest->files() == 0) {
+    return absl::InvalidArgumentError("nothing was installed");
+  }
+  Layer layer;
+  const std::string id = manifest->Id();
+  layer.held = std::make_shared<const Held>(
+      Held{id, absl::StrCat(path_, "/", id, "/", kTree)});
+  layer.ecosystem = key.ecosystem;
+  layer.keys[key.Hex()] = key.libraries;
+  layer.bytes = manifest->bytes();
+  layer.files = manifest->files();
+  layer.created = layer.last_used = absl::Now();
+  layer.read_since_start = true;
+  absl::Status written =
+      WriteWhole(staging.own_, kLayerManifest, manifest->ToText());
+  if (written.ok()) written = WriteRecord(layer, staging.own_);
+  // Not synced, which would wait for all that others wrote: after a crash of
+  // the machine a layer is read before its first use, and dropped if it isn't
+  // whole.
+  if (!written.ok()) return written;
+  absl::StatusOr<Pin> pin = [&] {
+    absl::MutexLock lock(&mutex_);
+    const bool known = layers_.count(id) != 0;
+    absl::StatusOr<Pin> adopted = Adopt(key, std::move(layer), staging.own_);
+    if (adopted.ok() && !known) staging.own_.clear();
+    return adopted;
+  }();
+  RemoveGone();
+  return pin;
+}
+
+absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
+                                                  Layer layer,
+                                                  const std::string& own) {
+  const std::string hex = key.Hex();
+  const std::string id = layer.held->id;
+  const auto known = layers_.find(id);
+  if (known != layers_.end()) {
+    Pin pin(known->second.held);
+    known->second.keys[hex] = key.libraries;
+    absl::Status written =
+        WriteRecord(known->second, absl::StrCat(path_, "/", id));
+    if (!written.ok()) return written;
+    TakeKey(hex, id);
+    NoteUse(known->second);
+    return pin;
+  }
+  if (absl::Status room = MakeRoom(layer.bytes); !room.ok()) return room;
+  if (::rename(own.c_str(), absl::StrCat(path_, "/", id).c_str()) != 0) {
+    return DiskError("put a layer in place");
+  }
+  Pin pin(layer.held);
+  order_.Put(id, layer.bytes);
+  layers_.emplace(id, std::move(layer));
+  TakeKey(hex, id);
+  return pin;
+}
+
+absl::Status LayerStore::MakeRoom(uint64_t bytes) {
+  for (size_t left = order_.size();
+       left > 0 && order_.bytes() + bytes > options_.max_bytes; --left) {
+    const std::string id = order_.oldest();
+    if (InUse(layers_.at(id))) {
+      order_.Use(id);
+    } else {
+      Forget(id);
+    }
+  }
+  if (order_.bytes() + bytes <= options_.max_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the libraries take ", bytes, " bytes and those in use ",
+                   order_.bytes(), ", more than all may take, ",
+                   options_.max_bytes, " (libraries.max_bytes)"));
+}
+
+void LayerStore::NoteUse(Layer& layer) {
+  layer.last_used = absl::Now();
+  order_.Use(layer.held->id);
+  // After a restart it needn't be known to the second.
+  if (layer.last_used - layer.noted_use < kNoteUseEvery) return;
+  layer.noted_use = layer.last_used;
+  const std::string record =
+      absl::StrCat(path_, "/", layer.held->id, "/", kLayerRecord);
+  ::utimensat(AT_FDCWD, record.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+void LayerStore::TakeKey(const std::string& key, const std::string& id) {
+  const auto before = ids_.find(key);
+  if (before != ids_.end() && before->second != id) {
+    const auto other = layers_.find(before->second);
+    other->second.keys.erase(key);
+    // Nothing leads to it any more; one in use goes with its age.
+    if (other->second.keys.empty() && !InUse(other->second)) {
+      Forget(std::string(before->second));
+    }
+  }
+  ids_[key] = id;
+}
+
+void LayerStore::Forget(const std::string& id) {
+  const auto layer = layers_.find(id);
+  if (layer == layers_.end()) return;
+  watch_.End(id);
+  const std::string from = absl::StrCat(path_, "/", id);
+  const std::string to = absl::StrCat(path_, "/", kGone, ++next_name_);
+  const bool renamed = ::rename(from.c_str(), to.c_str()) == 0;
+  gone_.push_back({layer->second.held, renamed ? to : from});
+  for (const auto& [key, libraries] : layer->second.keys) {
+    const auto place = ids_.find(key);
+    if (place != ids_.end() && place->second == id) ids_.erase(place);
+  }
+  order_.Erase(id);
+  layers_.erase(layer);
+}
+
+void LayerStore::Drop(Pin pin, const absl::Status& why) {
+  Log(LogLevel::kWarning, "layer_damaged",
+      {{"layer_id", pin.id()}, {"error", std::string(why.message())}});
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto layer = layers_.find(pin.id());
+    // Not the one that was built in its place meanwhile.
+    if (layer != layers_.end() && layer->second.held == pin.held_) {
+      const std::string& id = pin.id();
+      Forget(id);
+    }
+    pin.held_.reset();
+  }
+  RemoveGone();
+}
+
+void LayerStore::RemoveGone() {
+  std::vector<std::string> paths;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (size_t i = 0; i < gone_.size();) {
+      // Jails may still have it.
+      if (gone_[i].held.use_count() > 1) {
+        ++i;
+        continue;
+      }
+      paths.push_back(gone_[i].path);
+      gone_.erase(gone_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  for (const std::string& path : paths) RemoveTree(path);
+}
+
+absl::Status LayerStore::Verify(const std::string& id) {
+  std::optional<Pin> pin;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto layer = layers_.find(id);
+    if (layer == layers_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("there is no layer ", Quote(id, 80)));
+    }
+    pin = Pin(layer->second.held);
+  }
+  absl::Status state = ReadAll(*pin->held_);
+  if (absl::IsDataLoss(state)) Drop(*std::exchange(pin, std::nullopt), state);
+  return state;
+}
+
+std::vector<LayerInfo> LayerStore::List() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<LayerInfo> all;
+  for (const auto& [id, layer] : layers_) {
+    LayerInfo info;
+    info.id = id;
+    info.ecosystem = layer.ecosystem;
+    for (const auto& [key, libraries] : layer.keys) {
+      info.libraries.push_back(libraries);
+    }
+    std::sort(info.libraries.begin(), info.libraries.end());
+    info.bytes = layer.bytes;
+    info.files = layer.files;
+    info.created = layer.created;
+    info.last_used = layer.last_used;
+    info.in_use = InUse(layer);
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
+absl::Status LayerStore::Remove(const std::string& id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto layer = layers_.find(id);
+    if (layer == layers_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("there is no layer ", Quote(id, 80)));
+    }
+    if (InUse(layer->second)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("layer ", Quote(id, 80),
+                       " is in use; end the runs and sessions that have it"));
+    }
+    Forget(id);
+  }
+  RemoveGone();
+  return absl::OkStatus();
+}
+
+void LayerStore::EvictOld() {
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time since = absl::Now() - options_.max_age;
+    std::vector<std::string> old;
+    for (const auto& [id, layer] : layers_) {
+      if (layer.last_used < since && !InUse(layer)) old.push_back(id);
+    }
+    for (const std::string& id : old) Forget(id);
+    // Where there is too much in use, more goes when that ends.
+    MakeRoom(0).IgnoreError();
+  }
+  RemoveGone();
+}
+
+}  // namespace sandglass::server

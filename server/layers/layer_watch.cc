@@ -1,0 +1,135 @@
+#include "server/layers/layer_watch.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/layers/layer_files.h"
+
+namespace sandglass::server {
+namespace {
+
+// All but reading. A file that was written through a mapping is heard of as it
+// is closed.
+constexpr uint32_t kTouches = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE |
+                              IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF |
+                              IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
+constexpr size_t kBufferBytes = size_t{16} << 10;
+
+// The store writes the record itself, and a draft of it beside.
+bool IsOfRecord(std::string_view name) {
+  return name.substr(0, sizeof(kLayerRecord) - 1) == kLayerRecord;
+}
+
+}  // namespace
+
+LayerWatch::LayerWatch(const LayerWatchOptions& options)
+    : options_(options), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+
+LayerWatch::Ticket LayerWatch::Begin(
+    const std::string& layer, const std::vector<std::string>& directories) {
+  const absl::MutexLock lock(&mutex_);
+  Listen();
+  Remove(layer);
+  if (!inotify_.valid() || !MakeRoom(directories.size())) return 0;
+  Watched& watched = layers_[layer];
+  watched.ticket = ++last_ticket_;
+  watched.begun = Monotonic::now();
+  watched.asked = ++asked_;
+  for (const std::string& directory : directories) {
+    const int watch =
+        ::inotify_add_watch(inotify_.get(), directory.c_str(), kTouches);
+    if (watch < 0) {
+      // Past fs.inotify.max_user_watches, in most cases; told once.
+      if (!std::exchange(told_, true)) {
+        Log(LogLevel::kInfo, "layer_not_watched",
+            {{"layer_id", layer}, {"error", ErrorText(errno)}});
+      }
+      Remove(layer);
+      return 0;
+    }
+    watched.watches.push_back(watch);
+    layer_of_[watch] = layer;
+  }
+  return watched.ticket;
+}
+
+void LayerWatch::Confirm(const std::string& layer, Ticket ticket) {
+  const absl::MutexLock lock(&mutex_);
+  Listen();
+  const auto found = layers_.find(layer);
+  // Touched meanwhile, or another look began, which is confirmed by who looks.
+  if (found == layers_.end() || found->second.ticket != ticket) return;
+  found->second.confirmed = true;
+}
+
+bool LayerWatch::IsUntouched(const std::string& layer) {
+  const absl::MutexLock lock(&mutex_);
+  Listen();
+  const auto found = layers_.find(layer);
+  if (found == layers_.end() || !found->second.confirmed) return false;
+  if (Since(found->second.begun) > options_.trusted) return false;
+  found->second.asked = ++asked_;
+  return true;
+}
+
+void LayerWatch::End(const std::string& layer) {
+  const absl::MutexLock lock(&mutex_);
+  Remove(layer);
+}
+
+void LayerWatch::Listen() {
+  alignas(inotify_event) char buffer[kBufferBytes];
+  while (inotify_.valid()) {
+    const ssize_t size = ::read(inotify_.get(), buffer, sizeof(buffer));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;
+    for (const char* at = buffer; at < buffer + size;) {
+      inotify_event event;
+      std::memcpy(&event, at, sizeof(event));
+      const char* name = at + sizeof(event);
+      at = name + event.len;
+      if ((event.mask & IN_Q_OVERFLOW) != 0) {
+        while (!layers_.empty()) Remove(std::string(layers_.begin()->first));
+        continue;
+      }
+      // Of a watch that was removed more may be heard.
+      const auto found = layer_of_.find(event.wd);
+      if (found == layer_of_.end()) continue;
+      if (event.len > 0 && IsOfRecord(name)) continue;
+      Remove(std::string(found->second));
+    }
+  }
+}
+
+void LayerWatch::Remove(const std::string& layer) {
+  const auto found = layers_.find(layer);
+  if (found == layers_.end()) return;
+  for (const int watch : found->second.watches) {
+    layer_of_.erase(watch);
+    // One whose directory is gone is gone with it.
+    (void)::inotify_rm_watch(inotify_.get(), watch);
+  }
+  layers_.erase(found);
+}
+
+bool LayerWatch::MakeRoom(size_t directories) {
+  if (directories > options_.most_directories) return false;
+  while (layer_of_.size() + directories > options_.most_directories) {
+    const auto oldest = std::min_element(
+        layers_.begin(), layers_.end(), [](const auto& a, const auto& b) {
+          return a.second.asked < b.second.asked;
+        });
+    Remove(std::string(oldest->first));
+  }
+  return true;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,80 @@
+#ifndef SANDGLASS_SERVER_LAYERS_LIBRARY_REQUEST_H_
+#define SANDGLASS_SERVER_LAYERS_LIBRARY_REQUEST_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "policy/libraries/libraries.h"
+#include "server/base/cancel_token.h"
+#include "server/layers/jail_layer.h"
+
+namespace sandglass::server {
+
+// What a request asks for.
+struct LibraryWish {
+  std::vector<std::string> libraries;
+  std::string lock;  // text of a lock file; empty: none
+
+  template <typename Request>
+  static LibraryWish Of(const Request& request) {
+    return {{request.libraries().begin(), request.libraries().end()},
+            request.library_lock()};
+  }
+  bool empty() const { return libraries.empty() && lock.empty(); }
+};
+
+// Libraries that were parsed, and that a profile allows; shared by all who ask
+// for the same.
+struct DecidedLibraries {
+  policy::LibrarySet set;
+  std::vector<std::string> names;  // of the set, as they are installed
+  LibraryWish wish;                // as they were asked for
+  bool offline = false;            // they must be there already
+};
+
+// Libraries that a program or a session is to have.
+struct WantedLibraries {
+  std::shared_ptr<const DecidedLibraries> decided;  // never null
+  bool offline = false;                             // likewise
+  std::string image;                                // as in policy::Language
+  std::string caller;  // who is told of the layer later; empty: nobody
+
+  const policy::LibrarySet& set() const { return decided->set; }
+  const LibraryWish& wish() const { return decided->wish; }
+};
+
+// What there is of them.
+struct FoundLibraries {
+  JailLayer layer;
+  bool installed = false;  // they weren't there
+  absl::Duration wait;     // for all of it
+  // The kind of the zygote that has imported from it; empty: none has.
+  std::string zygote;
+};
+
+// Finds libraries, or has them installed, on the calling thread; lines of the
+// installer's words go to `progress`, which may be empty. CANCELLED when the
+// token fires; other errors are for the caller as they are. Called by many
+// threads at once.
+using FindLibraries = std::function<absl::StatusOr<FoundLibraries>(
+    const WantedLibraries& wanted,
+    const std::function<void(std::string_view line)>& progress,
+    CancelToken& cancel)>;
+
+// What a run says of the libraries that it had.
+struct UsedLibraries {
+  std::string layer_id;
+  std::vector<std::string> names;  // as they were installed
+  bool installed = false;
+  absl::Duration wait;
+};
+UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LAYERS_LIBRARY_REQUEST_H_

@@ -1,0 +1,55 @@
+#ifndef SANDGLASS_SERVER_LIBRARIES_LAYER_ADMIN_H_
+#define SANDGLASS_SERVER_LIBRARIES_LAYER_ADMIN_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sandglass/v1/layer.pb.h"
+#include "server/base/cancel_token.h"
+#include "server/identity/caller.h"
+#include "server/layers/layer_builds.h"
+#include "server/libraries/libraries.h"
+#include "server/live_policy/live_policy.h"
+#include "server/pool/jail_pool.h"
+#include "server/run/approvals.h"
+
+namespace sandglass::server {
+
+struct LayerAdminParts {
+  const LivePolicy* policy = nullptr;
+  const ApprovalTable* approvals = nullptr;  // knows who operates the daemon
+  JailPool* pool = nullptr;                  // jails with layers wait there
+  Libraries* libraries = nullptr;            // null: none are installed
+};
+
+// What callers ask of installed sets of libraries. Thread-safe; waits on the
+// calling thread. Without libraries all is LIBRARIES_UNAVAILABLE.
+class LayerAdmin {
+ public:
+  // What `parts` points to outlives it.
+  explicit LayerAdmin(LayerAdminParts parts) : parts_(parts) {}
+
+  // All for operators; for others those that they have had themselves.
+  absl::StatusOr<v1::ListLayersResponse> List(
+      const Caller& caller, const v1::ListLayersRequest& request) const;
+  // CANCELLED when the token fires; the install then ends unless somebody else
+  // waits for it.
+  absl::StatusOr<v1::LayerBuilt> Build(const Caller& caller,
+                                       const v1::BuildLayerRequest& request,
+                                       const LayerBuilds::Progress& progress,
+                                       CancelToken& cancel) const;
+  absl::StatusOr<v1::RemoveLayerResponse> Remove(
+      const Caller& caller, const v1::RemoveLayerRequest& request) const;
+
+ private:
+  absl::Status HasLibraries() const;
+  // The one with these first digits.
+  absl::StatusOr<LayerInfo> Find(const std::string& digits) const;
+
+  const LayerAdminParts parts_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LIBRARIES_LAYER_ADMIN_H_

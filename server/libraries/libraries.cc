@@ -1,0 +1,188 @@
+#include "server/libraries/libraries.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "policy/libraries/library_lock.h"
+#include "server/base/digest.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/monotonic.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr size_t kMostKeys = 1024;
+constexpr size_t kMostHad = 16 * 1024;
+// How often an install that waits for others looks whether it is cancelled.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+
+std::string Name(policy::Ecosystem ecosystem) {
+  return std::string(policy::EcosystemName(ecosystem));
+}
+
+// Of all that the installer gets of a lock; empty without one.
+std::string LockDigest(const policy::LibrarySet& set) {
+  if (set.lock() == nullptr) return "";
+  Digest digest;
+  for (const policy::LockFile& file : policy::LockFiles(set)) {
+    digest.Add(file.path);
+    digest.Add(file.text);
+  }
+  return digest.Hex();
+}
+
+// For messages: a lock may have thousands.
+std::string Shortened(const policy::LibrarySet& set) {
+  constexpr size_t kMost = 1000;
+  const std::string text = set.Canonical();
+  return text.size() <= kMost
+             ? text
+             : absl::StrCat(text.substr(0, text.rfind('\n', kMost)), "\nand ",
+                            "more, ", set.libraries().size(), " in all");
+}
+
+}  // namespace
+
+Libraries::Libraries(LibrariesParts parts)
+    : parts_(std::move(parts)), builds_(*parts_.store, {}) {}
+
+LayerKey KeyOf(const LibraryInstaller& installer,
+               const policy::LibrarySet& set) {
+  return {.ecosystem = set.ecosystem(),
+          .libraries = set.Canonical(),
+          .lock = LockDigest(set),
+          .toolchain = installer.toolchain,
+          .registry = installer.registry};
+}
+
+UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found) {
+  return {.layer_id = found.layer.id,
+          .names = wanted.decided->names,
+          .installed = found.installed,
+          .wait = found.wait};
+}
+
+absl::StatusOr<FoundLibraries> Libraries::Get(
+    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    CancelToken& cancel) {
+  const Instant began = Now();
+  absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
+  if (!found.ok()) return found;
+  found->wait = Between(began, Now());
+  if (!wanted.caller.empty()) {
+    const absl::MutexLock lock(&mutex_);
+    // Whoever has more than that sees what he used last.
+    if (had_.size() >= kMostHad) had_.clear();
+    had_.emplace(wanted.caller, found->layer.id);
+  }
+  // The same files may be another image's layer, too.
+  const auto zygote = wanted.image.empty()
+                          ? parts_.zygotes.find(found->layer.id)
+                          : parts_.zygotes.end();
+  if (zygote != parts_.zygotes.end()) found->zygote = zygote->second.kind;
+  return found;
+}
+
+bool Libraries::HasHad(const std::string& caller, const std::string& layer_id) {
+  const absl::MutexLock lock(&mutex_);
+  return had_.count({caller, layer_id}) != 0;
+}
+
+std::shared_ptr<const LayerKey> Libraries::KeyFor(
+    const LibraryInstaller& installer, const WantedLibraries& wanted) {
+  const auto make = [&] {
+    LayerKey key = KeyOf(installer, wanted.set());
+    key.hex = key.Hex();
+    return std::make_shared<const LayerKey>(std::move(key));
+  };
+  if (wanted.set().lock() != nullptr) return make();
+  const absl::MutexLock lock(&mutex_);
+  if (keys_.size() >= kMostKeys) keys_.clear();
+  std::shared_ptr<const LayerKey>& known = keys_[{&installer, wanted.decided}];
+  if (known == nullptr) known = make();
+  return known;
+}
+
+absl::StatusOr<FoundLibraries> Libraries::Find(
+    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    CancelToken& cancel) {
+  const policy::LibrarySet& set = wanted.set();
+  const InstallerKey installers = {wanted.image, set.ecosystem()};
+  const auto found = parts_.installers.usable.find(installers);
+  if (found == parts_.installers.usable.end()) {
+    const auto why = parts_.installers.unusable.find(installers);
+    return LibrariesUnavailable(absl::StrCat(
+        "no libraries of ", Name(set.ecosystem()), " can be had ",
+        wanted.image.empty() ? "here"
+                             : absl::StrCat("in the image ", wanted.image),
+        ": ",
+        why == parts_.installers.unusable.end()
+            ? "the language has no recipe for them"
+            : why->second));
+  }
+  const LibraryInstaller& installer = found->second;
+  const std::shared_ptr<const LayerKey> shared_key = KeyFor(installer, wanted);
+  const LayerKey& key = *shared_key;
+  const auto layer = [](LayerStore::Pin pin) {
+    JailLayer named;
+    named.id = pin.id();
+    named.pin = std::make_shared<const LayerStore::Pin>(std::move(pin));
+    return named;
+  };
+  if (std::optional<LayerStore::Pin> there = parts_.store->Find(key)) {
+    return FoundLibraries{.layer = layer(*std::move(there))};
+  }
+  if (wanted.offline) {
+    return LibrariesUnavailable(absl::StrCat(
+        "the profile takes only libraries that are installed already, and ",
+        Shortened(set), " isn't; ask the operator to install it"));
+  }
+  absl::StatusOr<LayerStore::Pin> built = builds_.GetOrBuild(
+      key,
+      [&installer, set, this](const LayerStore::Staging& staging,
+                              const LayerBuilds::Progress& say,
+                              CancelToken& stop) {
+        return Install(installer, set, staging, say, stop);
+      },
+      progress, cancel);
+  if (!built.ok()) {
+    return absl::IsCancelled(built.status())
+               ? built.status()
+               : LibrariesNotInstalled(built.status());
+  }
+  return FoundLibraries{.layer = layer(*std::move(built)), .installed = true};
+}
+
+absl::Status Libraries::Install(const LibraryInstaller& installer,
+                                const policy::LibrarySet& set,
+                                const LayerStore::Staging& staging,
+                                const LayerBuilds::Progress& progress,
+                                CancelToken& cancel) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto has_place = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return installing_ < parts_.at_once;
+    };
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&has_place), kLookAgain)) {
+      if (cancel.reason().has_value()) {
+        return absl::CancelledError("the install was cancelled");
+      }
+    }
+    ++installing_;
+  }
+  absl::Status installed = InstallLibraries(installer, set, parts_.run,
+                                            staging.path(), progress, cancel);
+  Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
+      "libraries_installed",
+      {{"lang", Name(set.ecosystem())},
+       {"libraries", Shortened(set)},
+       {"ok", installed.ok()},
+       {"error", std::string(installed.message())}});
+  EvictOld();
+  const absl::MutexLock lock(&mutex_);
+  --installing_;
+  return installed;
+}
+
+}  // namespace sandglass::server

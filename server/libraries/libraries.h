@@ -1,0 +1,105 @@
+#ifndef SANDGLASS_SERVER_LIBRARIES_LIBRARIES_H_
+#define SANDGLASS_SERVER_LIBRARIES_LIBRARIES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "policy/libraries/libraries.h"
+#include "server/base/cancel_token.h"
+#include "server/job/run_function.h"
+#include "server/layers/layer_builds.h"
+#include "server/layers/layer_store.h"
+#include "server/layers/library_request.h"
+#include "server/libraries/library_install.h"
+
+namespace sandglass::server {
+
+// An image's name, "" for the host's, and the ecosystem.
+using InstallerKey = std::pair<std::string, policy::Ecosystem>;
+
+// What can be installed, and why the rest can't; made as root at the start.
+struct LibraryInstallers {
+  std::map<InstallerKey, LibraryInstaller> usable;
+  std::map<InstallerKey, std::string> unusable;  // and why: one sentence
+};
+
+// A zygote that has imported from a layer.
+struct LayerZygote {
+  std::string kind;
+  LayerStore::Pin pin;  // as long as there is one, the layer stays
+};
+
+struct LibrariesParts {
+  std::unique_ptr<LayerStore> store;
+  LibraryInstallers installers;
+  uint64_t max_bytes = 0;                      // of all layers; for people
+  uint32_t at_once = 2;                        // installs
+  std::map<std::string, LayerZygote> zygotes;  // by their layer's id
+  RunFunction run;
+};
+
+// What a set's layer depends on.
+LayerKey KeyOf(const LibraryInstaller& installer,
+               const policy::LibrarySet& set);
+
+// Finds sets of libraries as layers, and installs what isn't there.
+// Thread-safe.
+class Libraries {
+ public:
+  explicit Libraries(LibrariesParts parts);
+
+  // As FindLibraries. FAILED_PRECONDITION: the language has none here, or they
+  // must be there and aren't; else errors of LayerBuilds::GetOrBuild and
+  // InstallLibraries.
+  absl::StatusOr<FoundLibraries> Get(const WantedLibraries& wanted,
+                                     const LayerBuilds::Progress& progress,
+                                     CancelToken& cancel);
+
+  // Whether this caller has had the layer since the daemon started: what others
+  // have installed is theirs to know.
+  bool HasHad(const std::string& caller, const std::string& layer_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  LayerStore& store() { return *parts_.store; }
+  uint64_t max_bytes() const { return parts_.max_bytes; }
+  // Removes layers that nobody used for long.
+  void EvictOld() { parts_.store->EvictOld(); }
+
+ private:
+  // That of a set without a lock is made once.
+  std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
+                                         const WantedLibraries& wanted)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<FoundLibraries> Find(const WantedLibraries& wanted,
+                                      const LayerBuilds::Progress& progress,
+                                      CancelToken& cancel);
+  absl::Status Install(const LibraryInstaller& installer,
+                       const policy::LibrarySet& set,
+                       const LayerStore::Staging& staging,
+                       const LayerBuilds::Progress& progress,
+                       CancelToken& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  LibrariesParts parts_;
+  absl::Mutex mutex_;
+  uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::pair<const LibraryInstaller*,
+                     std::shared_ptr<const DecidedLibraries>>,
+           std::shared_ptr<const LayerKey>>
+      keys_ ABSL_GUARDED_BY(mutex_);
+  // Pairs of a caller and the id of a layer.
+  std::set<std::pair<std::string, std::string>> had_ ABSL_GUARDED_BY(mutex_);
+  LayerBuilds builds_;  // last: its end waits for installs
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LIBRARIES_LIBRARIES_H_

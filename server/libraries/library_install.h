@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_SERVER_LIBRARIES_LIBRARY_INSTALL_H_
+#define SANDGLASS_SERVER_LIBRARIES_LIBRARY_INSTALL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "policy/libraries/libraries.h"
+#include "policy/libraries/library_recipe.h"
+#include "policy/limits/limits.h"
+#include "policy/profile/profile.h"
+#include "server/base/cancel_token.h"
+#include "server/job/run_function.h"
+#include "server/layers/layer_builds.h"
+#include "server/layers/layer_store.h"
+
+namespace sandglass::server {
+
+// How one language's libraries are installed.
+struct LibraryInstaller {
+  policy::LibraryRecipe recipe;
+  std::string registry;  // its address
+  // Those it trusts, in PEM; empty: those that the image does.
+  std::string certificates;
+  // Says which tools install, and how: a digest.
+  std::string toolchain;
+  // What jails of installs are: their template, limits and network.
+  policy::Profile profile;
+  LayerBounds bounds;
+};
+
+// Installs a set in a jail of its own and unpacks what that made into the
+// directory `tree`. FAILED_PRECONDITION: the tool could not, with its own
+// words, shortened. CANCELLED; errors of `run`; RESOURCE_EXHAUSTED: it is too
+// large, or the disk is full.
+absl::Status InstallLibraries(const LibraryInstaller& installer,
+                              const policy::LibrarySet& set,
+                              const RunFunction& run, const std::string& tree,
+                              const LayerBuilds::Progress& progress,
+                              CancelToken& cancel);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_LIBRARIES_LIBRARY_INSTALL_H_

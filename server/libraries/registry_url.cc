@@ -1,0 +1,89 @@
+#include "server/libraries/registry_url.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "policy/network/hosts.h"
+#include "policy/network/network.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr size_t kLongestUrl = 2000;
+
+bool IsPathCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') ||
+         std::string_view("/-._~%+:!").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
+  absl::string_view rest = AbslView(text);
+  RegistryUrl url;
+  if (text.size() > kLongestUrl) {
+    return absl::InvalidArgumentError("the registry's address is too long");
+  }
+  // Wherever it is: tools differ in where they see the host's name begin. Not
+  // quoted, as nothing is that may hold a password.
+  if (text.find('@') != std::string_view::npos) {
+    return absl::InvalidArgumentError(
+        "a registry's address can't have a user and a password: whatever runs "
+        "while libraries are installed could read them");
+  }
+  if (text.find_first_of("?#") != std::string_view::npos) {
+    return absl::InvalidArgumentError(
+        "a registry's address can't have a query or a fragment");
+  }
+  url.port = policy::kHttpsPort;
+  if (absl::ConsumePrefix(&rest, "http://")) {
+    url.port = policy::kHttpPort;
+  } else if (!absl::ConsumePrefix(&rest, "https://")) {
+    return absl::InvalidArgumentError(
+        "a registry's address begins with \"https://\" or \"http://\"");
+  }
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view authority = StdView(rest.substr(0, slash));
+  const std::string_view path = StdView(rest.substr(slash));
+  const auto bad = std::find_if_not(path.begin(), path.end(), IsPathCharacter);
+  if (bad != path.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a registry's address can't have ",
+                     Quote(std::string_view(&*bad, 1)), " in its path"));
+  }
+  const size_t bracket = authority.find(']');
+  const size_t colon =
+      authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  if (colon != std::string_view::npos) {
+    uint32_t port = 0;
+    const std::string_view digits = authority.substr(colon + 1);
+    if (!std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) ||
+        !absl::SimpleAtoi(AbslView(digits), &port) || port < 1 ||
+        port > 65535) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Quote(digits), " is no port of a registry's address"));
+    }
+    url.port = static_cast<uint16_t>(port);
+    authority = authority.substr(0, colon);
+  }
+  if (authority.size() > 2 && authority.front() == '[') {
+    authority = authority.substr(1, authority.size() - 2);
+  }
+  const auto host = policy::HostPattern::Parse(authority);
+  if (!host.ok()) return host.status();
+  if (host->kind() == policy::HostPattern::Kind::kSuffix) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quote(text), " names no single host"));
+  }
+  url.text = std::string(text);
+  url.host = std::string(authority);
+  return url;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,68 @@
+#include "server/libraries/zip_entry.h"
+
+#include <zip.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::server {
+namespace {
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+std::string ErrorText(int code) {
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
+                                         const std::string& entry) {
+  int code = 0;
+  const std::unique_ptr<zip_t, Discard> zip(
+      zip_open(archive.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
+  if (zip == nullptr) {
+    const std::string message = absl::StrCat(archive, ": ", ErrorText(code));
+    return code == ZIP_ER_NOENT ? absl::NotFoundError(message)
+                                : absl::InvalidArgumentError(message);
+  }
+  const std::unique_ptr<zip_file_t, Discard> file(
+      zip_fopen(zip.get(), entry.c_str(), 0));
+  if (file == nullptr) {
+    const std::string message =
+        absl::StrCat(archive, ": ", entry, ": ", zip_strerror(zip.get()));
+    return zip_error_code_zip(zip_get_error(zip.get())) == ZIP_ER_NOENT
+               ? absl::NotFoundError(message)
+               : absl::InvalidArgumentError(message);
+  }
+  // What the archive says of its size is only what it says.
+  std::string text(kMostEntryBytes + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const zip_int64_t got =
+        zip_fread(file.get(), &text[size], text.size() - size);
+    if (got < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(archive, ": ", entry, ": ",
+                       zip_error_strerror(zip_file_get_error(file.get()))));
+    }
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+  }
+  if (size > kMostEntryBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        archive, ": ", entry, " is larger than ", kMostEntryBytes, " bytes"));
+  }
+  text.resize(size);
+  return text;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,164 @@
+#include "server/live_policy/policy_reload.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sandbox/os/clocks.h"
+#include "sandbox/os/process.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/notify.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(5);
+
+bool Equal(const policy::Profile& a, const policy::Profile& b) {
+  return a.canonical == b.canonical && a.jail_template == b.jail_template;
+}
+
+// At the start it was root who read.
+absl::Status WithHint(const absl::Status& status) {
+  if (!absl::StrContains(status.message(), ErrorText(EACCES))) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(),
+                   "; the daemon's user, or its group, must be able to read "
+                   "policy_dir"));
+}
+
+}  // namespace
+
+PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after) {
+  PolicyChanges changes;
+  for (const policy::SharedProfile& profile : after.profiles()) {
+    const policy::SharedProfile old = before.FindProfile(profile->name);
+    if (old == nullptr) {
+      changes.added.push_back(profile->name);
+    } else if (!Equal(*old, *profile)) {
+      changes.changed.push_back(profile->name);
+    }
+  }
+  for (const policy::SharedProfile& profile : before.profiles()) {
+    if (after.FindProfile(profile->name) == nullptr) {
+      changes.removed.push_back(profile->name);
+    }
+  }
+  changes.any = before.digest() != after.digest();
+  return changes;
+}
+
+PolicyReload::PolicyReload(PolicyReloadParts parts) : parts_(std::move(parts)) {
+  state_.loaded = os::WallNow();
+}
+
+PolicyReload::~PolicyReload() { Stop(); }
+
+void PolicyReload::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void PolicyReload::Ask() {
+  absl::MutexLock lock(&mutex_);
+  asked_ = true;
+}
+
+void PolicyReload::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+PolicyReload::State PolicyReload::state() const {
+  absl::MutexLock lock(&mutex_);
+  return state_;
+}
+
+void PolicyReload::Loop() {
+  const auto woken = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return asked_ || stopped_;
+  };
+  while (true) {
+    bool asked;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&woken), kLookEvery);
+      if (stopped_) return;
+      asked = std::exchange(asked_, false);
+    }
+    if (!asked) {
+      if (parts_.look) parts_.look();
+      continue;
+    }
+    // As sd_notify(3) wants it of who reloads.
+    NotifyServiceManager(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",
+                                      os::MonotonicNanos() / 1000));
+    Reload();
+    NotifyServiceManager("READY=1");
+  }
+}
+
+absl::StatusOr<PolicySet> PolicyReload::Load() const {
+  const absl::StatusOr<std::vector<std::string>> made = parts_.read();
+  if (!made.ok()) return WithHint(made.status());
+  absl::StatusOr<PolicySet> next =
+      PolicySet::Reload(parts_.directory, *parts_.policy->Get());
+  if (!next.ok()) return WithHint(next.status());
+  for (const sandbox::JailTemplate& each : next->templates()) {
+    if (std::find(made->begin(), made->end(), each.name) != made->end()) {
+      continue;
+    }
+    return absl::AbortedError(
+        "the files changed while they were read; send SIGHUP again");
+  }
+  if (parts_.check) {
+    if (absl::Status good = parts_.check(*next); !good.ok()) return good;
+  }
+  return next;
+}
+
+void PolicyReload::Reload() {
+  const MonotonicTime began = Monotonic::now();
+  absl::StatusOr<PolicySet> next = Load();
+  absl::Status status = next.status();
+  PolicyChanges changes;
+  if (status.ok()) {
+    changes = CompareProfiles(*parts_.policy->Get(), *next);
+    if (changes.any && parts_.record) status = parts_.record(*next, changes);
+  }
+  if (!status.ok()) {
+    Log(LogLevel::kError, "policy_not_reloaded",
+        {{"error", std::string(status.message())},
+         {"so", "the policy that was in force stays"}});
+    if (parts_.record_refusal) parts_.record_refusal(status);
+    absl::MutexLock lock(&mutex_);
+    state_.last_error = std::string(status.message());
+    return;
+  }
+  const std::string digest = next->digest();
+  parts_.policy->Set(std::make_shared<const PolicySet>(*std::move(next)));
+  {
+    absl::MutexLock lock(&mutex_);
+    state_.loaded = os::WallNow();
+    ++state_.reloads;
+    state_.last_error.clear();
+  }
+  Log(LogLevel::kInfo, "policy_reloaded",
+      {{"added", absl::StrJoin(changes.added, " ")},
+       {"changed", absl::StrJoin(changes.changed, " ")},
+       {"removed", absl::StrJoin(changes.removed, " ")},
+       {"same", !changes.any},
+       {"digest", digest},
+       {"ms", absl::ToInt64Milliseconds(Since(began))}});
+  if (parts_.after) parts_.after(changes.any);
+}
+
+}  // namespace sandglass::server

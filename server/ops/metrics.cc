@@ -1,0 +1,376 @@
+#include "server/ops/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "policy/seccomp/syscall_names.h"
+#include "policy/verdict/verdict.h"
+#include "prometheus/counter.h"
+#include "prometheus/family.h"
+#include "prometheus/histogram.h"
+#include "prometheus/registry.h"
+#include "prometheus/text_serializer.h"
+#include "server/base/proto_time.h"
+#include "server/base/strings.h"
+#include "server/base/tcp_socket.h"
+#include "server/ops/state_metrics.h"
+
+namespace sandglass::server {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Histogram;
+
+// Seconds. A warm run takes about one millisecond, a profile's limit is a
+// minute or so.
+const Histogram::BucketBoundaries& RunBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
+  return *buckets;
+}
+// One step of a jail's making takes microseconds.
+const Histogram::BucketBoundaries& StepBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
+  return *buckets;
+}
+const Histogram::BucketBoundaries& MemoryBuckets() {
+  static const auto* buckets = new Histogram::BucketBoundaries{
+      1 << 20,   4 << 20, 16 << 20,       64 << 20,
+      256 << 20, 1 << 30, 4.0 * (1 << 30)};
+  return *buckets;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(c));
+  return lower;
+}
+
+std::string OutcomeText(v1::Outcome outcome) {
+  return std::string(
+      policy::OutcomeName(static_cast<policy::Outcome>(outcome)));
+}
+
+// The limit that such a run met; empty: none.
+std::string LimitOf(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_TIMEOUT:
+      return "wall_time";
+    case v1::OUTCOME_CPU_LIMIT:
+      return "cpu_time";
+    case v1::OUTCOME_MEMORY_LIMIT:
+      return "memory";
+    case v1::OUTCOME_OUTPUT_LIMIT:
+      return "output";
+    case v1::OUTCOME_DISK_LIMIT:
+      return "disk";
+    case v1::OUTCOME_FILE_SIZE_LIMIT:
+      return "file_size";
+    case v1::OUTCOME_PIDS_LIMIT:
+      return "processes";
+    default:
+      return "";
+  }
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return absl::ToDoubleSeconds(FromProto(duration));
+}
+
+// A program can make up numbers without end.
+std::string CallLabel(const sandbox::RefusedCall& call) {
+  std::string name = policy::SyscallName(call.architecture, call.number);
+  const bool has_name =
+      !absl::StrContains(name, ':') && !absl::StartsWith(name, "number-");
+  return has_name ? name : "other";
+}
+
+std::string BoolText(bool value) { return value ? "true" : "false"; }
+
+// "/sandglass.v1.SandboxService/RunCode" in two.
+std::pair<std::string, std::string> MethodParts(std::string_view method) {
+  if (!method.empty() && method.front() == '/') method.remove_prefix(1);
+  const size_t slash = method.find('/');
+  if (slash == std::string_view::npos) return {std::string(method), ""};
+  return {std::string(method.substr(0, slash)),
+          std::string(method.substr(slash + 1))};
+}
+
+template <typename Made>
+class ByName {
+ public:
+  // What `make` makes for a name that is new. It lives as long as this.
+  template <typename Make>
+  Made& Get(const std::string& name, const Make& make)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    auto found = made_.find(name);
+    if (found == made_.end()) found = made_.emplace(name, make()).first;
+    return found->second;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, Made> made_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+// The registry's own look-up of labels allocates; what a run needs is looked up
+// once a language.
+struct Metrics::Families {
+  struct OfLanguage {
+    std::array<Histogram*, 8> phases;
+    std::array<Histogram*, 2> total;  // cold, warm
+    Histogram* memory;
+    Counter* cpu;
+  };
+  static constexpr std::array<const char*, 8> kPhases = {
+      "queue",   "acquire", "stage_in", "analysis",
+      "compile", "run",     "drain",    "stage_out"};
+
+  std::shared_ptr<prometheus::Registry> registry =
+      std::make_shared<prometheus::Registry>();
+  Family<Counter>& runs =
+      NewCounter("sandglass_runs_total", "Runs that were answered.");
+  Family<Counter>& limit_hits = NewCounter(
+      "sandglass_limit_hits_total", "Runs and commands that a limit ended.");
+  Family<Counter>& rules =
+      NewCounter("sandglass_findings_total",
+                 "What profiles' rules found in programs' texts.");
+  Family<Counter>& redactions = NewCounter(
+      "sandglass_redactions_total", "Replacements in outputs, by pattern.");
+  Family<Counter>& output =
+      NewCounter("sandglass_output_bytes_total",
+                 "Bytes that programs wrote to standard output and error.");
+  Family<Counter>& left_out =
+      NewCounter("sandglass_output_truncated_bytes_total",
+                 "Those of them that answers leave out.");
+  Family<Counter>& network_bytes =
+      NewCounter("sandglass_network_bytes_total",
+                 "Bytes that programs exchanged through the egress proxy.");
+  Family<Counter>& network_refused =
+      NewCounter("sandglass_network_refused_total",
+                 "Connections and requests that the egress proxy refused.");
+  Family<Counter>& denials =
+      NewCounter("sandglass_seccomp_denials_total",
+                 "System calls of programs that the filter refused; counted "
+                 "only with --trace-syscalls.");
+  Family<Counter>& commands = NewCounter(
+      "sandglass_commands_total", "Commands in sessions that have ended.");
+  Family<Counter>& cpu =
+      NewCounter("sandglass_run_cpu_seconds_total", "Processor time of runs.");
+  Family<Histogram>& total = NewHistogram(
+      "sandglass_run_duration_seconds",
+      "From a request's acceptance to its answer; warm: the jail stood ready.");
+  Family<Histogram>& phase = NewHistogram(
+      "sandglass_run_phase_duration_seconds", "The same, phase by phase.");
+  Family<Histogram>& memory =
+      NewHistogram("sandglass_run_peak_memory_bytes",
+                   "The most memory that a run's control group had.");
+  Family<Histogram>& step =
+      NewHistogram("sandglass_jail_setup_step_duration_seconds",
+                   "Steps of the making of jails that runs had.");
+  Family<Histogram>& fill =
+      NewHistogram("sandglass_pool_fill_duration_seconds",
+                   "How long it took the pool to make a jail ready.");
+  Family<Counter>& fill_failures =
+      NewCounter("sandglass_pool_fill_failures_total",
+                 "Jails that the pool could not make.");
+  Family<Counter>& handled =
+      NewCounter("grpc_server_handled_total",
+                 "Calls that have ended, by method and code.");
+  Family<Histogram>& handling = NewHistogram(
+      "grpc_server_handling_seconds", "How long calls took that have ended.");
+  ByName<OfLanguage> languages;
+  ByName<Histogram*> steps;
+  ByName<Histogram*> methods;
+
+  Family<Counter>& NewCounter(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
+  }
+  Family<Histogram>& NewHistogram(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(
+        *registry);
+  }
+  OfLanguage& Of(const std::string& language) {
+    return languages.Get(language, [&] {
+      OfLanguage made{};
+      for (size_t i = 0; i < kPhases.size(); ++i) {
+        made.phases[i] = &phase.Add(
+            {{"language", language}, {"phase", kPhases[i]}}, RunBuckets());
+      }
+      for (const bool warm : {false, true}) {
+        made.total[warm] = &total.Add(
+            {{"language", language}, {"warm", BoolText(warm)}}, RunBuckets());
+      }
+      made.memory = &memory.Add({{"language", language}}, MemoryBuckets());
+      made.cpu = &cpu.Add({{"language", language}});
+      return made;
+    });
+  }
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() { Stop(); }
+
+void Metrics::NoteRun(const v1::RunCodeResponse& response) {
+  Families& all = *families_;
+  const std::string& language = response.language();
+  const v1::PhaseTimings& timings = response.timings();
+  const std::string outcome = OutcomeText(response.outcome());
+  all.runs
+      .Add({{"language", language},
+            {"outcome", outcome},
+            {"warm", BoolText(timings.warm())}})
+      .Increment();
+  if (const std::string limit = LimitOf(response.outcome()); !limit.empty()) {
+    all.limit_hits.Add({{"limit", limit}, {"language", language}}).Increment();
+  }
+  const Families::OfLanguage& of = all.Of(language);
+  const std::array<const google::protobuf::Duration*, 8> phases = {
+      &timings.queue(),    &timings.acquire(),  &timings.stage_in(),
+      &timings.analysis(), &timings.compile(),  &timings.run(),
+      &timings.drain(),    &timings.stage_out()};
+  const bool ran = timings.has_run();
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const double seconds = Seconds(*phases[i]);
+    // A phase that there was none of says nothing; every run was queued.
+    if (seconds > 0 || (i == 0 && ran)) of.phases[i]->Observe(seconds);
+  }
+  of.total[timings.warm()]->Observe(Seconds(timings.total()));
+  const v1::Usage& usage = response.usage();
+  // One that never ran had none.
+  if (usage.peak_memory_bytes() > 0) {
+    of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
+  }
+  of.cpu->Increment(Seconds(usage.cpu_user_time()) +
+                    Seconds(usage.cpu_system_time()) +
+                    Seconds(response.compile().usage().cpu_user_time()) +
+                    Seconds(response.compile().usage().cpu_system_time()));
+  for (const v1::StepTiming& step : timings.setup_steps()) {
+    all.steps
+        .Get(step.step(),
+             [&] {
+               return &all.step.Add({{"step", step.step()}}, StepBuckets());
+             })
+        ->Observe(Seconds(step.duration()));
+  }
+  for (const auto& [stream, output] :
+       {std::pair("stdout", &response.stdout()),
+        std::pair("stderr", &response.stderr())}) {
+    if (output->total_bytes() == 0) continue;
+    all.output.Add({{"stream", stream}})
+        .Increment(static_cast<double>(output->total_bytes()));
+    if (output->total_bytes() > output->data().size()) {
+      all.left_out.Add({{"stream", stream}})
+          .Increment(static_cast<double>(output->total_bytes() -
+                                         output->data().size()));
+    }
+  }
+  for (const v1::Finding& finding : response.findings()) {
+    all.rules
+        .Add({{"severity", Lower(v1::Severity_Name(finding.severity())
+                                     .substr(sizeof("SEVERITY_") - 1))}})
+        .Increment();
+  }
+  for (const v1::Redaction& redaction : response.redactions()) {
+    all.redactions.Add({{"pattern", redaction.name()}})
+        .Increment(static_cast<double>(redaction.count()));
+  }
+  if (response.has_network()) {
+    const v1::NetworkUse& network = response.network();
+    all.network_bytes.Add({{"direction", "sent"}})
+        .Increment(static_cast<double>(network.sent_bytes()));
+    all.network_bytes.Add({{"direction", "received"}})
+        .Increment(static_cast<double>(network.received_bytes()));
+    all.network_refused.Add({}).Increment(
+        static_cast<double>(network.refused()));
+  }
+}
+
+void Metrics::NoteCommand(const v1::ExecEnd& end) {
+  families_->commands.Add({{"outcome", OutcomeText(end.outcome())}})
+      .Increment();
+  if (const std::string limit = LimitOf(end.outcome()); !limit.empty()) {
+    families_->limit_hits.Add({{"limit", limit}, {"language", ""}}).Increment();
+  }
+}
+
+void Metrics::NoteDenied(const std::string& language,
+                         const sandbox::RefusedCalls& calls) {
+  const auto add = [&](const std::string& call, uint64_t count) {
+    families_->denials.Add({{"language", language}, {"call", call}})
+        .Increment(static_cast<double>(count));
+  };
+  for (const sandbox::RefusedCall& call : calls.calls) {
+    add(CallLabel(call), call.count);
+  }
+  if (calls.others > 0) add("other", calls.others);
+}
+
+void Metrics::NoteFill(const JailKey& key, absl::Duration took, bool made) {
+  if (!made) {
+    families_->fill_failures.Add({{"kind", key.kind}}).Increment();
+    return;
+  }
+  families_->fill.Add({{"kind", key.kind}}, RunBuckets())
+      .Observe(absl::ToDoubleSeconds(took));
+}
+
+void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
+  const std::pair<std::string, std::string> parts = MethodParts(method);
+  families_->handled
+      .Add({{"grpc_service", parts.first},
+            {"grpc_method", parts.second},
+            {"grpc_code",
+             absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}})
+      .Increment();
+  families_->methods
+      .Get(std::string(method),
+           [&] {
+             return &families_->handling.Add(
+                 {{"grpc_service", parts.first}, {"grpc_method", parts.second}},
+                 RunBuckets());
+           })
+      ->Observe(absl::ToDoubleSeconds(took));
+}
+
+absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
+                                           AskState ask) {
+  absl::StatusOr<os::Fd> listener = ListenOnTcp("metrics.listen", address);
+  if (!listener.ok()) return listener.status();
+  const int port = TcpPortOf(*listener);
+  absl::StatusOr<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(
+      *std::move(listener),
+      [this, ask = std::move(ask)] { return Text(ask()); });
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+void Metrics::Stop() { server_.reset(); }
+
+std::string Metrics::Text(const State& state) const {
+  std::vector<prometheus::MetricFamily> families =
+      families_->registry->Collect();
+  std::vector<prometheus::MetricFamily> more =
+      StateFamilies(state.status, state.compile_cache);
+  families.insert(families.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace sandglass::server

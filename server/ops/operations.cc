@@ -1,0 +1,123 @@
+#include "server/ops/operations.h"
+
+#include <utility>
+
+#include "sandbox/os/clocks.h"
+#include "sandbox/yard/spawner_event.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/ops/metrics_config.h"
+#include "server/ops/server_info.h"
+
+namespace sandglass::server {
+namespace {
+
+std::vector<std::string> WrittenTo(const Config& config) {
+  std::vector<std::string> directories = {config.state_dir, config.cache_dir};
+  for (const std::string& directory :
+       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir}) {
+    if (!directory.empty()) directories.push_back(directory);
+  }
+  return directories;
+}
+
+}  // namespace
+
+Operations::Operations() : tally_(os::WallNow()) {}
+
+FillFunction Operations::Noted(FillFunction fill) {
+  return [this, fill = std::move(fill)](const JailKey& key,
+                                        sandbox::FillFor fill_for)
+             -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
+    const MonotonicTime began = Monotonic::now();
+    auto jail = fill(key, fill_for);
+    const absl::Status judged =
+        patience_.Judge(key.kind, jail.status(), Monotonic::now());
+    if (sandbox::IsZygoteStarting(judged)) return judged;
+    metrics_.NoteFill(key, Since(began), judged.ok());
+    if (!judged.ok()) return judged;
+    return jail;
+  };
+}
+
+void Operations::NoteRun(const Run& run, const RunEnd& end) {
+  // Of a program that was only looked at nothing has run.
+  if (run.job().look_only) return;
+  const RunOrigin& origin = run.origin();
+  if (!end.status.ok()) {
+    tally_.NoteError(origin.caller, origin.language, end.status);
+    return;
+  }
+  tally_.NoteRun(origin.caller, *end.response);
+  metrics_.NoteRun(*end.response);
+}
+
+void Operations::NoteRefused(const Caller& caller, const absl::Status& status) {
+  tally_.NoteError(caller, "", status);
+}
+
+void Operations::NoteCommand(const Caller& owner, const std::string& language,
+                             const v1::ExecEnd& end) {
+  tally_.NoteCommand(owner, language, end);
+  metrics_.NoteCommand(end);
+}
+
+void Operations::StartWatch(
+    const Config& config, const LivePolicy& policy,
+    IsolationCanary::UsableFunction usable, RunFunction run,
+    const JailPool& pool,
+    std::function<std::vector<sandbox::YardStock>()> yards,
+    std::function<void()> try_languages, std::function<absl::Status()> audit) {
+  watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
+                                     .policy = &policy,
+                                     .run = std::move(run),
+                                     .usable = std::move(usable),
+                                     .pool = [&pool] { return pool.State(); },
+                                     .yards = std::move(yards),
+                                     .try_languages = std::move(try_languages),
+                                     .audit = std::move(audit),
+                                     .directories = WrittenTo(config)});
+  watch_->Start();
+}
+
+absl::Status Operations::Serve(const MetricsConfig& config,
+                               StatusSources sources,
+                               const CompileCache* compile_cache,
+                               const ApprovalTable& approvals,
+                               CallThreads& threads, const PeerTable& peers) {
+  sources_ = std::move(sources);
+  sources_.readiness = &readiness_;
+  sources_.tally = &tally_;
+  service_.emplace([this] { return MakeStatus(sources_); }, tally_, approvals,
+                   threads, peers);
+  if (config.listen.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> address =
+      metrics_.Serve(config.listen, [sources = sources_, compile_cache] {
+        Metrics::State state{MakeStatus(sources), std::nullopt};
+        if (compile_cache != nullptr) {
+          FillCompileCache(compile_cache->State(),
+                           state.compile_cache.emplace());
+        }
+        return state;
+      });
+  if (!address.ok()) return address.status();
+  if (IsOpenToOthers(config.listen)) {
+    Log(LogLevel::kWarning, "metrics_open_to_others",
+        {{"address", *address},
+         {"note", std::string("anybody who can connect there reads them")}});
+  }
+  Log(LogLevel::kInfo, "metrics_on", {{"address", *address}});
+  sources_.metrics_address = *std::move(address);
+  return absl::OkStatus();
+}
+
+void Operations::StopWatch() {
+  if (watch_.has_value()) watch_->Stop();
+}
+
+void Operations::Stop() {
+  StopWatch();
+  metrics_.Stop();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,152 @@
+#include "server/ops/readiness.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/os/clocks.h"
+#include "server/base/log.h"
+#include "server/base/proto_time.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kSandbox[] = "sandglass.v1.SandboxService";
+constexpr char kSession[] = "sandglass.v1.SessionService";
+constexpr char kFile[] = "sandglass.v1.FileService";
+constexpr char kExec[] = "sandglass.v1.ExecService";
+constexpr char kPolicy[] = "sandglass.v1.PolicyService";
+constexpr char kLayer[] = "sandglass.v1.LayerService";
+constexpr char kOperator[] = "sandglass.v1.OperatorService";
+
+constexpr const char* kServices[] = {kSandbox, kSession, kFile,    kExec,
+                                     kPolicy,  kLayer,   kOperator};
+
+struct ConditionRow {
+  const char* name;
+  // That can't do their work without it. One language, or one disk, that is out
+  // of order still leaves the others.
+  std::vector<std::string_view> services;
+};
+
+const ConditionRow& RowOf(size_t condition) {
+  static const auto* rows = new std::array<ConditionRow, kReadyConditions>{{
+      {"isolation", {kSandbox, kSession, kFile, kExec, kLayer}},
+      {"languages", {}},
+      {"pool", {}},
+      {"disk", {}},
+      {"audit", {kSandbox, kSession, kExec}},
+      // What can't go on without one ends the daemon, so that it is started
+      // again.
+      {"helpers", {}},
+  }};
+  return (*rows)[condition];
+}
+
+bool Needs(size_t condition, std::string_view service) {
+  if (service.empty()) return true;
+  const auto& services = RowOf(condition).services;
+  return std::find(services.begin(), services.end(), service) != services.end();
+}
+
+}  // namespace
+
+absl::Span<const char* const> Readiness::Services() { return kServices; }
+
+Readiness::Readiness() {
+  const absl::Time now = os::WallNow();
+  absl::MutexLock lock(&mutex_);
+  for (State& state : states_) state.since = now;
+  State& isolation = states_[static_cast<size_t>(ReadyWhen::kIsolation)];
+  isolation.detail = "not tried yet";
+  isolation.status = absl::UnavailableError(isolation.detail);
+}
+
+void Readiness::Start(Tell tell) {
+  absl::MutexLock lock(&mutex_);
+  if (stopped_) return;
+  tell_ = std::move(tell);
+  TellOf(Whom::kAll);
+}
+
+void Readiness::Stop() {
+  absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+  if (tell_) TellOf(Whom::kChanged);
+  tell_ = nullptr;
+}
+
+void Readiness::Set(ReadyWhen condition, const absl::Status& status,
+                    const std::string& detail) {
+  const auto index = static_cast<size_t>(condition);
+  absl::MutexLock lock(&mutex_);
+  State& state = states_[index];
+  const bool changed = state.status.ok() != status.ok();
+  if (changed) {
+    state.since = os::WallNow();
+    Log(status.ok() ? LogLevel::kInfo : LogLevel::kError,
+        status.ok() ? "condition_holds" : "condition_fails",
+        {{"condition", std::string(RowOf(index).name)},
+         {"detail", status.ok() ? detail : std::string(status.message()),
+          true}});
+  }
+  state.status = status;
+  state.detail = status.ok() ? detail : std::string(status.message());
+  if (changed && tell_) TellOf(Whom::kChanged);
+}
+
+absl::Status Readiness::Get(ReadyWhen condition) const {
+  absl::MutexLock lock(&mutex_);
+  return states_[static_cast<size_t>(condition)].status;
+}
+
+bool Readiness::Ready() const {
+  absl::MutexLock lock(&mutex_);
+  return Serves("");
+}
+
+bool Readiness::Stopped() const {
+  absl::MutexLock lock(&mutex_);
+  return stopped_;
+}
+
+std::vector<v1::Condition> Readiness::Conditions() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<v1::Condition> conditions;
+  for (size_t i = 0; i < kReadyConditions; ++i) {
+    v1::Condition& condition = conditions.emplace_back();
+    condition.set_name(RowOf(i).name);
+    condition.set_holds(states_[i].status.ok());
+    condition.set_detail(states_[i].detail);
+    *condition.mutable_since() = ToProto(states_[i].since);
+    for (const std::string_view service : RowOf(i).services) {
+      condition.add_services(std::string(service));
+    }
+  }
+  return conditions;
+}
+
+bool Readiness::Serves(std::string_view service) const {
+  if (!tell_ || stopped_) return false;
+  for (size_t i = 0; i < kReadyConditions; ++i) {
+    if (!states_[i].status.ok() && Needs(i, service)) return false;
+  }
+  return true;
+}
+
+void Readiness::TellOf(Whom whom) {
+  std::vector<std::string> serving;
+  const auto tell =
+      [&](const std::string& service) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        const bool now = Serves(service);
+        const bool before = std::find(serving_.begin(), serving_.end(),
+                                      service) != serving_.end();
+        if (now) serving.push_back(service);
+        if (whom == Whom::kAll || now != before) tell_(service, now);
+      };
+  for (const char* service : kServices) tell(service);
+  // Last, so that who waits for it finds the others there.
+  tell("");
+  serving_ = std::move(serving);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,232 @@
+#include "server/ops/readiness_watch.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/yard/sandbox.h"
+#include "server/base/log.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+// Taking stock wakes every spawner.
+constexpr int kLooksPerStock = 5;
+// What can't be tried is tried less and less often.
+constexpr absl::Duration kTryAgain = absl::Seconds(5);
+constexpr uint64_t kSmallPart = 20;
+
+}  // namespace
+
+absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
+  std::string failing;
+  std::map<JailKey, Seen> seen;
+  for (const PoolKeyState& state : states) {
+    if (state.key.kind != sandbox::kExecKind) continue;
+    const auto before = seen_.find(state.key);
+    const Seen was = before == seen_.end() ? Seen{} : before->second;
+    // Not a failure: nobody has tried since.
+    bool fails = was.fails || state.fill_failures > was.failures;
+    if (state.idle > 0 || state.filled > was.filled || state.target == 0) {
+      fails = false;
+    }
+    seen[state.key] = {state.filled, state.fill_failures, fails};
+    if (fails) {
+      absl::StrAppend(&failing, failing.empty() ? "" : ", ", "for profile ",
+                      state.key.profile.substr(0, state.key.profile.find('@')));
+    }
+  }
+  seen_ = std::move(seen);
+  if (failing.empty()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("no jails can be made: ", failing,
+                   "; the log's pool_fill lines say why"));
+}
+
+absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards) {
+  for (const sandbox::YardStock& yard : yards) {
+    if (yard.kind != sandbox::kExecKind || yard.failing.empty()) continue;
+    return absl::UnavailableError(
+        absl::StrCat("no more jails can be made than are left: ", yard.failing,
+                     " (", yard.setup_failures, " failures)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JudgeRoom(const std::string& directory, const Room& room) {
+  if (room.free_bytes < std::min(kLeastFreeBytes, room.bytes / kSmallPart)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(directory, " has only ", room.free_bytes, " bytes left"));
+  }
+  if (room.files > 0 &&
+      room.free_files < std::min(kLeastFreeFiles, room.files / kSmallPart)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        directory, " has room for only ", room.free_files, " more files"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRoom(const std::vector<std::string>& directories) {
+  for (const std::string& directory : directories) {
+    struct statvfs found {};
+    if (::statvfs(directory.c_str(), &found) != 0) continue;
+    const Room room = {.bytes = uint64_t{found.f_blocks} * found.f_frsize,
+                       .free_bytes = uint64_t{found.f_bavail} * found.f_frsize,
+                       .files = found.f_files,
+                       .free_files = found.f_favail};
+    if (absl::Status enough = JudgeRoom(directory, room); !enough.ok()) {
+      return enough;
+    }
+  }
+  return absl::OkStatus();
+}
+
+ReadinessWatch::ReadinessWatch(ReadinessWatchParts parts)
+    : parts_(std::move(parts)) {}
+
+ReadinessWatch::~ReadinessWatch() { Stop(); }
+
+void ReadinessWatch::Start() {
+  pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
+  isolation_ = std::thread([this] { LookAfterIsolation(); });
+  languages_ = std::thread([this] { LookAfterLanguages(); });
+  if (parts_.audit) audit_ = std::thread([this] { LookAfterAudit(); });
+}
+
+bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&tried_), timeout);
+}
+
+void ReadinessWatch::LookAgain() {
+  absl::MutexLock lock(&mutex_);
+  again_ = true;
+}
+
+void ReadinessWatch::Stop() {
+  cancel_.Cancel(policy::KillReason::kShutdown);
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = again_ = true;
+  }
+  for (std::thread* thread :
+       {&pool_and_disk_, &isolation_, &languages_, &audit_}) {
+    if (thread->joinable()) thread->join();
+  }
+}
+
+void ReadinessWatch::LookAfterPoolAndDisk() {
+  PoolWatch pool;
+  // What is so only once may be over already.
+  absl::Status yards, yards_before;
+  int looks = 0;
+  absl::MutexLock lock(&mutex_);
+  do {
+    mutex_.Unlock();
+    if (parts_.yards && looks++ % kLooksPerStock == 0) {
+      yards_before = std::exchange(yards, JudgeYards(parts_.yards()));
+    }
+    absl::Status made = pool.Look(parts_.pool());
+    if (made.ok() && !yards_before.ok()) made = yards;
+    parts_.readiness->Set(ReadyWhen::kPool, made);
+    parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
+    CheckAuditAnswers();
+    mutex_.Lock();
+  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+}
+
+void ReadinessWatch::LookAfterAudit() {
+  absl::MutexLock lock(&mutex_);
+  do {
+    audit_asked_ = Monotonic::now();
+    mutex_.Unlock();
+    const absl::Status health = parts_.audit();
+    mutex_.Lock();
+    audit_asked_.reset();
+    parts_.readiness->Set(ReadyWhen::kAudit, health);
+  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+}
+
+void ReadinessWatch::CheckAuditAnswers() {
+  absl::MutexLock lock(&mutex_);
+  if (!audit_asked_ || Since(*audit_asked_) < parts_.audit_patience) return;
+  parts_.readiness->Set(
+      ReadyWhen::kAudit,
+      absl::UnavailableError(absl::StrCat(
+          "the disk of the audit log has not answered for more than ",
+          absl::FormatDuration(parts_.audit_patience))));
+}
+
+void ReadinessWatch::LookAfterIsolation() {
+  absl::Duration retry = kTryAgain;
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    again_ = false;
+    mutex_.Unlock();
+    const bool everywhere = CheckIsolation();
+    mutex_.Lock();
+    tried_ = true;
+    const absl::Duration wait =
+        everywhere ? parts_.try_every : std::min(retry, parts_.try_every);
+    retry = everywhere ? kTryAgain : retry * 2;
+    if (mutex_.AwaitWithTimeout(absl::Condition(&again_), wait)) {
+      retry = kTryAgain;
+    }
+  }
+}
+
+void ReadinessWatch::LookAfterLanguages() {
+  absl::MutexLock lock(&mutex_);
+  while (
+      !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), parts_.try_every)) {
+    mutex_.Unlock();
+    if (parts_.try_languages &&
+        !parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
+      parts_.try_languages();
+    }
+    mutex_.Lock();
+  }
+}
+
+bool ReadinessWatch::CheckIsolation() {
+  const IsolationCanary::Found found =
+      canary_.Check(*parts_.policy->Get(), parts_.usable, parts_.run, cancel_,
+                    [this](const absl::Status& escaped) {
+                      NoteEscapes();
+                      parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
+                    });
+  if (cancel_.reason().has_value()) return false;
+  NoteEscapes();
+  if (found.not_tried > 0) {
+    // A language may not be prepared yet, a profile let no shell work.
+    Log(LogLevel::kInfo, "isolation_not_tried",
+        {{"kinds_of_jails", static_cast<int64_t>(found.not_tried)},
+         {"error", found.why}});
+  }
+  // What is known of it stays, until more is.
+  if (!absl::IsUnavailable(found.status) ||
+      absl::IsUnavailable(parts_.readiness->Get(ReadyWhen::kIsolation))) {
+    parts_.readiness->Set(ReadyWhen::kIsolation, found.status,
+                          absl::StrCat("a program that tried to get out of ",
+                                       found.held, " kinds of jails did not"));
+  }
+  return found.not_tried == 0;
+}
+
+void ReadinessWatch::NoteEscapes() {
+  std::set<std::string> templates = canary_.EscapedTemplates();
+  absl::MutexLock lock(&mutex_);
+  escaped_templates_ = std::move(templates);
+}
+
+bool ReadinessWatch::EscapedFrom(const policy::Profile& profile) const {
+  absl::MutexLock lock(&mutex_);
+  return escaped_templates_.count(profile.jail_template) > 0 ||
+         escaped_templates_.count(profile.run_template()) > 0;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,45 @@
+#ifndef SANDGLASS_SERVER_OPS_SERVER_INFO_H_
+#define SANDGLASS_SERVER_OPS_SERVER_INFO_H_
+
+#include <functional>
+#include <vector>
+
+#include "sandbox/host/host_probe.h"
+#include "sandglass/v1/server_info.pb.h"
+#include "server/admission/admission.h"
+#include "server/base/clock.h"
+#include "server/images/image_record.h"
+#include "server/languages/languages.h"
+#include "server/live_policy/live_policy.h"
+#include "server/live_policy/policy_reload.h"
+#include "server/phases/compile_cache.h"
+#include "server/pool/pool_targets.h"
+
+namespace sandglass::server {
+
+// Answers GetServerInfo. What it points to outlives it.
+struct ServerInfoSources {
+  const LivePolicy* policy;
+  const LanguageProbe* languages;
+  const Admission* admission;
+  sandbox::HostReport host;
+  MonotonicTime started;
+  std::function<std::vector<PoolKeyState>()> pool;
+  const CompileCache* compile_cache = nullptr;        // may be null
+  std::function<PolicyReload::State()> policy_state;  // may be empty
+  ImageRecords images;
+};
+
+v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);
+
+// Parts of it that others show, too.
+void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind);
+void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info);
+void FillAdmission(const Admission& from, v1::Admission& admission);
+
+// The release, for example "0.1.0".
+extern const char kVersion[];
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_OPS_SERVER_INFO_H_

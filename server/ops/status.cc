@@ -1,0 +1,86 @@
+#include "server/ops/status.h"
+
+#include "sandbox/os/clocks.h"
+#include "server/base/log.h"
+#include "server/base/proto_time.h"
+#include "server/ops/process_state.h"
+#include "server/ops/server_info.h"
+
+namespace sandglass::server {
+namespace {
+
+void FillYard(const sandbox::YardStock& stock, v1::Yard& yard) {
+  yard.set_kind(stock.kind);
+  yard.set_jails(stock.jails);
+  yard.set_spare_jails(stock.spares);
+  yard.set_ending_jails(stock.ending);
+  *yard.mutable_longest_ending() = ToProto(stock.longest_ending);
+  yard.set_cgroups(stock.groups);
+  yard.set_stray_cgroups(stock.stray_groups);
+  yard.set_processes(stock.processes);
+  yard.set_open_fds(stock.open_descriptors);
+  yard.set_mounts(stock.mounts);
+  yard.set_zygote_starts(stock.zygote_starts);
+  yard.set_zygote_deaths(stock.zygote_deaths);
+  yard.set_setup_failures(stock.setup_failures);
+  yard.set_failing(stock.failing);
+}
+
+void FillAudit(const AuditLog& log, AuditFailure on_failure,
+               v1::AuditState& audit) {
+  const AuditLog::State state = log.state();
+  audit.set_lines(state.written);
+  audit.set_lost_lines(state.lost);
+  audit.set_failure(std::string(state.failure.message()));
+  audit.set_when_unwritable(on_failure == AuditFailure::kRefuse ? "refuse"
+                                                                : "run");
+}
+
+void FillProcess(v1::GetStatusResponse& response) {
+  const ProcessState process = LookAtOwnProcess();
+  response.set_resident_bytes(process.resident_bytes);
+  response.set_threads(process.threads);
+  response.set_open_fds(process.open_fds);
+  response.set_max_open_fds(process.max_open_fds);
+}
+
+}  // namespace
+
+v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
+  v1::GetStatusResponse response;
+  response.set_version(kVersion);
+  *response.mutable_time() = ToProto(os::WallNow());
+  *response.mutable_uptime() = ToProto(Since(sources.started));
+  response.set_ready(sources.readiness->Ready());
+  response.set_draining(sources.readiness->Stopped());
+  for (v1::Condition& condition : sources.readiness->Conditions()) {
+    *response.add_conditions() = std::move(condition);
+  }
+  FillAdmission(*sources.admission, *response.mutable_admission());
+  for (const PoolKeyState& state : sources.pool()) {
+    FillPoolKind(state, *response.add_pool());
+  }
+  for (v1::RunCount& count : sources.tally->Runs()) {
+    *response.add_runs() = std::move(count);
+  }
+  for (v1::ErrorCount& count : sources.tally->Errors()) {
+    *response.add_errors() = std::move(count);
+  }
+  response.set_sessions(static_cast<uint32_t>(sources.sessions()));
+  response.set_commands(sources.commands());
+  for (const sandbox::YardStock& stock : sources.yards()) {
+    FillYard(stock, *response.add_yards());
+  }
+  if (sources.audit != nullptr) {
+    FillAudit(*sources.audit, sources.on_audit_failure,
+              *response.mutable_audit());
+  }
+  FillProcess(response);
+  const LogCounts counts = CountsOfLog();
+  response.set_warnings(counts.warnings);
+  response.set_log_errors(counts.errors);
+  response.set_metrics_address(sources.metrics_address);
+  return response;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,81 @@
+#ifndef SANDGLASS_SERVER_OPS_USAGE_COUNTER_H_
+#define SANDGLASS_SERVER_OPS_USAGE_COUNTER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/exec.pb.h"
+#include "sandglass/v1/operator.pb.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/identity/caller.h"
+
+namespace sandglass::server {
+
+// What was done and for whom, counted since the daemon's start; forgotten with
+// it (the audit log is what lasts). Thread-safe.
+class Tally {
+ public:
+  // Callers that are told apart; those that come later are one, kOthers.
+  static constexpr size_t kMostCallers = 1000;
+  static constexpr char kOthers[] = "others";
+
+  explicit Tally(absl::Time since) : since_(since) {}
+
+  // A run that was accepted and has an answer.
+  void NoteRun(const Caller& caller, const v1::RunCodeResponse& response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // A request that has an error for an answer. `language` may be empty.
+  void NoteError(const Caller& caller, const std::string& language,
+                 const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A command in a session of this caller's.
+  void NoteCommand(const Caller& owner, const std::string& language,
+                   const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ordered by language, then by outcome.
+  std::vector<v1::RunCount> Runs() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<v1::ErrorCount> Errors() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of one caller, or of all.
+  v1::GetUsageResponse Usage(const std::optional<std::string>& caller,
+                             absl::Time now) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Use {
+    uint64_t runs = 0;
+    uint64_t commands = 0;
+    uint64_t refused = 0;
+    absl::Duration wall;
+    absl::Duration cpu;
+    double memory_byte_seconds = 0;
+    uint64_t network_bytes = 0;
+
+    void Add(const v1::Usage& usage);
+    void Add(const v1::NetworkUse& network);
+  };
+
+  Use& UseOf(const Caller& caller, const std::string& language)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const absl::Time since_;
+  mutable absl::Mutex mutex_;
+  std::map<std::pair<std::string, v1::Outcome>, uint64_t> runs_
+      ABSL_GUARDED_BY(mutex_);
+  // By reason and code.
+  std::map<std::pair<std::string, std::string>, uint64_t> errors_
+      ABSL_GUARDED_BY(mutex_);
+  // By caller, then by language.
+  std::map<std::string, std::map<std::string, Use>> used_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_OPS_USAGE_COUNTER_H_

@@ -1,0 +1,85 @@
+#include "server/phases/compile_key.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "policy/limits/limit_fields.h"
+#include "server/base/digest.h"
+#include "server/ops/server_info.h"
+
+namespace sandglass::server {
+namespace {
+
+// Raise it when a result of the same inputs would be another, or is written
+// down otherwise.
+constexpr uint64_t kFormat = 1;
+
+// memmem(3) is fast on megabytes, std::string::find isn't.
+bool Contains(const std::string& text, const std::string& word) {
+  return ::memmem(text.data(), text.size(), word.data(), word.size()) !=
+         nullptr;
+}
+
+bool HasAny(const std::string& text, const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const auto& word) { return Contains(text, word); });
+}
+
+bool EndsWithAny(const std::string& name,
+                 const std::vector<std::string>& endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](const auto& ending) {
+    return absl::EndsWith(name, ending);
+  });
+}
+
+// A deadline lowers the wall time by what is left, which is never twice the
+// same; and whoever is in time gets the same result.
+bool ShowsInResult(policy::LimitKind kind) {
+  return kind != policy::LimitKind::kWallTime &&
+         kind != policy::LimitKind::kCpuTime;
+}
+
+}  // namespace
+
+bool MayKeepCompile(const Job& job) {
+  if (!job.compile || !job.compile->caching) return false;
+  const policy::CompileCacheRules& rules = job.compile->caching->rules;
+  if (HasAny(job.code, rules.not_with_text)) return false;
+  return std::none_of(job.files.begin(), job.files.end(),
+                      [&](const Job::File& file) {
+                        return EndsWithAny(file.path, rules.not_with_files) ||
+                               HasAny(file.content, rules.not_with_text);
+                      });
+}
+
+std::string CompileKey(const Job& job, const std::string& toolchain) {
+  const CompileJob& compile = *job.compile;
+  const CompileCaching& caching = *compile.caching;
+  Digest digest;
+  digest.AddNumber(kFormat);
+  // The image's own files, init and the jail's places are of this version.
+  digest.Add(kVersion);
+  digest.Add(toolchain);
+  digest.Add(caching.language);
+  digest.Add(caching.scope);
+  digest.AddAll(compile.argv);
+  digest.AddPairs(compile.env);
+  digest.AddAll(compile.artifacts);
+  digest.Add(job.source_file);
+  digest.Add(job.code);
+  // In their order: compilers meet them in the order of their making.
+  digest.AddNumber(job.files.size());
+  for (const Job::File& file : job.files) {
+    digest.Add(file.path);
+    digest.Add(file.executable ? "x" : "-");
+    digest.Add(file.content);
+  }
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    if (ShowsInResult(field.kind)) digest.AddNumber(field.get(compile.limits));
+  }
+  return digest.Hex();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,393 @@
+#include "server/phases/run_phases.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/job/inspection.h"
+#include "server/job/job_builder.h"
+#include "server/job/output_redaction.h"
+
+namespace sandglass::server {
+namespace {
+
+// A program that gets less than this is not worth starting.
+constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
+// Plenty for a program; a reservation doesn't count what the daemon holds.
+constexpr uint64_t kMaxArtifactBytes = uint64_t{32} << 20;
+constexpr absl::string_view kElf = "\x7f\x45LF";
+
+absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
+                           policy::Limits& limits) {
+  if (!deadline.has_value()) return absl::OkStatus();
+  const absl::Duration left = Until(*deadline);
+  const absl::Duration margin = DeadlineMargin(left);
+  if (left < margin + kLeastRunTime) {
+    return DeadlineTooShort(left, margin + kLeastRunTime);
+  }
+  limits.wall_time = std::min(limits.wall_time, left - margin);
+  return absl::OkStatus();
+}
+
+// The compile phase as a job: the same files, another command.
+Job ToCompileJob(const Job& job) {
+  Job compile;
+  compile.run_id = job.run_id;
+  compile.phase = policy::Phase::kCompile;
+  compile.template_name = job.compile->template_name;
+  compile.layer = job.layer;
+  compile.source_file = job.source_file;
+  compile.code = job.code;
+  compile.files = job.files;
+  compile.argv = job.compile->argv;
+  compile.env = job.compile->env;
+  compile.fetch = job.compile->artifacts;
+  compile.limits = job.compile->limits;
+  compile.out_of_memory = job.compile->out_of_memory;
+  compile.prestart = job.compile->prestart;
+  compile.prestart_argv = job.compile->prestart_argv;
+  compile.redactor = job.redactor;
+  // They pass through the daemon's memory.
+  compile.max_collected_bytes =
+      std::min(compile.limits.workspace_bytes, kMaxArtifactBytes);
+  return compile;
+}
+
+void RefuseArtifact(const std::string& path, absl::string_view why,
+                    JobResult& result) {
+  result.verdict.outcome = policy::Outcome::kCompileError;
+  result.verdict.rule = "compile-artifact";
+  result.verdict.explanation = absl::StrCat("The compiler exited with 0, but ",
+                                            Quote(path), " ", why, ".");
+}
+
+// Both kinds of files that the kernel can start.
+bool CanBeExecuted(const FileResult& file) {
+  return (file.mode & 0111) != 0 && (absl::StartsWith(file.content, kElf) ||
+                                     absl::StartsWith(file.content, "#!"));
+}
+
+// A compiler that says that all is well and leaves nothing, too much, or no
+// program: Go makes a library of a package that isn't main.
+void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
+                    JobResult& result) {
+  for (const FileResult& file : files) {
+    if (file.error != FileError::kNone) {
+      RefuseArtifact(file.path, "is not there, or too large", result);
+    } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
+               !CanBeExecuted(file)) {
+      RefuseArtifact(file.path,
+                     "is no program that can be started (it takes a main "
+                     "function, in Go one of package main)",
+                     result);
+    }
+  }
+}
+
+// The end of a compile phase, whether a compiler ran or not.
+struct CompileEnd {
+  JobResult result;  // without files
+  std::shared_ptr<const Compiled> compiled;
+};
+
+absl::StatusOr<CompileEnd> Compile(const RunFunction& run, const Job& job,
+                                   CancelToken& cancel) {
+  absl::StatusOr<JobResult> result = run(ToCompileJob(job), cancel, nullptr);
+  if (!result.ok()) return result.status();
+  if (result->verdict.outcome == policy::Outcome::kOk) {
+    CheckArtifacts(job, result->files, *result);
+  }
+  // Its memory goes to the run's jail.
+  result->jail.reset();
+  auto compiled = std::make_shared<Compiled>();
+  compiled->files = std::move(result->files);
+  result->files.clear();
+  compiled->stdout_result = result->stdout_result;
+  compiled->stderr_result = result->stderr_result;
+  if (result->verdict.outcome == policy::Outcome::kOk) compiled->Seal();
+  return CompileEnd{*std::move(result), std::move(compiled)};
+}
+
+// A compile phase that need not be.
+CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
+  CompileEnd end;
+  JobResult& result = end.result;
+  result.cached = true;
+  result.facts.phase = policy::Phase::kCompile;
+  result.facts.wait_status = 0;
+  result.verdict = policy::Decide(result.facts, job.compile->limits);
+  // That of another run.
+  result.facts.wait_status.reset();
+  result.verdict.explanation =
+      "No compiler ran: an earlier compile of the same program was kept.";
+  result.stdout_result = compiled->stdout_result;
+  result.stderr_result = compiled->stderr_result;
+  // It may have been kept under another profile's rules, or older ones.
+  for (StreamResult* stream : {&result.stdout_result, &result.stderr_result}) {
+    RedactStream(job.redactor.get(), *stream, result.redactions);
+  }
+  CheckArtifacts(job, compiled->files, result);
+  end.compiled = std::move(compiled);
+  return end;
+}
+
+bool IsWorthKeeping(const JobResult& result) {
+  return result.verdict.outcome == policy::Outcome::kOk &&
+         result.verdict.exit_code == 0 &&
+         result.facts.leftover_processes == 0 && !result.files_left_out;
+}
+
+// The compile phase, or what an earlier one made.
+absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
+                                         std::optional<MonotonicTime> deadline,
+                                         CancelToken& cancel,
+                                         CompileCache* cache) {
+  std::optional<std::string> key;
+  if (cache != nullptr) {
+    key = cache->KeyOf(job);
+    if (!key) cache->CountNotCacheable();
+  }
+  if (key) {
+    std::shared_ptr<const Compiled> found = cache->Find(*key);
+    Log(LogLevel::kDebug, "compile_cache_asked",
+        {{"run_id", job.run_id},
+         {"key", key->substr(0, 12)},
+         {"hit", found != nullptr}});
+    if (found != nullptr) return FromCache(job, std::move(found));
+  }
+  if (absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
+      !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<CompileEnd> end = Compile(run, job, cancel);
+  // The toolchain may have changed while it was at work: whatever it made, it
+  // is not what this key, or the new one, stands for.
+  if (key && end.ok() && IsWorthKeeping(end->result) &&
+      cache->KeyOf(job) == key) {
+    cache->Keep(*key, end->compiled);
+  }
+  return end;
+}
+
+// Hands what was compiled to the run.
+void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
+  for (size_t i = 0; i < compiled->files.size(); ++i) {
+    const FileResult& artifact = compiled->files[i];
+    // No business of the program's.
+    if (LooksInCompiler(job) &&
+        artifact.path == job.inspection->language->analyser->facts) {
+      continue;
+    }
+    job.files.push_back({.path = artifact.path,
+                         .executable = (artifact.mode & 0111) != 0,
+                         .shared = {compiled, &artifact.content},
+                         .sealed = i < compiled->sealed.size()
+                                       ? compiled->sealed[i]
+                                       : nullptr});
+  }
+}
+
+// The answer when nothing was run.
+JobResult NotRun(const Job& job, std::shared_ptr<const JobResult> compile) {
+  JobResult result;
+  result.verdict = compile->verdict;
+  // Those of the program, which there was not.
+  result.verdict.exit_code.reset();
+  result.verdict.signal.reset();
+  result.facts.phase = policy::Phase::kCompile;
+  result.facts.kill = compile->facts.kill;
+  result.facts.wait_status = compile->facts.wait_status;
+  result.facts.counters = compile->facts.counters;
+  result.facts.runtime_words = compile->facts.runtime_words;
+  result.facts.leftover_processes = compile->facts.leftover_processes;
+  result.limits = job.limits;
+  result.start_time = compile->start_time;
+  result.compile = std::move(compile);
+  return result;
+}
+
+// What an analyser said of the program, in a jail of its own; as an error, why
+// it said nothing.
+absl::StatusOr<std::string> Said(JobResult&& look) {
+  if (look.verdict.outcome != policy::Outcome::kOk) {
+    const std::string_view words = look.stderr_result.data;
+    const std::string_view line = words.substr(0, words.find('\n'));
+    std::string why = look.verdict.explanation;
+    if (absl::EndsWith(why, ".")) why.pop_back();
+    if (!line.empty()) absl::StrAppend(&why, ", and said ", Quote(line, 200));
+    return absl::InvalidArgumentError(why);
+  }
+  if (look.stdout_result.truncated) {
+    return absl::InvalidArgumentError("the analyser said too much");
+  }
+  return std::move(look.stdout_result.data);
+}
+
+// Errors are ours or the caller's, as of any run.
+absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
+                                    std::optional<MonotonicTime> deadline,
+                                    CancelToken& cancel) {
+  if (!NeedsAnalyser(job)) return Inspect(job, std::string());
+  if (job.inspection->language->analyser->command.empty()) {
+    return Inspect(job, absl::UnimplementedError(
+                            "the compiler alone can do that, and a cell has "
+                            "none"));
+  }
+  const MonotonicTime began = Monotonic::now();
+  Job look = MakeLookJob(job);
+  if (absl::Status enough = ApplyDeadline(deadline, look.limits);
+      !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<JobResult> looked = run(look, cancel, nullptr);
+  if (!looked.ok()) return looked.status();
+  if (cancel.reason().has_value()) {
+    return absl::CancelledError("cancelled before the program started");
+  }
+  Inspected inspected = Inspect(job, Said(*std::move(looked)));
+  inspected.time = Since(began);
+  return inspected;
+}
+
+// What a compiler left for the rules.
+absl::StatusOr<std::string> SaidByCompiler(const Compiled& compiled,
+                                           const Job& job) {
+  for (const FileResult& file : compiled.files) {
+    if (file.path == job.inspection->language->analyser->facts) {
+      return file.content;
+    }
+  }
+  return absl::InvalidArgumentError("its compiler told nothing of it");
+}
+
+std::shared_ptr<const Inspected> LookedInVain(const Job& job,
+                                              const std::string& why) {
+  return std::make_shared<const Inspected>(
+      Inspect(job, absl::InvalidArgumentError(why)));
+}
+
+// After a runner didn't look: there was none, or `why` it didn't.
+absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
+    const RunFunction& run, const Job& job, const std::string& why,
+    std::optional<MonotonicTime> deadline, CancelToken& cancel) {
+  if (!why.empty()) return LookedInVain(job, why);
+  absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+  if (!looked.ok()) return looked.status();
+  return std::make_shared<const Inspected>(*std::move(looked));
+}
+
+// The answer when the program was not let run, or is only looked at.
+JobResult NotLetRun(const Job& job,
+                    std::shared_ptr<const Inspected> inspected) {
+  JobResult result;
+  result.limits = job.limits;
+  result.start_time = os::WallNow();
+  if (inspected == nullptr) inspected = std::make_shared<const Inspected>();
+  result.facts = StoppedFacts(*inspected);
+  result.verdict = policy::Decide(result.facts, job.limits);
+  if (inspected->decision == Decision::kRun) {
+    result.verdict.outcome = policy::Outcome::kOk;
+    result.verdict.rule = "policy-passed";
+    result.verdict.explanation = "The profile's rules let this program run.";
+  }
+  result.timings.analysis = inspected->time;
+  if (job.session != nullptr) result.cell.emplace();
+  result.inspected = std::move(inspected);
+  return result;
+}
+
+JobResult WithCompile(JobResult result, std::shared_ptr<JobResult> compile,
+                      absl::Duration time) {
+  result.compile = std::move(compile);
+  result.timings.compile = time;
+  return result;
+}
+
+JobResult WithLook(JobResult result,
+                   std::shared_ptr<const Inspected> inspected) {
+  if (inspected != nullptr) {
+    result.timings.analysis = inspected->time;
+    result.inspected = std::move(inspected);
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::Duration DeadlineMargin(absl::Duration left) {
+  return std::clamp(left / 10, absl::Milliseconds(100), absl::Seconds(1));
+}
+
+absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
+                                    std::optional<MonotonicTime> deadline,
+                                    CancelToken& cancel, JobObserver* observer,
+                                    CompileCache* cache) {
+  std::shared_ptr<const Inspected> inspected;
+  if (job.look_only && job.inspection == nullptr) return NotLetRun(job, {});
+  if (job.inspection != nullptr && !LooksInRunner(job) &&
+      !LooksInCompiler(job)) {
+    absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+    if (!looked.ok()) return looked.status();
+    inspected = std::make_shared<const Inspected>(*std::move(looked));
+    if (inspected->decision != Decision::kRun || job.look_only) {
+      return NotLetRun(job, inspected);
+    }
+  }
+  std::shared_ptr<JobResult> compile;
+  const MonotonicTime began = Monotonic::now();
+  if (job.compile) {
+    absl::StatusOr<CompileEnd> end =
+        CompileOrFind(run, job, deadline, cancel, cache);
+    if (!end.ok()) return end.status();
+    compile = std::make_shared<JobResult>(std::move(end->result));
+    if (observer != nullptr) observer->OnCompiled(*compile);
+    if (compile->verdict.outcome != policy::Outcome::kOk) {
+      JobResult result = NotRun(job, compile);
+      result.timings.compile = Since(began);
+      if (job.session != nullptr) result.cell.emplace();
+      return WithLook(std::move(result), std::move(inspected));
+    }
+    if (LooksInCompiler(job)) {
+      inspected = std::make_shared<const Inspected>(
+          Inspect(job, SaidByCompiler(*end->compiled, job)));
+      if (inspected->decision != Decision::kRun || job.look_only) {
+        return WithCompile(NotLetRun(job, inspected), compile, Since(began));
+      }
+    }
+    AddArtifacts(end->compiled, job);
+  }
+  const absl::Duration compile_time =
+      compile == nullptr ? absl::ZeroDuration() : Since(began);
+  if (inspected != nullptr && inspected->findings.syntax_error &&
+      compile != nullptr) {
+    // The analyser took for no program what the compiler did: then nothing was
+    // looked at.
+    inspected = LookedInVain(job, "its compiler takes what the analyser can't");
+    if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
+  }
+  if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
+    return enough;
+  }
+  absl::StatusOr<JobResult> result = run(job, cancel, observer);
+  if (result.ok() && result->not_looked_at) {
+    absl::StatusOr<std::shared_ptr<const Inspected>> looked =
+        LookAgain(run, job, *result->not_looked_at, deadline, cancel);
+    if (!looked.ok()) return looked.status();
+    inspected = *std::move(looked);
+    if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
+    job.inspection.reset();
+    result = run(job, cancel, observer);
+  }
+  if (!result.ok()) return result;
+  result->compile = std::move(compile);
+  result->timings.compile = compile_time;
+  return WithLook(*std::move(result), std::move(inspected));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,33 @@
+#include "server/pool/fill_log.h"
+
+#include <string>
+
+#include "sandbox/yard/spawner_event.h"
+#include "server/base/log.h"
+
+namespace sandglass::server {
+
+FillNews NewsOf(const absl::Status& last, const absl::Status& now) {
+  if (now == last) return FillNews::kNone;
+  if (!now.ok()) return FillNews::kFails;
+  return last.ok() ? FillNews::kNone : FillNews::kWorksAgain;
+}
+
+void LogFillNews(const JailKey& key, const absl::Status& status,
+                 FillNews news) {
+  if (news == FillNews::kFails) {
+    // The spawner tells of a zygote's ends.
+    Log(sandbox::IsZygoteStarting(status) ? LogLevel::kInfo
+                                          : LogLevel::kWarning,
+        "pool_fill_failed",
+        {{"kind", key.kind},
+         {"profile", key.profile},
+         {"code", absl::StatusCodeToString(status.code())},
+         {"error", std::string(status.message())}});
+  } else if (news == FillNews::kWorksAgain) {
+    Log(LogLevel::kInfo, "pool_fill_works_again",
+        {{"kind", key.kind}, {"profile", key.profile}});
+  }
+}
+
+}  // namespace sandglass::server

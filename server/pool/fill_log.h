@@ -1,0 +1,18 @@
+#ifndef SANDGLASS_SERVER_POOL_FILL_LOG_H_
+#define SANDGLASS_SERVER_POOL_FILL_LOG_H_
+
+#include "absl/status/status.h"
+#include "server/pool/pool_targets.h"
+
+namespace sandglass::server {
+
+// What the latest fill of a key is for the log.
+enum class FillNews { kNone, kFails, kWorksAgain };
+
+// A failure is news once, until a fill works or fails otherwise.
+FillNews NewsOf(const absl::Status& last, const absl::Status& now);
+void LogFillNews(const JailKey& key, const absl::Status& status, FillNews news);
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_POOL_FILL_LOG_H_

@@ -1,0 +1,137 @@
+#include "server/pool/pool_targets.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace sandglass::server {
+namespace {
+
+// Far from where arithmetic on time points overflows.
+constexpr absl::Duration kLongestPeriod = absl::Hours(24 * 365);
+
+// How many jails of this size the budget holds.
+uint32_t Fits(uint64_t bytes, uint64_t budget) {
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  return bytes == 0 ? kMost
+                    : static_cast<uint32_t>(std::min(kMost, budget / bytes));
+}
+
+uint32_t FloorOf(const Demand& demand, const PoolOptions& options) {
+  return std::min(options.floor, demand.floor.value_or(options.floor));
+}
+
+}  // namespace
+
+uint32_t TargetFor(const Demand& demand, const PoolOptions& options) {
+  if (options.floor == 0) return 0;
+  const bool used = demand.unused_for < options.idle_age;
+  if (!used && !demand.always) return 0;
+  const uint32_t floor = FloorOf(demand, options);
+  const uint32_t wanted = used ? std::max(floor, demand.peak) : floor;
+  return std::min({wanted, options.ceiling,
+                   demand.ceiling.value_or(options.ceiling), options.most_idle,
+                   Fits(demand.idle_bytes, options.memory_budget_bytes)});
+}
+
+std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
+                                   const PoolOptions& options) {
+  std::vector<size_t> order(demands.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return demands[a].unused_for < demands[b].unused_for;
+  });
+  std::vector<uint32_t> wanted;
+  wanted.reserve(demands.size());
+  for (const Demand& demand : demands) {
+    wanted.push_back(TargetFor(demand, options));
+  }
+
+  std::vector<uint32_t> targets(demands.size(), 0);
+  uint32_t jails_left = options.most_idle;
+  uint64_t bytes_left = options.memory_budget_bytes;
+  const auto has_room = [&](size_t i, uint32_t up_to) {
+    return jails_left > 0 && targets[i] < std::min(wanted[i], up_to) &&
+           demands[i].idle_bytes <= bytes_left;
+  };
+  const auto give = [&](size_t i) {
+    ++targets[i];
+    --jails_left;
+    bytes_left -= demands[i].idle_bytes;
+  };
+  // One jail each in turn rather than all to the first: two keys that are used
+  // by turns would otherwise take the whole budget from each other each time.
+  const auto share_floors = [&](bool always_only) {
+    for (bool gave = true; gave;) {
+      gave = false;
+      for (const size_t i : order) {
+        if ((always_only && !demands[i].always) ||
+            !has_room(i, FloorOf(demands[i], options))) {
+          continue;
+        }
+        give(i);
+        gave = true;
+      }
+    }
+  };
+  share_floors(true);
+  share_floors(false);
+  while (true) {
+    std::optional<size_t> next;
+    const auto held = [&](size_t i) {
+      return (targets[i] + uint64_t{1}) * demands[i].idle_bytes;
+    };
+    for (const size_t i : order) {
+      if (has_room(i, options.ceiling) && (!next || held(i) < held(*next))) {
+        next = i;
+      }
+    }
+    if (!next) return targets;
+    give(*next);
+  }
+}
+
+TakeMeter::TakeMeter(absl::Duration memory, uint32_t most)
+    : period_(absl::ToChronoNanoseconds(
+          std::clamp(memory / 2, absl::Nanoseconds(1), kLongestPeriod))),
+      most_(most) {}
+
+void TakeMeter::Roll(MonotonicTime now) {
+  const auto age = now - period_start_;
+  if (age < period_) return;
+  const bool next = age < 2 * period_;
+  previous_ = next ? current_ : 0;
+  current_ = 0;
+  period_start_ = next ? period_start_ + period_ : now;
+}
+
+void TakeMeter::Note(MonotonicTime now, absl::Duration window) {
+  takes_.push_back(now);
+  while (takes_.size() > most_ ||
+         absl::FromChrono(now - takes_.front()) > window) {
+    takes_.pop_front();
+    if (takes_.empty()) break;
+  }
+  Raise(now, static_cast<uint32_t>(takes_.size()));
+}
+
+void TakeMeter::Raise(MonotonicTime now, uint32_t peak) {
+  Roll(now);
+  current_ = std::max(current_, std::min(peak, most_));
+}
+
+uint32_t TakeMeter::Peak(MonotonicTime now) const {
+  const auto age = now - period_start_;
+  if (age < period_) return std::max(current_, previous_);
+  return age < 2 * period_ ? current_ : 0;
+}
+
+absl::Duration BurstWindow(absl::Duration mean_fill) {
+  return std::clamp(mean_fill, absl::Milliseconds(100), absl::Seconds(1));
+}
+
+absl::Duration NextBackoff(absl::Duration last) {
+  return std::clamp(last * 2, absl::Seconds(1), absl::Seconds(30));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,342 @@
+#include "server/rpc/acceptor.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/rpc/http2_frames.h"
+
+namespace sandglass::server {
+namespace {
+
+// Above what the process opens otherwise, which takes the lowest that is free.
+constexpr int kPreferredFirstNumber = 16384;
+constexpr int kAcceptsPerTurn = 64;  // then closed connections get a look in
+constexpr absl::Duration kBackOff = absl::Milliseconds(100);
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
+constexpr absl::Duration kSweepInterval = absl::Seconds(1);
+// So many bytes of requests leave enough behind that it is worth giving back.
+constexpr uint64_t kFlood = uint64_t{64} << 20;
+
+int FirstNumber() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t half = limit.rlim_cur / 2;
+  return half < kPreferredFirstNumber ? static_cast<int>(half)
+                                      : kPreferredFirstNumber;
+}
+
+// The numbers that there are for all callers together: root's own come off.
+uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto end = static_cast<int>(
+      std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(kMostTapped)));
+  const auto all =
+      static_cast<uint64_t>(std::clamp(end - first, 1, options.most_numbers));
+  return all - std::min(options.root_numbers, all / 4);
+}
+
+// Who is there; nullopt with errno set.
+std::optional<Caller> PeerOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return std::nullopt;
+  }
+  if (address.ss_family != AF_UNIX) {
+    // gRPC does that for connections that it accepts itself.
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return Caller{.name = address.ss_family == AF_INET6 ? "tcp:[::1]"
+                                                        : "tcp:127.0.0.1"};
+  }
+  ucred credentials{};
+  size = sizeof(credentials);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return std::nullopt;
+  }
+  return Caller{absl::StrCat("uid:", credentials.uid), credentials.uid,
+                credentials.gid};
+}
+
+void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
+  const auto size = static_cast<uint32_t>(payload.size());
+  for (const uint32_t byte : {size >> 16, size >> 8, size, uint32_t{type}}) {
+    bytes.push_back(static_cast<char>(byte));
+  }
+  bytes.append(5, '\0');  // no flags, of the whole connection
+  bytes.append(payload);
+}
+
+// Reads what a client has sent, or else the kernel throws away what it is told.
+// One that sends all the time is not waited for.
+void DropSome(int fd) {
+  constexpr int kMostReads = 16;
+  char unread[4096];
+  for (int i = 0; i < kMostReads; ++i) {
+    if (::recv(fd, unread, sizeof(unread), MSG_DONTWAIT) <= 0) return;
+  }
+}
+
+// Says why and goes; a client that doesn't hear it sees the connection end.
+void SendAway(const os::Fd& connection, const std::string& why) {
+  constexpr char kEnhanceYourCalm[] = {0, 0, 0, 0, 0, 0, 0, 0x0b};
+  std::string bytes;
+  AppendFrame(bytes, Http2Frame::kSettings, "");
+  AppendFrame(
+      bytes, Http2Frame::kGoAway,
+      absl::StrCat(std::string(kEnhanceYourCalm, sizeof(kEnhanceYourCalm)),
+                   why));
+  DropSome(connection.get());
+  (void)!::send(connection.get(), bytes.data(), bytes.size(),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+absl::Status EpollError(const char* call) {
+  return absl::InternalError(
+      absl::StrCat("accepting connections: ", call, ": ", ErrorText(errno)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(
+    os::Fd listener, PeerTable& peers, RequestRoom& room, Handover handover,
+    const Options& options) {
+  os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return EpollError("epoll_create1");
+  os::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake.valid()) return EpollError("eventfd");
+  for (const int fd : {wake.get(), listener.get()}) {
+    const uint32_t events = fd == wake.get() ? uint32_t{EPOLLIN} : 0u;
+    epoll_event event{.events = events, .data = {.fd = fd}};
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      return EpollError("epoll_ctl");
+    }
+  }
+  std::unique_ptr<Acceptor> acceptor(
+      new Acceptor(std::move(listener), peers, room, std::move(handover),
+                   options, std::move(epoll), std::move(wake)));
+  acceptor->thread_ = std::thread([raw = acceptor.get()] { raw->Loop(); });
+  return acceptor;
+}
+
+Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
+                   Handover handover, const Options& options, os::Fd epoll,
+                   os::Fd wake)
+    : listener_(std::move(listener)),
+      peers_(peers),
+      room_(room),
+      handover_(std::move(handover)),
+      options_(options),
+      epoll_(std::move(epoll)),
+      wake_(std::move(wake)),
+      first_number_(FirstNumber()),
+      next_number_(first_number_),
+      shares_(options.max_connections),
+      numbers_(WithReserveWithin(NumbersForAll(first_number_, options))) {}
+
+Acceptor::~Acceptor() {
+  const uint64_t one = 1;
+  // An eventfd takes 8 bytes whole; it can't be full after one write.
+  if (::write(wake_.get(), &one, sizeof(one)) == sizeof(one)) thread_.join();
+}
+
+void Acceptor::Listen(uint32_t events) {
+  epoll_event event{.events = events, .data = {.fd = listener_.get()}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
+  listening_ = events != 0;
+}
+
+void Acceptor::Loop() {
+  while (true) {
+    const bool may_listen = Monotonic::now() >= resume_at_;
+    if (may_listen != listening_) Listen(may_listen ? uint32_t{EPOLLIN} : 0u);
+
+    epoll_event events[64];
+    const int timeout_ms = static_cast<int>(
+        absl::ToInt64Milliseconds(may_listen ? kSweepInterval : kBackOff));
+    const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
+    bool accept = false;
+    for (int i = 0; i < count; ++i) {
+      const int fd = events[i].data.fd;
+      if (fd == wake_.get()) return;
+      if (fd == listener_.get()) {
+        accept = true;
+      } else {
+        Close(fd);
+      }
+    }
+    // ORDER: last, since a new connection may get the number of one that has
+    // just ended, of which this turn's events speak.
+    if (accept) AcceptSome();
+    SweepNumbers();
+    if (Monotonic::now() >= sweep_at_) Sweep();
+  }
+}
+
+void Acceptor::SweepNumbers() {
+  for (const std::string& caller : peers_.Sweep()) numbers_.Give(caller);
+}
+
+void Acceptor::Sweep() {
+  const MonotonicTime now = Monotonic::now();
+  sweep_at_ = now + absl::ToChronoNanoseconds(kSweepInterval);
+  std::vector<int> over;
+  for (const auto& [fd, watched] : watched_) {
+    const ConnectionTap::State state = watched.tap->state();
+    if ((!state.speaks &&
+         now - state.began > absl::ToChronoNanoseconds(options_.first_words)) ||
+        (state.unfinished_since < now &&
+         now - state.unfinished_since >
+             absl::ToChronoNanoseconds(options_.message_pause))) {
+      over.push_back(fd);
+    }
+  }
+  for (const int fd : over) End(fd);
+  if (ended_ > 0 && now >= quiet_until_) {
+    quiet_until_ = now + absl::ToChronoNanoseconds(kLogInterval);
+    Log(LogLevel::kWarning, "connections_ended",
+        {{"connections", std::exchange(ended_, 0)}});
+  }
+  // What large requests took stays with the C library otherwise.
+  if (const uint64_t total = room_.total();
+      total - flooded_ > kFlood && room_.used() < kFlood) {
+    flooded_ = total;
+    ::malloc_trim(0);
+  }
+}
+
+void Acceptor::End(int watched) {
+  ++ended_;
+  ::shutdown(watched, SHUT_RDWR);
+  Close(watched);
+}
+
+bool Acceptor::EndSilent(const std::string& caller) {
+  std::optional<int> silent;
+  MonotonicTime since = MonotonicTime::max();
+  for (const auto& [fd, watched] : watched_) {
+    if (watched.caller != caller) continue;
+    const ConnectionTap::State state = watched.tap->state();
+    if (state.open_calls == 0 && state.since < since) {
+      since = state.since;
+      silent = fd;
+    }
+  }
+  if (!silent.has_value()) return false;
+  End(*silent);
+  return true;
+}
+
+void Acceptor::AcceptSome() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    os::Fd connection(::accept4(listener_.get(), nullptr, nullptr,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.valid()) {
+      // A client that gave up while it waited is no error of ours.
+      if (errno == ECONNABORTED || errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) BackOff(errno);
+      return;
+    }
+    Admit(std::move(connection));
+  }
+}
+
+void Acceptor::Admit(os::Fd connection) {
+  std::optional<Caller> caller = PeerOf(connection.get());
+  if (!caller.has_value()) return BackOff(errno);
+  const std::string name = caller->name;
+  // Nobody's numbers can be taken back to make room. Root has some that others
+  // can't use up, as it has of connections.
+  const bool of_root =
+      caller->SeesAll() && numbers_.held_by(name) < options_.root_numbers;
+  if (!of_root && numbers_.RoomFor(name) != Shares::Room::kYes) {
+    ++ended_;
+    return SendAway(
+        connection,
+        absl::StrCat(name, " had ", numbers_.held_by(name), " connections in ",
+                     absl::FormatDuration(options_.number_grace),
+                     ", its share of them; keep one for all calls, or wait"));
+  }
+  const std::optional<std::string> in_the_way =
+      shares_.InTheWay(name, caller->SeesAll());
+  if (in_the_way.has_value() && !EndSilent(*in_the_way)) {
+    ++ended_;
+    return SendAway(connection,
+                    absl::StrCat(name, " has its share of the ", shares_.most(),
+                                 " connections already, each "
+                                 "with a call; close some"));
+  }
+  os::Fd numbered = Renumber(connection.get());
+  if (!numbered.valid()) return BackOff(errno);
+  // Without flags epoll reports the end of the connection only.
+  epoll_event event{.events = 0, .data = {.fd = connection.get()}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.get(), &event) != 0) {
+    return BackOff(errno);
+  }
+  auto tap =
+      std::make_unique<ConnectionTap>(room_, name, options_.max_message_bytes);
+  const int fd = connection.get();
+  watched_.emplace(
+      fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
+  shares_.Add(name);
+  numbers_.Take(name);
+  peers_.Add(numbered.get(), *std::move(caller), std::move(tap));
+  handover_(numbered.release());
+}
+
+os::Fd Acceptor::Renumber(int fd) {
+  // One pass over the numbers: the first that is free and not in its grace.
+  bool wrapped = false;
+  while (true) {
+    os::Fd numbered(::fcntl(fd, F_DUPFD_CLOEXEC, next_number_));
+    if (numbered.valid() && numbered.get() >= kMostTapped) {
+      numbered.reset();
+      errno = EMFILE;
+    }
+    if (numbered.valid()) {
+      next_number_ = numbered.get() + 1;
+      if (!peers_.Contains(numbered.get())) return numbered;
+    } else if ((errno == EINVAL || errno == EMFILE) && !wrapped) {
+      wrapped = true;
+      next_number_ = first_number_;
+    } else {
+      return os::Fd();
+    }
+  }
+}
+
+void Acceptor::Close(int watched) {
+  const auto it = watched_.find(watched);
+  if (it == watched_.end()) return;
+  peers_.MarkClosed(it->second.number, options_.number_grace);
+  shares_.Remove(it->second.caller);
+  // Closing alone would not take it out of the set while gRPC's descriptor of
+  // the same connection is open.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched, nullptr);
+  watched_.erase(it);
+}
+
+void Acceptor::BackOff(int error) {
+  resume_at_ = Monotonic::now() + absl::ToChronoNanoseconds(kBackOff);
+  if (Monotonic::now() < quiet_until_) return;
+  quiet_until_ = Monotonic::now() + absl::ToChronoNanoseconds(kLogInterval);
+  Log(LogLevel::kWarning, "accept_failed", {{"error", ErrorText(error)}});
+}
+
+}  // namespace sandglass::server

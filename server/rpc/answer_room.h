@@ -1,0 +1,79 @@
+#ifndef SANDGLASS_SERVER_RPC_ANSWER_ROOM_H_
+#define SANDGLASS_SERVER_RPC_ANSWER_ROOM_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "server/base/shares.h"
+
+namespace sandglass::server {
+
+// Memory for answers that their clients have not read yet: gRPC keeps an answer
+// until its client takes it, which may be never. By the rule of Shares, with
+// the last quarter as the reserve. Thread-safe.
+class AnswerRoom {
+ public:
+  // An answer that isn't longer has its room in what a call takes anyway.
+  static constexpr uint64_t kFreeBytes = 4096;
+
+  explicit AnswerRoom(uint64_t bytes) : shares_(WithReserveWithin(bytes)) {}
+  AnswerRoom(const AnswerRoom&) = delete;
+  AnswerRoom& operator=(const AnswerRoom&) = delete;
+
+  // An AnswerBytesFull with that advice, and nothing is taken: there is no room
+  // for that caller.
+  absl::Status Take(const std::string& caller, uint64_t bytes,
+                    std::string_view advice) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What the caller had taken before.
+  void Give(const std::string& caller, uint64_t bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  uint64_t held() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  mutable absl::Mutex mutex_;
+  Shares shares_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What one call's answer takes of it: a member of the call, so that it is given
+// back when the call is over. That is when its client has read the answer, or
+// has gone. One thread at a time.
+class HeldAnswer {
+ public:
+  // For a call that did what it is for.
+  static constexpr std::string_view kDone =
+      "the call was carried out, only its answer is missing";
+
+  // `room` outlives it.
+  explicit HeldAnswer(AnswerRoom& room) : room_(room) {}
+  ~HeldAnswer() { Give(); }
+  HeldAnswer(const HeldAnswer&) = delete;
+  HeldAnswer& operator=(const HeldAnswer&) = delete;
+
+  // As AnswerRoom::Take, in the place of what it had.
+  absl::Status Take(const std::string& caller, uint64_t bytes,
+                    std::string_view advice);
+  void Give();
+
+  // Puts the answer into `response`, from where gRPC sends it, if it is one and
+  // there is room. Returns what the call ends with. `advice` as for Take: what
+  // has become of what the call did.
+  absl::Status Put(const std::string& caller,
+                   absl::StatusOr<grpc::ByteBuffer> answer,
+                   grpc::ByteBuffer* response, std::string_view advice = kDone);
+
+ private:
+  AnswerRoom& room_;
+  std::string caller_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_ANSWER_ROOM_H_

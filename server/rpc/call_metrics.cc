@@ -1,0 +1,73 @@
+#include "server/rpc/call_metrics.h"
+
+#include <string>
+
+#include "server/base/clock.h"
+#include "server/rpc/api_methods.h"
+
+namespace sandglass::server {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+// One call, from its arrival to the status that is sent.
+class CallMeter final : public grpc::experimental::Interceptor {
+ public:
+  CallMeter(Metrics& metrics, const char* method)
+      : metrics_(metrics), method_(MeteredMethod(method)) {}
+
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            InterceptionHookPoints::PRE_SEND_STATUS)) {
+      metrics_.NoteCall(method_,
+                        static_cast<int>(methods->GetSendStatus().error_code()),
+                        Since(began_));
+    }
+    methods->Proceed();
+  }
+
+ private:
+  Metrics& metrics_;
+  const char* const method_;  // lives as long as the call
+  const MonotonicTime began_ = Monotonic::now();
+};
+
+class CallMeterFactory final
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallMeterFactory(Metrics& metrics) : metrics_(metrics) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      ServerRpcInfo* info) override {
+    return new CallMeter(metrics_, info->method());
+  }
+
+ private:
+  Metrics& metrics_;
+};
+
+}  // namespace
+
+const char* MeteredMethod(const char* method) {
+  std::string name(method);
+  const size_t slash = name.rfind('/');
+  if (slash != std::string::npos && slash > 0) {
+    // gRPC's own, which is not made from a descriptor.
+    if (name == "/grpc.health.v1.Health/Check" ||
+        name == "/grpc.health.v1.Health/Watch") {
+      return method;
+    }
+    name[slash] = '.';
+    if (IsApiMethod(name.substr(1))) return method;
+  }
+  return "/unknown/unknown";
+}
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
+MakeCallMetrics(Metrics& metrics) {
+  return std::make_unique<CallMeterFactory>(metrics);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,39 @@
+#ifndef SANDGLASS_SERVER_RPC_CONNECTION_SHARES_H_
+#define SANDGLASS_SERVER_RPC_CONNECTION_SHARES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sandglass::server {
+
+// How many connections each caller has, of all that there may be. A caller may
+// have as many as are still free, so that one alone gets half of them and there
+// are always some for whoever comes next. Root, who has to look after the
+// machine, has a few beyond that.
+class ConnectionShares {
+ public:
+  explicit ConnectionShares(uint32_t most) : most_(most) {}
+
+  // Whether one more of that caller fits into its share; the caller who is in
+  // the way otherwise: itself, or when nothing is free at all whoever has most.
+  std::optional<std::string> InTheWay(const std::string& caller,
+                                      bool is_root) const;
+  void Add(const std::string& caller);
+  void Remove(const std::string& caller);
+
+  uint32_t most() const { return most_; }
+
+ private:
+  // Of root, where all are taken.
+  static constexpr uint32_t kRootReserve = 8;
+
+  const uint32_t most_;
+  uint32_t all_ = 0;
+  std::map<std::string, uint32_t> callers_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_CONNECTION_SHARES_H_

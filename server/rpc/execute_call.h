@@ -1,0 +1,90 @@
+#ifndef SANDGLASS_SERVER_RPC_EXECUTE_CALL_H_
+#define SANDGLASS_SERVER_RPC_EXECUTE_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "sandglass/v1/exec.pb.h"
+#include "server/exec/exec.h"
+#include "server/exec/exec_table.h"
+#include "server/identity/caller.h"
+#include "server/rpc/answer_room.h"
+
+namespace sandglass::server {
+
+// One Execute. gRPC's answers are handed to the table's loop, on which all else
+// happens; OnDone deletes the call there. The next message is read when the
+// command has taken the input of the last one, and the next piece of output
+// taken when the last one was written.
+class ExecuteCall final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      ExecClient {
+ public:
+  // `table` and `answers` outlive the call, `context` is the call's.
+  ExecuteCall(ExecTable& table, grpc::CallbackServerContext* context,
+              const Caller& caller, AnswerRoom& answers)
+      : table_(table), context_(context), caller_(caller), held_(answers) {}
+
+  void Start() { StartRead(&incoming_); }
+
+ private:
+  // On gRPC's threads.
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+  void TakeFirst(const v1::ExecuteRequest& message);
+  absl::Status FindCommand(const v1::ExecAttach& attach);
+
+  // On the loop's.
+  void OnExecChange() override;
+  void OnTooSlow() override;
+  void Begin(absl::StatusOr<ExecTable::Ready> ready);
+  void Join(absl::StatusOr<std::shared_ptr<Exec>> exec);
+  void Follow(const std::shared_ptr<Exec>& exec, bool joined);
+  void Take(const v1::ExecuteRequest& message);
+  absl::Status TakeInput(const v1::ExecuteRequest& message);
+  void NoMoreMessages();
+  void Yield();
+  void ReadNext();
+  void WriteNext();
+  void Write(const v1::ExecuteResponse& response);
+  // Puts the message where gRPC takes it from. False: the call is over, and the
+  // command goes on without it.
+  bool Put(const v1::ExecuteResponse& response);
+  // The last message.
+  void EndWith(const v1::ExecuteResponse& response);
+  void End(const absl::Status& status);
+
+  ExecTable& table_;
+  grpc::CallbackServerContext* const context_;
+  const Caller caller_;
+  bool begun_ = false;         // the first message has come
+  grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
+  absl::Duration yield_after_ = absl::InfiniteDuration();
+
+  HeldAnswer held_;
+  grpc::ByteBuffer outgoing_;  // … while it is written
+  std::shared_ptr<Exec> exec_;
+  uint64_t yield_timer_ = 0;
+  uint64_t yield_at_ = 0;  // before this piece; 0: not at all
+  bool waiting_ = true;    // for the first message, or for the session
+  bool gone_ = false;
+  bool joined_ = false;
+  bool told_start_ = false;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool no_more_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_EXECUTE_CALL_H_

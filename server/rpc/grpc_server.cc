@@ -1,0 +1,126 @@
+#include "server/rpc/grpc_server.h"
+
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
+#include "grpc/support/log.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
+#include "grpcpp/server_builder.h"
+#include "grpcpp/server_posix.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/log.h"
+#include "server/ops/readiness.h"
+#include "server/rpc/call_metrics.h"
+#include "server/rpc/connection_tap.h"
+#include "server/rpc/message_codec.h"
+
+namespace sandglass::server {
+namespace {
+
+// When gRPC has that much in use it ends calls, of whichever connection it
+// comes upon, without a word. It is far above what RequestRoom lets in and
+// answers take, so that it never comes to that.
+constexpr size_t kTransportMemory = size_t{64} << 30;
+// Only reflection takes threads; the rest is callbacks.
+constexpr int kMaxThreads = 16;
+constexpr int kMaxCallsPerConnection = 256;
+// Clients may ask for a sign of life so often, also between two calls. gRPC's
+// own five minutes end the connections of those that do.
+constexpr absl::Duration kCancelled = absl::Milliseconds(300);
+constexpr int kLeastPingMilliseconds = 5000;
+
+// Most of what gRPC calls an error is what some client did, who could fill the
+// log with it; what it says before it aborts is not.
+void LogFromGrpc(gpr_log_func_args* args) {
+  const std::string message(args->message);
+  const bool fatal = absl::StrContains(message, "assertion failed");
+  Log(fatal ? LogLevel::kError : LogLevel::kDebug, "grpc",
+      {{"message", message}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
+    const std::vector<grpc::Service*>& services, const GrpcOptions& options) {
+  QuietenProtobuf();
+  gpr_set_log_function(&LogFromGrpc);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  std::unique_ptr<GrpcServer> made(new GrpcServer());
+  grpc::ServerBuilder builder;
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
+  builder.SetMaxSendMessageSize(options.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             kMaxCallsPerConnection);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      kLeastPingMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Of what nobody has asked for yet, gRPC keeps up to a call's window, which
+  // it would let grow to four megabytes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                             static_cast<int>(ConnectionTap::kWindowBytes));
+  // A message of two megabytes unpacks to one of a gigabyte, and gRPC unpacks
+  // it before it looks at its size. So it is told to unpack none, and refuses
+  // calls that come with one. Answers aren't compressed anyway.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  grpc::ResourceQuota quota("sandglassd");
+  quota.Resize(kTransportMemory);
+  quota.SetMaxThreads(kMaxThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  if (options.metrics != nullptr) {
+    std::vector<
+        std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(MakeCallMetrics(*options.metrics));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  }
+  made->server_ = builder.BuildAndStart();
+  if (made->server_ == nullptr) {
+    return absl::UnavailableError("gRPC could not be started");
+  }
+  for (const char* service : Readiness::Services()) {
+    made->SetHealth(service, false);
+  }
+  made->SetHealth("", false);
+  return made;
+}
+
+GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
+
+void GrpcServer::Serve(int fd) {
+  grpc::AddInsecureChannelFromFd(server_.get(), fd);
+}
+
+void GrpcServer::SetHealth(const std::string& service, bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(service, serving);
+}
+
+void GrpcServer::Shutdown(absl::Duration timeout,
+                          const std::function<void()>& cut) {
+  if (server_ == nullptr || stopped_) return;
+  stopped_ = true;
+  absl::Notification done;
+  std::thread cutter([&] {
+    if (!done.WaitForNotificationWithTimeout(timeout + kCancelled) && cut) {
+      cut();
+    }
+  });
+  server_->Shutdown(absl::ToChronoTime(os::WallNow() + timeout));
+  done.Notify();
+  cutter.join();
+  server_->Wait();
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,57 @@
+#ifndef SANDGLASS_SERVER_RPC_GRPC_SERVER_H_
+#define SANDGLASS_SERVER_RPC_GRPC_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/impl/codegen/service_type.h"
+#include "grpcpp/server.h"
+#include "server/ops/metrics.h"
+
+namespace sandglass::server {
+
+struct GrpcOptions {
+  int max_message_bytes = 16 << 20;
+  Metrics* metrics = nullptr;  // hears of calls; outlives the server
+};
+
+// gRPC's server with our services, health and reflection. It listens nowhere:
+// connections are handed to it, each with a tap (see connection_tap.h) that
+// bounds what gRPC doesn't. Make one only when
+// the process will never fork again.
+class GrpcServer {
+ public:
+  // The services outlive the server.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
+      const std::vector<grpc::Service*>& services, const GrpcOptions& options);
+  // Calls Shutdown with no time to spare.
+  ~GrpcServer();
+
+  // Serves a connected, non-blocking socket; owns it from here on.
+  void Serve(int fd);
+
+  // What the health service says of a service, "" being the whole. At first
+  // none is known to it but "", which isn't served.
+  void SetHealth(const std::string& service, bool serving);
+
+  // Takes no new calls, waits for those under way, cancels what is left when
+  // the time is over. Clients that don't read what they were sent would keep it
+  // waiting: soon afterwards `cut` is called, which must end their connections.
+  void Shutdown(absl::Duration timeout,
+                const std::function<void()>& cut = nullptr);
+
+ private:
+  GrpcServer() = default;
+  // Its end may take ten seconds: so long gRPC's own thread polls for a
+  // connection that took no more.
+  std::unique_ptr<grpc::Server> server_;
+  bool stopped_ = false;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_GRPC_SERVER_H_

@@ -1,0 +1,181 @@
+#include "server/rpc/layer_service.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "server/base/cancel_token.h"
+#include "server/base/errors.h"
+#include "server/rpc/unary_call.h"
+#include "server/rpc/waiting_call.h"
+
+namespace sandglass::server {
+namespace {
+
+// Lines that wait for a slow client; further ones are left out.
+constexpr size_t kMostWaitingLines = 1000;
+// What callers wait for beside builds.
+constexpr char kShortKey[] = "layers";
+constexpr char kBuildKey[] = "layer builds";
+
+// One BuildLayer. A slow client never holds the install up.
+class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  // `admin` outlives the call.
+  explicit BuildLayerCall(LayerAdmin& admin) : admin_(admin) {}
+
+  void Start(CallThreads& threads, const Caller& caller,
+             v1::BuildLayerRequest&& request) {
+    const uint64_t bytes = request.ByteSizeLong();
+    const absl::Status added =
+        threads.Add({caller.name, kBuildKey}, bytes,
+                    [this, caller, request = std::move(request)] {
+                      Build(caller, request);
+                    });
+    if (!added.ok()) Close(added);
+  }
+  // No further messages; the call ends with `status` when all are written.
+  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_) {
+    Step step;
+    {
+      absl::MutexLock lock(&mutex_);
+      status_ = status;
+      step = NextStep();
+    }
+    Take(step);
+  }
+
+ private:
+  enum class Step { kNothing, kWrite, kFinish };
+
+  void Build(const Caller& caller, const v1::BuildLayerRequest& request) {
+    const absl::StatusOr<v1::LayerBuilt> built = admin_.Build(
+        caller, request,
+        [this](std::string_view line) {
+          v1::BuildLayerResponse event;
+          event.mutable_progress()->set_line(std::string(line));
+          Push(event);
+        },
+        cancel_);
+    if (built.ok()) {
+      v1::BuildLayerResponse event;
+      *event.mutable_built() = *built;
+      Push(event);
+    }
+    Close(absl::IsCancelled(built.status()) ? CallerGone() : built.status());
+  }
+
+  void Push(const v1::BuildLayerResponse& event) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(event);
+    if (!bytes.ok()) return;
+    Step step;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (event.has_progress() && queue_.size() >= kMostWaitingLines) return;
+      queue_.push_back(*std::move(bytes));
+      step = NextStep();
+    }
+    Take(step);
+  }
+
+  // Decided and marked under the lock.
+  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (writing_ || finished_) return Step::kNothing;
+    if (!queue_.empty() && !broken_) {
+      current_ = queue_.front();
+      queue_.pop_front();
+      writing_ = true;
+      return Step::kWrite;
+    }
+    if (!status_) return Step::kNothing;
+    finished_ = true;
+    return Step::kFinish;
+  }
+  void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (step == Step::kWrite) StartWrite(&current_);
+    if (step != Step::kFinish) return;
+    absl::Status status;
+    {
+      absl::MutexLock lock(&mutex_);
+      status = *status_;
+    }
+    Finish(ToGrpcStatus(status));
+  }
+
+  void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    Step step;
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+      broken_ = broken_ || !ok;
+      step = NextStep();
+    }
+    Take(step);
+  }
+  void OnCancel() override { cancel_.Cancel(policy::KillReason::kCancelled); }
+  void OnDone() override { delete this; }
+
+  LayerAdmin& admin_;
+  CancelToken cancel_;
+  absl::Mutex mutex_;
+  std::deque<grpc::ByteBuffer> queue_ ABSL_GUARDED_BY(mutex_);
+  grpc::ByteBuffer current_;  // belongs to gRPC while writing_
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::ListLayersRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new WaitingCall(*caller, peers_.answers(), response);
+  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
+              [this, caller = *caller, message] {
+                return Serialize(admin_.List(caller, message));
+              });
+  return call;
+}
+
+grpc::ServerUnaryReactor* LayerServiceImpl::RemoveLayer(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  v1::RemoveLayerRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* call = new WaitingCall(*caller, peers_.answers(), response);
+  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
+              [this, caller = *caller, message] {
+                return Serialize(admin_.Remove(caller, message));
+              });
+  return call;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* LayerServiceImpl::BuildLayer(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  v1::BuildLayerRequest message;
+  const absl::StatusOr<Caller> caller =
+      Receive(peers_, *context, *request, message);
+  auto* call = new BuildLayerCall(admin_);
+  if (caller.ok()) {
+    call->Start(threads_, *caller, std::move(message));
+  } else {
+    call->Close(caller.status());
+  }
+  return call;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,128 @@
+#include "server/rpc/message_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/stubs/logging.h"
+#include "google/protobuf/unknown_field_set.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/rpc/refused_message.h"
+
+namespace sandglass::server {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
+
+// No message of the API nests deeper.
+constexpr int kMaxDepth = 8;
+
+// Walks raw fields along `type` and notes strings that are not UTF-8. False
+// when the bytes are no protobuf at all.
+bool FindBadStrings(const std::string& bytes, const Descriptor& type,
+                    const std::string& prefix, int depth,
+                    std::vector<policy::FieldViolation>& violations) {
+  UnknownFieldSet fields;
+  if (!fields.ParseFromString(bytes)) return false;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const UnknownField& raw = fields.field(i);
+    const FieldDescriptor* field = type.FindFieldByNumber(raw.number());
+    if (field == nullptr || raw.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
+      continue;
+    }
+    if (violations.size() >= kMaxViolations) return true;
+    const std::string path = absl::StrCat(prefix, field->name());
+    if (field->type() == FieldDescriptor::TYPE_STRING) {
+      if (!IsValidUtf8(raw.length_delimited())) {
+        violations.push_back({path, "is not valid UTF-8"});
+      }
+    } else if (field->type() == FieldDescriptor::TYPE_MESSAGE &&
+               depth < kMaxDepth) {
+      if (!FindBadStrings(raw.length_delimited(), *field->message_type(),
+                          absl::StrCat(path, "."), depth + 1, violations)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Of a message that was refused on its way in; OK: it wasn't.
+absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  if (!bytes.Dump(&slices).ok()) return absl::OkStatus();
+  std::array<uint8_t, RefusedMessage::kBytes> flat{};
+  auto at = flat.begin();
+  for (const grpc::Slice& slice : slices) {
+    at = std::copy(slice.begin(), slice.end(), at);
+  }
+  const auto refused = RefusedMessage::Decode(flat);
+  if (!refused.has_value()) return absl::OkStatus();
+  return refused->most > 0 ? MessageTooLarge(refused->length, refused->most)
+                           : RequestBytesFull(refused->length);
+}
+
+void LogFromProtobuf(google::protobuf::LogLevel, const char*, int,
+                     const std::string& message) {
+  Log(LogLevel::kDebug, "protobuf", {{"message", message}});
+}
+
+}  // namespace
+
+absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
+                          google::protobuf::Message& message) {
+  if (bytes.Length() == RefusedMessage::kBytes) {
+    if (absl::Status why = WhyRefused(bytes); !why.ok()) return why;
+  }
+  // The reader moves a cursor in the buffer it is given, so it gets a copy
+  // (which shares the data).
+  grpc::ByteBuffer shared(bytes);
+  {
+    grpc::ProtoBufferReader reader(&shared);
+    if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) {
+      return absl::OkStatus();
+    }
+  }
+  std::string flat;
+  std::vector<grpc::Slice> slices;
+  if (bytes.Dump(&slices).ok()) {
+    for (const grpc::Slice& slice : slices) {
+      flat.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+  }
+  std::vector<policy::FieldViolation> violations;
+  const Descriptor& type = *message.GetDescriptor();
+  FindBadStrings(flat, type, "", 0, violations);
+  if (violations.empty()) return MalformedMessage(type.full_name());
+  return InvalidRequest(violations);
+}
+
+absl::StatusOr<grpc::ByteBuffer> SerializeMessage(
+    const google::protobuf::Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own_buffer = false;
+  const grpc::Status status = grpc::GenericSerialize<grpc::ProtoBufferWriter,
+                                                     google::protobuf::Message>(
+      message, &bytes, &own_buffer);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the answer can't be written: ", status.error_message()));
+  }
+  return bytes;
+}
+
+void QuietenProtobuf() { google::protobuf::SetLogHandler(&LogFromProtobuf); }
+
+}  // namespace sandglass::server

@@ -1,0 +1,52 @@
+#ifndef SANDGLASS_SERVER_RPC_OPERATOR_SERVICE_H_
+#define SANDGLASS_SERVER_RPC_OPERATOR_SERVICE_H_
+
+#include <functional>
+
+#include "sandglass/v1/operator_service.grpc.pb.h"
+#include "server/base/call_threads.h"
+#include "server/ops/usage_counter.h"
+#include "server/rpc/peers.h"
+#include "server/run/approvals.h"
+
+namespace sandglass::server {
+
+using RawOperatorService = v1::OperatorService::WithRawCallbackMethod_GetStatus<
+    v1::OperatorService::WithRawCallbackMethod_GetUsage<
+        v1::OperatorService::Service>>;
+
+// The public service of those who run the daemon. Its methods run on gRPC's
+// threads and never block: what takes a moment is asked on threads of
+// `threads`.
+class OperatorServiceImpl final : public RawOperatorService {
+ public:
+  using AskStatus = std::function<v1::GetStatusResponse()>;
+
+  // All outlive the service. `approvals` knows who operates the daemon.
+  OperatorServiceImpl(AskStatus ask, const Tally& tally,
+                      const ApprovalTable& approvals, CallThreads& threads,
+                      const PeerTable& peers)
+      : ask_(std::move(ask)),
+        tally_(tally),
+        approvals_(approvals),
+        threads_(threads),
+        peers_(peers) {}
+
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetUsage(grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+
+ private:
+  const AskStatus ask_;
+  const Tally& tally_;
+  const ApprovalTable& approvals_;
+  CallThreads& threads_;
+  const PeerTable& peers_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_OPERATOR_SERVICE_H_

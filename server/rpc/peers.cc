@@ -1,0 +1,67 @@
+#include "server/rpc/peers.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "server/rpc/socket_tap.h"
+
+namespace sandglass::server {
+
+PeerTable::~PeerTable() {
+  for (const auto& [fd, entry] : entries_) {
+    if (entry.tap != nullptr) SetTap(fd, nullptr);
+  }
+}
+
+bool PeerTable::Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap) {
+  absl::MutexLock lock(&mutex_);
+  ConnectionTap* const raw = tap.get();
+  const bool added =
+      entries_.emplace(fd, Entry{std::move(caller), std::move(tap)}).second;
+  if (added && raw != nullptr) SetTap(fd, raw);
+  return added;
+}
+
+void PeerTable::MarkClosed(int fd, absl::Duration grace) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(fd);
+  if (it == entries_.end() || it->second.closed) return;
+  it->second.closed = true;
+  closed_.emplace(Monotonic::now() + absl::ToChronoNanoseconds(grace), fd);
+  if (it->second.tap == nullptr) return;
+  SetTap(fd, nullptr);
+  it->second.tap->Close();
+}
+
+std::vector<std::string> PeerTable::Sweep() {
+  const MonotonicTime now = Monotonic::now();
+  std::vector<std::string> callers;
+  absl::MutexLock lock(&mutex_);
+  while (!closed_.empty() && closed_.begin()->first <= now) {
+    const auto entry = entries_.find(closed_.begin()->second);
+    closed_.erase(closed_.begin());
+    callers.push_back(std::move(entry->second.caller.name));
+    entries_.erase(entry);
+  }
+  return callers;
+}
+
+bool PeerTable::Contains(int fd) const {
+  absl::MutexLock lock(&mutex_);
+  return entries_.count(fd) != 0;
+}
+
+std::optional<Caller> PeerTable::CallerOf(const std::string& peer) const {
+  absl::string_view rest = peer;
+  int fd = -1;
+  if (!absl::ConsumePrefix(&rest, "fd:") || !absl::SimpleAtoi(rest, &fd)) {
+    return std::nullopt;
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(fd);
+  if (it == entries_.end()) return std::nullopt;
+  return it->second.caller;
+}
+
+}  // namespace sandglass::server

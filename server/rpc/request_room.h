@@ -1,0 +1,67 @@
+#ifndef SANDGLASS_SERVER_RPC_REQUEST_ROOM_H_
+#define SANDGLASS_SERVER_RPC_REQUEST_ROOM_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace sandglass::server {
+
+// Memory for requests that are on their way in, or that nobody has read yet.
+// Thread-safe.
+//
+// A caller may hold as much as is free. So one alone gets half of it all, two
+// that want all they can get a third each, and there is always something left
+// for whoever comes next.
+class RequestRoom {
+ public:
+  // Calls at a time that found no room. Each keeps a window's bytes, 64 KiB, at
+  // most, so all of them together an eighth of a gigabyte.
+  static constexpr uint64_t kMostRefused = 2048;
+
+  explicit RequestRoom(uint64_t bytes, uint64_t most_refused = kMostRefused)
+      : bytes_(bytes), refused_(most_refused) {}
+  RequestRoom(const RequestRoom&) = delete;
+  RequestRoom& operator=(const RequestRoom&) = delete;
+
+  // False, and nothing is taken: the caller's share isn't enough now.
+  bool Take(const std::string& caller, uint64_t bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // What the caller had taken before.
+  void Give(const std::string& caller, uint64_t bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The same, of calls that found no room, by the same rule: what their clients
+  // have sent by the time that they hear of it comes all the same.
+  bool TakeRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  void GiveRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Bytes that are taken now.
+  uint64_t used() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Bytes that were ever taken.
+  uint64_t total() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // What callers hold of one thing.
+  struct Held {
+    explicit Held(uint64_t all) : most(all) {}
+    bool Take(const std::string& caller, uint64_t amount);
+    void Give(const std::string& caller, uint64_t amount);
+
+    const uint64_t most;
+    uint64_t used = 0;
+    std::map<std::string, uint64_t> callers;  // no zeros
+  };
+
+  mutable absl::Mutex mutex_;
+  Held bytes_ ABSL_GUARDED_BY(mutex_);
+  Held refused_ ABSL_GUARDED_BY(mutex_);
+  uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_REQUEST_ROOM_H_

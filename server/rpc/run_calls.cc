@@ -1,0 +1,313 @@
+#include "server/rpc/run_calls.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/errors.h"
+#include "server/base/proto_time.h"
+#include "server/rpc/message_codec.h"
+#include "server/run/run_response.h"
+
+namespace sandglass::server {
+namespace {
+
+// What waits for a slow client is merged up to this, so that a program that
+// writes byte by byte costs no more than one that writes blocks.
+constexpr size_t kMaxChunkBytes = 64 * 1024;
+// Of an event beside its output: the message, its place in the queue.
+constexpr uint64_t kEventBytes = 512;
+
+// The stored answer is shared; a repeat gets a copy that says so.
+absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
+  if (!end.joined) return SerializeMessage(*end.response);
+  v1::RunCodeResponse copy = *end.response;
+  copy.set_replayed(true);
+  return SerializeMessage(copy);
+}
+
+// What has become of a run whose answer finds no room.
+std::string WhereItsAnswerIs(const RunEnd& end) {
+  const std::string run =
+      absl::StrCat("the run ", end.response->run_id(), " has ended, and ");
+  return end.kept
+             ? absl::StrCat(run, "a repeat with its request_id gets its answer")
+             : absl::StrCat(run,
+                            "its answer is not kept, as it is for a while "
+                            "with a request_id");
+}
+
+}  // namespace
+
+void UnaryRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+                         std::optional<MonotonicTime> deadline) {
+  caller_ = caller.name;
+  run_ = dispatcher_.Submit(caller, std::move(request), deadline, "", this);
+}
+
+void UnaryRunCall::OnEnd(const RunEnd& end) {
+  if (!end.status.ok()) return Finish(ToGrpcStatus(end.status));
+  Finish(ToGrpcStatus(held_.Put(caller_, SerializeAnswer(end), response_,
+                                WhereItsAnswerIs(end))));
+}
+
+void UnaryRunCall::OnCancel() {
+  if (run_ != nullptr && dispatcher_.Leave(run_, this)) {
+    Finish(ToGrpcStatus(CallerGone()));
+  }
+}
+
+std::shared_ptr<StreamBudget::Share> StreamBudget::ShareOf(
+    const Caller& caller) {
+  absl::MutexLock lock(&mutex_);
+  if (auto known = shares_[caller.name].lock()) return known;
+  std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
+  auto share = std::make_shared<Share>(*this);
+  shares_[caller.name] = share;
+  return share;
+}
+
+StreamRunCall::~StreamRunCall() {
+  budget_->Give(current_charged_);
+  for (const Event& event : queue_) budget_->Give(event.charged);
+}
+
+void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+                          std::optional<MonotonicTime> deadline) {
+  caller_ = caller.name;
+  run_ = dispatcher_.Submit(caller, std::move(request), deadline, "run.", this);
+}
+
+void StreamRunCall::OnCompiled(const JobResult& compile) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  *event.mutable_compiled() = MakePhaseResult(compile);
+  FitPhase(*event.mutable_compiled());
+  PushIfRoom(std::move(event));
+}
+
+void StreamRunCall::OnLibraryProgress(std::string_view line) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  event.mutable_library_progress()->set_line(std::string(line));
+  PushIfRoom(std::move(event));
+}
+
+void StreamRunCall::OnStarted(const std::string& run_id,
+                              const policy::Limits& limits) {
+  v1::StreamRunCodeResponse event;
+  *event.mutable_since_start() = ToProto(absl::ZeroDuration());
+  event.mutable_started()->set_run_id(run_id);
+  *event.mutable_started()->mutable_limits() = ToProto(limits);
+  Push(std::move(event));
+}
+
+void StreamRunCall::OnOutput(Stream stream, std::string_view data,
+                             uint64_t offset, absl::Duration since_start) {
+  const auto kind = static_cast<v1::OutputStream>(stream);
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    last_stamp_ = since_start;
+    if (broken_ || Extend(kind, data, offset)) return;
+    const uint64_t charge = data.size() + kEventBytes;
+    if (!budget_->Take(charge)) return;
+    Event& event = queue_.emplace_back();
+    event.charged = charge;
+    *event.message.mutable_since_start() = ToProto(since_start);
+    v1::OutputChunk& chunk = *event.message.mutable_chunk();
+    chunk.set_stream(kind);
+    chunk.set_data(std::string(data));
+    chunk.set_offset(offset);
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::OnRich(const RichOutput& output,
+                           absl::Duration since_start) {
+  uint64_t charge = kEventBytes;
+  for (const auto& [type, data] : output.data) {
+    charge += kEventBytes + type.size() + data.size();
+  }
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    last_stamp_ = since_start;
+    // The result has it, too.
+    if (broken_ || !budget_->Take(charge)) return;
+    Event& event = queue_.emplace_back();
+    event.charged = charge;
+    *event.message.mutable_since_start() = ToProto(since_start);
+    *event.message.mutable_rich() = ToProto(output);
+    step = NextStep();
+  }
+  Take(step);
+}
+
+bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
+                           uint64_t offset) {
+  if (queue_.empty() || !queue_.back().message.has_chunk()) return false;
+  v1::OutputChunk& last = *queue_.back().message.mutable_chunk();
+  if (last.stream() != stream || last.offset() + last.data().size() != offset ||
+      last.data().size() + data.size() > kMaxChunkBytes ||
+      !budget_->Take(data.size())) {
+    return false;
+  }
+  queue_.back().charged += data.size();
+  last.mutable_data()->append(data);
+  return true;
+}
+
+void StreamRunCall::PushOutput(v1::OutputStream stream,
+                               const v1::Output& output) {
+  const auto push = [&](uint64_t begin, uint64_t end, uint64_t offset) {
+    if (begin == end) return;
+    v1::StreamRunCodeResponse event;
+    v1::OutputChunk& chunk = *event.mutable_chunk();
+    chunk.set_stream(stream);
+    chunk.set_data(output.data().substr(begin, end - begin));
+    chunk.set_offset(offset);
+    Push(std::move(event));
+  };
+  const uint64_t size = output.data().size();
+  const uint64_t head = output.truncated() ? output.head_bytes() : size;
+  push(0, head, 0);
+  push(head, size, output.total_bytes() - (size - head));
+}
+
+void StreamRunCall::OnEnd(const RunEnd& end) {
+  if (!end.status.ok()) return Close(end.status);
+  const v1::RunCodeResponse& response = *end.response;
+  // Who joined gets the output twice.
+  if (absl::Status room =
+          held_.Take(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
+                     WhereItsAnswerIs(end));
+      !room.ok()) {
+    Drop();
+    return Close(room);
+  }
+  if (end.joined && response.has_compile()) {
+    v1::StreamRunCodeResponse compiled;
+    *compiled.mutable_compiled() = response.compile();
+    FitPhase(*compiled.mutable_compiled());
+    Push(std::move(compiled));
+  }
+  if (end.joined && response.evidence().phase() != v1::PHASE_COMPILE) {
+    v1::StreamRunCodeResponse started;
+    started.mutable_started()->set_run_id(response.run_id());
+    *started.mutable_started()->mutable_limits() = response.limits();
+    Push(std::move(started));
+    PushOutput(v1::OUTPUT_STREAM_STDOUT, response.stdout());
+    PushOutput(v1::OUTPUT_STREAM_STDERR, response.stderr());
+  }
+  v1::StreamRunCodeResponse result;
+  *result.mutable_since_start() = ToProto(EndStamp(response));
+  *result.mutable_result() = response;
+  result.mutable_result()->set_replayed(end.joined);
+  Push(std::move(result));
+  Close(absl::OkStatus());
+}
+
+absl::Duration StreamRunCall::EndStamp(const v1::RunCodeResponse& response) {
+  const google::protobuf::Duration& wall = response.usage().wall_time();
+  absl::MutexLock lock(&mutex_);
+  return std::max(last_stamp_, absl::Seconds(wall.seconds()) +
+                                   absl::Nanoseconds(wall.nanos()));
+}
+
+void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (broken_) return;
+    queue_.push_back({std::move(message), 0});
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
+  const uint64_t charge = message.ByteSizeLong() + kEventBytes;
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (broken_ || !budget_->Take(charge)) return;
+    queue_.push_back({std::move(message), charge});
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::Drop() {
+  absl::MutexLock lock(&mutex_);
+  for (const Event& event : queue_) budget_->Give(event.charged);
+  queue_.clear();
+}
+
+void StreamRunCall::Close(const absl::Status& status) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!status_.has_value()) status_ = status;
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void StreamRunCall::OnWriteDone(bool ok) {
+  Step step;
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    budget_->Give(std::exchange(current_charged_, 0));
+    current_.Clear();
+    if (!ok) broken_ = true;
+    step = NextStep();
+  }
+  Take(step);
+}
+
+StreamRunCall::Step StreamRunCall::NextStep() {
+  if (writing_ || finished_) return Step::kNothing;
+  if (!queue_.empty() && !broken_) {
+    Event& next = queue_.front();
+    next.message.set_sequence(next_sequence_++);
+    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(next.message);
+    current_charged_ = next.charged;
+    queue_.pop_front();
+    writing_ = bytes.ok();
+    broken_ = !bytes.ok();
+    if (writing_) {
+      current_ = *std::move(bytes);
+      return Step::kWrite;
+    }
+  }
+  if (!status_.has_value()) return Step::kNothing;
+  finished_ = true;
+  return Step::kFinish;
+}
+
+// Without the lock, since gRPC may delete the call as soon as Finish has begun.
+// After kNothing another thread may have got there already, so nothing of the
+// call is touched; after the other two the flags keep all others away.
+void StreamRunCall::Take(Step step) {
+  if (step == Step::kWrite) StartWrite(&current_);
+  if (step == Step::kFinish) Finish(FinalStatus());
+}
+
+grpc::Status StreamRunCall::FinalStatus() {
+  absl::MutexLock lock(&mutex_);
+  return ToGrpcStatus(*status_);
+}
+
+void StreamRunCall::OnCancel() {
+  {
+    absl::MutexLock lock(&mutex_);
+    broken_ = true;
+  }
+  if (run_ != nullptr && dispatcher_.Leave(run_, this)) Close(CallerGone());
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,185 @@
+#ifndef SANDGLASS_SERVER_RPC_RUN_CALLS_H_
+#define SANDGLASS_SERVER_RPC_RUN_CALLS_H_
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/identity/caller.h"
+#include "server/rpc/answer_room.h"
+#include "server/run/run.h"
+#include "server/run/run_dispatcher.h"
+
+namespace sandglass::server {
+
+// The two calls that wait on a run. Each object is one call: it submits the
+// request, answers when the run ends, and takes itself off the run when the
+// client goes. gRPC's OnDone deletes it.
+
+// One RunCode.
+class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
+ public:
+  // All outlive the call.
+  UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers,
+               grpc::ByteBuffer* response)
+      : dispatcher_(dispatcher), held_(answers), response_(response) {}
+
+  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+             std::optional<MonotonicTime> deadline);
+
+ private:
+  void OnCompiled(const JobResult&) override {}
+  void OnStarted(const std::string&, const policy::Limits&) override {}
+  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
+  void OnRich(const RichOutput&, absl::Duration) override {}
+  void OnEnd(const RunEnd& end) override;
+
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  RunDispatcher& dispatcher_;
+  HeldAnswer held_;
+  grpc::ByteBuffer* const response_;
+  std::string caller_;
+  // Set by Start, which returns before gRPC may call OnCancel.
+  std::shared_ptr<Run> run_;
+};
+
+// Bytes that all StreamRunCode calls together hold for clients that read more
+// slowly than their programs write, what each waiting event costs included. By
+// the rule of Shares: of the last quarter a caller has no more than what is
+// left of it. Thread-safe.
+class StreamBudget {
+ public:
+  // What one caller's calls hold.
+  class Share {
+   public:
+    explicit Share(StreamBudget& all) : all_(all) {}
+    bool Take(uint64_t bytes) {
+      const uint64_t own = used_.fetch_add(bytes) + bytes;
+      const uint64_t used = all_.used_.fetch_add(bytes) + bytes;
+      const uint64_t most = all_.max_bytes_;
+      // What was left before.
+      const uint64_t left = most + bytes > used ? most + bytes - used : 0;
+      if (used <= most - most / 4 || own <= left) return true;
+      Give(bytes);
+      return false;
+    }
+    void Give(uint64_t bytes) {
+      used_.fetch_sub(bytes);
+      all_.used_.fetch_sub(bytes);
+    }
+
+   private:
+    StreamBudget& all_;
+    std::atomic<uint64_t> used_{0};
+  };
+
+  explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  // The budget outlives it.
+  std::shared_ptr<Share> ShareOf(const Caller& caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const uint64_t max_bytes_;
+  std::atomic<uint64_t> used_{0};
+  absl::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<Share>> shares_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One StreamRunCode. A slow client never holds its run up: events wait here,
+// at most output_total_bytes of them a call. When the caller's budget is used
+// up, further output is left out of the stream; OutputChunk.offset shows the
+// gap and the result has what a unary call would have. The result itself has
+// room as an answer until the call is over.
+//
+// A call that joined a run, or repeats one, gets the output in one go at the
+// end: head and tail as the answer keeps them.
+class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                            RunListener {
+ public:
+  // `dispatcher` and `answers` outlive the call; `budget` is its caller's.
+  StreamRunCall(RunDispatcher& dispatcher,
+                std::shared_ptr<StreamBudget::Share> budget,
+                AnswerRoom& answers)
+      : dispatcher_(dispatcher), budget_(std::move(budget)), held_(answers) {}
+  ~StreamRunCall() override;
+
+  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+             std::optional<MonotonicTime> deadline);
+
+ private:
+  void OnCompiled(const JobResult& compile) override;
+  void OnLibraryProgress(std::string_view line) override;
+  void OnStarted(const std::string& run_id,
+                 const policy::Limits& limits) override;
+  void OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                absl::Duration since_start) override;
+  void OnRich(const RichOutput& output, absl::Duration since_start) override;
+  void OnEnd(const RunEnd& end) override;
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  struct Event {
+    v1::StreamRunCodeResponse message;
+    uint64_t charged = 0;  // to the budget
+  };
+  // Puts the event at the end of the queue.
+  void Push(v1::StreamRunCodeResponse&& message) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for what the answer has too, or what is mere news: left out when
+  // the budget has no room for it.
+  void PushIfRoom(v1::StreamRunCodeResponse&& message)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Leaves out all that waits to be written.
+  void Drop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds output to the last event that waits, if it goes on where that ends.
+  bool Extend(v1::OutputStream stream, std::string_view data, uint64_t offset)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PushOutput(v1::OutputStream stream, const v1::Output& output)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // When the result came, never before the last output.
+  absl::Duration EndStamp(const v1::RunCodeResponse& response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // No further events; the call ends with `status` when all are written.
+  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What is to be done next; decided and marked under the lock.
+  enum class Step { kNothing, kWrite, kFinish };
+  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
+  grpc::Status FinalStatus() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  RunDispatcher& dispatcher_;
+  const std::shared_ptr<StreamBudget::Share> budget_;
+  HeldAnswer held_;
+  std::string caller_;
+  // Set by Start, which returns before gRPC may call OnCancel.
+  std::shared_ptr<Run> run_;
+
+  absl::Mutex mutex_;
+  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+  grpc::ByteBuffer current_;  // belongs to gRPC while writing_
+  uint64_t current_charged_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of the latest output: it may be read a moment after the program's end.
+  absl::Duration last_stamp_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RPC_RUN_CALLS_H_

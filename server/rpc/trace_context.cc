@@ -1,0 +1,58 @@
+#include "server/rpc/trace_context.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kHeader[] = "traceparent";
+// "00-", 32 digits, "-", 16 digits, "-", 2 digits.
+constexpr size_t kVersionEnd = 2;
+constexpr size_t kTraceBegin = 3;
+constexpr size_t kTraceDigits = 32;
+constexpr size_t kTraceEnd = kTraceBegin + kTraceDigits;
+constexpr size_t kParentBegin = kTraceEnd + 1;
+constexpr size_t kParentDigits = 16;
+constexpr size_t kParentEnd = kParentBegin + kParentDigits;
+constexpr size_t kFlagsBegin = kParentEnd + 1;
+constexpr size_t kLength = kFlagsBegin + 2;
+
+bool IsHex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+}
+
+bool IsZero(std::string_view text) {
+  return text.find_first_not_of('0') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string ParseTraceparent(std::string_view value) {
+  if (value.size() < kLength || value[kVersionEnd] != '-' ||
+      value[kTraceEnd] != '-' || value[kParentEnd] != '-') {
+    return "";
+  }
+  const std::string_view version = value.substr(0, kVersionEnd);
+  const std::string_view trace = value.substr(kTraceBegin, kTraceDigits);
+  const std::string_view parent = value.substr(kParentBegin, kParentDigits);
+  if (!IsHex(version) || version == "ff" || !IsHex(trace) || IsZero(trace) ||
+      !IsHex(parent) || IsZero(parent) ||
+      !IsHex(value.substr(kFlagsBegin, kLength - kFlagsBegin))) {
+    return "";
+  }
+  if (value.size() > kLength && (version == "00" || value[kLength] != '-')) {
+    return "";
+  }
+  return std::string(trace);
+}
+
+std::string TraceIdOf(const grpc::ServerContextBase& context) {
+  const auto [first, last] = context.client_metadata().equal_range(kHeader);
+  if (first == last || std::next(first) != last) return "";
+  return ParseTraceparent({first->second.data(), first->second.size()});
+}
+
+}  // namespace sandglass::server

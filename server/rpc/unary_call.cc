@@ -1,0 +1,72 @@
+#include "server/rpc/unary_call.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/rpc/trace_context.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
+                                const grpc::CallbackServerContext& context) {
+  std::optional<Caller> caller = peers.CallerOf(context.peer());
+  if (!caller.has_value()) {
+    Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
+    return UnknownCaller();
+  }
+  caller->trace_id = TraceIdOf(context);
+  return *std::move(caller);
+}
+
+absl::StatusOr<Caller> Receive(const PeerTable& peers,
+                               const grpc::CallbackServerContext& context,
+                               const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message) {
+  absl::StatusOr<Caller> caller = CallerOf(peers, context);
+  if (!caller.ok()) return caller;
+  const absl::Status parsed = ParseMessage(bytes, message);
+  // gRPC keeps the request until the call's end, which may be a run's.
+  const_cast<grpc::ByteBuffer&>(bytes).Clear();
+  if (!parsed.ok()) return parsed;
+  return caller;
+}
+
+void AnsweredCall::End(absl::StatusOr<grpc::ByteBuffer> answer) {
+  Finish(ToGrpcStatus(held_.Put(caller_, std::move(answer), response_)));
+}
+
+grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+                                 grpc::CallbackServerContext* context,
+                                 grpc::ByteBuffer* response,
+                                 absl::StatusOr<grpc::ByteBuffer> message) {
+  if (!message.ok()) return Refuse(context, message.status());
+  if (message->Length() > AnswerRoom::kFreeBytes) {
+    auto* call = new AnsweredCall(peers, caller, response);
+    call->End(std::move(message));
+    return call;
+  }
+  *response = *std::move(message);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                 const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+std::optional<MonotonicTime> DeadlineOf(
+    const grpc::CallbackServerContext& context) {
+  using Wall = std::chrono::system_clock;
+  const Wall::time_point deadline = context.deadline();
+  if (deadline == Wall::time_point::max()) return std::nullopt;
+  return Monotonic::now() + (deadline - Wall::now());
+}
+
+}  // namespace sandglass::server

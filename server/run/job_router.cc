@@ -1,0 +1,33 @@
+#include "server/run/job_router.h"
+
+#include <memory>
+#include <utility>
+
+#include "server/base/monotonic.h"
+#include "server/job/job_runner.h"
+#include "server/session/session.h"
+
+namespace sandglass::server {
+
+absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
+                                      const Job& job, CancelToken& cancel,
+                                      JobObserver* observer) {
+  if (job.kernel != nullptr) return RunRich(parts, job, cancel, observer);
+  if (job.session == nullptr) {
+    return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
+  }
+  // It ended while the run waited; its end has cancelled the run.
+  if (absl::Status lives = job.session->Lives(); !lives.ok()) return lives;
+  if (absl::Status thawed = job.session->Thaw(); !thawed.ok()) return thawed;
+  absl::StatusOr<JobResult> result =
+      job.session->host().RunCell(job, cancel, observer);
+  // Whoever has the answer may rely on the files.
+  const Instant began = Now();
+  const absl::Status saved = job.session->Save();
+  if (!result.ok()) return result;
+  result->cell->files_not_saved = std::string(saved.message());
+  result->timings.stage_out += Between(began, Now());
+  return result;
+}
+
+}  // namespace sandglass::server

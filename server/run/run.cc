@@ -1,0 +1,133 @@
+#include "server/run/run.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/proto_time.h"
+#include "server/session/session.h"
+
+namespace sandglass::server {
+
+bool Run::Attach(RunListener* listener, Arrival arrival) {
+  absl::MutexLock lock(&mutex_);
+  if (abandoned_ || ended_) return false;
+  listeners_.push_back({listener, arrival});
+  return true;
+}
+
+bool Run::Detach(RunListener* listener) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it =
+        std::find_if(listeners_.begin(), listeners_.end(),
+                     [&](const Attached& a) { return a.listener == listener; });
+    if (it == listeners_.end()) return false;
+    listeners_.erase(it);
+    if (!listeners_.empty()) return true;
+    abandoned_ = true;
+  }
+  cancel_.Cancel(policy::KillReason::kCancelled);
+  return true;
+}
+
+bool Run::abandoned() const {
+  absl::MutexLock lock(&mutex_);
+  return abandoned_;
+}
+
+void Run::MarkRunning() {
+  absl::MutexLock lock(&mutex_);
+  running_ = true;
+}
+
+// The methods below call listeners with the lock held: Detach must not return
+// while one of them is being called. Listeners only queue, so this is short.
+void Run::OnCompiled(const JobResult& compile) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnCompiled(compile);
+  }
+}
+
+void Run::OnLibraryProgress(std::string_view line) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnLibraryProgress(line);
+  }
+}
+
+void Run::OnStarted() {
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Attached& a : listeners_) {
+      if (a.arrival == Arrival::kFirst) {
+        a.listener->OnStarted(origin_.run_id, job_.limits);
+      }
+    }
+  }
+  DoMeanwhile();
+}
+
+void Run::OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                   absl::Duration since_start) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) {
+      a.listener->OnOutput(stream, data, offset, since_start);
+    }
+  }
+}
+
+void Run::OnRich(const RichOutput& output, absl::Duration since_start) {
+  absl::MutexLock lock(&mutex_);
+  for (const Attached& a : listeners_) {
+    if (a.arrival == Arrival::kFirst) a.listener->OnRich(output, since_start);
+  }
+}
+
+void Run::End(const RunEnd& end) {
+  std::vector<Attached> listeners;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_) return;
+    ended_ = true;
+    listeners = std::exchange(listeners_, {});
+  }
+  for (const Attached& a : listeners) {
+    RunEnd theirs = end;
+    theirs.joined = a.arrival == Arrival::kJoined;
+    a.listener->OnEnd(theirs);
+  }
+}
+
+v1::RunSummary Run::Summary() const {
+  v1::RunSummary summary;
+  summary.set_run_id(origin_.run_id);
+  summary.set_language(origin_.language);
+  summary.set_profile(origin_.profile);
+  *summary.mutable_create_time() = ToProto(origin_.create_time);
+  *summary.mutable_elapsed() = ToProto(Since(origin_.accepted));
+  summary.mutable_labels()->insert(origin_.labels.begin(),
+                                   origin_.labels.end());
+  summary.set_request_id(origin_.request_id);
+  summary.set_caller(origin_.caller.name);
+  summary.set_trace_id(origin_.caller.trace_id);
+  if (job_.session != nullptr) summary.set_session_id(job_.session->id());
+  absl::MutexLock lock(&mutex_);
+  summary.set_state(running_ ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_QUEUED);
+  return summary;
+}
+
+std::string NewRunId() {
+  uint64_t number = 0;
+  // Up to 256 bytes getrandom never comes back short once the pool is filled.
+  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+  }
+  return absl::StrCat("run-", absl::Hex(number, absl::kZeroPad16));
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,159 @@
+#ifndef SANDGLASS_SERVER_RUN_RUN_H_
+#define SANDGLASS_SERVER_RUN_RUN_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/base/cancel_token.h"
+#include "server/base/clock.h"
+#include "server/identity/caller.h"
+#include "server/job/job.h"
+#include "server/run/approvals.h"
+#include "server/run/run_inputs.h"
+
+namespace sandglass::server {
+
+// How a run ended for one of its listeners.
+struct RunEnd {
+  absl::Status status;  // OK exactly when `response` is set
+  std::shared_ptr<const v1::RunCodeResponse> response;
+  // The listener came later, under the same request_id.
+  bool joined = false;
+  // A repeat with its request_id gets the answer again.
+  bool kept = false;
+};
+
+// One call that waits on a run. Methods must not block: the run's worker
+// calls them.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  // A listener that joined late hears OnEnd only.
+  virtual void OnCompiled(const JobResult& compile) = 0;
+  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
+  virtual void OnStarted(const std::string& run_id,
+                         const policy::Limits& limits) = 0;
+  virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                        absl::Duration since_start) = 0;
+  virtual void OnRich(const RichOutput& output, absl::Duration since_start) = 0;
+  // Called once and last. The listener may be gone when it returns.
+  virtual void OnEnd(const RunEnd& end) = 0;
+};
+
+// What is known of a run when it is accepted.
+struct RunOrigin {
+  std::string run_id;
+  Caller caller;
+  std::string language;  // id
+  std::string profile;
+  std::string request_id;   // may be empty
+  std::string fingerprint;  // of the request; empty without request_id
+  std::map<std::string, std::string> labels;
+  uint64_t request_bytes = 0;
+  // When the call's answer must be there; absent: never.
+  std::optional<MonotonicTime> deadline;
+  absl::Time create_time;
+  MonotonicTime accepted;
+  // What a person is asked about it, where a rule of its profile may want that;
+  // the program's own part is added then.
+  std::shared_ptr<const ApprovalSubject> approval;
+};
+
+// A run that is queued or running. Shared by the registry, the queue, its
+// worker and the calls that wait on it. Thread-safe.
+//
+// A run lives for its listeners: when the last of them leaves, it is
+// abandoned, cannot be joined any more, and its token is fired. When one of
+// several leaves, the run goes on for the others.
+class Run : public JobObserver {
+ public:
+  Run(RunOrigin origin, Job job, RunInputs inputs = {})
+      : origin_(std::move(origin)),
+        job_(std::move(job)),
+        inputs_(std::move(inputs)) {}
+
+  const RunOrigin& origin() const { return origin_; }
+  const std::string& id() const { return origin_.run_id; }
+  const Job& job() const { return job_; }
+  // For the thread that owns the run.
+  Job& mutable_job() { return job_; }
+  RunInputs& mutable_inputs() { return inputs_; }
+  // The beginning of its line in the audit log; empty: not made yet.
+  std::string& mutable_audit_members() { return audit_members_; }
+  // What that thread can do while the program runs: called once when it has
+  // started, at the latest at the end of its phases.
+  void MeanwhileDo(std::function<void()> work) { meanwhile_ = std::move(work); }
+  void DoMeanwhile() {
+    if (meanwhile_) std::exchange(meanwhile_, nullptr)();
+  }
+  CancelToken& cancel() { return cancel_; }
+
+  enum class Arrival { kFirst, kJoined };
+  // False when the run was abandoned or has ended; the listener is then not
+  // called.
+  bool Attach(RunListener* listener, Arrival arrival)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes a listener away. False when OnEnd was or is being called; else it is
+  // never called any more. The last one to leave abandons the run.
+  bool Detach(RunListener* listener) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  bool abandoned() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Leaves the queue. From here on one thread owns the run; it alone calls
+  // the methods below.
+  void MarkRunning() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnCompiled(const JobResult& compile) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnLibraryProgress(std::string_view line) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                absl::Duration since_start) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void OnRich(const RichOutput& output, absl::Duration since_start) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Hands the end to every listener. Only the first call counts.
+  void End(const RunEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // One line about the run as it is now.
+  v1::RunSummary Summary() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Attached {
+    RunListener* listener;
+    Arrival arrival;
+  };
+
+  const RunOrigin origin_;
+  Job job_;
+  RunInputs inputs_;
+  std::string audit_members_;
+  std::function<void()> meanwhile_;
+  CancelToken cancel_;
+
+  mutable absl::Mutex mutex_;
+  std::vector<Attached> listeners_ ABSL_GUARDED_BY(mutex_);
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// "run-" and 16 hexadecimal digits from the kernel's random source.
+std::string NewRunId();
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUN_RUN_H_

@@ -1,0 +1,171 @@
+#include "server/run/run_audit.h"
+
+#include <string>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+#include "policy/audit/audit_chain.h"
+#include "policy/rules/rules.h"
+#include "server/audit/audit_fields.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/session/session.h"
+
+namespace sandglass::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void AddOrigin(const Run& run, Json& fields) {
+  const RunOrigin& origin = run.origin();
+  fields["run_id"] = run.id();
+  fields["caller"] = origin.caller.name;
+  if (!origin.caller.trace_id.empty()) {
+    fields["trace_id"] = origin.caller.trace_id;
+  }
+  fields["lang"] = origin.language;
+  fields["profile"] = origin.profile;
+  if (const auto& session = run.job().session; session != nullptr) {
+    fields["session_id"] = session->id();
+    if (!run.job().context.empty()) fields["context"] = run.job().context;
+  }
+  if (!origin.request_id.empty()) fields["request_id"] = origin.request_id;
+  if (!origin.labels.empty()) fields["labels"] = origin.labels;
+}
+
+void AddInputs(const RunInputs& inputs, Json& fields) {
+  fields["code_sha256"] = inputs.code_sha256;
+  fields["code_bytes"] = inputs.code_bytes;
+  if (!inputs.code.empty()) fields["code"] = inputs.code;
+  if (inputs.args > 0) fields["args"] = inputs.args;
+  if (!inputs.env.empty()) fields["env"] = inputs.env;
+  for (const RunInputs::File& file : inputs.files) {
+    fields["files"].push_back(
+        {{"path", file.path}, {"sha256", file.sha256}, {"bytes", file.bytes}});
+  }
+  if (inputs.stdin_bytes > 0) {
+    fields["stdin_sha256"] = inputs.stdin_sha256;
+    fields["stdin_bytes"] = inputs.stdin_bytes;
+  }
+}
+
+Json FindingOf(const v1::Finding& finding) {
+  Json json = {{"rule", finding.rule_id()},
+               {"severity", policy::SeverityName(static_cast<policy::Severity>(
+                                finding.severity()))}};
+  if (!finding.subject().empty()) json["subject"] = finding.subject();
+  if (finding.line() > 0) {
+    json["path"] = finding.path();
+    json["line"] = finding.line();
+  }
+  return json;
+}
+
+void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
+  AddAuditEnd(response, fields);
+  // None where a compile was taken from the cache.
+  if (response.compile().has_usage()) {
+    fields["compile_usage"] = AuditUsage(response.compile().usage());
+  }
+  fields["stdout_bytes"] = response.stdout().total_bytes();
+  fields["stderr_bytes"] = response.stderr().total_bytes();
+  for (const v1::Finding& finding : response.findings()) {
+    fields["findings"].push_back(FindingOf(finding));
+  }
+  if (response.findings_dropped() > 0) {
+    fields["findings_dropped"] = response.findings_dropped();
+  }
+  if (response.has_approval()) {
+    fields["approval_id"] = response.approval().approval_id();
+  }
+  if (response.has_approved()) {
+    fields["approval_id"] = response.approved().approval_id();
+    fields["approver"] = response.approved().approver();
+    if (response.approved().for_session()) fields["for_session"] = true;
+  }
+  if (response.has_libraries()) {
+    const v1::LibrariesUsed& used = response.libraries();
+    fields["libraries"] = {
+        {"layer_id", used.layer_id()},
+        {"names", Json(std::vector<std::string>(used.libraries().begin(),
+                                                used.libraries().end()))},
+        {"installed", used.installed()}};
+  }
+  AddAuditNetwork(response, fields);
+  AddAuditRedactions(response.redactions(), fields);
+}
+
+}  // namespace
+
+absl::Status RunAudit::Refusal(const absl::Status& cause) const {
+  return AuditUnwritable(log_.path(), std::string(cause.message()));
+}
+
+absl::Status RunAudit::Ready(std::chrono::milliseconds at_most_ago) {
+  if (!refuses()) return absl::OkStatus();
+  const absl::Status ready = log_.Ready(at_most_ago);
+  return ready.ok() ? ready : Refusal(ready);
+}
+
+void RunAudit::Begin(Run& run) const {
+  std::string& members = run.mutable_audit_members();
+  if (!members.empty()) return;
+  AddDigests(run.job(), options_.code, run.mutable_inputs());
+  Json fields = Json::object();
+  AddOrigin(run, fields);
+  AddInputs(run.mutable_inputs(), fields);
+  fields["limits"] = AuditLimits(run.job().limits);
+  if (run.job().compile) {
+    fields["compile_limits"] = AuditLimits(run.job().compile->limits);
+  }
+  // No key of these is the line's own.
+  members = policy::AuditMembers(fields).value_or("");
+}
+
+absl::Status RunAudit::WriteApproval(const std::string& event,
+                                     const v1::Approval& approval) {
+  Json fields = {{"approval_id", approval.approval_id()},
+                 {"caller", approval.caller()},
+                 {"lang", approval.language()},
+                 {"profile", approval.profile()}};
+  if (!approval.session_id().empty()) {
+    fields["session_id"] = approval.session_id();
+  }
+  fields["code_sha256"] = approval.code_sha256();
+  for (const v1::Finding& finding : approval.findings()) {
+    fields["findings"].push_back(FindingOf(finding));
+  }
+  if (!approval.approver().empty()) fields["approver"] = approval.approver();
+  if (!approval.comment().empty()) fields["comment"] = approval.comment();
+  return WriteEvent(event, fields, approval.approval_id());
+}
+
+absl::Status RunAudit::WriteEvent(const std::string& event, const Json& fields,
+                                  const std::string& about,
+                                  const std::string& first_members) {
+  absl::Status written = log_.Append(event, fields, first_members);
+  if (written.ok()) return written;
+  Log(LogLevel::kError, "audit_line_lost",
+      {{"event", event},
+       {"id", about},
+       {"error", std::string(written.message())}});
+  return refuses() ? Refusal(written) : absl::OkStatus();
+}
+
+absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
+                             absl::Duration total) {
+  // Of a program that was only looked at nothing has run.
+  const char* event = run.job().look_only ? "policy_test" : "run";
+  Begin(run);
+  Json fields = Json::object();
+  if (end.status.ok()) {
+    AddAnswer(*end.response, fields);
+  } else {
+    AddAuditError(end.status, fields);
+  }
+  fields["queue_us"] = absl::ToInt64Microseconds(queued);
+  fields["total_us"] = absl::ToInt64Microseconds(total);
+  return WriteEvent(event, fields, run.id(), run.mutable_audit_members());
+}
+
+}  // namespace sandglass::server

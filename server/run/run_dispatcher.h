@@ -1,0 +1,156 @@
+#ifndef SANDGLASS_SERVER_RUN_RUN_DISPATCHER_H_
+#define SANDGLASS_SERVER_RUN_RUN_DISPATCHER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/run.pb.h"
+#include "server/admission/admission.h"
+#include "server/job/inspection.h"
+#include "server/job/refused_calls.h"
+#include "server/job/run_function.h"
+#include "server/layers/library_request.h"
+#include "server/live_policy/live_policy.h"
+#include "server/phases/compile_cache.h"
+#include "server/run/run.h"
+#include "server/run/run_audit.h"
+#include "server/run/run_registry.h"
+#include "server/run/validate.h"
+#include "server/session/session.h"
+#include "server/session/session_lines.h"
+
+namespace sandglass::server {
+
+struct DispatcherOptions {
+  const LivePolicy* policy = nullptr;  // outlives the dispatcher
+  AdmissionOptions admission;
+  RetentionOptions retention;
+  RunFunction run;
+  CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
+  FindLibraries find_libraries;           // empty: none can be had
+  // A caller's session by its id, for runs that name one.
+  std::function<absl::StatusOr<std::shared_ptr<Session>>(const Caller&,
+                                                         const std::string&)>
+      find_session;
+  // Whether a language can be used now; an error goes to the caller as it is.
+  std::function<absl::Status(const policy::Language&, const policy::Profile&)>
+      available;
+  // Whether what is prepared for a language, its analyser among it, is there;
+  // likewise. Empty: it is.
+  std::function<absl::Status(const policy::Language&)> prepared;
+  uint64_t max_response_bytes = uint64_t{16} << 20;
+  // Outlives the dispatcher; null: nobody can approve anything.
+  ApprovalTable* approvals = nullptr;
+  RunAudit* audit = nullptr;      // outlives it; null: no audit log
+  DeniedCalls* denied = nullptr;  // outlives it; null: calls aren't traced
+  // Hear of each run that was accepted, as its answer is about to go out, and
+  // of each request that wasn't; may be empty. They never wait.
+  std::function<void(const Run&, const RunEnd&)> on_end;
+  std::function<void(const Caller&, const absl::Status&)> on_refused;
+};
+
+// A run that ends with the look at its program's text.
+struct LookOnly {
+  // Instead of the one that the request names; null: that one. One that isn't
+  // in force.
+  policy::SharedProfile profile;
+};
+
+// Takes requests to their ends: validate, register, admit, run on a worker,
+// answer. Knows nothing of gRPC. There are as many workers as runs may be
+// going on; from the queue on a worker owns its run, top to bottom.
+class RunDispatcher {
+ public:
+  explicit RunDispatcher(DispatcherOptions options);
+  // Calls Shutdown().
+  ~RunDispatcher();
+
+  // Starts the threads. Call once.
+  void Start();
+
+  // Takes a request in. `listener` hears exactly one OnEnd, perhaps before
+  // this returns, unless Leave takes it away first. Returns the run that the
+  // listener waits on, or null when OnEnd was called already.
+  // `deadline` is the call's; absent means none. `prefix` as in
+  // ValidateRunCode.
+  std::shared_ptr<Run> Submit(
+      const Caller& caller, v1::RunCodeRequest&& request,
+      std::optional<MonotonicTime> deadline, const std::string& prefix,
+      RunListener* listener,
+      const std::optional<LookOnly>& look = std::nullopt);
+
+  // The listener's call went away. True when it will not hear OnEnd. A run
+  // whose last listener leaves is cancelled.
+  bool Leave(const std::shared_ptr<Run>& run, RunListener* listener);
+
+  // CancelRun: stops a run for all who wait on it.
+  absl::StatusOr<v1::RunSummary> Cancel(const Caller& caller,
+                                        const std::string& run_id);
+  absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,
+                                            const v1::ListRunsRequest& request);
+
+  // From here on every Submit is answered with UNAVAILABLE.
+  void StopAccepting() { accepting_ = false; }
+  // As Admission::LookAgain.
+  void LookAgain() { admission_.LookAgain(); }
+  // No run is queued or running.
+  bool idle() const { return registry_.live_count() == 0; }
+  // Stops every run: those that have started answer OUTCOME_SHUTDOWN, those
+  // that have not UNAVAILABLE.
+  void CancelAll();
+  // StopAccepting, CancelAll, waits for the workers.
+  void Shutdown();
+
+  const Admission& admission() const { return admission_; }
+
+ private:
+  // Lets the run use the approval that its request names, and be asked about.
+  // An error: that approval can't be used.
+  absl::Status PrepareApproval(const ApprovalSubject& asked,
+                               const std::string& approval_id,
+                               ValidRequest& valid, RunInputs& inputs,
+                               RunOrigin& origin);
+  // Has people asked about a run that was not let run.
+  absl::StatusOr<v1::ApprovalNeeded> AskForApproval(Run& run,
+                                                    const Inspected& inspected);
+  void WorkerLoop();
+  void OverdueLoop();
+  void Execute(Run& run, Admission::Reservation reservation);
+  // Gives the run's jails the libraries that it wants, if it wants any; that
+  // may take an install. CANCELLED with its token; else errors of Libraries.
+  absl::Status TakeLibraries(Run& run, std::optional<UsedLibraries>& used);
+  void NoteDenied(const Run& run, const JobResult& result);
+  // To the gate, or into its session's line. Ends a run that is refused; true
+  // otherwise.
+  bool Queue(const std::shared_ptr<Run>& run);
+  // Takes a run away that waits for a worker or for its turn in its session.
+  bool Unqueue(Run& run);
+  // Lets the next run of its session have its turn.
+  void PassTurnOn(Run& run);
+  // Ends a run that was told to stop before its program started.
+  void EndCancelled(Run& run);
+  // Ends a run that never started.
+  void EndUnstarted(Run& run, const absl::Status& status);
+  // Every run that was accepted ends here, once.
+  void Finish(Run& run, const RunEnd& unaudited, absl::Duration queued);
+  // What the answer is, given that it is written into the audit log first.
+  RunEnd Audited(Run& run, const RunEnd& end, absl::Duration queued);
+
+  const DispatcherOptions options_;
+  Admission admission_;
+  SessionLines lines_;
+  RunRegistry registry_;
+  std::atomic<bool> accepting_{true};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_RUN_RUN_DISPATCHER_H_

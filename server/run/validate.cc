@@ -1,0 +1,385 @@
+#include "server/run/validate.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "policy/text/paths.h"
+#include "server/base/errors.h"
+#include "server/base/strings.h"
+#include "server/job/job_builder.h"
+#include "server/job/library_checks.h"
+#include "server/job/request_checks.h"
+#include "server/session/session.h"
+
+namespace sandglass::server {
+namespace {
+
+void CheckCode(const std::string& code, Violations& violations) {
+  if (code.empty()) {
+    violations.push_back({"code", "is empty; there is nothing to run"});
+  } else if (code.size() > kMaxCodeBytes) {
+    violations.push_back({"code", TooLarge(code.size(), kMaxCodeBytes)});
+  } else if (const size_t nul = code.find('\0'); nul != std::string::npos) {
+    violations.push_back(
+        {"code", absl::StrCat("has a NUL byte at offset ", nul)});
+  }
+}
+
+void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
+  const auto& args = request.args();
+  if (args.size() > static_cast<int>(kMaxArgs)) {
+    violations.push_back({"args", TooMany(args.size(), kMaxArgs)});
+    return;
+  }
+  size_t bytes = 0;
+  for (int i = 0; i < args.size(); ++i) {
+    bytes += args[i].size() + 1;
+    if (HasNul(args[i])) {
+      violations.push_back({Indexed("args", i), "has a NUL byte"});
+    }
+  }
+  if (bytes > kMaxArgBytes) {
+    violations.push_back({"args", TooLarge(bytes, kMaxArgBytes)});
+  }
+}
+
+// Paths that are taken already, files and directories apart: "a" can't be a
+// file when "a/b" is one.
+class PathSet {
+ public:
+  // Empty when the path is free, else what stands in its way.
+  std::string Add(const std::string& path) {
+    if (directories_.count(path) != 0) {
+      return "is a directory for another file";
+    }
+    for (size_t slash = path.find('/'); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      const std::string parent = path.substr(0, slash);
+      if (files_.count(parent) != 0) {
+        return absl::StrCat("needs ", Quote(parent),
+                            " as a directory, which is a file");
+      }
+    }
+    if (!files_.insert(path).second) return "is there twice";
+    for (size_t slash = path.find('/'); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      directories_.insert(path.substr(0, slash));
+    }
+    return "";
+  }
+
+ private:
+  std::set<std::string> files_;
+  std::set<std::string> directories_;
+};
+
+// What the compile phase puts beside the request's files.
+std::set<std::string> ProductsOf(const policy::Language& language) {
+  if (!language.compile) return {};
+  const std::vector<std::string>& artifacts = language.compile->artifacts;
+  return {artifacts.begin(), artifacts.end()};
+}
+
+void CheckFiles(const v1::RunCodeRequest& request,
+                const policy::Language* language, Violations& violations) {
+  const auto& files = request.files();
+  if (files.size() > static_cast<int>(kMaxFiles)) {
+    violations.push_back({"files", TooMany(files.size(), kMaxFiles)});
+    return;
+  }
+  PathSet taken;
+  std::set<std::string> products;
+  if (language != nullptr) {
+    taken.Add(language->source_file);
+    products = ProductsOf(*language);
+    for (const std::string& product : products) taken.Add(product);
+  }
+  size_t bytes = 0;
+  for (int i = 0; i < files.size(); ++i) {
+    const std::string& path = files[i].path();
+    const std::string field = absl::StrCat(Indexed("files", i), ".path");
+    bytes += files[i].content().size();
+    if (const absl::Status valid = policy::ValidateRelativePath(path);
+        !valid.ok()) {
+      violations.push_back({field, std::string(valid.message())});
+    } else if (language != nullptr && path == language->source_file) {
+      violations.push_back(
+          {field, absl::StrCat(Quote(path), " is where the code goes")});
+    } else if (products.count(path) != 0) {
+      violations.push_back(
+          {field,
+           absl::StrCat(Quote(path), " is where the compiled program goes")});
+    } else if (const std::string conflict = taken.Add(path);
+               !conflict.empty()) {
+      violations.push_back({field, absl::StrCat(Quote(path), " ", conflict)});
+    }
+  }
+  if (bytes > kMaxFileBytes) {
+    violations.push_back({"files", TooLarge(bytes, kMaxFileBytes)});
+  }
+}
+
+void CheckFetch(const v1::RunCodeRequest& request, Violations& violations) {
+  const auto& fetch = request.fetch();
+  if (fetch.size() > static_cast<int>(kMaxFetch)) {
+    violations.push_back({"fetch", TooMany(fetch.size(), kMaxFetch)});
+    return;
+  }
+  for (int i = 0; i < fetch.size(); ++i) {
+    if (const absl::Status valid = policy::ValidateGlob(fetch[i]);
+        !valid.ok()) {
+      violations.push_back({Indexed("fetch", i), std::string(valid.message())});
+    }
+  }
+}
+
+void CheckMarks(const v1::RunCodeRequest& request, Violations& violations) {
+  if (request.request_id().size() > kMaxRequestIdBytes) {
+    violations.push_back({"request_id", TooLarge(request.request_id().size(),
+                                                 kMaxRequestIdBytes)});
+  } else if (!IsPrintableAscii(request.request_id())) {
+    violations.push_back(
+        {"request_id", "has characters that are not printable ASCII"});
+  }
+  CheckLabels(request.labels(), violations);
+}
+
+policy::Limits CompileLimits(const PolicySet& policy,
+                             const policy::Profile& profile,
+                             const policy::Language& language,
+                             const v1::RunCodeRequest& request,
+                             Violations& violations) {
+  if (!language.compile) return {};
+  const policy::LimitRequest wishes =
+      LimitWishes(request.compile_limits(), "compile_limits", violations);
+  return ApplyWishes(policy, profile, &language, language.compile->limits,
+                     wishes, "compile_limits", violations);
+}
+
+// Fills the limits of both phases.
+void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
+                 const policy::Language* language,
+                 const v1::RunCodeRequest& request, PhaseLimits& limits,
+                 Violations& violations) {
+  const bool compiled = language != nullptr && language->compile.has_value();
+  if (language != nullptr && !compiled && request.has_compile_limits()) {
+    violations.push_back(
+        {"compile_limits",
+         absl::StrCat(language->name, " has no compile phase")});
+  }
+  const policy::LimitRequest run =
+      LimitWishes(request.limits(), "limits", violations);
+  if (profile == nullptr) return;
+  const policy::LimitFloors none;
+  limits.run = ApplyWishes(policy, *profile, language,
+                           language == nullptr ? none : language->limits, run,
+                           "limits", violations);
+  if (!compiled) return;
+  limits.compile =
+      CompileLimits(policy, *profile, *language, request, violations);
+}
+
+void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
+  if (request.stdin().size() > kMaxStdinBytes) {
+    violations.push_back(
+        {"stdin", TooLarge(request.stdin().size(), kMaxStdinBytes)});
+  }
+}
+
+// What a run with results can't have.
+void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
+  const auto refuse = [&](bool given, const char* field) {
+    if (given) violations.push_back({field, "is not for rich_results"});
+  };
+  refuse(request.args_size() > 0, "args");
+  refuse(request.files_size() > 0, "files");
+  refuse(request.fetch_size() > 0, "fetch");
+}
+
+// What only a run of its own can have, or a program of one.
+void CheckLeftOut(const v1::RunCodeRequest& request,
+                  const policy::Language& language, Violations& violations) {
+  const auto refuse = [&](bool given, const char* field, const char* instead) {
+    if (given) violations.push_back({field, instead});
+  };
+  refuse(!request.profile().empty(), "profile",
+         "is the session's; it was chosen by CreateSession");
+  if (language.kernel) {
+    refuse(request.args_size() > 0, "args",
+           "a cell has no arguments; set variables instead");
+  }
+  refuse(request.env_size() > 0, "env",
+         "is the session's; it was chosen by CreateSession");
+  refuse(request.files_size() > 0, "files",
+         "is for runs without a session; write them with FileService");
+  refuse(request.fetch_size() > 0, "fetch",
+         "is for runs without a session; read them with FileService");
+  refuse(request.libraries_size() > 0, "libraries",
+         "are the session's; they were chosen by CreateSession");
+  refuse(!request.library_lock().empty(), "library_lock",
+         "is the session's; it was chosen by CreateSession");
+  refuse(request.rich_results() && !language.kernel, "rich_results",
+         "the session's runs are programs, which have none");
+  refuse(request.has_compile_limits() && (language.kernel || !language.compile),
+         "compile_limits", "the session's runs have no compile phase");
+}
+
+// Of the limits only those of a single run may be named.
+policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
+                          const v1::RunCodeRequest& request,
+                          Violations& violations) {
+  policy::LimitRequest wishes =
+      LimitWishes(request.limits(), "limits", violations);
+  const auto refuse = [&](auto& wish, const char* field) {
+    if (wish.has_value()) {
+      violations.push_back({absl::StrCat("limits.", field),
+                            "is the whole session's; it was set by "
+                            "CreateSession"});
+    }
+    wish.reset();
+  };
+  refuse(wishes.memory_bytes, "memory_bytes");
+  refuse(wishes.max_processes, "max_processes");
+  refuse(wishes.cpu_millis, "cpu_millis");
+  refuse(wishes.tmp_bytes, "tmp_bytes");
+  refuse(wishes.workspace_bytes, "workspace_bytes");
+  refuse(wishes.max_files, "max_files");
+  refuse(wishes.open_files, "open_files");
+  refuse(wishes.file_size_bytes, "file_size_bytes");
+  policy::Profile session = *spec.profile;
+  session.limits = session.maximum = spec.limits;
+  return ApplyWishes(policy, session, spec.language, {}, wishes, "limits",
+                     violations);
+}
+
+// The session as it is for a run in another language than its own: with the
+// same files and limits, but without libraries, which are of its own. Null: the
+// run is in its own, or names none.
+std::shared_ptr<const SessionSpec> GuestIn(const PolicySet& policy,
+                                           const SessionSpec& session,
+                                           const std::string& name,
+                                           Violations& violations) {
+  if (name.empty()) return nullptr;
+  const policy::Language* language = CheckLanguage(policy, name, violations);
+  if (language == nullptr ||
+      (session.language != nullptr && language->id == session.language->id)) {
+    return nullptr;
+  }
+  if (!policy::AllowsLanguage(*session.profile, language->id)) {
+    violations.push_back(
+        {"language",
+         absl::StrCat("the session's profile ", session.profile->name,
+                      " does not allow ", language->id)});
+    return nullptr;
+  }
+  auto guest = std::make_shared<SessionSpec>(session);
+  guest->language = InImageOf(policy, session.profile, language);
+  guest->libraries.reset();
+  return guest;
+}
+
+// No context that a request names has an "@".
+std::string GuestContext(const std::string& context,
+                         const policy::Language& language) {
+  return absl::StrCat(context, "@", language.id);
+}
+
+absl::StatusOr<ValidRequest> ValidateCell(
+    const PolicySet& policy, v1::RunCodeRequest&& request,
+    const std::string& prefix, const std::shared_ptr<Session>& session) {
+  Violations violations;
+  const std::shared_ptr<const SessionSpec> guest =
+      GuestIn(policy, session->spec(), request.language(), violations);
+  const SessionSpec& spec = guest == nullptr ? session->spec() : *guest;
+  if (spec.language == nullptr && violations.empty()) {
+    return SessionWithoutKernel(session->id());
+  }
+  CheckCode(request.code(), violations);
+  CheckStdin(request, violations);
+  CheckArgs(request, violations);
+  CheckContext(request.context(), violations);
+  if (spec.language == nullptr) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  CheckLeftOut(request, *spec.language, violations);
+  // Of the session's own language it was checked as the session was made.
+  if (guest != nullptr) {
+    CheckKernelStarts(*guest->language, guest->limits, "language", violations);
+  }
+  PhaseLimits limits;
+  limits.run = CellLimits(policy, spec, request, violations);
+  limits.compile =
+      CompileLimits(policy, *spec.profile, *spec.language, request, violations);
+  CheckMarks(request, violations);
+  if (!violations.empty()) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  if (guest != nullptr) {
+    request.set_context(GuestContext(request.context(), *spec.language));
+  }
+  ValidRequest valid = {
+      .job = spec.language->kernel
+                 ? MakeCellJob(spec, limits.run, session, std::move(request))
+                 : MakeProgramJob(spec, limits, session, std::move(request)),
+      .language = spec.language,
+      .profile = spec.profile};
+  valid.job.guest = guest;
+  return valid;
+}
+
+}  // namespace
+
+absl::StatusOr<ValidRequest> ValidateRunCode(
+    const PolicySet& policy, v1::RunCodeRequest&& request,
+    const std::string& prefix, const std::shared_ptr<Session>& session,
+    const policy::SharedProfile& instead) {
+  if (session != nullptr) {
+    return ValidateCell(policy, std::move(request), prefix, session);
+  }
+  Violations violations;
+  const policy::Language* language =
+      CheckLanguage(policy, request.language(), violations);
+  const policy::SharedProfile profile =
+      instead != nullptr
+          ? instead
+          : CheckProfile(policy, request.profile(), language, violations);
+  // A profile that is only tried has the host's jails.
+  if (instead == nullptr) language = InImageOf(policy, profile, language);
+  CheckCode(request.code(), violations);
+  CheckStdin(request, violations);
+  if (!request.context().empty()) {
+    violations.push_back({"context", "is for runs with a session_id"});
+  }
+  if (request.rich_results() && language != nullptr && !language->kernel) {
+    violations.push_back({"rich_results", absl::StrCat(language->name,
+                                                       " has no kernel that "
+                                                       "gives them")});
+  }
+  if (request.rich_results()) CheckPlainOnly(request, violations);
+  CheckArgs(request, violations);
+  CheckEnv(request.env(), violations);
+  CheckFiles(request, language, violations);
+  CheckFetch(request, violations);
+  PhaseLimits limits;
+  CheckLimits(policy, profile.get(), language, request, limits, violations);
+  if (request.rich_results() && language != nullptr && profile != nullptr) {
+    CheckKernelStarts(*language, limits.run, "limits.open_files", violations);
+  }
+  CheckMarks(request, violations);
+  absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
+      LibraryWish::Of(request), language, profile.get(), violations);
+  if (!violations.empty()) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  if (!libraries.ok()) return libraries.status();
+  return ValidRequest{.job = MakeJob(*language, profile, limits,
+                                     std::move(request), *std::move(libraries)),
+                      .language = language,
+                      .profile = profile};
+}
+
+}  // namespace sandglass::server

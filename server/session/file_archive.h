@@ -1,0 +1,50 @@
+#ifndef SANDGLASS_SERVER_SESSION_FILE_ARCHIVE_H_
+#define SANDGLASS_SERVER_SESSION_FILE_ARCHIVE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sandbox/files/file_agent_client.h"
+#include "sandbox/os/fd.h"
+#include "server/base/cancel_token.h"
+#include "server/session/session_copy.h"
+
+namespace sandglass::server {
+
+// A session's files as a tar in the daemon's memory, for the children of a fork
+// to begin with. Its memory comes free with the last child that waits for it.
+class FileArchive {
+ public:
+  ~FileArchive();
+  FileArchive(const FileArchive&) = delete;
+  FileArchive& operator=(const FileArchive&) = delete;
+
+  // Packs /workspace, at most `most_bytes` of it that are no zeros.
+  // RESOURCE_EXHAUSTED: `memory` hasn't so much left. The time of `limits` is
+  // for all of it.
+  static absl::StatusOr<std::shared_ptr<const FileArchive>> Pack(
+      sandbox::FileAgent& agent, std::shared_ptr<DiskBudget> memory,
+      const sandbox::FileLimits& limits);
+
+  // Puts them into /workspace.
+  absl::Status Unpack(sandbox::FileAgent& agent,
+                      const sandbox::FileLimits& limits) const;
+
+ private:
+  explicit FileArchive(std::shared_ptr<DiskBudget> memory)
+      : memory_(std::move(memory)) {}
+
+  absl::Status Add(absl::string_view piece);
+
+  const std::shared_ptr<DiskBudget> memory_;
+  os::Fd file_;
+  uint64_t size_ = 0;
+  uint64_t bytes_ = 0;  // that were taken from the budget
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_FILE_ARCHIVE_H_

@@ -1,0 +1,419 @@
+#include "server/session/jail_host.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "policy/verdict/verdict.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/status.h"
+#include "server/base/monotonic.h"
+#include "server/base/poll_until.h"
+#include "server/base/strings.h"
+#include "server/job/job_builder.h"
+#include "server/session/cell_run.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+constexpr int kMostEventsAtOnce = 64;
+// Its runs have limits of their own; the kernel itself has none.
+constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
+
+constexpr char kDaemonEnded[] = "the daemon was started anew";
+// Files can have more names than there may be files.
+constexpr uint32_t kMoreNames = 10'000;
+
+std::string HowEnded(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    return absl::StrCat("it was ended by ",
+                        policy::SignalName(WTERMSIG(wait_status)));
+  }
+  return absl::StrCat("it ended with exit code ", WEXITSTATUS(wait_status));
+}
+
+sandbox::ProcessSpec KernelProcess(const Job& start) {
+  sandbox::ProcessSpec process;
+  process.argv = start.argv;
+  for (const auto& [name, value] : start.env) {
+    process.env.push_back(absl::StrCat(name, "=", value));
+  }
+  process.with_stdin = true;
+  process.with_channel = true;
+  process.open_files = start.limits.open_files;
+  process.file_size_bytes = start.limits.file_size_bytes;
+  process.cpu_time = kNoCpuLimit;
+  return process;
+}
+
+// With that caller's share of what is for all.
+JailHostParts OfCaller(JailHostParts parts, const std::string& caller) {
+  if (parts.fork_memory != nullptr) {
+    parts.fork_memory = parts.fork_memory->ShareOf(caller);
+  }
+  return parts;
+}
+
+}  // namespace
+
+JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
+                   const SessionOrigin& origin)
+    : parts_(OfCaller(parts, origin.caller)),
+      spec_(spec),
+      layer_(origin.layer),
+      durable_(origin.copy == nullptr
+                   ? nullptr
+                   : std::make_unique<DurableFiles>(
+                         origin.copy, spec.limits.max_files + kMoreNames,
+                         spec.limits.workspace_bytes)),
+      archive_(origin.archive) {
+  for (const std::string& context : origin.lost_contexts) {
+    Place& place = places_[context];
+    place.status.context = context;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = kDaemonEnded;
+    place.why_ended = kDaemonEnded;
+  }
+}
+
+absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
+                                            JobObserver* observer) {
+  if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, observer);
+  const Instant began = Now();
+  std::string state_lost;
+  absl::StatusOr<Kernel*> ready = Ready(job, cancel, observer, state_lost);
+  if (!ready.ok()) return ready.status();
+  Kernel& kernel = **ready;
+  const Instant started = Now();
+  absl::StatusOr<JobResult> result =
+      RunCellIn(*this, kernel, job, cancel, observer);
+
+  absl::MutexLock lock(&mutex_);
+  Place& place = places_[job.context];
+  place.status.runs = kernel.runs;
+  place.status.state = KernelStatus::State::kIdle;
+  const bool ended = !result.ok() || result->cell->kernel_ended;
+  if (ended) {
+    place.started = false;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = result.ok()
+                                ? result->verdict.explanation
+                                : std::string(result.status().message());
+    if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+  }
+  if (!result.ok()) return result;
+  result->cell->state_lost = std::move(state_lost);
+  result->libraries = libraries_;
+  if (libraries_) {
+    // Told once.
+    libraries_->installed = false;
+    libraries_->wait = absl::ZeroDuration();
+  }
+  result->timings.acquire = Between(began, started);
+  result->timings.warm = kernel.timings.warm || !kernel.fresh;
+  result->timings.kind = kernel.timings.kind;
+  kernel.fresh = false;
+  return result;
+}
+
+absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
+                                        JobObserver* observer,
+                                        std::string& state_lost) {
+  const FirstUse use = {job.context, job.code, observer, job.guest.get()};
+  if (absl::Status attached = Attach(use, cancel); !attached.ok()) {
+    return attached;
+  }
+  Kernel* kernel = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    Pump();
+    if (!JailLives()) return absl::InternalError(death_);
+    Place& place = places_[job.context];
+    place.status.context = job.context;
+    if (place.started) {
+      const Process& process = processes_[place.kernel->process];
+      if (process.stage == Process::Stage::kRunning) {
+        place.status.state = KernelStatus::State::kBusy;
+        // It came with the jail, after one whose state is lost.
+        if (place.kernel->fresh) {
+          state_lost = std::exchange(place.why_ended, "");
+        }
+        return place.kernel.get();
+      }
+      place.started = false;
+      place.status.last_end = absl::StrCat(HowEnded(process.wait_status),
+                                           " while no run went on in it");
+      if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+    }
+    if (place.kernel != nullptr) {
+      processes_.erase(place.kernel->process);
+      ++place.status.restarts;
+    }
+    state_lost = std::exchange(place.why_ended, "");
+    place.kernel = std::make_unique<Kernel>();
+    place.kernel->process = next_process_++;
+    place.status.state = KernelStatus::State::kBusy;
+    place.status.runs = 0;
+    kernel = place.kernel.get();
+  }
+  if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
+    Kill(*kernel);
+    absl::MutexLock lock(&mutex_);
+    Place& place = places_[job.context];
+    place.status.state = KernelStatus::State::kDead;
+    place.why_ended = std::move(state_lost);
+    return spawned;
+  }
+  absl::MutexLock lock(&mutex_);
+  places_[job.context].started = true;
+  return kernel;
+}
+
+absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
+                                   Kernel& kernel) {
+  const SessionSpec& spec = SpecOf(job);
+  if (absl::Status prepared = parts_.prepared(*spec.language); !prepared.ok()) {
+    return prepared;
+  }
+  const Instant deadline = After(Now(), kSetupTimeout);
+  kernel.timings.kind = sandbox::kExecKind;
+  kernel.commands = spec.language->kernel->commands;
+  const Job start = MakeKernelJob(spec, job.code);
+  if (absl::Status spawned =
+          Spawn(KernelProcess(start), cancel, deadline, kernel);
+      !spawned.ok()) {
+    return spawned;
+  }
+  return AwaitReady(kernel, cancel, deadline);
+}
+
+absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
+                                  int64_t deadline) {
+  char text[1024];
+  while (true) {
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("cancelled before the program started");
+    }
+    struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
+                           {cancel.fd(), POLLIN, 0}};
+    // One that keeps talking is late, too.
+    if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
+      return absl::InternalError("the kernel was not ready in time");
+    }
+    if (fds[0].revents == 0) continue;
+    const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (size <= 0) break;
+    // Who is asked for nothing yet has one thing to say.
+    if (!kernel.lines.Append({text, static_cast<size_t>(size)})) {
+      return absl::InternalError("the kernel said too much as it started");
+    }
+    const std::optional<std::string> line = kernel.lines.Next();
+    if (!line.has_value()) continue;
+    const absl::StatusOr<KernelEvent> event = ParseKernelEvent(*line);
+    if (!event.ok()) return absl::InternalError(event.status().message());
+    if (std::holds_alternative<KernelReady>(*event)) return absl::OkStatus();
+    return absl::InternalError("the kernel said something before it was ready");
+  }
+  const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
+  return absl::InternalError(absl::StrCat(
+      "the kernel ended as it started; it wrote ",
+      Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
+}
+
+void JailHost::Pump() const {
+  for (int i = 0; i < kMostEventsAtOnce && JailLives(); ++i) {
+    absl::StatusOr<std::optional<sandbox::SessionEvent>> event =
+        jail_->NextEvent();
+    if (!event.ok()) {
+      (void)jail_->jail().KillJail();
+      return Die(std::string(event.status().message()));
+    }
+    if (!event->has_value()) return;
+    Take(**event);
+  }
+}
+
+void JailHost::Take(sandbox::SessionEvent& event) const {
+  NoteDenied(event);
+  if (TakeForCommand(event)) return;
+  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
+    Process& process = processes_[spawned->id];
+    process.spawned = std::move(*spawned);
+    process.stage = Process::Stage::kRunning;
+  } else if (const auto* failed =
+                 std::get_if<sandbox::SpawnFailedEvent>(&event)) {
+    Process& process = processes_[failed->id];
+    process.failed = *failed;
+    process.stage = Process::Stage::kFailed;
+  } else if (const auto* ended =
+                 std::get_if<sandbox::ProcessExitedEvent>(&event)) {
+    // One that was given up may be forgotten by now.
+    if (const auto it = processes_.find(ended->id); it != processes_.end()) {
+      it->second.wait_status = ended->wait_status;
+      it->second.stage = Process::Stage::kEnded;
+    }
+  } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+    processes_[kMainProcess].wait_status = exited->wait_status;
+    processes_[kMainProcess].stage = Process::Stage::kEnded;
+  } else if (auto* files = std::get_if<sandbox::FileChannelEvent>(&event)) {
+    files_told_ = std::move(*files);
+    --files_due_;
+  } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
+    Die(jail_->jail().SawOomKill()
+            ? "the kernel's out-of-memory killer took its jail's init"
+            : "its jail's init died");
+  }
+}
+
+KernelKeeper::Fate JailHost::Look(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  Fate fate;
+  if (jail_ == nullptr) {
+    fate.jail_gone = true;
+    return fate;
+  }
+  fate.jail = &jail_->jail();
+  fate.jail_gone = !death_.empty();
+  fate.control_fd = fate.jail_gone ? -1 : jail_->jail().control_fd();
+  const Process& process = processes_[kernel.process];
+  if (process.stage == Process::Stage::kEnded) {
+    fate.wait_status = process.wait_status;
+  }
+  return fate;
+}
+
+void JailHost::Signal(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  SignalLocked(kernel);
+}
+
+void JailHost::SignalLocked(const Kernel& kernel) {
+  if (!JailLives() || kernel.pid <= 1) return;
+  (void)jail_->SendSignal(kernel.pid, SIGINT, /*to_group=*/true);
+}
+
+void JailHost::Kill(const Kernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  KillLocked(kernel);
+}
+
+void JailHost::KillLocked(const Kernel& kernel) {
+  if (!JailLives()) return;
+  // Who kills doesn't always wait for the death, so each goes in both ways: a
+  // control group's may pass over a process (Jail::KillRunByPid).
+  if (kernel.kill.valid()) {
+    (void)sandbox::KillGroup(kernel.kill);
+    (void)jail_->KillByPid(kernel.process);
+  } else if (kernel.pid > 1) {
+    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
+    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
+  } else if (processes_[kernel.process].stage != Process::Stage::kFailed) {
+    // It never said who it is. (One that failed there never was, and what else
+    // is in the jail doesn't end by it.)
+    (void)jail_->jail().KillRun();
+    (void)jail_->jail().KillRunByPid();
+  }
+}
+
+void JailHost::EndJail(const std::string& why) {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives()) return;
+  // Should that not reach init either, it ends when the jail is let go of.
+  (void)jail_->jail().KillJail();
+  Die(why);
+}
+
+bool JailHost::Interrupt(const std::string& context) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started ||
+      it->second.status.state != KernelStatus::State::kBusy) {
+    return false;
+  }
+  SignalLocked(*it->second.kernel);
+  return true;
+}
+
+void JailHost::EndKernel(const std::string& context, const std::string& why) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started) return;
+  Place& place = it->second;
+  place.why_ended = why;
+  KillLocked(*place.kernel);
+  // A run that goes on in it sees its end; otherwise nobody waits for that.
+  if (place.status.state == KernelStatus::State::kBusy) return;
+  place.started = false;
+  place.status.state = KernelStatus::State::kDead;
+  place.status.last_end = why;
+}
+
+absl::Status JailHost::Freeze(bool frozen) {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives() || frozen == frozen_) return absl::OkStatus();
+  if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
+  frozen_ = frozen;
+  TellCommands([&] { return JailFroze{frozen}; });
+  return absl::OkStatus();
+}
+
+void JailHost::End() {
+  ending_.Cancel(policy::KillReason::kCancelled);
+  absl::MutexLock lock(&mutex_);
+  ended_ = true;
+  if (jail_ == nullptr) return;
+  (void)jail_->jail().KillJail();
+  // Whoever still has the session doesn't keep its libraries.
+  jail_->jail().Hold(nullptr);
+}
+
+std::vector<KernelStatus> JailHost::Kernels() const {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  std::vector<KernelStatus> kernels;
+  for (const auto& [context, place] : places_) {
+    kernels.push_back(place.status);
+    if (place.started &&
+        processes_[place.kernel->process].stage == Process::Stage::kEnded) {
+      kernels.back().state = KernelStatus::State::kDead;
+    }
+  }
+  return kernels;
+}
+
+uint64_t JailHost::MemoryBytes() const {
+  absl::MutexLock lock(&mutex_);
+  if (!JailLives()) return 0;
+  const sandbox::MemorySample sample = jail_->jail().SampleMemory();
+  return sample.anonymous_bytes + sample.shared_bytes;
+}
+
+std::string JailHost::LayerId() const {
+  absl::MutexLock lock(&mutex_);
+  return libraries_ && JailLives() ? libraries_->layer_id : "";
+}
+
+std::string JailHost::Death() const {
+  absl::MutexLock lock(&mutex_);
+  Pump();
+  // The next use follows with another jail.
+  return durable_ == nullptr ? death_ : "";
+}
+
+absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
+                                  CancelToken& cancel, JobObserver* observer) {
+  return JailHost(parts, *job.kernel, {.layer = job.layer})
+      .RunCell(job, cancel, observer);
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,269 @@
+// A session's file agent.
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "sandbox/os/status.h"
+#include "server/base/errors.h"
+#include "server/base/monotonic.h"
+#include "server/base/poll_until.h"
+#include "server/session/jail_host.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+// Others may take the event that one waits for.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
+// As large as a workspace may be.
+constexpr absl::Duration kFillTimeout = absl::Seconds(120);
+constexpr absl::Duration kSaveTimeout = absl::Seconds(30);
+// While all stands still.
+constexpr absl::Duration kPackTimeout = absl::Seconds(30);
+constexpr absl::Duration kFreezeTimeout = absl::Seconds(5);
+constexpr absl::Duration kFreezeLook = absl::Microseconds(200);
+
+absl::Status NotFilled(const absl::Status& cause) {
+  if (cause.ok() || absl::IsCancelled(cause) || absl::IsUnavailable(cause)) {
+    return cause;
+  }
+  const std::string message = absl::StrCat(
+      "the session's files could not be put into its jail: ", cause.message());
+  return absl::IsDataLoss(cause) ? absl::DataLossError(message)
+                                 : absl::InternalError(message);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::Files(
+    CancelToken& cancel) {
+  if (absl::Status attached = Attach(FirstUse(), cancel); !attached.ok()) {
+    return attached;
+  }
+  absl::MutexLock opening(&opening_);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (files_ != nullptr && files_->alive()) return files_;
+  }
+  return OpenFiles(cancel);
+}
+
+absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
+    CancelToken& cancel) {
+  const Instant deadline = After(Now(), kSetupTimeout);
+  bool asked = false;
+  while (true) {
+    int control = -1;
+    {
+      absl::MutexLock lock(&mutex_);
+      Pump();
+      if (ended_) return absl::CancelledError("the session has ended");
+      if (!JailLives()) return absl::InternalError(death_);
+      // What a call before didn't wait for comes first.
+      if (!asked && files_due_ == 0) {
+        if (absl::Status sent = jail_->OpenFiles(); !sent.ok()) return sent;
+        ++files_due_;
+        asked = true;
+      } else if (asked && files_due_ == 0) {
+        if (!files_told_.socket.valid()) {
+          return absl::ResourceExhaustedError(
+              absl::StrCat("the jail has no room for a process that works on "
+                           "its files: ",
+                           os::ErrorText(files_told_.error)));
+        }
+        files_ =
+            std::make_shared<sandbox::FileAgent>(std::move(files_told_.socket));
+        return files_;
+      }
+      control = jail_->jail().control_fd();
+    }
+    if (cancel.reason().has_value()) return absl::CancelledError("cancelled");
+    if (Now() >= deadline) {
+      return absl::UnavailableError("the jail's init doesn't answer");
+    }
+    struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
+    PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
+  }
+}
+
+bool JailHost::CanFollow() const {
+  if (durable_ == nullptr || death_.empty()) return false;
+  // What a run that goes on has of the jail must not go.
+  return std::none_of(places_.begin(), places_.end(), [](const auto& entry) {
+    return entry.second.status.state == KernelStatus::State::kBusy;
+  });
+}
+
+void JailHost::Discard(const std::string& why) {
+  (void)jail_->jail().KillJail();
+  jail_.reset();
+  death_.clear();
+  filled_ = false;
+  frozen_ = false;
+  files_.reset();
+  files_due_ = 0;
+  files_told_ = {};
+  processes_.clear();
+  for (auto it = places_.begin(); it != places_.end();) {
+    Place& place = it->second;
+    const bool had = place.kernel != nullptr;
+    place.kernel.reset();
+    place.started = false;
+    if (had && why.empty() && place.why_ended.empty()) {
+      it = places_.erase(it);
+      continue;
+    }
+    if (had && !why.empty()) {
+      place.status.state = KernelStatus::State::kDead;
+      place.status.last_end = why;
+      place.why_ended = why;
+      ++place.status.restarts;
+    }
+    ++it;
+  }
+}
+
+absl::Status JailHost::Fill(CancelToken& cancel) {
+  std::shared_ptr<const FileArchive> archive;
+  {
+    absl::MutexLock lock(&mutex_);
+    archive = archive_;
+  }
+  if (durable_ == nullptr && archive == nullptr) return absl::OkStatus();
+  absl::MutexLock keeping(&keeping_);
+  if (archive == nullptr) {
+    const absl::StatusOr<bool> empty = durable_->Empty();
+    if (!empty.ok()) return NotFilled(empty.status());
+    if (*empty) return absl::OkStatus();
+  }
+  absl::MutexLock opening(&opening_);
+  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+      OpenFiles(cancel);
+  if (!agent.ok()) return agent.status();
+  const sandbox::FileLimits limits = {.timeout = kFillTimeout,
+                                      .cancel_fd = cancel.fd()};
+  if (archive == nullptr) {
+    absl::Status restored = durable_->Restore(*agent, limits);
+    if (restored.ok()) durable_->LogMissing();
+    return NotFilled(restored);
+  }
+  if (absl::Status done = archive->Unpack(**agent, limits); !done.ok()) {
+    return NotFilled(done);
+  }
+  absl::MutexLock lock(&mutex_);
+  archive_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status JailHost::Save() {
+  if (durable_ == nullptr) return absl::OkStatus();
+  {
+    absl::MutexLock lock(&mutex_);
+    // Nothing has happened since the copy was read or made.
+    if (jail_ == nullptr) return absl::OkStatus();
+  }
+  saves_.Lock();
+  // One that began before this call may have missed what it is for.
+  const uint64_t mine = saves_begun_ + 1;
+  while (saves_over_ < mine) {
+    if (saving_) {
+      save_over_.Wait(&saves_);
+      continue;
+    }
+    saving_ = true;
+    const uint64_t number = ++saves_begun_;
+    saves_.Unlock();
+    absl::Status result = SaveNow();
+    saves_.Lock();
+    saving_ = false;
+    saves_over_ = number;
+    save_result_ = std::move(result);
+    save_over_.SignalAll();
+  }
+  absl::Status result = save_result_;
+  saves_.Unlock();
+  return result;
+}
+
+absl::Status JailHost::SaveNow() {
+  absl::Status result;
+  // The code may have ended the agent since the last time, by mistake or not.
+  for (int tries = 0; tries < 2; ++tries) {
+    {
+      absl::MutexLock lock(&mutex_);
+      Pump();
+      if (!JailLives()) {
+        return absl::UnavailableError(
+            "its jail ended; they are as they were saved last");
+      }
+    }
+    const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+        Files(ending_);
+    if (!agent.ok()) return agent.status();
+    {
+      absl::MutexLock keeping(&keeping_);
+      result = durable_->Save(
+          *agent, {.timeout = kSaveTimeout, .cancel_fd = ending_.fd()});
+    }
+    if (result.ok()) return result;
+    if (absl::IsDeadlineExceeded(result)) ForgetFiles(**agent);
+    if ((*agent)->alive() && !absl::IsUnavailable(result)) return result;
+  }
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
+    CancelToken& cancel) {
+  absl::MutexLock forking(&forking_);
+  {
+    absl::MutexLock lock(&mutex_);
+    // Never used: its files are those that it begins with.
+    if (jail_ == nullptr) return archive_;
+  }
+  // Before all stands still: init may wait for what does.
+  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
+      Files(cancel);
+  if (!agent.ok()) return RunFailed(agent.status());
+  if (absl::Status frozen = Freeze(true); !frozen.ok()) {
+    return RunFailed(frozen);
+  }
+  const absl::Cleanup thaw = [this] { (void)Freeze(false); };
+  if (absl::Status still = AwaitFrozen(cancel); !still.ok()) return still;
+  if (durable_ != nullptr) {
+    if (absl::Status saved = Save(); !saved.ok()) {
+      return FilesNotSaved("the session to fork", saved);
+    }
+    return std::shared_ptr<const FileArchive>();
+  }
+  return FileArchive::Pack(**agent, parts_.fork_memory,
+                           {.timeout = kPackTimeout, .cancel_fd = cancel.fd()});
+}
+
+absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
+  const Instant deadline = After(Now(), kFreezeTimeout);
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      Pump();
+      if (!JailLives()) return RunFailed(absl::UnavailableError(death_));
+      if (jail_->IsFrozen()) return absl::OkStatus();
+    }
+    if (cancel.reason().has_value()) return CallerGone();
+    if (Now() >= deadline) {
+      return RunFailed(absl::UnavailableError(
+          "its processes could not be made to stand still"));
+    }
+    absl::SleepFor(kFreezeLook);
+  }
+}
+
+void JailHost::ForgetFiles(const sandbox::FileAgent& agent) {
+  absl::MutexLock lock(&mutex_);
+  if (files_.get() == &agent) files_.reset();
+}
+
+}  // namespace sandglass::server

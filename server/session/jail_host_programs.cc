@@ -1,0 +1,146 @@
+// Runs of a session in a language that has no kernel.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/monotonic.h"
+#include "server/session/cell_run.h"
+#include "server/session/file_status.h"
+#include "server/session/jail_host.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
+// Its processor time is measured; the kernel's own limit would count what comes
+// after it, too.
+constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
+constexpr uint32_t kProgramMode = 0755;
+
+// What of a job its program consists of: what was compiled, or its code.
+std::vector<Job::File> ProgramFiles(const Job& job) {
+  if (!job.compile) return {{.path = job.source_file, .content = job.code}};
+  std::vector<Job::File> files;
+  for (const Job::File& file : job.files) {
+    if (file.shared != nullptr) files.push_back(file);
+  }
+  return files;
+}
+
+// The command as if /workspace had the files that are in `directory`; the
+// arguments of the request, from `own` words on, stay.
+std::vector<std::string> Relocated(std::vector<std::string> argv, size_t own,
+                                   const std::vector<Job::File>& files,
+                                   const std::string& directory) {
+  for (size_t i = 0; i < argv.size() && i < own; ++i) {
+    for (const Job::File& file : files) {
+      if (argv[i] == file.path ||
+          argv[i] == absl::StrCat(kWorkspacePrefix, file.path)) {
+        argv[i] = absl::StrCat(directory, "/", file.path);
+        break;
+      }
+    }
+  }
+  return argv;
+}
+
+absl::Status Stage(const std::vector<Job::File>& program,
+                   const std::string& directory, sandbox::FileAgent& files,
+                   const sandbox::FileLimits& limits) {
+  sandbox::WriteOptions options;
+  options.make_parents = true;
+  options.mode = kProgramMode;
+  for (const Job::File& file : program) {
+    const std::string path = absl::StrCat(directory, "/", file.path);
+    const std::string_view bytes = file.bytes();
+    const auto written =
+        file.sealed != nullptr
+            ? files.WriteFrom(path, *file.sealed, bytes.size(), options, limits)
+            : files.Write(path, {bytes.data(), bytes.size()}, options, limits);
+    if (!written.ok()) return FileStatus(written.result, path);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
+                                               CancelToken& cancel,
+                                               JobObserver* observer) {
+  const Instant began = Now();
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files = Files(cancel);
+  if (!files.ok()) return files.status();
+  Kernel& program = BeginProgram(job.context);
+  const Instant acquired = Now();
+  // Not in /workspace: its name may be that of a file there.
+  const std::string directory =
+      absl::StrCat("/tmp/.sandglass-", program.process);
+  absl::StatusOr<JobResult> result =
+      RunStaged(job, directory, **files, program, cancel, observer);
+  (void)(*files)->Remove(directory, sandbox::FileAgent::Depth::kRecursive, {});
+
+  absl::MutexLock lock(&mutex_);
+  Place& place = places_[job.context];
+  // One that never started left nothing to kill.
+  if (!result.ok() && program.pid > 1) KillLocked(program);
+  processes_.erase(program.process);
+  place.started = false;
+  place.why_ended.clear();
+  place.kernel.reset();
+  place.status.state = KernelStatus::State::kIdle;
+  if (!result.ok()) return result;
+  place.status.runs = result->cell->run_number;
+  result->timings.acquire = Between(began, acquired);
+  return result;
+}
+
+Kernel& JailHost::BeginProgram(const std::string& context) {
+  absl::MutexLock lock(&mutex_);
+  Place& place = places_[context];
+  place.kernel = std::make_unique<Kernel>();
+  place.kernel->is_program = true;
+  place.kernel->process = next_process_++;
+  place.kernel->runs = place.status.runs;
+  place.status.context = context;
+  place.status.state = KernelStatus::State::kBusy;
+  return *place.kernel;
+}
+
+absl::StatusOr<JobResult> JailHost::RunStaged(
+    const Job& job, const std::string& directory, sandbox::FileAgent& files,
+    Kernel& program, CancelToken& cancel, JobObserver* observer) {
+  const Instant began = Now();
+  const std::vector<Job::File> staged = ProgramFiles(job);
+  if (absl::Status status =
+          Stage(staged, directory, files, {.cancel_fd = cancel.fd()});
+      !status.ok()) {
+    return status;
+  }
+  sandbox::ProcessSpec process;
+  process.argv =
+      Relocated(job.argv, SpecOf(job).language->run.size(), staged, directory);
+  for (const auto& [name, value] : job.env) {
+    process.env.push_back(absl::StrCat(name, "=", value));
+  }
+  process.with_stdin = true;
+  process.open_files = job.limits.open_files;
+  process.file_size_bytes = job.limits.file_size_bytes;
+  process.cpu_time = kNoCpuLimit;
+  if (absl::Status spawned =
+          Spawn(process, cancel, After(Now(), kSetupTimeout), program);
+      !spawned.ok()) {
+    return spawned;
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    places_[job.context].started = true;
+  }
+  const Instant started = Now();
+  absl::StatusOr<JobResult> result =
+      RunCellIn(*this, program, job, cancel, observer);
+  if (result.ok()) result->timings.stage_in = Between(began, started);
+  return result;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,376 @@
+#include "server/session/kernel_protocol.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kMostDepth = 100;
+constexpr size_t kMaxMimeTypes = 32;
+constexpr size_t kMaxTypeBytes = 128;
+constexpr pid_t kMaxPid = 1 << 22;  // PID_MAX_LIMIT of linux/threads.h
+
+absl::Status Malformed(const std::string& what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the kernel said what is no event: ", what));
+}
+
+bool IsText(const std::string& type) {
+  return absl::StartsWith(type, "text/") || type == "image/svg+xml" ||
+         type == "application/javascript" || type == "application/xml";
+}
+
+bool IsJson(const std::string& type) {
+  return type == "application/json" || absl::EndsWith(type, "+json");
+}
+
+// Takes an event as it is parsed. Nothing of it becomes objects, which would
+// take thirty times the room of their text.
+class EventReader : public Json::json_sax_t {
+ public:
+  // Of the event itself, by its name; of those that no kind has, none.
+  struct Field {
+    enum class Type { kString, kNumber, kBoolean, kOther };
+    Type type = Type::kOther;
+    std::string text;
+    uint64_t number = 0;  // or 1 for true
+  };
+
+  const Field* Find(const char* name) const {
+    const auto it = fields_.find(name);
+    return it == fields_.end() ? nullptr : &it->second;
+  }
+  std::string TakeText(const char* name) {
+    return std::move(fields_[name].text);
+  }
+  // Why it is no event.
+  const char* problem() const { return problem_; }
+  bool has_data() const { return has_data_; }
+  std::map<std::string, std::string>& data() { return data_; }
+  uint32_t left_out() const { return left_out_; }
+  uint64_t left_out_bytes() const { return left_out_bytes_; }
+
+  bool null() override { return Scalar("null", {}); }
+  bool boolean(bool value) override {
+    return Scalar(value ? "true" : "false",
+                  {Field::Type::kBoolean, "", value ? 1u : 0u});
+  }
+  bool number_integer(Json::number_integer_t value) override {
+    return Scalar(absl::StrCat(value), {});
+  }
+  bool number_unsigned(Json::number_unsigned_t value) override {
+    return Scalar(absl::StrCat(value), {Field::Type::kNumber, "", value});
+  }
+  bool number_float(Json::number_float_t value,
+                    const std::string& /*text*/) override {
+    return Scalar(Json(value).dump(), {});
+  }
+  bool string(std::string& value) override {
+    if (depth_ == 1) {
+      return Scalar("", {Field::Type::kString, std::move(value), 0});
+    }
+    if (depth_ == 2 && in_data_ && !IsJson(type_)) {
+      TakeString(value);
+    } else if (taken_ || (depth_ == 2 && in_data_)) {
+      return Scalar(Quoted(value), {});
+    }
+    return true;
+  }
+  // Those of no JSON text.
+  bool binary(Json::binary_t& /*value*/) override { return false; }
+
+  bool start_object(std::size_t /*size*/) override {
+    if (depth_ == 1 && key_ == "data") {
+      in_data_ = has_data_ = true;
+      data_.clear();
+      return Deeper();
+    }
+    return Open('{');
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 1) {
+      key_ = std::move(name);
+    } else if (depth_ == 2 && in_data_) {
+      type_ = std::move(name);
+    } else if (taken_) {
+      absl::StrAppend(&text_, Quoted(name), ":");
+    }
+    return true;
+  }
+  bool end_object() override { return Close('}'); }
+  bool start_array(std::size_t /*size*/) override { return Open('['); }
+  bool end_array() override { return Close(']'); }
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  static std::string Quoted(const std::string& text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  bool Deeper() {
+    if (++depth_ <= kMostDepth) return true;
+    problem_ = "it is nested too deeply";
+    return false;
+  }
+
+  bool Open(char bracket) {
+    if (depth_ == 0 && bracket != '{') return false;
+    if (depth_ == 1) Note({});
+    if (depth_ == 2 && in_data_) {
+      taken_ = IsJson(type_) && HasRoom();
+      if (!taken_) LeaveOut(0);
+      text_.clear();
+    }
+    if (taken_) text_ += bracket;
+    return Deeper();
+  }
+
+  bool Close(char bracket) {
+    --depth_;
+    if (depth_ == 1) in_data_ = false;
+    if (!taken_) return true;
+    // The comma behind the last one.
+    if (text_.back() == ',') text_.pop_back();
+    text_ += bracket;
+    if (depth_ > 2) {
+      text_ += ',';
+    } else {
+      taken_ = false;
+      data_[type_] = std::exchange(text_, "");
+    }
+    return true;
+  }
+
+  bool Scalar(const std::string& json, Field field) {
+    if (depth_ == 0) return false;
+    if (depth_ == 1) {
+      Note(std::move(field));
+    } else if (taken_) {
+      absl::StrAppend(&text_, json, ",");
+    } else if (depth_ == 2 && in_data_) {
+      if (IsJson(type_) && HasRoom()) {
+        data_[type_] = json;
+      } else {
+        LeaveOut(0);
+      }
+    }
+    return true;
+  }
+
+  void Note(Field field) {
+    static constexpr const char* kNames[] = {
+        "ev",   "id",   "pid",   "count",     "bytes", "exit_code",
+        "kind", "name", "value", "traceback", "ack"};
+    if (key_ == "data") has_data_ = false;
+    if (std::find(std::begin(kNames), std::end(kNames), key_) !=
+        std::end(kNames)) {
+      fields_[key_] = std::move(field);
+    }
+  }
+
+  bool HasRoom() const {
+    return !type_.empty() && type_.size() <= kMaxTypeBytes &&
+           IsPrintableAscii(type_) &&
+           (data_.size() < kMaxMimeTypes || data_.count(type_) != 0);
+  }
+
+  // Text, or bytes in base64.
+  void TakeString(std::string& value) {
+    std::string bytes;
+    if (!HasRoom() || !(IsText(type_) || absl::Base64Unescape(value, &bytes))) {
+      return LeaveOut(value.size());
+    }
+    data_[type_] = std::move(IsText(type_) ? value : bytes);
+  }
+
+  void LeaveOut(uint64_t bytes) {
+    ++left_out_;
+    left_out_bytes_ += bytes;
+  }
+
+  size_t depth_ = 0;
+  std::string key_;   // of the event
+  std::string type_;  // of its data
+  bool in_data_ = false;
+  bool taken_ = false;  // what is parsed is part of text_
+  std::string text_;
+  std::map<std::string, Field> fields_;
+  bool has_data_ = false;
+  std::map<std::string, std::string> data_;
+  uint32_t left_out_ = 0;
+  uint64_t left_out_bytes_ = 0;
+  const char* problem_ = "it is no JSON object";
+};
+
+// Getters that note what is missing or of another type.
+class Fields {
+ public:
+  explicit Fields(EventReader& event) : event_(event) {}
+
+  uint64_t Number(const char* name, uint64_t most) {
+    const EventReader::Field* field = event_.Find(name);
+    if (field == nullptr || field->type != EventReader::Field::Type::kNumber ||
+        field->number > most) {
+      bad_ = name;
+      return 0;
+    }
+    return field->number;
+  }
+
+  std::string Text(const char* name) {
+    const EventReader::Field* field = event_.Find(name);
+    if (field == nullptr || field->type != EventReader::Field::Type::kString) {
+      bad_ = name;
+      return "";
+    }
+    return event_.TakeText(name);
+  }
+
+  bool Flag(const char* name) {
+    const EventReader::Field* field = event_.Find(name);
+    return field != nullptr &&
+           field->type == EventReader::Field::Type::kBoolean &&
+           field->number == 1;
+  }
+
+  absl::Status status() const {
+    if (bad_ == nullptr) return absl::OkStatus();
+    return Malformed(absl::StrCat("\"", bad_, "\" is missing or wrong"));
+  }
+
+ private:
+  EventReader& event_;
+  const char* bad_ = nullptr;
+};
+
+absl::StatusOr<KernelEvent> ParseDisplay(EventReader& event) {
+  Fields fields(event);
+  KernelDisplay display;
+  display.cell = fields.Number("id", std::numeric_limits<uint64_t>::max());
+  const std::string kind = fields.Text("kind");
+  if (absl::Status status = fields.status(); !status.ok()) return status;
+  if (!event.has_data()) return Malformed("\"data\" is missing or wrong");
+  display.output.is_value = kind == "result";
+  display.waits = fields.Flag("ack");
+  display.left_out = event.left_out();
+  display.left_out_bytes = event.left_out_bytes();
+  for (auto& [type, bytes] : event.data()) {
+    display.output.data.emplace_back(type, std::move(bytes));
+  }
+  // For whoever shows only one.
+  std::stable_partition(
+      display.output.data.begin(), display.output.data.end(),
+      [](const auto& entry) { return entry.first == "text/plain"; });
+  return display;
+}
+
+// The end of a long text, cut where a character begins.
+std::string Tail(std::string text) {
+  if (text.size() <= kMaxErrorBytes) return text;
+  size_t begin = text.size() - kMaxErrorBytes;
+  while (begin < text.size() &&
+         (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) {
+    ++begin;
+  }
+  return text.substr(begin);
+}
+
+absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
+  Fields fields(read);
+  const std::string kind = fields.Text("ev");
+  KernelEvent event;
+  if (kind == "ready") {
+    event = KernelReady{static_cast<pid_t>(fields.Number("pid", kMaxPid))};
+  } else if (kind == "display") {
+    return ParseDisplay(read);
+  } else if (kind == "error") {
+    KernelError error;
+    error.cell = fields.Number("id", kMost);
+    error.words.name = Tail(fields.Text("name"));
+    error.words.value = Tail(fields.Text("value"));
+    error.words.traceback = Tail(fields.Text("traceback"));
+    event = std::move(error);
+  } else if (kind == "clear") {
+    event = KernelClear{fields.Number("id", kMost)};
+  } else if (kind == "dropped") {
+    event =
+        KernelDropped{fields.Number("id", kMost),
+                      static_cast<uint32_t>(fields.Number("count", kMost32)),
+                      fields.Number("bytes", kMost)};
+  } else if (kind == "done") {
+    event = KernelDone{fields.Number("id", kMost),
+                       static_cast<int>(fields.Number("exit_code", 255))};
+  } else {
+    return Malformed(absl::StrCat("\"ev\" is ", Quote(kind)));
+  }
+  if (absl::Status status = fields.status(); !status.ok()) return status;
+  return event;
+}
+
+}  // namespace
+
+std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
+                       std::string_view code, std::string_view stdin_data,
+                       bool rich) {
+  if (how == policy::KernelRecipe::Commands::kBytes) {
+    const std::string input = absl::Base64Escape(AbslView(stdin_data));
+    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(), "\n",
+                        AbslView(code), input);
+  }
+  Json command = {{"op", "run"},
+                  {"id", cell},
+                  {"code", code},
+                  {"rich", rich},
+                  {"max_result_bytes", kMaxResultBytes},
+                  {"max_results", kMaxResults}};
+  if (!stdin_data.empty()) {
+    command["stdin"] = absl::Base64Escape(AbslView(stdin_data));
+  }
+  return command.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string AckCommand() { return "{\"op\":\"ack\"}\n"; }
+
+absl::StatusOr<KernelEvent> ParseKernelEvent(std::string_view line) {
+  EventReader event;
+  if (!Json::sax_parse(line, &event)) return Malformed(event.problem());
+  return EventOf(event);
+}
+
+bool KernelLines::Append(std::string_view data) {
+  buffer_.append(data);
+  return buffer_.size() <= kMaxEventBytes ||
+         buffer_.find('\n', searched_) != std::string::npos;
+}
+
+std::optional<std::string> KernelLines::Next() {
+  const size_t end = buffer_.find('\n', searched_);
+  if (end == std::string::npos) {
+    searched_ = buffer_.size();
+    return std::nullopt;
+  }
+  std::string line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  searched_ = 0;
+  return line;
+}
+
+}  // namespace sandglass::server

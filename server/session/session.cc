@@ -1,0 +1,394 @@
+#include "server/session/session.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/errors.h"
+#include "server/base/proto_time.h"
+#include "server/base/strings.h"
+#include "server/run/run_response.h"
+#include "server/session/session_copy.h"
+#include "server/session/session_record.h"
+
+namespace sandglass::server {
+namespace {
+
+// Runs of one context that wait or go on, and contexts of one session.
+constexpr size_t kMostInLine = 64;
+constexpr size_t kMostContexts = 16;
+// Calls on one session's files at once.
+constexpr size_t kMostCalls = 16;
+constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
+// Of a missing file's path, so that a list of sessions isn't too long.
+constexpr size_t kMostMissingPath = 256;
+// How exactly the disk knows the last use.
+constexpr absl::Duration kTouchInterval = absl::Seconds(1);
+
+MonotonicTime Ago(absl::Duration time) {
+  constexpr absl::Duration kMost = absl::Hours(24 * 365);
+  return Monotonic::now() - absl::ToChronoNanoseconds(std::min(time, kMost));
+}
+
+}  // namespace
+
+Session::Session(std::string id, Caller caller, SessionSpec spec,
+                 std::unique_ptr<SessionHost> host,
+                 std::shared_ptr<SessionCopy> copy, const SessionPast* past)
+    : id_(std::move(id)),
+      caller_(std::move(caller)),
+      spec_(std::move(spec)),
+      host_(std::move(host)),
+      copy_(std::move(copy)),
+      unusable_(past == nullptr ? "" : past->unusable),
+      created_(Ago(past == nullptr ? absl::ZeroDuration() : past->age)),
+      create_time_(past == nullptr ? os::WallNow() : past->create_time),
+      labels_(spec_.labels),
+      idle_timeout_(spec_.idle_timeout),
+      max_age_(spec_.max_age),
+      used_(Ago(past == nullptr ? absl::ZeroDuration() : past->idle)),
+      last_used_time_(past == nullptr ? create_time_ : past->last_used_time),
+      touched_(used_) {
+  if (past == nullptr) return;
+  dormant_ = true;
+  contexts_ = past->contexts;
+}
+
+size_t Session::UsesOf(UseKind kind) const {
+  return static_cast<size_t>(std::count_if(
+      uses_.begin(), uses_.end(),
+      [kind](const auto& entry) { return entry.second.kind == kind; }));
+}
+
+bool Session::InUse() const {
+  return uses_.size() > (paused_ ? UsesOf(UseKind::kBackground) : 0) ||
+         std::any_of(lines_.begin(), lines_.end(),
+                     [](const auto& entry) { return !entry.second.empty(); });
+}
+
+MonotonicTime Session::Expires() const {
+  const MonotonicTime used = InUse() ? Monotonic::now() : used_;
+  const MonotonicTime by_age = created_ + absl::ToChronoNanoseconds(max_age_);
+  return std::min(by_age, used + absl::ToChronoNanoseconds(idle_timeout_));
+}
+
+absl::Time Session::expire_time() const {
+  absl::MutexLock lock(&mutex_);
+  return os::WallNow() + Until(Expires());
+}
+
+v1::Session Session::Describe() const {
+  v1::Session proto;
+  proto.set_session_id(id_);
+  if (spec_.language != nullptr) proto.set_language(spec_.language->id);
+  proto.set_profile(spec_.profile->name);
+  *proto.mutable_limits() = ToProto(spec_.limits);
+  *proto.mutable_create_time() = ToProto(create_time_);
+  proto.set_caller(caller_.name);
+  for (const KernelStatus& kernel : host_->Kernels()) {
+    v1::KernelInfo& out = *proto.add_kernels();
+    out.set_context(kernel.context);
+    out.set_state(static_cast<v1::KernelState>(kernel.state));
+    out.set_runs(kernel.runs);
+    out.set_restarts(kernel.restarts);
+    out.set_last_end(kernel.last_end);
+  }
+  if (spec_.language != nullptr && proto.kernels().empty()) {
+    proto.add_kernels()->set_state(v1::KERNEL_STATE_NOT_STARTED);
+  }
+  proto.set_memory_bytes(host_->MemoryBytes());
+  proto.set_forked_from(spec_.forked_from);
+  if (spec_.libraries) {
+    for (const std::string& name : spec_.libraries->decided->names) {
+      proto.add_libraries(name);
+    }
+    proto.set_layer_id(host_->LayerId());
+  }
+  proto.set_durable(copy_ != nullptr);
+  if (copy_ != nullptr) {
+    proto.set_durable_bytes(copy_->bytes());
+    const SessionCopy::Missing missing = copy_->missing();
+    proto.set_missing_file_count(missing.count);
+    for (const auto& [path, why] : missing.first) {
+      v1::MissingFile& file = *proto.add_missing_files();
+      file.set_path(AsUtf8(std::string_view(path).substr(0, kMostMissingPath)));
+      file.set_reason(why);
+    }
+  }
+  absl::MutexLock lock(&mutex_);
+  proto.mutable_labels()->insert(labels_.begin(), labels_.end());
+  proto.set_state(dormant_  ? v1::SESSION_STATE_DORMANT
+                  : paused_ ? v1::SESSION_STATE_PAUSED
+                            : v1::SESSION_STATE_ACTIVE);
+  *proto.mutable_last_used_time() = ToProto(last_used_time_);
+  *proto.mutable_expire_time() = ToProto(os::WallNow() + Until(Expires()));
+  *proto.mutable_idle_timeout() = ToProto(idle_timeout_);
+  *proto.mutable_max_age() = ToProto(max_age_);
+  return proto;
+}
+
+bool Session::HasLabels(
+    const google::protobuf::Map<std::string, std::string>& wanted) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, value] : wanted) {
+    const auto it = labels_.find(key);
+    if (it == labels_.end() || it->second != value) return false;
+  }
+  return true;
+}
+
+void Session::TouchLocked() {
+  used_ = Monotonic::now();
+  last_used_time_ = os::WallNow();
+  if (copy_ == nullptr || Since(touched_) < kTouchInterval) return;
+  touched_ = used_;
+  copy_->Touch(last_used_time_);
+}
+
+absl::Status Session::UsableLocked() const {
+  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  if (!unusable_.empty()) return SessionUnusable(id_, unusable_);
+  return absl::OkStatus();
+}
+
+absl::Status Session::WriteRecord() {
+  if (copy_ == nullptr) return absl::OkStatus();
+  SessionSpec spec = spec_;
+  spec.labels = labels_;
+  spec.idle_timeout = idle_timeout_;
+  spec.max_age = max_age_;
+  const absl::Time now = os::WallNow();
+  absl::Status written = copy_->WriteRecord(ToRecord(
+      id_, caller_, spec, create_time_, Since(created_), contexts_, now));
+  copy_->Touch(now - Since(used_));
+  return written;
+}
+
+void Session::NoteClockSet() {
+  absl::MutexLock lock(&mutex_);
+  // What fails is made good by the next change of the record.
+  if (over_.reason.empty()) (void)WriteRecord();
+}
+
+absl::Status Session::Save() {
+  if (copy_ == nullptr) return absl::OkStatus();
+  if (absl::Status saved = host_->Save(); !saved.ok()) {
+    if (absl::Status lives = Lives(); !lives.ok()) return lives;
+    return FilesNotSaved(absl::StrCat("session ", id_), saved);
+  }
+  std::vector<std::string> contexts;
+  for (const KernelStatus& kernel : host_->Kernels()) {
+    contexts.push_back(kernel.context);
+  }
+  absl::MutexLock lock(&mutex_);
+  if (contexts == contexts_ || !over_.reason.empty()) return absl::OkStatus();
+  contexts_.swap(contexts);
+  absl::Status written = WriteRecord();
+  if (written.ok()) return written;
+  contexts_.swap(contexts);
+  return FilesNotSaved(absl::StrCat("session ", id_), written);
+}
+
+void Session::Touch() {
+  absl::MutexLock lock(&mutex_);
+  TouchLocked();
+}
+
+absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Run>& run) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
+  const std::string& context = run->job().context;
+  if (lines_.count(context) == 0 && lines_.size() >= kMostContexts) {
+    return TooManyContexts(kMostContexts);
+  }
+  auto& line = lines_[context];
+  if (line.size() >= kMostInLine) return SessionLineFull(id_, line.size());
+  line.push_back(run);
+  dormant_ = false;
+  TouchLocked();
+  return line.size() == 1;
+}
+
+std::shared_ptr<Run> Session::Leave(const Run& run) {
+  absl::MutexLock lock(&mutex_);
+  auto& line = lines_[run.job().context];
+  const auto it =
+      std::find_if(line.begin(), line.end(),
+                   [&](const auto& waiting) { return waiting.get() == &run; });
+  if (it == line.end()) return nullptr;
+  const bool was_first = it == line.begin();
+  line.erase(it);
+  TouchLocked();
+  if (was_first && !line.empty()) return line.front();
+  return nullptr;
+}
+
+bool Session::RemoveWaiting(const Run& run) {
+  absl::MutexLock lock(&mutex_);
+  auto& line = lines_[run.job().context];
+  const auto it =
+      std::find_if(line.begin(), line.end(),
+                   [&](const auto& waiting) { return waiting.get() == &run; });
+  if (it == line.end() || it == line.begin()) return false;
+  line.erase(it);
+  return true;
+}
+
+absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,
+                                           UseKind kind) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status thawed = ThawLocked(); !thawed.ok()) return thawed;
+  if (kind == UseKind::kCall && UsesOf(kind) >= kMostCalls) {
+    return TooManyCalls(
+        absl::StrCat(UsesOf(kind), " calls go on in session ", id_),
+        kRetryAfterCalls);
+  }
+  dormant_ = false;
+  TouchLocked();
+  uses_[next_use_] = {kind, std::move(on_end)};
+  return next_use_++;
+}
+
+void Session::ChangeUse(uint64_t use, UseKind kind) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto it = uses_.find(use); it != uses_.end()) {
+    it->second.kind = kind;
+  }
+}
+
+absl::Status Session::AtEnd(std::function<void(policy::KillReason)> call) {
+  absl::MutexLock lock(&mutex_);
+  if (!over_.reason.empty()) return SessionOver(over_.reason, over_.message);
+  at_end_.push_back(std::move(call));
+  return absl::OkStatus();
+}
+
+void Session::EndUse(uint64_t use) {
+  absl::MutexLock lock(&mutex_);
+  uses_.erase(use);
+  TouchLocked();
+}
+
+absl::Status Session::Lives() const {
+  absl::MutexLock lock(&mutex_);
+  if (over_.reason.empty()) return absl::OkStatus();
+  return SessionOver(over_.reason, over_.message);
+}
+
+absl::Status Session::Thaw() {
+  absl::MutexLock lock(&mutex_);
+  return ThawLocked();
+}
+
+absl::Status Session::ThawLocked() {
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
+  if (!paused_) return absl::OkStatus();
+  if (absl::Status thawed = host_->Freeze(false); !thawed.ok()) return thawed;
+  paused_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Session::Pause() {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
+  if (paused_) return absl::OkStatus();
+  for (const auto& [context, line] : lines_) {
+    if (!line.empty()) {
+      return SessionBusy(id_, absl::StrCat("run ", line.front()->id()));
+    }
+  }
+  if (UsesOf(UseKind::kCall) > 0) {
+    return SessionBusy(id_, "a call on its files");
+  }
+  if (UsesOf(UseKind::kCommand) > 0) {
+    return SessionBusy(id_, "a command that a client waits for");
+  }
+  if (absl::Status frozen = host_->Freeze(true); !frozen.ok()) return frozen;
+  paused_ = true;
+  TouchLocked();
+  return absl::OkStatus();
+}
+
+absl::Status Session::Resume() {
+  if (absl::Status thawed = Thaw(); !thawed.ok()) return thawed;
+  Touch();
+  return absl::OkStatus();
+}
+
+absl::Status Session::Update(const std::map<std::string, std::string>* labels,
+                             const absl::Duration* idle_timeout,
+                             const absl::Duration* max_age) {
+  absl::MutexLock lock(&mutex_);
+  if (labels != nullptr) labels_ = *labels;
+  if (idle_timeout != nullptr) idle_timeout_ = *idle_timeout;
+  if (max_age != nullptr) max_age_ = *max_age;
+  TouchLocked();
+  const absl::Status written = WriteRecord();
+  return written.ok() ? written
+                      : FilesNotSaved(absl::StrCat("session ", id_), written);
+}
+
+Session::Over Session::LooksOver() const {
+  if (std::string death = host_->Death(); !death.empty()) {
+    return {"SESSION_DIED", std::move(death), policy::KillReason::kSessionDied};
+  }
+  absl::MutexLock lock(&mutex_);
+  if (Since(created_) >= max_age_) {
+    return {"SESSION_EXPIRED", absl::StrCat("it reached its maximum age of ",
+                                            absl::FormatDuration(max_age_))};
+  }
+  if (InUse() || Since(used_) < idle_timeout_) return {};
+  return {"SESSION_EXPIRED", absl::StrCat("it was not used for ",
+                                          absl::FormatDuration(idle_timeout_))};
+}
+
+Session::Over Session::Over::ServerStopped() {
+  return {"SESSION_DIED", "the server was stopped",
+          policy::KillReason::kShutdown};
+}
+
+void Session::End(const Over& why) {
+  std::vector<std::shared_ptr<Run>> runs;
+  std::map<uint64_t, Use> uses;
+  std::vector<std::function<void(policy::KillReason)>> at_end;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!over_.reason.empty()) return;
+    over_ = why;
+    for (const auto& [context, line] : lines_) {
+      runs.insert(runs.end(), line.begin(), line.end());
+    }
+    uses.swap(uses_);
+    at_end.swap(at_end_);
+  }
+  for (const auto& call : at_end) call(why.to_runs);
+  for (const auto& [number, use] : uses) use.on_end();
+  for (const auto& run : runs) {
+    run->cancel().Cancel(why.to_runs);
+  }
+  host_->End();
+}
+
+absl::StatusOr<SessionUse> SessionUse::Begin(std::shared_ptr<Session> session,
+                                             std::function<void()> on_end,
+                                             Session::UseKind kind) {
+  absl::StatusOr<uint64_t> number = session->BeginUse(std::move(on_end), kind);
+  if (!number.ok()) return number.status();
+  return SessionUse(std::move(session), *number);
+}
+
+SessionUse::~SessionUse() {
+  if (session_ != nullptr) session_->EndUse(number_);
+}
+
+std::string NewSessionId() {
+  uint64_t number = 0;
+  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+  }
+  return absl::StrCat("ses-", absl::Hex(number, absl::kZeroPad16));
+}
+
+}  // namespace sandglass::server

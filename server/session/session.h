@@ -1,0 +1,201 @@
+#ifndef SANDGLASS_SERVER_SESSION_SESSION_H_
+#define SANDGLASS_SERVER_SESSION_SESSION_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "sandglass/v1/session.pb.h"
+#include "server/base/clock.h"
+#include "server/identity/caller.h"
+#include "server/job/session_spec.h"
+#include "server/run/run.h"
+#include "server/session/session_host.h"
+
+namespace sandglass::server {
+
+// One computer that a caller keeps: its record, the order of its runs, and the
+// host on which they happen. Thread-safe.
+class Session {
+ public:
+  // `copy` is where a durable one is kept, null for others; `past` what it was
+  // before the daemon was started.
+  Session(std::string id, Caller caller, SessionSpec spec,
+          std::unique_ptr<SessionHost> host,
+          std::shared_ptr<SessionCopy> copy = nullptr,
+          const SessionPast* past = nullptr);
+
+  const std::string& id() const { return id_; }
+  const Caller& caller() const { return caller_; }
+  // As it was made; labels and times may have changed since.
+  const SessionSpec& spec() const { return spec_; }
+  SessionHost& host() { return *host_; }
+
+  v1::Session Describe() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasLabels(const google::protobuf::Map<std::string, std::string>& wanted)
+      const ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Time expire_time() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Runs of one context go one after another. True when it is the run's turn
+  // now; otherwise some Leave returns it when it is. Counts as use until Leave.
+  // RESOURCE_EXHAUSTED: too many wait, or there are too many contexts.
+  // NOT_FOUND: the session has ended.
+  absl::StatusOr<bool> Enter(const std::shared_ptr<Run>& run)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // One `arrive` after another: who can be seen has his place in the line.
+  void InOrder(absl::FunctionRef<void()> arrive)
+      ABSL_LOCKS_EXCLUDED(arriving_) {
+    const absl::MutexLock one(&arriving_);
+    arrive();
+  }
+  // The run is over, or was never begun. The one whose turn it is now, if any.
+  std::shared_ptr<Run> Leave(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes a run away that waits for its turn; false when it doesn't.
+  bool RemoveWaiting(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  enum class UseKind {
+    kCall,        // on its files; it can't be paused meanwhile
+    kCommand,     // that somebody waits for; the same
+    kBackground,  // a command that nobody waits for; no use while paused
+  };
+  // What isn't a run begins to use it: it is thawed, and doesn't expire until
+  // EndUse. `on_end` is called once if it ends before, on any thread. Gives a
+  // number for EndUse. Errors as of Enter; commands are never too many.
+  absl::StatusOr<uint64_t> BeginUse(std::function<void()> on_end,
+                                    UseKind kind = UseKind::kCall)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void ChangeUse(uint64_t use, UseKind kind) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndUse(uint64_t use) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `call` is called once when it ends, on any thread, before its jail dies.
+  // Error as of Lives.
+  absl::Status AtEnd(std::function<void(policy::KillReason)> call)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND once it has ended.
+  absl::Status Lives() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Wakes it where it was paused; for whoever is about to use its jail.
+  absl::Status Thaw() ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION while runs go on or wait.
+  absl::Status Pause() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Resume() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes what is set. RESOURCE_EXHAUSTED: the record of a durable session
+  // can't be written.
+  absl::Status Update(const std::map<std::string, std::string>* labels,
+                      const absl::Duration* idle_timeout,
+                      const absl::Duration* max_age)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Before what changed its files is acknowledged: OK when those of a durable
+  // session are on the daemon's disk; of others nothing is done. Waits on the
+  // calling thread. An error for the caller.
+  absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set: what the disk has by it is written anew.
+  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
+  // False while the policy doesn't allow it as it is.
+  bool usable() const { return unusable_.empty(); }
+  // Null where the session isn't durable.
+  const std::shared_ptr<SessionCopy>& copy() const { return copy_; }
+  bool durable() const { return copy_ != nullptr; }
+  void Touch() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Why it is over by itself: "SESSION_EXPIRED" or "SESSION_DIED" with a
+  // sentence; an empty reason when it isn't.
+  struct Over {
+    std::string reason;
+    std::string message;
+    // What that is to those that still run or wait in it.
+    policy::KillReason to_runs = policy::KillReason::kSessionEnded;
+
+    static Over ServerStopped();
+  };
+  Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Kills what runs and refuses what comes; once.
+  void End(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  bool InUse() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  size_t UsesOf(UseKind kind) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // While it is in use, as if that ended now.
+  MonotonicTime Expires() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status ThawLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TouchLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // An error while it can't be used.
+  absl::Status UsableLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string id_;
+  const Caller caller_;
+  const SessionSpec spec_;
+  const std::unique_ptr<SessionHost> host_;
+  const std::shared_ptr<SessionCopy> copy_;
+  const std::string unusable_;
+  const MonotonicTime created_;
+  const absl::Time create_time_;
+
+  absl::Mutex arriving_ ABSL_ACQUIRED_BEFORE(mutex_);
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::string> labels_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration idle_timeout_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration max_age_ ABSL_GUARDED_BY(mutex_);
+  MonotonicTime used_ ABSL_GUARDED_BY(mutex_);
+  absl::Time last_used_time_ ABSL_GUARDED_BY(mutex_);
+  MonotonicTime touched_
+      ABSL_GUARDED_BY(mutex_);  // the copy, for the last time
+  std::vector<std::string> contexts_ ABSL_GUARDED_BY(mutex_);
+  bool dormant_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;
+  Over over_ ABSL_GUARDED_BY(mutex_);
+  // By context; the first of each may run.
+  std::map<std::string, std::deque<std::shared_ptr<Run>>> lines_
+      ABSL_GUARDED_BY(mutex_);
+  struct Use {
+    UseKind kind;
+    std::function<void()> on_end;
+  };
+  std::map<uint64_t, Use> uses_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void(policy::KillReason)>> at_end_
+      ABSL_GUARDED_BY(mutex_);
+  uint64_t next_use_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+// A use of a session, which lasts as long as this is there.
+class SessionUse {
+ public:
+  // As Session::BeginUse.
+  static absl::StatusOr<SessionUse> Begin(
+      std::shared_ptr<Session> session, std::function<void()> on_end,
+      Session::UseKind kind = Session::UseKind::kCall);
+  SessionUse(SessionUse&& other) noexcept
+      : session_(std::move(other.session_)), number_(other.number_) {}
+  SessionUse& operator=(SessionUse&&) = delete;
+  ~SessionUse();
+
+  void Change(Session::UseKind kind) { session_->ChangeUse(number_, kind); }
+
+  Session& session() const { return *session_; }
+  const std::shared_ptr<Session>& shared_session() const { return session_; }
+
+ private:
+  SessionUse(std::shared_ptr<Session> session, uint64_t number)
+      : session_(std::move(session)), number_(number) {}
+
+  std::shared_ptr<Session> session_;
+  uint64_t number_;
+};
+
+// "ses-" and 16 hexadecimal digits from the kernel's random source.
+std::string NewSessionId();
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_SESSION_H_

@@ -1,0 +1,39 @@
+#include "server/session/session_audit.h"
+
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "server/audit/audit_fields.h"
+
+namespace sandglass::server {
+
+using Json = nlohmann::ordered_json;
+
+absl::Status RecordCreation(RunAudit& audit, const std::string& caller,
+                            const Session& session) {
+  const SessionSpec& spec = session.spec();
+  Json fields = {{"session_id", session.id()}, {"caller", caller}};
+  if (spec.language != nullptr) fields["lang"] = spec.language->id;
+  fields["profile"] = spec.profile->name;
+  if (!spec.labels.empty()) fields["labels"] = spec.labels;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : spec.env) names.push_back(name);
+  if (!names.empty()) fields["env"] = names;
+  if (!spec.forked_from.empty()) fields["forked_from"] = spec.forked_from;
+  if (spec.durable()) fields["durable"] = true;
+  fields["limits"] = AuditLimits(spec.limits);
+  return audit.WriteEvent("session_created", fields, session.id());
+}
+
+void RecordEnd(RunAudit& audit, const Session& session,
+               const Session::Over& over, const std::string& by) {
+  Json fields = {{"session_id", session.id()},
+                 {"caller", session.caller().name},
+                 {"reason", over.reason},
+                 {"message", over.message}};
+  if (!by.empty()) fields["by"] = by;
+  // Nothing can be held back here.
+  audit.WriteEvent("session_ended", fields, session.id()).IgnoreError();
+}
+
+}  // namespace sandglass::server

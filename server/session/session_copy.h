@@ -1,0 +1,199 @@
+#ifndef SANDGLASS_SERVER_SESSION_SESSION_COPY_H_
+#define SANDGLASS_SERVER_SESSION_SESSION_COPY_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "internal/durable.pb.h"
+#include "sandbox/os/fd.h"
+#include "server/base/durable_log.h"
+
+namespace sandglass::server {
+
+// Bytes on the disk, or of memory, of all that is kept there together, or of
+// one caller's. Held by a shared_ptr. Thread-safe.
+class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
+ public:
+  explicit DiskBudget(uint64_t most) : most_(most) {}
+  // One caller's part, by the rule of Shares: of the last quarter of all it has
+  // no more than what is left of that.
+  std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // False when there is no room for so much more.
+  bool Take(uint64_t bytes);
+  void Force(uint64_t bytes);
+  void Give(uint64_t bytes);
+  // Nothing more can be taken.
+  bool full() const;
+  uint64_t used() const { return used_; }
+  uint64_t most() const { return most_; }
+  // What a refusal says: how much there may be, and has been taken.
+  std::string Describe() const;
+
+ private:
+  explicit DiskBudget(std::shared_ptr<DiskBudget> all)
+      : most_(all->most_), all_(std::move(all)) {}
+  // Of all, with what a caller then holds of it.
+  bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
+
+  const uint64_t most_;
+  const std::shared_ptr<DiskBudget> all_;  // null: this is all
+  std::atomic<uint64_t> used_{0};
+  absl::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<DiskBudget>> shares_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+// The durable copy of one session: a directory of the server's with
+//   record   who it is (StoredSession), written anew with each change;
+//   files    what files there are (StoredChanges), one record per saving;
+//   1, 2, 3… their contents, never changed once they are named there.
+// Thread-safe; all methods block on the disk.
+class SessionCopy {
+ public:
+  // All files by path; empty where nothing was saved yet.
+  using Files = std::map<std::string, internal::StoredEntry>;
+
+  // `directory` is the copy's own. `disk` outlives it.
+  SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
+              std::string session_id = "");
+  ~SessionCopy();
+  SessionCopy(const SessionCopy&) = delete;
+  SessionCopy& operator=(const SessionCopy&) = delete;
+
+  absl::Status WriteRecord(const internal::StoredSession& record)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Notes that the session was used so long ago. Cheap.
+  void Touch(absl::Time used) const;
+
+  // DATA_LOSS: what is there isn't what was written.
+  absl::StatusOr<Files> Load() ABSL_LOCKS_EXCLUDED(mutex_);
+  // A file's content as it was written, in pieces of at most 256 KiB, holes
+  // included. DATA_LOSS as well.
+  absl::Status Read(
+      const internal::StoredEntry& entry,
+      const std::function<absl::Status(absl::string_view)>& take) const;
+
+  // Whether Read would give all of a file; else why not. `go_on` is asked again
+  // and again meanwhile, and ends it with what it says.
+  absl::Status Check(const internal::StoredEntry& entry,
+                     const std::function<absl::Status()>& go_on) const;
+
+  // What of it could not be put into the session's jail, and why: of the last
+  // time that it was tried. Paths are bytes.
+  struct Missing {
+    uint64_t count = 0;
+    std::vector<std::pair<std::string, std::string>> first;  // a few of them
+  };
+  void SetMissing(Missing missing) ABSL_LOCKS_EXCLUDED(missing_mutex_);
+  Missing missing() const ABSL_LOCKS_EXCLUDED(missing_mutex_);
+
+  const std::string& session_id() const { return session_id_; }
+  // Bytes on the disk that count for it.
+  uint64_t bytes() const { return bytes_; }
+  // From here on nothing is written: its session has ended.
+  void Close() { closed_ = true; }
+  bool closed() const { return closed_; }
+
+  // Gives an empty copy the same files; contents are shared on the disk.
+  absl::Status CloneInto(SessionCopy& child) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  friend class CopyChange;
+
+  absl::Status LoadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Apply(const internal::StoredChanges& changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Forget(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the log small again when most of it no longer counts.
+  absl::Status Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RemoveUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Grow(uint64_t bytes);
+  void Shrink(uint64_t bytes);
+  void RemoveBlob(uint64_t blob, uint64_t bytes);
+
+  const os::Fd directory_;
+  const std::shared_ptr<DiskBudget> disk_;
+  const std::string session_id_;
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<bool> closed_{false};
+
+  // Who only asks for it never waits for the disk.
+  mutable absl::Mutex missing_mutex_;
+  Missing missing_ ABSL_GUARDED_BY(missing_mutex_);
+
+  absl::Mutex mutex_;
+  bool loaded_ ABSL_GUARDED_BY(mutex_) = false;
+  DurableLog log_ ABSL_GUARDED_BY(mutex_);
+  Files files_ ABSL_GUARDED_BY(mutex_);
+  uint64_t name_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  struct Blob {
+    uint32_t names = 0;
+    uint64_t bytes = 0;
+  };
+  std::map<uint64_t, Blob> blobs_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_blob_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+// What one saving changes: comes into force with Commit, whole or not at all.
+// One thread at a time, and one change of a copy at a time.
+class CopyChange {
+ public:
+  // `most_bytes` is how much may be written for it: files whose names move on
+  // while they are saved can be told again and again.
+  explicit CopyChange(
+      SessionCopy& copy,
+      uint64_t most_bytes = std::numeric_limits<uint64_t>::max())
+      : copy_(copy), left_(most_bytes) {}
+  // Without Commit nothing is left of it.
+  ~CopyChange();
+  CopyChange(const CopyChange&) = delete;
+  CopyChange& operator=(const CopyChange&) = delete;
+
+  // What isn't put from here on is not there any more.
+  void BeginAnew() { changes_.set_all(true); }
+  // A directory or a link, by path.
+  absl::Status Put(internal::StoredEntry entry);
+  // A regular file with what can be read from `content` now; `inode` is the
+  // same for names of one file, 0 for one that has no other. A file that
+  // changes meanwhile is taken as it is read. It is likely what `old_path` was.
+  // FAILED_PRECONDITION: there is more than there may be.
+  absl::Status PutFile(internal::StoredEntry entry, const os::Fd& content,
+                       uint64_t inode, const std::string& old_path);
+  void Remove(const std::string& path);
+  // RESOURCE_EXHAUSTED: the disk, or the server's bound, is full.
+  absl::Status Commit();
+
+ private:
+  absl::Status Write(const os::Fd& content, internal::StoredEntry& entry);
+  bool SameContent(const os::Fd& content, uint64_t size,
+                   const internal::StoredEntry& before) const;
+  void Add(internal::StoredEntry entry);
+
+  SessionCopy& copy_;
+  uint64_t left_;  // bytes that may yet be written
+  internal::StoredChanges changes_;
+  std::map<std::string, int> put_;  // index in changes_
+  std::map<uint64_t, internal::StoredEntry> by_inode_;
+  std::set<uint64_t> taken_;  // blobs that go on under this change
+  std::vector<std::pair<uint64_t, uint64_t>> written_;  // blobs and bytes
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_SESSION_COPY_H_

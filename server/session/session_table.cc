@@ -1,0 +1,498 @@
+#include "server/session/session_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/errors.h"
+#include "server/base/log.h"
+#include "server/job/library_checks.h"
+#include "server/job/request_checks.h"
+#include "server/session/session_audit.h"
+#include "server/session/session_record.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
+// For all durable sessions together, when the daemon ends.
+constexpr absl::Duration kSuspendTime = absl::Seconds(10);
+constexpr size_t kMostRemembered = 10'000;
+constexpr int32_t kDefaultPageSize = 100;
+constexpr int32_t kMaxPageSize = 1000;
+
+bool InStates(const v1::Session& session,
+              const google::protobuf::RepeatedField<int>& states) {
+  return states.empty() || std::find(states.begin(), states.end(),
+                                     session.state()) != states.end();
+}
+
+}  // namespace
+
+SessionTable::SessionTable(const LivePolicy& policy,
+                           const SessionOptions& options,
+                           MakeSessionHost make_host,
+                           AvailableFunction available, SessionStore* store,
+                           RunAudit* audit)
+    : policy_(policy),
+      options_(options),
+      make_host_(std::move(make_host)),
+      available_(std::move(available)),
+      store_(store),
+      audit_(audit),
+      shares_({.most = options.max_sessions,
+               .reserve = options.reserve,
+               .most_per_caller = options.max_per_caller}) {}
+
+SessionTable::~SessionTable() { Stop(); }
+
+void SessionTable::Start() {
+  BringBack();
+  sweeper_ = std::thread([this] { SweepLoop(); });
+}
+
+void SessionTable::StopAccepting() {
+  absl::MutexLock lock(&mutex_);
+  accepting_ = false;
+}
+
+void SessionTable::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    accepting_ = false;
+    if (std::exchange(stopped_, true)) return;
+  }
+  if (sweeper_.joinable()) sweeper_.join();
+  const MonotonicTime until =
+      Monotonic::now() + absl::ToChronoNanoseconds(kSuspendTime);
+  for (const auto& session : All()) {
+    if (session->copy() != nullptr) {
+      Suspend(session, until);
+    } else {
+      End(session, Session::Over::ServerStopped());
+    }
+  }
+}
+
+void SessionTable::NoteClockSet() {
+  for (const auto& session : All()) session->NoteClockSet();
+}
+
+void SessionTable::BringBack() {
+  if (store_ == nullptr) return;
+  const absl::Time now = os::WallNow();
+  for (const internal::StoredEnd& end :
+       store_->LoadEnds(now - options_.remember)) {
+    const absl::Duration past =
+        std::clamp(now - absl::FromUnixNanos(end.time_ns()),
+                   absl::ZeroDuration(), options_.remember);
+    absl::MutexLock lock(&mutex_);
+    ended_.push_back({end.session_id(),
+                      end.caller(),
+                      {end.reason(), end.message()},
+                      Monotonic::now() - absl::ToChronoNanoseconds(past)});
+  }
+  for (SessionStore::Found& found : store_->LoadSessions()) {
+    FormerSession former = FromRecord(found.record, *policy_.Get(), options_,
+                                      found.last_used, now);
+    std::unique_ptr<SessionHost> host =
+        make_host_(former.spec, {.caller = found.record.caller(),
+                                 .copy = found.copy,
+                                 .archive = nullptr,
+                                 .lost_contexts = former.past.contexts});
+    const auto session = std::make_shared<Session>(
+        found.record.session_id(), Caller{found.record.caller(), {}, {}},
+        std::move(former.spec), std::move(host), found.copy, &former.past);
+    Log(former.past.unusable.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+        "session_brought_back",
+        {{"session_id", session->id()},
+         {"caller", session->caller().name},
+         {"unusable", former.past.unusable}});
+    absl::MutexLock lock(&mutex_);
+    Insert(session);
+  }
+}
+
+void SessionTable::Suspend(const std::shared_ptr<Session>& session,
+                           MonotonicTime until) {
+  // What its processes wrote since the last reply; nobody was promised that.
+  const absl::Status saved = Until(until) > absl::ZeroDuration()
+                                 ? session->Save()
+                                 : absl::DeadlineExceededError("no time left");
+  if (!saved.ok()) {
+    Log(LogLevel::kWarning, "session_not_saved",
+        {{"session_id", session->id()},
+         {"error", std::string(saved.message())}});
+  }
+  session->copy()->Close();
+  session->End(Session::Over::ServerStopped());
+}
+
+absl::StatusOr<SessionSpec> SessionTable::Check(
+    const v1::CreateSessionRequest& request, const std::string& prefix) const {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  Violations violations;
+  SessionSpec spec;
+  if (!request.language().empty()) {
+    spec.language = CheckLanguage(*policy, request.language(), violations);
+  }
+  spec.profile =
+      CheckProfile(*policy, request.profile(), spec.language, violations);
+  spec.language = InImageOf(*policy, spec.profile, spec.language);
+  const policy::LimitRequest wishes =
+      LimitWishes(request.limits(), "limits", violations);
+  if (spec.profile != nullptr) {
+    const policy::LimitFloors none;
+    spec.limits =
+        ApplyWishes(*policy, *spec.profile, spec.language,
+                    spec.language == nullptr ? none : spec.language->limits,
+                    wishes, "limits", violations);
+    if (spec.language != nullptr) {
+      CheckKernelStarts(*spec.language, spec.limits, "limits.open_files",
+                        violations);
+    }
+  }
+  CheckEnv(request.env(), violations);
+  CheckLabels(request.labels(), violations);
+  spec.idle_timeout =
+      SessionTimeWish(request.has_idle_timeout(), request.idle_timeout(),
+                      "idle_timeout", options_.idle_timeout, violations);
+  spec.max_age = SessionTimeWish(request.has_max_age(), request.max_age(),
+                                 "max_age", options_.max_age, violations);
+  const LibraryWish wish = LibraryWish::Of(request);
+  if (request.language().empty() && !wish.empty()) {
+    violations.push_back({"libraries", "are those of a language; name it"});
+  }
+  absl::StatusOr<std::optional<WantedLibraries>> libraries =
+      CheckLibraries(wish, spec.language, spec.profile.get(), violations);
+  if (!violations.empty()) {
+    return InvalidRequest(WithPrefix(prefix, std::move(violations)));
+  }
+  if (!libraries.ok()) return libraries.status();
+  spec.libraries = *std::move(libraries);
+  spec.env.assign(request.env().begin(), request.env().end());
+  std::sort(spec.env.begin(), spec.env.end());
+  spec.labels = {request.labels().begin(), request.labels().end()};
+  if (spec.language != nullptr) {
+    if (absl::Status available = available_(*spec.language, *spec.profile);
+        !available.ok()) {
+      return available;
+    }
+  }
+  return spec;
+}
+
+absl::Status SessionTable::Room(const Caller& caller, size_t count) {
+  if (!accepting_) return ShuttingDown();
+  if (audit_ != nullptr) {
+    if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
+  }
+  const uint64_t has = shares_.held_by(caller.name);
+  // Else it is what anybody may have.
+  if (options_.max_per_caller < options_.max_sessions &&
+      has + count > options_.max_per_caller) {
+    return TooManySessions("one caller has", options_.max_per_caller);
+  }
+  switch (shares_.RoomFor(caller.name, count)) {
+    case Shares::Room::kYes:
+      return absl::OkStatus();
+    case Shares::Room::kCallerHasItsShare:
+      return SessionShareFull(caller.name, has, shares_.held(),
+                              options_.max_sessions);
+    case Shares::Room::kNone:
+      break;
+  }
+  return TooManySessions("the server has", options_.most());
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
+    const Caller& caller, SessionSpec spec, SessionCopy* parent,
+    std::shared_ptr<const FileArchive> archive) const {
+  const std::string id = NewSessionId();
+  SessionOrigin origin{.caller = caller.name, .archive = std::move(archive)};
+  if (spec.durable()) {
+    const absl::Time now = os::WallNow();
+    absl::StatusOr<std::shared_ptr<SessionCopy>> copy = store_->Create(
+        ToRecord(id, caller, spec, now, absl::ZeroDuration(), {}, now), parent);
+    if (!copy.ok()) return FilesNotSaved("the new session", copy.status());
+    origin.copy = *std::move(copy);
+  }
+  std::unique_ptr<SessionHost> host = make_host_(spec, origin);
+  return std::make_shared<Session>(id, caller, std::move(spec), std::move(host),
+                                   std::move(origin.copy));
+}
+
+void SessionTable::Insert(const std::shared_ptr<Session>& session) {
+  const uint64_t number = next_number_++;
+  shares_.Take(session->caller().name);
+  by_id_[session->id()] = number;
+  sessions_[number] = session;
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
+                                                           SessionSpec spec) {
+  if (absl::Status room = Room(caller, 1); !room.ok()) return room;
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Make(caller, std::move(spec), nullptr, nullptr);
+  if (session.ok()) Insert(*session);
+  return session;
+}
+
+absl::Status SessionTable::Record(const Caller& caller,
+                                  const std::shared_ptr<Session>& session) {
+  if (audit_ == nullptr) return absl::OkStatus();
+  absl::Status recorded = RecordCreation(*audit_, caller.name, *session);
+  if (!recorded.ok()) {
+    End(session, {"SESSION_DIED", "it could not be put on record"});
+  }
+  return recorded;
+}
+
+absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
+    const Caller& caller, const v1::CreateSessionRequest& request) {
+  absl::StatusOr<SessionSpec> spec = Check(request, "");
+  if (!spec.ok()) return spec.status();
+  if (spec->libraries) spec->libraries->caller = caller.name;
+  absl::StatusOr<std::shared_ptr<Session>> session = ShuttingDown();
+  {
+    absl::MutexLock lock(&mutex_);
+    session = Add(caller, *std::move(spec));
+  }
+  if (!session.ok()) return session.status();
+  if (absl::Status recorded = Record(caller, *session); !recorded.ok()) {
+    return recorded;
+  }
+  Log(LogLevel::kInfo, "session_created",
+      {{"session_id", (*session)->id()}, {"caller", caller.name}});
+  v1::CreateSessionResponse response;
+  *response.mutable_session() = (*session)->Describe();
+  return response;
+}
+
+std::shared_ptr<Session> SessionTable::Latest(const Caller& caller,
+                                              const StringMap& labels) const {
+  for (const auto& [number, session] : sessions_) {
+    if (session->caller().name == caller.name && session->usable() &&
+        session->HasLabels(labels) && session->LooksOver().reason.empty()) {
+      return session;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
+    const Caller& caller, const v1::GetOrCreateSessionRequest& request) {
+  if (request.create().labels().empty()) {
+    return InvalidRequest(
+        {{"create.labels",
+          "is empty; a session is found by its labels, for example "
+          "thread_id"}});
+  }
+  absl::StatusOr<SessionSpec> spec = Check(request.create(), "create.");
+  if (!spec.ok()) return spec.status();
+  if (spec->libraries) spec->libraries->caller = caller.name;
+  v1::GetOrCreateSessionResponse response;
+  std::shared_ptr<Session> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    session = Latest(caller, request.create().labels());
+    if (session == nullptr) {
+      absl::StatusOr<std::shared_ptr<Session>> added =
+          Add(caller, *std::move(spec));
+      if (!added.ok()) return added.status();
+      session = *std::move(added);
+      response.set_created(true);
+    }
+  }
+  if (response.created()) {
+    if (absl::Status recorded = Record(caller, session); !recorded.ok()) {
+      return recorded;
+    }
+  }
+  session->Touch();
+  *response.mutable_session() = session->Describe();
+  return response;
+}
+
+absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
+    const Caller& caller, const v1::ListSessionsRequest& request) const {
+  Violations violations;
+  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
+    violations.push_back(
+        {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
+                                   kMaxPageSize)});
+  }
+  // A token is the number of the last session of the page before.
+  uint64_t after = 0;
+  if (!request.page_token().empty() &&
+      !absl::SimpleAtoi(request.page_token(), &after)) {
+    violations.push_back({"page_token", "is not one that ListSessions gave"});
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  const size_t most = static_cast<size_t>(
+      request.page_size() == 0 ? kDefaultPageSize : request.page_size());
+  std::vector<std::pair<uint64_t, std::shared_ptr<Session>>> candidates;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto it = after == 0 ? sessions_.begin()
+                              : sessions_.upper_bound(after);
+         it != sessions_.end(); ++it) {
+      if (caller.SeesAll() || it->second->caller().name == caller.name) {
+        candidates.emplace_back(*it);
+      }
+    }
+  }
+  v1::ListSessionsResponse response;
+  uint64_t last = 0;
+  for (const auto& [number, session] : candidates) {
+    if (!session->HasLabels(request.labels())) continue;
+    v1::Session described = session->Describe();
+    if (!InStates(described, request.states())) continue;
+    if (static_cast<size_t>(response.sessions_size()) == most) {
+      response.set_next_page_token(absl::StrCat(last));
+      break;
+    }
+    last = number;
+    *response.add_sessions() = std::move(described);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
+    const Caller& caller, const v1::UpdateSessionRequest& request) {
+  absl::StatusOr<std::shared_ptr<Session>> session =
+      Find(caller, request.session_id());
+  if (!session.ok()) return session.status();
+  Violations violations;
+  const absl::Duration idle =
+      SessionTimeWish(request.has_idle_timeout(), request.idle_timeout(),
+                      "idle_timeout", options_.idle_timeout, violations);
+  const absl::Duration age =
+      SessionTimeWish(request.has_max_age(), request.max_age(), "max_age",
+                      options_.max_age, violations);
+  CheckLabels(request.labels().labels(), violations);
+  if (!violations.empty()) return InvalidRequest(violations);
+  const std::map<std::string, std::string> labels(
+      request.labels().labels().begin(), request.labels().labels().end());
+  if (absl::Status updated =
+          (*session)->Update(request.has_labels() ? &labels : nullptr,
+                             request.has_idle_timeout() ? &idle : nullptr,
+                             request.has_max_age() ? &age : nullptr);
+      !updated.ok()) {
+    return updated;
+  }
+  v1::UpdateSessionResponse response;
+  *response.mutable_session() = (*session)->Describe();
+  return response;
+}
+
+absl::Status SessionTable::Delete(const Caller& caller,
+                                  const std::string& session_id) {
+  absl::StatusOr<std::shared_ptr<Session>> session = Find(caller, session_id);
+  if (!session.ok()) return session.status();
+  End(*session, {"SESSION_DELETED", "it was deleted"}, caller.name);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> SessionTable::Find(
+    const Caller& caller, const std::string& session_id) {
+  std::shared_ptr<Session> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (const auto it = by_id_.find(session_id); it != by_id_.end()) {
+      session = sessions_.at(it->second);
+      if (!caller.SeesAll() && session->caller().name != caller.name) {
+        return SessionNotFound(session_id);
+      }
+    } else {
+      for (const Remembered& ended : ended_) {
+        if (ended.id == session_id &&
+            (caller.SeesAll() || ended.caller == caller.name)) {
+          return SessionOver(ended.over.reason, ended.over.message);
+        }
+      }
+      return SessionNotFound(session_id);
+    }
+  }
+  // Before the sweeper has seen it.
+  if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
+    End(session, over);
+    return SessionOver(over.reason, over.message);
+  }
+  return session;
+}
+
+bool SessionTable::Forget(const Session& session, const Session::Over& over) {
+  absl::MutexLock lock(&mutex_);
+  const auto by_id = by_id_.find(session.id());
+  if (by_id == by_id_.end()) return false;
+  sessions_.erase(by_id->second);
+  by_id_.erase(by_id);
+  shares_.Give(session.caller().name);
+  ended_.push_back(
+      {session.id(), session.caller().name, over, Monotonic::now()});
+  while (ended_.size() > kMostRemembered ||
+         (!ended_.empty() && Since(ended_.front().ended) > options_.remember)) {
+    ended_.pop_front();
+  }
+  return true;
+}
+
+void SessionTable::End(const std::shared_ptr<Session>& session,
+                       const Session::Over& over, const std::string& by) {
+  if (!Forget(*session, over)) return;
+  if (audit_ != nullptr) RecordEnd(*audit_, *session, over, by);
+  if (store_ != nullptr) {
+    internal::StoredEnd end;
+    end.set_session_id(session->id());
+    end.set_caller(session->caller().name);
+    end.set_reason(over.reason);
+    end.set_message(over.message);
+    end.set_time_ns(absl::ToUnixNanos(os::WallNow()));
+    store_->NoteEnd(end);
+  }
+  session->End(over);
+  if (store_ != nullptr && session->copy() != nullptr) {
+    session->copy()->Close();
+    store_->Remove(session->id());
+  }
+  Log(LogLevel::kInfo, "session_ended",
+      {{"session_id", session->id()},
+       {"caller", session->caller().name},
+       {"reason", over.reason},
+       {"message", over.message}});
+}
+
+std::vector<std::shared_ptr<Session>> SessionTable::All() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Session>> all;
+  for (const auto& [number, session] : sessions_) all.push_back(session);
+  return all;
+}
+
+size_t SessionTable::size() const {
+  absl::MutexLock lock(&mutex_);
+  return sessions_.size();
+}
+
+void SessionTable::SweepLoop() {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stopped_) return;
+    }
+    for (const auto& session : All()) {
+      if (const Session::Over over = session->LooksOver();
+          !over.reason.empty()) {
+        End(session, over);
+      }
+    }
+    if (store_ != nullptr) store_->RemoveGone();
+    absl::SleepFor(kSweepInterval);
+  }
+}
+
+}  // namespace sandglass::server

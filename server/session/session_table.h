@@ -1,0 +1,157 @@
+#ifndef SANDGLASS_SERVER_SESSION_SESSION_TABLE_H_
+#define SANDGLASS_SERVER_SESSION_SESSION_TABLE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sandglass/v1/session.pb.h"
+#include "server/base/cancel_token.h"
+#include "server/base/clock.h"
+#include "server/base/shares.h"
+#include "server/identity/caller.h"
+#include "server/job/request_checks.h"
+#include "server/job/session_spec.h"
+#include "server/live_policy/live_policy.h"
+#include "server/run/run_audit.h"
+#include "server/session/session.h"
+#include "server/session/session_store.h"
+
+namespace sandglass::server {
+
+// As in DispatcherOptions.
+using AvailableFunction = std::function<absl::Status(const policy::Language&,
+                                                     const policy::Profile&)>;
+
+// All sessions there are, and for a while how the others ended. A thread of its
+// own ends those that are over. Thread-safe.
+class SessionTable {
+ public:
+  // `policy` outlives the table.
+  // `store` has the durable sessions, null: there are none; it outlives the
+  // table, as does `audit`, null: nothing is put on record.
+  SessionTable(const LivePolicy& policy, const SessionOptions& options,
+               MakeSessionHost make_host, AvailableFunction available,
+               SessionStore* store = nullptr, RunAudit* audit = nullptr);
+  // Calls Stop.
+  ~SessionTable();
+  SessionTable(const SessionTable&) = delete;
+  SessionTable& operator=(const SessionTable&) = delete;
+
+  // Brings back what the daemon before this one left, and starts the thread.
+  // Call once.
+  void Start() ABSL_LOCKS_EXCLUDED(mutex_);
+  // From here on no session can be made.
+  void StopAccepting() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same, and ends all there are; durable ones go on with the next daemon.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The wall clock was set.
+  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::StatusOr<v1::CreateSessionResponse> Create(
+      const Caller& caller, const v1::CreateSessionRequest& request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<v1::GetOrCreateSessionResponse> GetOrCreate(
+      const Caller& caller, const v1::GetOrCreateSessionRequest& request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<v1::ListSessionsResponse> List(
+      const Caller& caller, const v1::ListSessionsRequest& request) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<v1::UpdateSessionResponse> Update(
+      const Caller& caller, const v1::UpdateSessionRequest& request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes sessions with the same files, all or none. Waits for the parent's
+  // jail, so never on gRPC's threads; `cancel` ends that.
+  absl::StatusOr<v1::ForkSessionResponse> Fork(
+      const Caller& caller, const v1::ForkSessionRequest& request,
+      const std::shared_ptr<CancelToken>& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Delete(const Caller& caller, const std::string& session_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // One that lives. NOT_FOUND when the caller has none of that id, with the
+  // reason where it had one.
+  absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
+                                                const std::string& session_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // A session that has ended.
+  struct Remembered {
+    std::string id;
+    std::string caller;
+    Session::Over over;
+    MonotonicTime ended;
+  };
+
+  // Fields in errors begin with `prefix`.
+  absl::StatusOr<SessionSpec> Check(const v1::CreateSessionRequest& request,
+                                    const std::string& prefix) const;
+  // Whether a caller may have so many more.
+  absl::Status Room(const Caller& caller, size_t count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A session that isn't in the table yet; with `parent` its copy has that
+  // one's files.
+  absl::StatusOr<std::shared_ptr<Session>> Make(
+      const Caller& caller, SessionSpec spec, SessionCopy* parent,
+      std::shared_ptr<const FileArchive> archive) const;
+  void Insert(const std::shared_ptr<Session>& session)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::shared_ptr<Session>> Add(const Caller& caller,
+                                               SessionSpec spec)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts its creation on record; not OK: it is ended again.
+  absl::Status Record(const Caller& caller,
+                      const std::shared_ptr<Session>& session)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
+  // It goes on with the next daemon. After `until` nothing more is saved.
+  void Suspend(const std::shared_ptr<Session>& session, MonotonicTime until)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // What children are like, all checked.
+  absl::StatusOr<std::vector<SessionSpec>> CheckChildren(
+      const Session& parent, const v1::ForkSessionRequest& request) const;
+  std::shared_ptr<Session> Latest(const Caller& caller,
+                                  const StringMap& labels) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Takes it out of the table; false when somebody else has.
+  bool Forget(const Session& session, const Session::Over& over)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // `by`: who asked for it; empty: nobody.
+  void End(const std::shared_ptr<Session>& session, const Session::Over& over,
+           const std::string& by = "") ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const LivePolicy& policy_;
+  const SessionOptions options_;
+  const MakeSessionHost make_host_;
+  const AvailableFunction available_;
+  SessionStore* const store_;
+  RunAudit* const audit_;
+
+  mutable absl::Mutex mutex_;
+  // By number of creation, newest first.
+  std::map<uint64_t, std::shared_ptr<Session>, std::greater<>> sessions_
+      ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
+  Shares shares_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::deque<Remembered> ended_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  bool accepting_ ABSL_GUARDED_BY(mutex_) = true;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread sweeper_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_SESSION_TABLE_H_

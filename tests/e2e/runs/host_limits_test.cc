@@ -1,0 +1,157 @@
+// Memory and processes that run out above a jail are no fault of its program,
+// and its verdict says so.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "tests/support/calls/sessions.h"
+#include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+constexpr char kTakesMemory[] =
+    "blocks = []\n"
+    "for _ in range(180): blocks.append(bytearray(b'x') * (1 << 20))";
+constexpr char kTakesProcesses[] =
+    "import os, time\n"
+    "for _ in range(40):\n"
+    "    if os.fork() == 0:\n"
+    "        time.sleep(30)\n"
+    "        os._exit(0)\n";
+
+class HostLimits : public OwnDaemonTest {
+ protected:
+  void SetUp() override {
+    StartDaemon();
+    if (HasFatalFailure()) return;
+    // So that all is there that it keeps ready.
+    ASSERT_THAT(Run("1"), OutcomeIs(v1::OUTCOME_OK));
+    daemon().Remember();
+  }
+
+  // Of the group that all that the daemon makes is in: a container or a
+  // service has such a one, with limits of its own. Empty: there is none.
+  std::string FileAboveJails(const std::string& name) {
+    for (const std::string& group : DaemonGroups(daemon().groups())) {
+      std::string path = absl::StrCat(GroupDirectory(group), "/", name);
+      if (fs::exists(path)) return path;
+    }
+    return "";
+  }
+
+  uint64_t ValueAboveJails(const std::string& name) {
+    uint64_t value = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(ReadFile(FileAboveJails(name)), &value))
+        << name;
+    return value;
+  }
+
+  bool SetAboveJails(const std::string& name, const std::string& value) {
+    std::ofstream file(FileAboveJails(name));
+    file << value << std::flush;
+    return file.good();
+  }
+
+  void LimitMemory(uint64_t bytes) {
+    // Where swap is, it is no way out. v1's limit of both may never be the less
+    // of the two: the first time fails on the way down.
+    const std::string value = absl::StrCat(bytes);
+    const std::string both = "memory.memsw.limit_in_bytes";
+    const bool has_both = !FileAboveJails(both).empty();
+    if (has_both) (void)SetAboveJails(both, value);
+    ASSERT_TRUE(
+        SetAboveJails(on_v1() ? "memory.limit_in_bytes" : "memory.max", value));
+    if (has_both) {
+      ASSERT_TRUE(SetAboveJails(both, value));
+    }
+    if (!FileAboveJails("memory.swap.max").empty()) {
+      ASSERT_TRUE(SetAboveJails("memory.swap.max", "0"));
+    }
+  }
+
+  bool on_v1() { return !FileAboveJails("memory.limit_in_bytes").empty(); }
+
+  uint64_t MemoryInUse() {
+    return ValueAboveJails(on_v1() ? "memory.usage_in_bytes"
+                                   : "memory.current");
+  }
+
+  RunResult Run(const std::string& code) {
+    v1::RunCodeRequest request = Python(code);
+    request.mutable_limits()->set_memory_bytes(256 * kMiB);
+    request.mutable_limits()->set_max_processes(64);
+    return client().Run(request);
+  }
+};
+
+void ExpectNotItsFault(const v1::RunCodeResponse& response,
+                       const std::string& rule) {
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_JAIL_FAILED);
+  const v1::Evidence& evidence = response.evidence();
+  EXPECT_EQ(evidence.rule(), rule);
+  EXPECT_THAT(evidence.explanation(), HasSubstr("outside its jail"));
+  EXPECT_THAT(evidence.explanation(), HasSubstr("can be repeated"));
+  EXPECT_FALSE(evidence.has_limit());
+  // A slow machine holds it back in its share of processors.
+  for (const v1::LimitReading& touched : evidence.limits_touched()) {
+    EXPECT_EQ(v1::LimitKind_Name(touched.kind()), "LIMIT_KIND_CPU_SHARE");
+  }
+}
+
+TEST_F(HostLimits, MemoryThatRanOutAboveIsNotPutDownToTheProgram) {
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 80 * kMiB));
+  const RunResult result = Run(kTakesMemory);
+  ASSERT_THAT(result.status, IsOk());
+  ExpectNotItsFault(result.response, "host-memory");
+  EXPECT_EQ(result.response.evidence().killed_by(), v1::KILLER_KERNEL_OOM);
+  EXPECT_GE(result.response.evidence().counters().oom_kills(), 1U);
+  EXPECT_THAT(result.response.evidence().explanation(),
+              HasSubstr("own limit of 256 MiB was not met"));
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 4096 * kMiB));
+  EXPECT_THAT(Run(kTakesMemory), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
+TEST_F(HostLimits, ProcessesThatRanOutAboveAreNotPutDownToTheProgram) {
+  ASSERT_TRUE(SetAboveJails(
+      "pids.max", absl::StrCat(ValueAboveJails("pids.current") + 25)));
+  const RunResult result = Run(kTakesProcesses);
+  ASSERT_TRUE(SetAboveJails("pids.max", "max"));
+  ASSERT_THAT(result.status, IsOk());
+  ExpectNotItsFault(result.response, "host-processes");
+  EXPECT_GE(result.response.evidence().counters().pids_limit_hits(), 1U);
+  EXPECT_EQ(result.response.exit_code(), 1);
+  EXPECT_THAT(result.response.evidence().explanation(),
+              HasSubstr("whose own of 64 processes and threads"));
+  EXPECT_THAT(Run(kTakesProcesses), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
+// A session's interpreter may be what the kernel kills.
+TEST_F(HostLimits, ASessionIsToldTheSame) {
+  v1::CreateSessionRequest create;
+  create.set_language("python");
+  create.mutable_limits()->set_memory_bytes(256 * kMiB);
+  TestSession session(client(), create);
+  ASSERT_THAT(session.status(), IsOk());
+  ASSERT_THAT(session.Run("x = 1").status, IsOk());
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 80 * kMiB));
+  const RunResult result = session.Run(kTakesMemory);
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 4096 * kMiB));
+  ASSERT_THAT(result.status, IsOk());
+  ExpectNotItsFault(result.response, "host-memory");
+}
+
+}  // namespace
+}  // namespace sandglass::testing

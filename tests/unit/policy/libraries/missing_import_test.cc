@@ -1,0 +1,153 @@
+#include "policy/libraries/missing_import.h"
+
+#include <optional>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "policy/libraries/import_names.h"
+
+namespace sandglass::policy {
+namespace {
+
+constexpr Ecosystem kPython = Ecosystem::kPython;
+
+// The library, "" when there is none.
+std::string LibraryFor(Ecosystem ecosystem, const std::string& text) {
+  const auto missing = FindMissingImport(ecosystem, text);
+  return missing ? missing->library : "";
+}
+
+std::string Python(const std::string& module) {
+  return LibraryFor(kPython,
+                    "Traceback (most recent call last):\n"
+                    "ModuleNotFoundError: No module named '" +
+                        module + "'\n");
+}
+
+TEST(MissingImport, OfPythonHasItsLibrary) {
+  const struct {
+    const char* module;
+    const char* library;
+  } cases[] = {{"cv2", "opencv-python"},
+               {"PIL", "pillow"},
+               {"PIL.Image", "pillow"},
+               {"sklearn.linear_model", "scikit-learn"},
+               {"yaml", "pyyaml"},
+               {"bs4", "beautifulsoup4"},
+               {"google.protobuf.message", "protobuf"},
+               {"numpy", "numpy"},
+               {"numpy.linalg", "numpy"},
+               {"typing_extensions", "typing-extensions"},
+               {"Xlib", "python-xlib"}};
+  for (const auto& each : cases) EXPECT_EQ(Python(each.module), each.library);
+}
+
+TEST(MissingImport, OfTheOtherLanguagesHasItsLibrary) {
+  const struct {
+    Ecosystem ecosystem;
+    const char* text;
+    const char* library;
+  } cases[] = {
+      {Ecosystem::kNode,
+       "Error: Cannot find module 'lodash/fp'\nRequire stack:", "lodash"},
+      {Ecosystem::kNode,
+       "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@types/node' "
+       "imported from /workspace/main.mjs",
+       "@types/node"},
+      {Ecosystem::kGo,
+       "main.go:3:8: no required module provides package "
+       "github.com/acme/x/deep: go.mod file not found",
+       "github.com/acme/x"},
+      {Ecosystem::kGo,
+       "main.go:3:8: no required module provides package "
+       "golang.org/x/text/language; to add it:",
+       "golang.org/x/text"},
+      {Ecosystem::kGo,
+       "main.go:3:8: no required module provides package gopkg.in/yaml.v3; to",
+       "gopkg.in/yaml.v3"},
+      {Ecosystem::kRuby,
+       "require: cannot load such file -- active_record (LoadError)\n",
+       "activerecord"},
+      {Ecosystem::kRuby, "cannot load such file -- nokogiri (LoadError)",
+       "nokogiri"},
+      {Ecosystem::kRuby, "cannot load such file -- net/ssh (LoadError)",
+       "net-ssh"},
+      {Ecosystem::kJava,
+       "Main.java:1: error: package com.google.gson does not exist\n",
+       "com.google.code.gson:gson"},
+      {Ecosystem::kJava,
+       "Main.java:1: error: package org.apache.poi.xssf.usermodel does not "
+       "exist\n",
+       "org.apache.poi:poi-ooxml"}};
+  for (const auto& each : cases) {
+    EXPECT_EQ(LibraryFor(each.ecosystem, each.text), each.library) << each.text;
+  }
+}
+
+TEST(MissingImport, IsNoneForTheStandardLibraryAndFilesOfTheProgram) {
+  EXPECT_EQ(Python("tkinter"), "");
+  EXPECT_EQ(Python("distutils.core"), "");
+  EXPECT_EQ(Python("xml.nothing"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kNode, "Cannot find module './x'"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kNode, "Cannot find module '/workspace/x'"),
+            "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kNode, "Cannot find module 'node:x'"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kNode, "Cannot find module 'fs/x'"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kGo,
+                       "no required module provides package foo/bar; x"),
+            "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kRuby,
+                       "cannot load such file -- /workspace/x (LoadError)"),
+            "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kRuby, "cannot load such file -- net/x"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kJava,
+                       "error: package javax.swing.x does not exist"),
+            "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kJava, "error: package a.b does not exist"),
+            "");
+}
+
+TEST(MissingImport, IsNoneForWhatAProgramMakesUp) {
+  for (const std::string& module :
+       {std::string(), std::string("-e"), std::string("../x"),
+        std::string("a b"), std::string("a\nb"), std::string("a;id"),
+        std::string("$(id)"), std::string("\xd1\x96"), std::string("\x1b[1m"),
+        std::string("a\0b", 3), std::string(10'000, 'a'), std::string(64, '.'),
+        std::string("--index-url=x"), std::string("_"), std::string("a/b")}) {
+    EXPECT_EQ(Python(module), "") << module;
+  }
+  EXPECT_EQ(LibraryFor(kPython, ""), "");
+  EXPECT_EQ(LibraryFor(kPython, "ModuleNotFoundError: No module named '"), "");
+  EXPECT_EQ(LibraryFor(Ecosystem::kJava, "error: package org.json is odd"), "");
+  // Another language's words.
+  EXPECT_EQ(LibraryFor(kPython, "Cannot find module 'lodash'"), "");
+}
+
+TEST(MissingImport, IsTheLastOfTheTail) {
+  EXPECT_EQ(LibraryFor(kPython,
+                       "ModuleNotFoundError: No module named 'a'\n"
+                       "ModuleNotFoundError: No module named 'b'\n"),
+            "b");
+  EXPECT_EQ(LibraryFor(kPython, "ModuleNotFoundError: No module named 'a'\n" +
+                                    std::string(8192, '\n')),
+            "");
+}
+
+TEST(MissingImport, SaysHowToAskForIt) {
+  EXPECT_EQ(MissingImportWords(kPython, {"PIL", "pillow"}),
+            "The import \"PIL\" is in the library \"pillow\": ask for it with "
+            "--library pillow, or \"libraries\": [\"pillow\"] in the request.");
+  // Nobody knows whether there is such a one.
+  const std::optional<MissingImport> guess = FindMissingImport(
+      kPython, "ModuleNotFoundError: No module named 'nothere'");
+  ASSERT_TRUE(guess.has_value());
+  EXPECT_THAT(
+      MissingImportWords(kPython, *guess),
+      ::testing::HasSubstr("\"nothere\" may be in the library \"nothere\""));
+  EXPECT_THAT(
+      MissingImportWords(Ecosystem::kJava, {"org.json", "org.json:json"}),
+      ::testing::HasSubstr("--library org.json:json:VERSION"));
+}
+
+}  // namespace
+}  // namespace sandglass::policy

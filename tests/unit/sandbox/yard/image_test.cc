@@ -1,0 +1,110 @@
+// Which directories can be an image's root.
+
+#include "sandbox/yard/image.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/temp_dir.h"
+
+namespace sandglass::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using sandglass::testing::TempDir;
+using sandglass::testing::WriteFile;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ImageRoot : public ::testing::Test {
+ protected:
+  ImageRoot() {
+    ::chmod(root_.path().c_str(), 0755);
+    fs::create_directories(root_.Path("usr/bin"));
+    fs::create_directory_symlink("usr/bin", root_.Path("bin"));
+  }
+  std::string Problem() const {
+    return std::string(CheckImage({"tiny", root_.path()}).message());
+  }
+  TempDir root_;
+};
+
+TEST_F(ImageRoot, HasAUsrOfItsOwn) {
+  // Only root's will do; the tests of this folder run as whoever they run as.
+  const bool root = ::geteuid() == 0;
+  EXPECT_EQ(Problem().empty(), root) << Problem();
+  fs::remove_all(root_.Path("usr"));
+  EXPECT_THAT(Problem(), HasSubstr(root ? "/usr: No such file" : "chown root"));
+  fs::create_directory_symlink("/usr", root_.Path("usr"));
+  EXPECT_THAT(Problem(),
+              HasSubstr(root ? "/usr is no directory" : "chown root"));
+}
+
+TEST_F(ImageRoot, IsNobodyElsesToChange) {
+  for (const char* below : {"", "/usr"}) {
+    const std::string path = root_.path() + below;
+    ::chmod(path.c_str(), 0775);
+    EXPECT_THAT(Problem(), HasSubstr("can be changed by others than root"));
+    ::chmod(path.c_str(), 0755);
+  }
+}
+
+TEST_F(ImageRoot, IsWhereNobodyElseCanPutAnother) {
+  if (::geteuid() != 0) return;  // no directory here is root's
+  fs::create_directories(root_.Path("srv/images/usr/bin"));
+  fs::create_directory_symlink("usr/bin", root_.Path("srv/images/bin"));
+  fs::create_directory_symlink("srv", root_.Path("link"));
+  const auto problem = [&](const char* path) {
+    return std::string(CheckImage({"tiny", root_.Path(path)}).message());
+  };
+  const std::string above = root_.Path("srv");
+  EXPECT_EQ(problem("srv/images"), "");
+  EXPECT_THAT(problem("link/images"),
+              HasSubstr("write " + root_.Path("srv/images")));
+  ::chmod(above.c_str(), 0777);
+  EXPECT_THAT(problem("srv/images"),
+              HasSubstr(above + ", on the way to it, can be"));
+  ::chmod(above.c_str(), 01777);
+  EXPECT_EQ(problem("srv/images"), "");
+  ::chmod(above.c_str(), 0755);
+  ASSERT_EQ(::chown(above.c_str(), 12345, 0), 0);
+  EXPECT_THAT(problem("srv/images"),
+              HasSubstr(above + ", on the way to it, can be"));
+}
+
+TEST_F(ImageRoot, HasAllInUsr) {
+  fs::remove(root_.Path("bin"));
+  fs::create_directory(root_.Path("bin"));
+  EXPECT_THAT(Problem(), HasSubstr(::geteuid() == 0 ? "/bin is a directory"
+                                                    : "chown root"));
+}
+
+TEST_F(ImageRoot, GivesPartsOfItsEtcAndNoneOfTheHosts) {
+  EXPECT_THAT(ImageSources(root_.path()), IsEmpty());
+  fs::create_directories(root_.Path("etc/ssl"));
+  fs::create_directories(root_.Path("etc/python3"));
+  WriteFile(root_.Path("etc/os-release"), "");
+  WriteFile(root_.Path("etc/ssl/openssl.cnf"), "");
+  WriteFile(root_.Path("etc/shadow"), "");
+  EXPECT_THAT(
+      ImageSources(root_.path()),
+      ElementsAre(root_.Path("etc/os-release"), root_.Path("etc/python3"),
+                  root_.Path("etc/ssl/openssl.cnf")));
+  // No way out of it.
+  fs::remove_all(root_.Path("etc/ssl"));
+  fs::create_directory_symlink("/etc/ssl", root_.Path("etc/ssl"));
+  EXPECT_THAT(
+      ImageSources(root_.path()),
+      ElementsAre(root_.Path("etc/os-release"), root_.Path("etc/python3")));
+  fs::remove_all(root_.Path("etc"));
+  fs::create_directory_symlink("/etc", root_.Path("etc"));
+  EXPECT_THAT(ImageSources(root_.path()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sandglass::sandbox

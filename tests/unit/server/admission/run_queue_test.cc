@@ -1,0 +1,339 @@
+// Who is next, by a clock that the test sets: minutes of a busy daemon take
+// milliseconds here.
+#include "server/admission/run_queue.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Lt;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+RunQueueOptions Options(uint64_t slots, uint64_t reserve) {
+  return {.slots = {.most = slots, .reserve = reserve},
+          .memory_bytes = 1000 * kMiB,
+          .memory_reserve_bytes = 125 * kMiB,
+          .waiting = {.most = 256, .reserve = 64, .most_per_caller = 128},
+          .waiting_bytes = {.most = 750, .reserve = 250}};
+}
+
+// A daemon's runs, without the daemon: each goes on for as long as it is said,
+// and all that happens happens at a time of the simulation's clock.
+class Simulation {
+ public:
+  explicit Simulation(const RunQueueOptions& options) : queue_(options) {}
+
+  struct Wanted {
+    double seconds = 1;
+    uint64_t memory_bytes = kMiB;
+    // Called when it has started, or when its time in the queue is over.
+    std::function<void()> then;
+  };
+  // False when the caller has no room in the queue.
+  bool Add(const std::string& caller, const Wanted& wanted) {
+    if (queue_.RoomFor(caller) != Shares::Room::kYes) return false;
+    const auto run = MakeRun(User(1));
+    wanted_[run.get()] = {caller, now_, wanted};
+    queue_.Add({run, caller, wanted.memory_bytes, 1, At(now_ + 10)});
+    runs_.push_back(run);
+    StartAll();
+    return true;
+  }
+  // At a time from now on.
+  void At(double time, std::function<void()> what) {
+    events_.emplace(time, std::move(what));
+  }
+  void RunUntil(double end) {
+    while (!events_.empty() && events_.begin()->first <= end) {
+      now_ = std::max(now_, events_.begin()->first);
+      const std::function<void()> what = std::move(events_.begin()->second);
+      events_.erase(events_.begin());
+      TakeOverdue();
+      what();
+      StartAll();
+    }
+    now_ = end;
+    TakeOverdue();
+  }
+
+  double now() const { return now_; }
+  const RunQueue& queue() const { return queue_; }
+  // How long those of a caller waited that started.
+  std::vector<double> waits(const std::string& caller) {
+    return waits_[caller];
+  }
+  int timeouts(const std::string& caller) { return timeouts_[caller]; }
+  const std::vector<std::string>& starts() const { return starts_; }
+
+ private:
+  struct Going {
+    std::string caller;
+    double since = 0;
+    Wanted wanted;
+  };
+  static MonotonicTime At(double time) {
+    return MonotonicTime() +
+           std::chrono::nanoseconds(static_cast<int64_t>(time * 1e9));
+  }
+  void StartAll() {
+    while (queue_.CanStart()) {
+      const RunQueue::Started started = queue_.Start();
+      const Going& run = wanted_.at(started.run.get());
+      EXPECT_EQ(run.caller, started.held.caller);
+      waits_[run.caller].push_back(now_ - run.since);
+      starts_.push_back(run.caller);
+      At(now_ + run.wanted.seconds,
+         [this, held = started.held, then = run.wanted.then] {
+           queue_.End(held);
+           if (then) then();
+         });
+    }
+  }
+  void TakeOverdue() {
+    for (const auto& run : queue_.TakeOverdue(At(now_))) {
+      const Going& late = wanted_.at(run.get());
+      ++timeouts_[late.caller];
+      if (late.wanted.then) late.wanted.then();
+    }
+  }
+
+  RunQueue queue_;
+  double now_ = 0;
+  std::multimap<double, std::function<void()>> events_;
+  std::map<const Run*, Going> wanted_;
+  std::vector<RunPtr> runs_;  // so that no two have one address
+  std::map<std::string, std::vector<double>> waits_;
+  std::map<std::string, int> timeouts_;
+  std::vector<std::string> starts_;
+};
+
+TEST(RunQueue, CallersTakeTurns) {
+  Simulation daemon(Options(1, 0));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(daemon.Add("a", {}));
+  }
+  ASSERT_TRUE(daemon.Add("b", {}));
+  ASSERT_TRUE(daemon.Add("b", {}));
+  ASSERT_TRUE(daemon.Add("c", {}));
+  daemon.RunUntil(100);
+  EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "b", "c", "a", "b", "a"));
+}
+
+TEST(RunQueue, RunsOfOneCallerStartInTheirOrder) {
+  RunQueue queue(Options(1, 0));
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < 5; ++i) {
+    runs.push_back(MakeRun(User(1)));
+    queue.Add({runs.back(), "a", kMiB, 1, MonotonicTime()});
+  }
+  for (const RunPtr& run : runs) {
+    ASSERT_TRUE(queue.CanStart());
+    const RunQueue::Started started = queue.Start();
+    EXPECT_EQ(started.run, run);
+    queue.End(started.held);
+  }
+}
+
+TEST(RunQueue, WhoRunsLeastIsNext) {
+  Simulation daemon(Options(3, 0));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(daemon.Add("a", {.seconds = 1.0 + 0.1 * i}));
+  }
+  // Comes last and has a shorter one before each of a's.
+  daemon.At(0.5, [&] {
+    ASSERT_TRUE(daemon.Add("b", {.seconds = 10}));
+    ASSERT_TRUE(daemon.Add("b", {.seconds = 10}));
+  });
+  daemon.RunUntil(30);
+  // Of the three slots b has one at once, then each has its turn.
+  EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "a", "b", "a", "b", "a"));
+}
+
+// 120 waiting runs of 0.2 s by one caller, and another's print beside them.
+TEST(RunQueue, ManyShortRunsKeepNobodyWaiting) {
+  Simulation daemon(Options(4, 2));
+  for (int i = 0; i < 120; ++i) {
+    ASSERT_TRUE(daemon.Add("first", {.seconds = 0.2}));
+  }
+  for (int i = 0; i < 20; ++i) {
+    daemon.At(0.07 + 0.25 * i,
+              [&] { ASSERT_TRUE(daemon.Add("second", {.seconds = 0.05})); });
+  }
+  daemon.RunUntil(100);
+  EXPECT_EQ(daemon.waits("second").size(), 20u);
+  EXPECT_THAT(daemon.waits("second"), Each(Lt(0.001)));
+  EXPECT_EQ(daemon.waits("first").size(), 120u);
+}
+
+// 300 that sleep 29 s: as many as are let in run and wait, and are followed by
+// more for ten minutes.
+TEST(RunQueue, LongSleepersKeepNobodyWaiting) {
+  for (const uint64_t slots : {1, 2, 4, 32}) {
+    SCOPED_TRACE(slots);
+    Simulation daemon(Options(slots, std::max<uint64_t>(2, slots / 2)));
+    std::function<void()> again = [&] {
+      if (daemon.now() > 600) return;
+      daemon.Add("first", {.seconds = 29, .then = again});
+    };
+    for (int i = 0; i < 300; ++i) again();
+    for (int i = 0; i < 600; ++i) {
+      daemon.At(1.0 + i,
+                [&] { ASSERT_TRUE(daemon.Add("second", {.seconds = 0.05})); });
+    }
+    daemon.RunUntil(700);
+    EXPECT_EQ(daemon.timeouts("second"), 0);
+    EXPECT_EQ(daemon.waits("second").size(), 600u);
+    EXPECT_THAT(daemon.waits("second"), Each(Lt(0.001)));
+  }
+}
+
+// A caller alone has all slots and all memory.
+TEST(RunQueue, ACallerAloneHasTheMachine) {
+  Simulation daemon(Options(4, 2));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(daemon.Add("a", {.memory_bytes = 250 * kMiB}));
+  }
+  EXPECT_EQ(daemon.queue().slots().held(), 4u);
+  EXPECT_EQ(daemon.queue().memory_bytes(), 1000 * kMiB);
+}
+
+// Callers that all want more than there is have the same share of it after a
+// while, although one of them came much earlier.
+TEST(RunQueue, SharesBecomeEqual) {
+  Simulation daemon(Options(8, 4));
+  std::map<std::string, std::function<void()>> again;
+  std::map<std::string, int> ended;
+  for (const std::string caller : {"a", "b", "c", "d"}) {
+    again[caller] = [&, caller] {
+      if (daemon.now() > 200) ++ended[caller];
+      daemon.Add(caller, {.seconds = 2, .then = again[caller]});
+    };
+  }
+  for (int i = 0; i < 60; ++i) again["a"]();
+  daemon.At(5, [&] {
+    for (const char* caller : {"b", "c", "d"}) {
+      for (int i = 0; i < 20; ++i) again[caller]();
+    }
+  });
+  daemon.RunUntil(1200);
+  for (const auto& [caller, runs] : ended) {
+    // 8 slots, or up to 4 more, for 1,000 s are 4,000 runs or somewhat more.
+    EXPECT_GT(runs, 700) << caller;
+  }
+}
+
+// A run that takes nearly all memory, among callers that keep it full of small
+// ones, and among newcomers that never run two at once.
+TEST(RunQueue, ALargeRunDoesNotStarve) {
+  Simulation daemon(Options(16, 8));
+  std::map<std::string, std::function<void()>> again;
+  const auto keep_busy = [&](const std::string& caller, uint64_t memory,
+                             int runs) {
+    again[caller] = [&, caller, memory] {
+      if (daemon.now() > 300) return;
+      daemon.Add(caller,
+                 {.seconds = 1, .memory_bytes = memory, .then = again[caller]});
+    };
+    for (int i = 0; i < runs; ++i) again[caller]();
+  };
+  keep_busy("many", 60 * kMiB, 30);
+  for (int i = 0; i < 6; ++i) {
+    keep_busy("one at a time " + std::to_string(i), 40 * kMiB, 1);
+  }
+  for (int i = 0; i < 20; ++i) {
+    daemon.At(10 + 10.5 * i, [&] {
+      ASSERT_TRUE(daemon.Add("large", {.memory_bytes = 990 * kMiB}));
+    });
+  }
+  daemon.RunUntil(400);
+  EXPECT_EQ(daemon.timeouts("large"), 0);
+  EXPECT_THAT(daemon.waits("large"), Each(Lt(3.0)));
+  EXPECT_EQ(daemon.waits("large").size(), 20u);
+}
+
+// While it waits for memory, what others do from the reserve goes on.
+TEST(RunQueue, ALargeRunKeepsNobodyOut) {
+  Simulation daemon(Options(4, 2));
+  ASSERT_TRUE(daemon.Add("first", {.seconds = 9, .memory_bytes = 20 * kMiB}));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(
+        daemon.Add("first", {.seconds = 9, .memory_bytes = 1000 * kMiB}));
+    ASSERT_TRUE(
+        daemon.Add("another", {.seconds = 9, .memory_bytes = 1000 * kMiB}));
+  }
+  for (int i = 0; i < 200; ++i) {
+    daemon.At(0.1 + i * 0.1, [&] {
+      ASSERT_TRUE(
+          daemon.Add("second", {.seconds = 0.01, .memory_bytes = 100 * kMiB}));
+    });
+  }
+  daemon.RunUntil(100);
+  EXPECT_EQ(daemon.timeouts("second"), 0);
+  EXPECT_THAT(daemon.waits("second"), Each(Lt(0.001)));
+}
+
+TEST(RunQueue, TheReserveOfMemoryIsForCallersThatHaveNothingGoingOn) {
+  RunQueue queue(Options(16, 8));
+  const auto add = [&](const std::string& caller, uint64_t mib) {
+    queue.Add({MakeRun(User(1)), caller, mib * kMiB, 1, MonotonicTime()});
+  };
+  add("a", 1000);
+  const RunQueue::Held first = queue.Start().held;
+  EXPECT_FALSE(first.memory_of_reserve);
+  add("a", 1);
+  EXPECT_FALSE(queue.CanStart());
+  add("b", 100);
+  ASSERT_TRUE(queue.CanStart());
+  const RunQueue::Held other = queue.Start().held;
+  EXPECT_EQ(other.caller, "b");
+  EXPECT_TRUE(other.memory_of_reserve);
+  add("b", 1);
+  EXPECT_FALSE(queue.CanStart());
+  add("c", 26);
+  EXPECT_FALSE(queue.CanStart()) << "only 25 MiB are left";
+  queue.End(other);
+  ASSERT_TRUE(queue.CanStart());
+  EXPECT_EQ(queue.Start().held.caller, "b");
+  ASSERT_TRUE(queue.CanStart());
+  EXPECT_EQ(queue.Start().held.caller, "c");
+  queue.End(first);
+  EXPECT_TRUE(queue.CanStart());
+}
+
+TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {
+  RunQueue queue(Options(1, 1));
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < 6; ++i) {
+    runs.push_back(MakeRun(User(1)));
+    queue.Add({runs.back(), i % 2 == 0 ? "a" : "b", kMiB, 10,
+               MonotonicTime() + std::chrono::seconds(i)});
+  }
+  EXPECT_EQ(queue.waiting_bytes().held_by("a"), 30u);
+  EXPECT_TRUE(queue.Remove(runs[2].get()));
+  EXPECT_FALSE(queue.Remove(runs[2].get()));
+  EXPECT_EQ(queue.waiting_bytes().held_by("a"), 20u);
+  EXPECT_EQ(queue.TakeOverdue(MonotonicTime() + std::chrono::seconds(1)).size(),
+            2u);
+  ASSERT_TRUE(queue.next_overdue().has_value());
+  EXPECT_EQ(*queue.next_overdue(), MonotonicTime() + std::chrono::seconds(3));
+  EXPECT_EQ(queue.Clear().size(), 3u);
+  EXPECT_FALSE(queue.CanStart());
+  EXPECT_FALSE(queue.next_overdue().has_value());
+  EXPECT_EQ(queue.waiting_bytes().held(), 0u);
+  EXPECT_EQ(queue.waiting_shares().held(), 0u);
+}
+
+}  // namespace
+}  // namespace sandglass::server

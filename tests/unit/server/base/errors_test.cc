@@ -1,0 +1,126 @@
+#include "server/base/errors.h"
+
+#include <cerrno>
+
+#include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "gtest/gtest.h"
+#include "sandbox/yard/spawner_event.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <typename Detail>
+Detail DetailOf(const grpc::Status& status) {
+  google::rpc::Status rich;
+  EXPECT_TRUE(rich.ParseFromString(status.error_details()));
+  EXPECT_EQ(rich.code(), static_cast<int>(status.error_code()));
+  Detail detail;
+  for (const google::protobuf::Any& any : rich.details()) {
+    if (any.Is<Detail>()) any.UnpackTo(&detail);
+  }
+  return detail;
+}
+
+struct Row {
+  absl::Status status;
+  grpc::StatusCode code;
+  std::string reason;
+  bool retry;
+};
+
+TEST(Errors, EachHasItsCodeReasonAndRetryHint) {
+  const absl::Duration soon = absl::Milliseconds(1500);
+  const Row rows[] = {
+      {InvalidRequest({{"code", "is empty"}}),
+       grpc::StatusCode::INVALID_ARGUMENT, "INVALID_REQUEST", false},
+      {MalformedMessage("T"), grpc::StatusCode::INVALID_ARGUMENT,
+       "MALFORMED_MESSAGE", false},
+      {LanguageUnavailable("no"), grpc::StatusCode::FAILED_PRECONDITION,
+       "LANGUAGE_UNAVAILABLE", false},
+      {NeverFits(2, 1), grpc::StatusCode::FAILED_PRECONDITION,
+       "MEMORY_BUDGET_TOO_SMALL", false},
+      {QueueFull(3, soon), grpc::StatusCode::RESOURCE_EXHAUSTED, "QUEUE_FULL",
+       true},
+      {QueueShareFull("uid:1", 3, 4, soon),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "QUEUE_SHARE_FULL", true},
+      {QueueBytesFull(3, soon), grpc::StatusCode::RESOURCE_EXHAUSTED,
+       "QUEUE_BYTES_FULL", true},
+      {QueueTimeout(soon, soon), grpc::StatusCode::RESOURCE_EXHAUSTED,
+       "QUEUE_TIMEOUT", true},
+      {DeadlineTooShort(soon, soon), grpc::StatusCode::DEADLINE_EXCEEDED,
+       "DEADLINE_TOO_SHORT", false},
+      {RequestIdReused("x"), grpc::StatusCode::ALREADY_EXISTS,
+       "REQUEST_ID_REUSED", false},
+      {RunNotFound("x"), grpc::StatusCode::NOT_FOUND, "RUN_NOT_FOUND", false},
+      {AnswerBytesFull("uid:1", 2, 1, "so"),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "ANSWER_BYTES_FULL", false},
+      {AuditUnwritable("/a", "full"), grpc::StatusCode::UNAVAILABLE,
+       "AUDIT_UNWRITABLE", true},
+      {ShuttingDown(), grpc::StatusCode::UNAVAILABLE, "SHUTTING_DOWN", true},
+      {UnknownCaller(), grpc::StatusCode::UNAUTHENTICATED, "UNKNOWN_CALLER",
+       false},
+      {RunFailed(absl::InternalError("mount_proc: EPERM")),
+       grpc::StatusCode::INTERNAL, "JAIL_FAILED", false},
+      {RunFailed(absl::UnavailableError("gone")), grpc::StatusCode::UNAVAILABLE,
+       "SANDBOX_UNAVAILABLE", true},
+      {RunFailed(absl::ResourceExhaustedError("full")),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
+      // The sandbox's own mark is none of a reason, and isn't sent.
+      {RunFailed(sandbox::SetupFailure(0, ENOMEM)),
+       grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
+      {sandbox::SetupFailure(0, ENOMEM), grpc::StatusCode::RESOURCE_EXHAUSTED,
+       "UNEXPECTED", false},
+      {absl::InternalError("naked"), grpc::StatusCode::INTERNAL, "UNEXPECTED",
+       false},
+  };
+  for (const Row& row : rows) {
+    const grpc::Status status = ToGrpcStatus(row.status);
+    EXPECT_EQ(status.error_code(), row.code) << row.reason;
+    const auto info = DetailOf<google::rpc::ErrorInfo>(status);
+    EXPECT_EQ(info.reason(), row.reason);
+    EXPECT_EQ(info.domain(), "sandglass.dev") << row.reason;
+    const auto retry = DetailOf<google::rpc::RetryInfo>(status);
+    EXPECT_EQ(retry.has_retry_delay(), row.retry) << row.reason;
+  }
+}
+
+TEST(Errors, RetryDelayKeepsItsFraction) {
+  const auto retry = DetailOf<google::rpc::RetryInfo>(
+      ToGrpcStatus(QueueFull(1, absl::Milliseconds(1500))));
+  EXPECT_EQ(retry.retry_delay().seconds(), 1);
+  EXPECT_EQ(retry.retry_delay().nanos(), 500'000'000);
+}
+
+TEST(Errors, AllViolationsAreThereWithTheirPaths) {
+  const grpc::Status status = ToGrpcStatus(
+      InvalidRequest({{"code", "is empty"}, {"args[3]", "has a NUL byte"}}));
+  EXPECT_EQ(status.error_message(), "code: is empty (and 1 more)");
+  const auto bad = DetailOf<google::rpc::BadRequest>(status);
+  ASSERT_EQ(bad.field_violations_size(), 2);
+  EXPECT_EQ(bad.field_violations(1).field(), "args[3]");
+  EXPECT_EQ(bad.field_violations(1).description(), "has a NUL byte");
+}
+
+TEST(Errors, ManyLongViolationsFitIntoAClientsMetadata) {
+  const std::vector<policy::FieldViolation> many(
+      500, {std::string(1000, 'f'), std::string(5000, 'd')});
+  const grpc::Status status = ToGrpcStatus(InvalidRequest(many));
+  // Base64 in the trailer, next to the message; 8 KiB is gRPC's default bound.
+  EXPECT_LT(status.error_details().size() * 4 / 3 +
+                status.error_message().size() + 256,
+            8192u);
+  EXPECT_GE(DetailOf<google::rpc::BadRequest>(status).field_violations_size(),
+            1);
+  const auto small = DetailOf<google::rpc::BadRequest>(ToGrpcStatus(
+      InvalidRequest(std::vector<policy::FieldViolation>(40, {"f", "d"}))));
+  EXPECT_EQ(small.field_violations_size(), 32);
+}
+
+TEST(Errors, OkIsOk) { EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok()); }
+
+}  // namespace
+}  // namespace sandglass::server

@@ -1,0 +1,107 @@
+// When the service manager hears that the daemon works.
+#include "server/daemon/watchdog.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sandglass::server {
+namespace {
+
+class WatchdogTimeTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    ::unsetenv("WATCHDOG_USEC");
+    ::unsetenv("WATCHDOG_PID");
+  }
+  static void Set(const char* name, const std::string& value) {
+    ::setenv(name, value.c_str(), 1);
+  }
+};
+
+TEST_F(WatchdogTimeTest, NoneWithoutAManager) {
+  EXPECT_FALSE(WatchdogTime());
+  Set("WATCHDOG_PID", std::to_string(::getpid()));
+  EXPECT_FALSE(WatchdogTime());
+}
+
+TEST_F(WatchdogTimeTest, OfThisProcessOrItsSupervisor) {
+  Set("WATCHDOG_USEC", "60000000");
+  EXPECT_EQ(WatchdogTime(), absl::Seconds(60));
+  Set("WATCHDOG_PID", std::to_string(::getpid()));
+  EXPECT_EQ(WatchdogTime(), absl::Seconds(60));
+  Set("WATCHDOG_PID", std::to_string(::getppid()));
+  EXPECT_EQ(WatchdogTime(), absl::Seconds(60));
+}
+
+TEST_F(WatchdogTimeTest, NotOfAnotherProcess) {
+  Set("WATCHDOG_USEC", "60000000");
+  Set("WATCHDOG_PID", std::to_string(::getpid() + 1));
+  EXPECT_FALSE(WatchdogTime());
+}
+
+TEST_F(WatchdogTimeTest, WordsAreNoTime) {
+  for (const char* value : {"", "0", "-5", "soon", "99999999999999999999"}) {
+    Set("WATCHDOG_USEC", value);
+    EXPECT_FALSE(WatchdogTime()) << value;
+  }
+}
+
+class WatchdogTest : public ::testing::Test {
+ protected:
+  void BeatAt(int seconds) {
+    watchdog_.Beat(start_ + std::chrono::seconds(seconds));
+  }
+
+  const MonotonicTime start_ = Monotonic::now();
+  std::vector<Watchdog::Done> asked_;
+  int said_ = 0;
+  Watchdog watchdog_{absl::Seconds(40),
+                     [this](Watchdog::Done done) { asked_.push_back(done); },
+                     [this] { ++said_; }};
+};
+
+TEST_F(WatchdogTest, SaysItSeveralTimesInTheTime) {
+  EXPECT_EQ(watchdog_.interval(), absl::Seconds(10));
+  for (int seconds = 0; seconds <= 40; ++seconds) {
+    BeatAt(seconds);
+    asked_.back()();
+  }
+  EXPECT_EQ(said_, 5);
+  EXPECT_EQ(asked_.size(), 5u);
+}
+
+TEST_F(WatchdogTest, SaysNothingWhileTheOtherThreadDoesNotAnswer) {
+  BeatAt(0);
+  for (int seconds = 1; seconds < 100; ++seconds) BeatAt(seconds);
+  EXPECT_EQ(said_, 1);
+  EXPECT_EQ(asked_.size(), 1u) << "questions pile up";
+  asked_.back()();
+  BeatAt(100);
+  EXPECT_EQ(said_, 2);
+}
+
+TEST_F(WatchdogTest, DoesNothingWhereNobodyAsks) {
+  Watchdog idle(
+      std::nullopt, [](const Watchdog::Done&) { FAIL(); }, [] { FAIL(); });
+  EXPECT_EQ(idle.interval(), absl::InfiniteDuration());
+  idle.Beat();
+}
+
+TEST_F(WatchdogTest, AnAnswerMayComeAfterItsEnd) {
+  Watchdog::Done done;
+  {
+    Watchdog watchdog(
+        absl::Seconds(1), [&](Watchdog::Done d) { done = std::move(d); },
+        [] {});
+    watchdog.Beat();
+  }
+  done();
+}
+
+}  // namespace
+}  // namespace sandglass::server
