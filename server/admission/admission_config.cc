@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "server/daemon/memory_budget.h"
+#include "server/base/memory_budget.h"
 
 namespace sandglass::server {
 namespace {

@@ -59,7 +59,7 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/base/log.cc
   ${server}/base/make_error.cc
   ${server}/job/job_builder.cc
-  ${server}/daemon/memory_budget.cc
+  ${server}/base/memory_budget.cc
   ${server}/ops/metrics_config.cc
   ${server}/rpc/message_codec.cc
   ${server}/live_policy/policy_set.cc

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "server/base/listen_address.h"
-#include "server/daemon/memory_budget.h"
+#include "server/base/memory_budget.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {

@@ -13,11 +13,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/accounts.h"
+#include "server/base/memory_budget.h"
 #include "server/base/notify.h"
 #include "server/base/state_dir.h"
 #include "server/base/unix_socket.h"
 #include "server/daemon/config_doubts.h"
-#include "server/daemon/memory_budget.h"
 #include "server/daemon/uid_range.h"
 #include "tests/unit/server/support.h"
 

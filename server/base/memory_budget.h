@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_SERVER_DAEMON_MEMORY_BUDGET_H_
-#define SANDGLASS_SERVER_DAEMON_MEMORY_BUDGET_H_
+#ifndef SANDGLASS_SERVER_BASE_MEMORY_BUDGET_H_
+#define SANDGLASS_SERVER_BASE_MEMORY_BUDGET_H_
 
 #include <cstdint>
 #include <string>
@@ -25,4 +25,4 @@ uint64_t MachineMemory(const MemoryFiles& files = {});
 
 }  // namespace sandglass::server
 
-#endif  // SANDGLASS_SERVER_DAEMON_MEMORY_BUDGET_H_
+#endif  // SANDGLASS_SERVER_BASE_MEMORY_BUDGET_H_

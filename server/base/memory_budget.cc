@@ -1,4 +1,4 @@
-#include "server/daemon/memory_budget.h"
+#include "server/base/memory_budget.h"
 
 #include <algorithm>
 #include <fstream>
