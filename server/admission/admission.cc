@@ -8,12 +8,6 @@
 namespace sandglass::server {
 namespace {
 
-// Phases come one after the other, so the hungrier one counts.
-uint64_t HighestMemory(const Job& job) {
-  return std::max(job.limits.memory_bytes,
-                  job.compile ? job.compile->limits.memory_bytes : 0);
-}
-
 // Waits on an absl::Mutex follow the wall clock; waking at least this often
 // bounds what a jump of it can do to the monotonic queue deadlines.
 constexpr absl::Duration kLongestNap = absl::Seconds(1);
@@ -66,13 +60,13 @@ absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
   return absl::OkStatus();
 }
 
-absl::Status Admission::Enqueue(std::shared_ptr<Run> run) {
-  const uint64_t memory = HighestMemory(run->job()) + options_.overhead_bytes;
+absl::Status Admission::Enqueue(std::shared_ptr<QueuedRun> run) {
+  const uint64_t memory = run->highest_memory_bytes() + options_.overhead_bytes;
   if (memory > options_.memory_budget_bytes) {
     return NeverFits(memory, options_.memory_budget_bytes);
   }
-  const std::string caller = run->origin().caller.name;
-  const uint64_t bytes = run->origin().request_bytes;
+  const std::string caller = run->caller_name();
+  const uint64_t bytes = run->request_bytes();
   absl::MutexLock lock(&mutex_);
   if (stopped_) return ShuttingDown();
   if (absl::Status room = Room(caller, bytes); !room.ok()) return room;
@@ -82,7 +76,7 @@ absl::Status Admission::Enqueue(std::shared_ptr<Run> run) {
   return absl::OkStatus();
 }
 
-bool Admission::Remove(const Run* run) {
+bool Admission::Remove(const QueuedRun* run) {
   absl::MutexLock lock(&mutex_);
   return queue_.Remove(run);
 }
@@ -103,8 +97,8 @@ std::optional<Admission::Admitted> Admission::Take() {
                   Reservation(this, std::move(started.held))};
 }
 
-std::vector<std::shared_ptr<Run>> Admission::TakeOverdue() {
-  std::vector<std::shared_ptr<Run>> overdue;
+std::vector<std::shared_ptr<QueuedRun>> Admission::TakeOverdue() {
+  std::vector<std::shared_ptr<QueuedRun>> overdue;
   absl::MutexLock lock(&mutex_);
   while (overdue.empty()) {
     mutex_.Await(absl::Condition(this, &Admission::WaitingOrStopped));
@@ -127,7 +121,7 @@ void Admission::LookAgain() {
   look_again_ = true;
 }
 
-std::vector<std::shared_ptr<Run>> Admission::Stop() {
+std::vector<std::shared_ptr<QueuedRun>> Admission::Stop() {
   absl::MutexLock lock(&mutex_);
   stopped_ = true;
   return queue_.Clear();

@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "server/admission/queued_run.h"
 #include "server/admission/run_queue.h"
 #include "server/base/clock.h"
-#include "server/run/run.h"
 
 namespace sandglass::server {
 
@@ -70,27 +70,29 @@ class Admission {
     MonotonicTime since_ = Monotonic::now();
   };
   struct Admitted {
-    std::shared_ptr<Run> run;
+    std::shared_ptr<QueuedRun> run;
     Reservation reservation;
   };
 
   // Puts a run at the end of its caller's line. FAILED_PRECONDITION when it
   // could never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
   // caller's share of it is full, UNAVAILABLE after Stop().
-  absl::Status Enqueue(std::shared_ptr<Run> run) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Enqueue(std::shared_ptr<QueuedRun> run)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes a run out of the queue; false when it is not there (any more).
-  bool Remove(const Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Remove(const QueuedRun* run) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until the next run fits and reserves for it. nullopt after Stop().
   std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until runs have been in the queue for queue_timeout, and takes them
   // out of it. Empty after Stop().
-  std::vector<std::shared_ptr<Run>> TakeOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<QueuedRun>> TakeOverdue()
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the waits above and hands out what is still in the queue.
-  std::vector<std::shared_ptr<Run>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<QueuedRun>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // The wall clock was set, by which absl::Mutex counts its timeouts:
   // TakeOverdue looks at what is overdue now.
   void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);

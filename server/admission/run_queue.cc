@@ -46,7 +46,7 @@ RunQueue::Waiting RunQueue::Take(std::map<Number, Waiting>::iterator waiting,
   return taken;
 }
 
-bool RunQueue::Remove(const Run* run) {
+bool RunQueue::Remove(const QueuedRun* run) {
   const auto found = std::find_if(
       waiting_.begin(), waiting_.end(),
       [&](const auto& waiting) { return waiting.second.run.get() == run; });
@@ -56,8 +56,8 @@ bool RunQueue::Remove(const Run* run) {
   return true;
 }
 
-std::vector<std::shared_ptr<Run>> RunQueue::Clear() {
-  std::vector<std::shared_ptr<Run>> all;
+std::vector<std::shared_ptr<QueuedRun>> RunQueue::Clear() {
+  std::vector<std::shared_ptr<QueuedRun>> all;
   while (!waiting_.empty()) {
     all.push_back(Take(waiting_.begin(), /*had_turn=*/false).run);
   }
@@ -65,8 +65,9 @@ std::vector<std::shared_ptr<Run>> RunQueue::Clear() {
   return all;
 }
 
-std::vector<std::shared_ptr<Run>> RunQueue::TakeOverdue(MonotonicTime now) {
-  std::vector<std::shared_ptr<Run>> overdue;
+std::vector<std::shared_ptr<QueuedRun>> RunQueue::TakeOverdue(
+    MonotonicTime now) {
+  std::vector<std::shared_ptr<QueuedRun>> overdue;
   while (!waiting_.empty() && waiting_.begin()->second.until <= now) {
     overdue.push_back(Take(waiting_.begin(), /*had_turn=*/false).run);
   }

@@ -11,12 +11,11 @@
 #include <tuple>
 #include <vector>
 
+#include "server/admission/queued_run.h"
 #include "server/base/clock.h"
 #include "server/base/shares.h"
 
 namespace sandglass::server {
-
-class Run;
 
 struct RunQueueOptions {
   // Run slots: `most` for all, `reserve` beyond that, see Shares.
@@ -51,7 +50,7 @@ struct RunQueueOptions {
 class RunQueue {
  public:
   struct Waiting {
-    std::shared_ptr<Run> run;
+    std::shared_ptr<QueuedRun> run;
     std::string caller;
     uint64_t memory_bytes = 0;
     uint64_t request_bytes = 0;
@@ -64,7 +63,7 @@ class RunQueue {
     bool memory_of_reserve = false;
   };
   struct Started {
-    std::shared_ptr<Run> run;
+    std::shared_ptr<QueuedRun> run;
     Held held;
   };
 
@@ -80,11 +79,11 @@ class RunQueue {
 
   void Add(Waiting waiting);
   // False when it doesn't wait (any more).
-  bool Remove(const Run* run);
+  bool Remove(const QueuedRun* run);
   // Takes out all that wait.
-  std::vector<std::shared_ptr<Run>> Clear();
+  std::vector<std::shared_ptr<QueuedRun>> Clear();
   // Takes out those whose time is over.
-  std::vector<std::shared_ptr<Run>> TakeOverdue(MonotonicTime now);
+  std::vector<std::shared_ptr<QueuedRun>> TakeOverdue(MonotonicTime now);
   // When there will be the next of those; absent: nothing waits.
   std::optional<MonotonicTime> next_overdue() const;
 

@@ -122,6 +122,17 @@ v1::RunSummary Run::Summary() const {
   return summary;
 }
 
+uint64_t Run::highest_memory_bytes() const {
+  return std::max(job_.limits.memory_bytes,
+                  job_.compile ? job_.compile->limits.memory_bytes : 0);
+}
+
+void Run::ReleaseInputs() {
+  job_.code = std::string();
+  job_.files = std::vector<Job::File>();
+  job_.layer.pin.reset();
+}
+
 std::string NewRunId() {
   uint64_t number = 0;
   // Up to 256 bytes getrandom never comes back short once the pool is filled.

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/admission/queued_run.h"
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
 #include "server/identity/caller.h"
@@ -75,19 +76,32 @@ struct RunOrigin {
 // A run lives for its listeners: when the last of them leaves, it is
 // abandoned, cannot be joined any more, and its token is fired. When one of
 // several leaves, the run goes on for the others.
-class Run : public JobObserver {
+class Run : public JobObserver, public QueuedRun {
  public:
   Run(RunOrigin origin, Job job, RunInputs inputs = {})
       : origin_(std::move(origin)),
         job_(std::move(job)),
         inputs_(std::move(inputs)) {}
 
+  // The run that was put into the queue, which holds nothing but runs.
+  static std::shared_ptr<Run> Of(std::shared_ptr<QueuedRun> queued) {
+    return std::static_pointer_cast<Run>(std::move(queued));
+  }
+
   const RunOrigin& origin() const { return origin_; }
   const std::string& id() const { return origin_.run_id; }
   const Job& job() const { return job_; }
+  const std::string& caller_name() const override {
+    return origin_.caller.name;
+  }
+  uint64_t request_bytes() const override { return origin_.request_bytes; }
+  // Phases come one after the other, so the hungrier one counts.
+  uint64_t highest_memory_bytes() const override;
   // For the thread that owns the run.
   Job& mutable_job() { return job_; }
   RunInputs& mutable_inputs() { return inputs_; }
+  // Gives back what was put into the jail, since runs are remembered for long.
+  void ReleaseInputs();
   // The beginning of its line in the audit log; empty: not made yet.
   std::string& mutable_audit_members() { return audit_members_; }
   // What that thread can do while the program runs: called once when it has

@@ -18,13 +18,6 @@
 namespace sandglass::server {
 namespace {
 
-// What was put into the jail; runs are remembered for long.
-void ReleaseInputs(Job& job) {
-  job.code = std::string();
-  job.files = std::vector<Job::File>();
-  job.layer.pin.reset();
-}
-
 // Hashed in some 0.3 ms.
 constexpr uint64_t kManyBytes = 256 << 10;
 
@@ -296,8 +289,9 @@ absl::StatusOr<v1::ListRunsResponse> RunDispatcher::List(
 
 void RunDispatcher::WorkerLoop() {
   while (std::optional<Admission::Admitted> admitted = admission_.Take()) {
-    admitted->run->MarkRunning();
-    Execute(*admitted->run, std::move(admitted->reservation));
+    const std::shared_ptr<Run> run = Run::Of(admitted->run);
+    run->MarkRunning();
+    Execute(*run, std::move(admitted->reservation));
   }
 }
 
@@ -306,7 +300,8 @@ void RunDispatcher::OverdueLoop() {
     const auto overdue = admission_.TakeOverdue();
     if (overdue.empty()) return;
     const absl::Duration retry = admission_.RetryDelay();
-    for (const auto& run : overdue) {
+    for (const auto& queued : overdue) {
+      const std::shared_ptr<Run> run = Run::Of(queued);
       if (run->cancel().reason().has_value()) {
         EndCancelled(*run);
         continue;
@@ -343,7 +338,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
   // A stream that nobody reads may keep the run for long.
-  ReleaseInputs(run.mutable_job());
+  run.ReleaseInputs();
 
   if (result.ok()) NoteDenied(run, *result);
   if (!asked.ok()) {
@@ -487,7 +482,9 @@ void RunDispatcher::CancelAll() {
 void RunDispatcher::Shutdown() {
   StopAccepting();
   CancelAll();
-  for (const auto& run : admission_.Stop()) EndUnstarted(*run, ShuttingDown());
+  for (const auto& queued : admission_.Stop()) {
+    EndUnstarted(*Run::Of(queued), ShuttingDown());
+  }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

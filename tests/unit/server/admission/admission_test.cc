@@ -80,7 +80,7 @@ TEST(Admission, ALargeRunAtTheHeadIsNotOvertaken) {
   ASSERT_TRUE(admission.Enqueue(large).ok());
   ASSERT_TRUE(admission.Enqueue(small).ok());
   auto first = admission.Take();
-  std::vector<RunPtr> order;
+  std::vector<std::shared_ptr<QueuedRun>> order;
   std::thread worker([&] {
     auto next = admission.Take();  // has to wait: 60 + 60 MiB are over 100
     order.push_back(next->run);

@@ -112,7 +112,7 @@ class Simulation {
   RunQueue queue_;
   double now_ = 0;
   std::multimap<double, std::function<void()>> events_;
-  std::map<const Run*, Going> wanted_;
+  std::map<const QueuedRun*, Going> wanted_;
   std::vector<RunPtr> runs_;  // so that no two have one address
   std::map<std::string, std::vector<double>> waits_;
   std::map<std::string, int> timeouts_;
