@@ -27,7 +27,6 @@
 #include "sandbox/os/status.h"
 #include "sandbox/wire/descriptor_room.h"
 #include "sandbox/wire/runner_protocol.h"
-#include "sandbox/yard/egress_port.h"
 
 namespace sandglass::sandbox {
 namespace {

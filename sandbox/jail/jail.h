@@ -19,6 +19,7 @@
 #include "sandbox/jail/counter_files.h"
 #include "sandbox/jail/jail_event.h"
 #include "sandbox/jail/jail_process.h"
+#include "sandbox/jail/network_lease.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/wire/network_use.h"
@@ -28,8 +29,6 @@ class InitEvent;
 }
 
 namespace sandglass::sandbox {
-
-class NetworkLease;
 
 // A program to start in a jail. Views need to live only through the call.
 struct ProgramSpec {

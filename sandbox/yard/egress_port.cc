@@ -126,9 +126,17 @@ NetworkUse ToUse(const internal::NetworkUsage& from) {
 
 }  // namespace
 
-NetworkLease::~NetworkLease() { port_.Close(id_); }
+class EgressPort::Lease : public NetworkLease {
+ public:
+  Lease(EgressPort& port, uint64_t id) : port_(port), id_(id) {}
+  ~Lease() override { port_.Close(id_); }
 
-absl::StatusOr<NetworkUse> NetworkLease::Use() const { return port_.Use(id_); }
+  absl::StatusOr<NetworkUse> Use() const override { return port_.Use(id_); }
+
+ private:
+  EgressPort& port_;
+  const uint64_t id_;
+};
 
 absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
     const EgressOptions& options) {
@@ -245,7 +253,7 @@ absl::StatusOr<std::unique_ptr<NetworkLease>> EgressPort::Open(
   request.mutable_open()->set_template_name(template_name);
   absl::StatusOr<internal::EgressAnswer> answer = Ask(id, request, doors);
   if (!answer.ok()) return answer.status();
-  return std::make_unique<NetworkLease>(*this, id);
+  return std::make_unique<Lease>(*this, id);
 }
 
 absl::StatusOr<NetworkUse> EgressPort::Use(uint64_t id) {

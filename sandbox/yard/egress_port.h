@@ -17,31 +17,12 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "internal/egress.pb.h"
+#include "sandbox/jail/network_lease.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/wire/network_use.h"
 #include "sandbox/yard/sandbox.h"
 
 namespace sandglass::sandbox {
-
-class EgressPort;
-
-// That the egress proxy serves a jail. It ends with this.
-class NetworkLease {
- public:
-  NetworkLease(EgressPort& port, uint64_t id) : port_(port), id_(id) {}
-  // Waits until all connections of the jail have ended.
-  ~NetworkLease();
-  NetworkLease(const NetworkLease&) = delete;
-  NetworkLease& operator=(const NetworkLease&) = delete;
-
-  // What the jail has taken up to now. UNAVAILABLE, DEADLINE_EXCEEDED: the
-  // proxy is gone, or hangs.
-  absl::StatusOr<NetworkUse> Use() const;
-
- private:
-  EgressPort& port_;
-  const uint64_t id_;
-};
 
 struct EgressOptions {
   std::string path;  // the sandglass-egress executable
@@ -93,7 +74,7 @@ class EgressPort {
   pid_t pid() const { return pid_; }
 
  private:
-  friend class NetworkLease;
+  class Lease;  // what Open hands out
 
   EgressPort(os::Fd channel, os::Fd pidfd, pid_t pid)
       : pidfd_(std::move(pidfd)), pid_(pid), channel_(std::move(channel)) {}

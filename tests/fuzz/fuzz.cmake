@@ -11,8 +11,6 @@ set(sandbox ${PROJECT_SOURCE_DIR}/sandbox)
 add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/jail/counter_files.cc
   ${sandbox}/wire/descriptor_room.cc
-  ${sandbox}/yard/egress_port.cc
-  ${sandbox}/yard/privileges.cc
   ${sandbox}/jail/jail.cc
   ${sandbox}/wire/egress_ports.cc
   ${sandbox}/jail/jail_events.cc
@@ -25,7 +23,6 @@ add_library(sandglass_fuzzed_sandbox STATIC
   ${sandbox}/jail/jail_process.cc
   ${sandbox}/jail/lock_census.cc
   ${sandbox}/jail/netlink_bytes.cc
-  ${sandbox}/wire/network_proto.cc
   ${sandbox}/jail/session_jail.cc
   ${sandbox}/spawner/request.cc ${sandbox}/wire/template_book.cc
   ${sandbox}/yard/spawner_event.cc
