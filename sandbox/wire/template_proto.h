@@ -5,8 +5,8 @@
 #include "policy/language/image.h"
 #include "policy/limits/disk_cap.h"
 #include "policy/limits/limits.h"
+#include "sandbox/wire/jail_template.h"
 #include "sandbox/wire/network_proto.h"
-#include "sandbox/yard/sandbox.h"
 
 namespace sandglass::sandbox {
 

@@ -20,6 +20,7 @@
 #include "sandbox/os/status.h"
 #include "sandbox/wire/egress_fds.h"
 #include "sandbox/wire/network_proto.h"
+#include "sandbox/yard/sandbox.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -19,8 +19,8 @@
 #include "internal/egress.pb.h"
 #include "sandbox/jail/network_lease.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/wire/jail_template.h"
 #include "sandbox/wire/network_use.h"
-#include "sandbox/yard/sandbox.h"
 
 namespace sandglass::sandbox {
 

@@ -14,12 +14,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "policy/language/image.h"
-#include "policy/limits/disk_cap.h"
 #include "policy/limits/limits.h"
-#include "policy/network/network.h"
-#include "policy/seccomp/seccomp.h"
 #include "sandbox/host/host_probe.h"
 #include "sandbox/jail/jail.h"
+#include "sandbox/wire/jail_template.h"
 #include "sandbox/wire/uid_slice.h"
 #include "sandbox/wire/yard_stock.h"
 
@@ -28,18 +26,6 @@ namespace sandglass::sandbox {
 class EgressPort;
 class YardPort;
 struct Yard;
-
-// What a jail may look like: compiled at start from files that only root can
-// write. A request names one and fills typed slots; it never describes a jail.
-struct JailTemplate {
-  std::string name;        // the profile's name
-  policy::Limits maximum;  // the spawner refuses slots above it
-  policy::DiskCap disk;    // of every such jail, where the host can cap it
-  std::string image = std::string(policy::kHostImage);  // of every such jail
-  policy::BpfProgram seccomp;
-  // Of every such jail; null: it has `lo` alone.
-  std::shared_ptr<const policy::NetworkPolicy> network;
-};
 
 // What a jail with a runner is made for: to wait for a run; or for one that is
 // there or about to come and would only be delayed by a rehearsal.

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sandbox/os/fd.h"
-#include "sandbox/yard/sandbox.h"
+#include "sandbox/wire/jail_template.h"
 
 namespace sandglass::sandbox {
 
