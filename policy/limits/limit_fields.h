@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "policy/limits/limit_request.h"
 #include "policy/limits/limits.h"
-#include "policy/profile/profile.h"
 
 namespace sandglass::policy {
 

@@ -51,13 +51,6 @@ void RaiseTo(const LimitFloors& floors, Limits& limits) {
   }
 }
 
-Profile RaisedTo(const LimitFloors& floors, const Profile& profile) {
-  Profile raised = profile;
-  RaiseTo(floors, raised.limits);
-  RaiseTo(floors, raised.maximum);
-  return raised;
-}
-
 Limits HigherOf(const Limits& a, const Limits& b) {
   Limits higher = a;
   for (const LimitField& field : kLimitFields) {

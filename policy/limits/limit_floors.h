@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "policy/limits/limits.h"
-#include "policy/profile/profile.h"
 #include "policy/text/json_reader.h"
 
 namespace sandglass::policy {
@@ -22,8 +21,6 @@ LimitFloors ReadLimitFloors(JsonObject object);
 
 // Raises what is lower.
 void RaiseTo(const LimitFloors& floors, Limits& limits);
-// The profile with its defaults and its maximum raised.
-Profile RaisedTo(const LimitFloors& floors, const Profile& profile);
 // The higher one of each limit.
 Limits HigherOf(const Limits& a, const Limits& b);
 

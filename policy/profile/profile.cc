@@ -334,6 +334,13 @@ bool AllowsLanguage(const Profile& profile, std::string_view language) {
                    language) != profile.languages.end();
 }
 
+Profile RaisedTo(const LimitFloors& floors, const Profile& profile) {
+  Profile raised = profile;
+  RaiseTo(floors, raised.limits);
+  RaiseTo(floors, raised.maximum);
+  return raised;
+}
+
 std::vector<FieldViolation> CheckLimits(const Limits& limits,
                                         std::string_view prefix) {
   std::vector<FieldViolation> problems = CheckRanges(limits, prefix);

@@ -2,7 +2,6 @@
 #define SANDGLASS_POLICY_PROFILE_PROFILE_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "policy/language/image.h"
 #include "policy/limits/disk_cap.h"
+#include "policy/limits/limit_floors.h"
+#include "policy/limits/limit_request.h"
 #include "policy/limits/limits.h"
 #include "policy/redaction/redaction_profile.h"
 #include "policy/rules/rules_profile.h"
@@ -97,27 +98,9 @@ bool AllowsLanguage(const Profile& profile, std::string_view language);
 // What is at work by a profile keeps it, whatever is in force by then.
 using SharedProfile = std::shared_ptr<const Profile>;
 
-// The limits that a request may name; absent means the profile's default.
-struct LimitRequest {
-  std::optional<absl::Duration> wall_time;
-  std::optional<absl::Duration> cpu_time;
-  std::optional<uint64_t> memory_bytes;
-  std::optional<uint32_t> max_processes;
-  std::optional<uint32_t> cpu_millis;
-  std::optional<uint64_t> tmp_bytes;
-  std::optional<uint64_t> workspace_bytes;
-  std::optional<uint32_t> max_files;
-  std::optional<uint64_t> output_bytes;
-  std::optional<uint64_t> output_total_bytes;
-  std::optional<uint32_t> open_files;
-  std::optional<uint64_t> file_size_bytes;
-};
-
-// One thing wrong with a request, by the API's field path.
-struct FieldViolation {
-  std::string field;  // for example "limits.memory_bytes"
-  std::string description;
-};
+// The profile with its defaults and its maximum raised to what is at least
+// needed.
+Profile RaisedTo(const LimitFloors& floors, const Profile& profile);
 
 // Loads profiles; every default and maximum is checked (see CheckLimits), no
 // default is above its maximum. `redactions` are the patterns they can name.

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "policy/limits/limit_floors.h"
+#include "policy/profile/profile.h"
 
 namespace sandglass::policy {
 namespace {
