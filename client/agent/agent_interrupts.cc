@@ -39,7 +39,7 @@ void AgentInterrupts::OnSignal(int number) {
   const absl::MutexLock lock(&mutex_);
   if (in_turn_ && (ends || (!tools_.empty() && !tools_stopped_))) {
     tools_stopped_ = true;
-    for (ToolCancel* tool : tools_) tool->Cancel();
+    for (CallCancel* tool : tools_) tool->Cancel();
     if (ends) turn_cancelled_ = true;
   } else if (in_turn_) {
     // The main thread may be stuck in a write that nobody reads.
@@ -55,14 +55,14 @@ void AgentInterrupts::SetInTurn(bool in_turn) {
   if (!in_turn) TakeAtPrompt();
 }
 
-void AgentInterrupts::Add(ToolCancel& cancel) {
+void AgentInterrupts::Add(CallCancel& cancel) {
   const absl::MutexLock lock(&mutex_);
   if (tools_.empty()) tools_stopped_ = false;
   tools_.insert(&cancel);
   if (turn_cancelled_ || tools_stopped_) cancel.Cancel();
 }
 
-void AgentInterrupts::Remove(ToolCancel& cancel) {
+void AgentInterrupts::Remove(CallCancel& cancel) {
   const absl::MutexLock lock(&mutex_);
   tools_.erase(&cancel);
 }

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "client/base/unique_fd.h"
+#include "client/connection/cancellable_call.h"
 #include "client/terminal/signal_listener.h"
-#include "client/toolbox/tool_call.h"
 
 namespace sandglass::client {
 
@@ -41,7 +41,7 @@ class AgentInterrupts {
   // A call that an interrupt stops, for as long as this lives.
   class ToolScope {
    public:
-    ToolScope(AgentInterrupts& owner, ToolCancel& cancel)
+    ToolScope(AgentInterrupts& owner, CallCancel& cancel)
         : owner_(owner), cancel_(cancel) {
       owner_.Add(cancel_);
     }
@@ -51,7 +51,7 @@ class AgentInterrupts {
 
    private:
     AgentInterrupts& owner_;
-    ToolCancel& cancel_;
+    CallCancel& cancel_;
   };
 
   // Set when the turn is to end.
@@ -66,8 +66,8 @@ class AgentInterrupts {
   explicit AgentInterrupts(UniqueFd prompt) : prompt_(std::move(prompt)) {}
   void OnSignal(int number) ABSL_LOCKS_EXCLUDED(mutex_);
   void SetInTurn(bool in_turn) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Add(ToolCancel& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Remove(ToolCancel& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Add(CallCancel& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remove(CallCancel& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const UniqueFd prompt_;  // an eventfd
   std::atomic<bool> turn_cancelled_{false};
@@ -75,7 +75,7 @@ class AgentInterrupts {
   absl::Mutex mutex_;
   bool in_turn_ ABSL_GUARDED_BY(mutex_) = false;
   bool tools_stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<ToolCancel*> tools_ ABSL_GUARDED_BY(mutex_);
+  std::set<CallCancel*> tools_ ABSL_GUARDED_BY(mutex_);
   // Last: its thread uses all the others.
   std::unique_ptr<SignalListener> listener_;
 };

@@ -136,7 +136,7 @@ bool AgentLoop::GoesInCircles(const std::vector<LlmToolCall>& calls) {
 }
 
 ToolAnswer AgentLoop::CarryOutOne(const LlmToolCall& call) {
-  ToolCancel cancel;
+  CallCancel cancel;
   const AgentInterrupts::ToolScope scope(*parts_.interrupts, cancel);
   parts_.view->ToolStarts(call);
   ToolAnswer answer;

@@ -72,7 +72,7 @@ std::string AgentTools::SandboxOf(const LlmToolCall& call) const {
   return options_.sandboxes > 1 && !name.empty() ? name : kMainSandbox;
 }
 
-ToolAnswer AgentTools::Call(const LlmToolCall& call, ToolCancel& cancel,
+ToolAnswer AgentTools::Call(const LlmToolCall& call, CallCancel& cancel,
                             const ToolProgress& progress) {
   CallArguments arguments(call.name, call.arguments, call.cut);
   if (!Has(call.name)) {
@@ -110,7 +110,7 @@ ToolAnswer AgentTools::Call(const LlmToolCall& call, ToolCancel& cancel,
 ToolAnswer AgentTools::InSandbox(const LlmToolCall& call,
                                  CallArguments& arguments,
                                  const std::string& session_id,
-                                 ToolCancel& cancel,
+                                 CallCancel& cancel,
                                  const ToolProgress& progress) {
   // Nothing is called while an argument is wrong.
   const auto unless_wrong = [&](const auto& carry_out) {
@@ -173,7 +173,7 @@ ToolAnswer AgentTools::InSandbox(const LlmToolCall& call,
   return NativeEditor(arguments, session_id, cancel);
 }
 
-ToolAnswer AgentTools::RunCode(CodeCall call, ToolCancel& cancel,
+ToolAnswer AgentTools::RunCode(CodeCall call, CallCancel& cancel,
                                const ToolProgress& progress) {
   ToolAnswer answer = toolbox_.RunCode(call, cancel, progress);
   if (answer.approval_id.empty()) return answer;
@@ -195,7 +195,7 @@ ToolAnswer AgentTools::RunCode(CodeCall call, ToolCancel& cancel,
 
 ToolAnswer AgentTools::LoadSkill(CallArguments& arguments,
                                  const std::string& session_id,
-                                 ToolCancel& cancel) {
+                                 CallCancel& cancel) {
   const std::string name = arguments.Text("name");
   if (!arguments.problem().empty()) return {};
   const Skill* skill = skills_->Find(name);
@@ -218,7 +218,7 @@ ToolAnswer AgentTools::LoadSkill(CallArguments& arguments,
 
 ToolAnswer AgentTools::NativeBash(CallArguments& arguments,
                                   const std::string& session_id,
-                                  ToolCancel& cancel,
+                                  CallCancel& cancel,
                                   const ToolProgress& progress) {
   // Its shell keeps directory and variables; a new one has neither.
   const bool restart = arguments.OptionalFlag("restart");
@@ -234,7 +234,7 @@ ToolAnswer AgentTools::NativeBash(CallArguments& arguments,
 
 ToolAnswer AgentTools::NativeShell(CallArguments& arguments,
                                    const std::string& session_id,
-                                   ToolCancel& cancel,
+                                   CallCancel& cancel,
                                    const ToolProgress& progress) {
   std::vector<std::string> words = arguments.OptionalTexts("command");
   CommandCall command;
@@ -250,7 +250,7 @@ ToolAnswer AgentTools::NativeShell(CallArguments& arguments,
 
 ToolAnswer AgentTools::NativeEditor(CallArguments& arguments,
                                     const std::string& session_id,
-                                    ToolCancel& cancel) {
+                                    CallCancel& cancel) {
   const std::string command = arguments.Text("command");
   const std::string path = arguments.Text("path");
   if (!arguments.problem().empty()) return {};

@@ -42,24 +42,24 @@ class AgentTools {
 
   // Never fails otherwise than in words. What was run before is never run
   // again: a sandbox that is gone is replaced, and the model is told.
-  ToolAnswer Call(const LlmToolCall& call, ToolCancel& cancel,
+  ToolAnswer Call(const LlmToolCall& call, CallCancel& cancel,
                   const ToolProgress& progress);
 
  private:
   ToolAnswer InSandbox(const LlmToolCall& call, CallArguments& arguments,
-                       const std::string& session_id, ToolCancel& cancel,
+                       const std::string& session_id, CallCancel& cancel,
                        const ToolProgress& progress);
-  ToolAnswer RunCode(CodeCall call, ToolCancel& cancel,
+  ToolAnswer RunCode(CodeCall call, CallCancel& cancel,
                      const ToolProgress& progress) ABSL_LOCKS_EXCLUDED(asking_);
   ToolAnswer NativeBash(CallArguments& arguments, const std::string& session_id,
-                        ToolCancel& cancel, const ToolProgress& progress);
+                        CallCancel& cancel, const ToolProgress& progress);
   ToolAnswer NativeEditor(CallArguments& arguments,
-                          const std::string& session_id, ToolCancel& cancel);
+                          const std::string& session_id, CallCancel& cancel);
   ToolAnswer NativeShell(CallArguments& arguments,
-                         const std::string& session_id, ToolCancel& cancel,
+                         const std::string& session_id, CallCancel& cancel,
                          const ToolProgress& progress);
   ToolAnswer LoadSkill(CallArguments& arguments, const std::string& session_id,
-                       ToolCancel& cancel);
+                       CallCancel& cancel);
   bool Has(const std::string& tool) const;
 
   const Toolbox& toolbox_;

@@ -20,7 +20,7 @@ absl::Status Failed(const grpc::Status& status, const std::string& address) {
 }  // namespace
 
 absl::StatusOr<std::string> Sandboxes::Get(const std::string& name,
-                                           ToolCancel& cancel) {
+                                           CallCancel& cancel) {
   {
     const absl::MutexLock lock(&mutex_);
     const auto found = sessions_.find(name);
@@ -58,7 +58,7 @@ void Sandboxes::Lost(const std::string& name, const std::string& session_id) {
 
 absl::Status Sandboxes::Upload(const std::string& session_id,
                                const std::vector<LocalFile>& files,
-                               ToolCancel& cancel) const {
+                               CallCancel& cancel) const {
   for (size_t next = 0; next < files.size();) {
     v1::UploadFilesRequest request;
     request.set_session_id(session_id);
@@ -75,7 +75,7 @@ absl::Status Sandboxes::Upload(const std::string& session_id,
       upload.set_mode(file.executable ? 0755 : 0644);
     }
     grpc::ClientContext context;
-    const ToolCancel::Scope scope(cancel, context);
+    const CallCancel::Scope scope(cancel, context);
     v1::UploadFilesResponse response;
     const grpc::Status status =
         daemon_.files->UploadFiles(&context, request, &response);
@@ -102,7 +102,7 @@ void Sandboxes::End() {
     if (plan_.thread.empty()) ended = std::exchange(sessions_, {});
   }
   for (const auto& [name, session_id] : ended) {
-    ToolCancel never;
+    CallCancel never;
     toolbox_.DeleteSandbox(session_id, never);
   }
 }

@@ -33,7 +33,7 @@ class Sandboxes {
 
   // The session of a sandbox, made now where there is none, with the plan's
   // files in it.
-  absl::StatusOr<std::string> Get(const std::string& name, ToolCancel& cancel)
+  absl::StatusOr<std::string> Get(const std::string& name, CallCancel& cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // It has ended: the next Get makes another.
   void Lost(const std::string& name, const std::string& session_id)
@@ -41,7 +41,7 @@ class Sandboxes {
   // Puts files into one.
   absl::Status Upload(const std::string& session_id,
                       const std::vector<LocalFile>& files,
-                      ToolCancel& cancel) const;
+                      CallCancel& cancel) const;
   // Names and sessions of those there are.
   std::map<std::string, std::string> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends them, unless they belong to a thread.

@@ -16,10 +16,10 @@ constexpr char kSandboxHelp[] = "A sandbox that create_sandbox made";
 
 // When the sandbox will end, as the daemon has it; empty when it doesn't say.
 std::string Lifetime(const Daemon& daemon, const std::string& id,
-                     ToolCancel& cancel) {
+                     CallCancel& cancel) {
   grpc::ClientContext context;
   SetQuickDeadline(context);
-  const ToolCancel::Scope scope(cancel, context);
+  const CallCancel::Scope scope(cancel, context);
   v1::GetSessionRequest request;
   request.set_session_id(id);
   v1::GetSessionResponse response;

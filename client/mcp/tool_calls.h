@@ -44,7 +44,7 @@ class ToolCalls {
     explicit Call(ToolRun what)
         : run(std::move(what)), cancel(run.traceparent) {}
     const ToolRun run;
-    ToolCancel cancel;
+    CallCancel cancel;
   };
 
   void Work() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -65,7 +65,7 @@ Json WithoutNulls(const Json& arguments) {
 }  // namespace
 
 Json CarryOut(const McpProtocol& protocol, const ToolRun& run,
-              ToolCancel& cancel, const SendMessage& send) {
+              CallCancel& cancel, const SendMessage& send) {
   const std::string problem =
       CheckArguments(run.tool->input_schema, run.arguments);
   // Not an error of the protocol: a model that reads it can put it right.

@@ -3,9 +3,9 @@
 
 #include <functional>
 
+#include "client/connection/cancellable_call.h"
 #include "client/mcp/json_rpc.h"
 #include "client/mcp/mcp_protocol.h"
-#include "client/toolbox/tool_call.h"
 
 namespace sandglass::client {
 
@@ -15,7 +15,7 @@ using SendMessage = std::function<void(const Json& message)>;
 // Checks the arguments, runs the tool, and returns the reply. Progress is sent
 // only where it was asked for, a few times a second at most.
 Json CarryOut(const McpProtocol& protocol, const ToolRun& run,
-              ToolCancel& cancel, const SendMessage& send);
+              CallCancel& cancel, const SendMessage& send);
 
 }  // namespace sandglass::client
 

@@ -5,15 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "client/connection/cancellable_call.h"
 #include "client/mcp/json_rpc.h"
 #include "client/toolbox/tool_answer.h"
-#include "client/toolbox/tool_call.h"
+#include "client/toolbox/tool_progress.h"
 
 namespace sandglass::client {
 
 // What the function of a tool gets besides its arguments.
 struct ToolContext {
-  ToolCancel& cancel;
+  CallCancel& cancel;
   ToolProgress progress;  // may be empty
 };
 

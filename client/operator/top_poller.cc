@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/strip.h"
 #include "client/connection/error_text.h"
-#include "client/toolbox/daemon_calls.h"
 
 namespace sandglass::client {
 namespace {
@@ -20,29 +19,32 @@ constexpr int kMostActive = 200;
 constexpr int kMostEnded = 50;
 constexpr int kMostSessions = 50;
 
-grpc::Status FillSnapshot(const Daemon& daemon, ToolCancel& cancel,
+grpc::Status FillSnapshot(const Daemon& daemon, CallCancel& cancel,
                           TopSnapshot& snapshot) {
-  grpc::Status status =
-      CallTool(*daemon.operators, &v1::OperatorService::Stub::GetStatus,
-               v1::GetStatusRequest(), snapshot.status, cancel, kPatience);
+  grpc::Status status = MakeCancellableCall(
+      *daemon.operators, &v1::OperatorService::Stub::GetStatus,
+      v1::GetStatusRequest(), snapshot.status, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListRunsRequest active;
   active.set_page_size(kMostActive);
   active.add_states(v1::RUN_STATE_QUEUED);
   active.add_states(v1::RUN_STATE_RUNNING);
-  status = CallTool(*daemon.stub, &v1::SandboxService::Stub::ListRuns, active,
-                    snapshot.active, cancel, kPatience);
+  status =
+      MakeCancellableCall(*daemon.stub, &v1::SandboxService::Stub::ListRuns,
+                          active, snapshot.active, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListRunsRequest ended;
   ended.set_page_size(kMostEnded);
   ended.add_states(v1::RUN_STATE_FINISHED);
-  status = CallTool(*daemon.stub, &v1::SandboxService::Stub::ListRuns, ended,
-                    snapshot.ended, cancel, kPatience);
+  status =
+      MakeCancellableCall(*daemon.stub, &v1::SandboxService::Stub::ListRuns,
+                          ended, snapshot.ended, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListSessionsRequest sessions;
   sessions.set_page_size(kMostSessions);
-  return CallTool(*daemon.sessions, &v1::SessionService::Stub::ListSessions,
-                  sessions, snapshot.sessions, cancel, kPatience);
+  return MakeCancellableCall(*daemon.sessions,
+                             &v1::SessionService::Stub::ListSessions, sessions,
+                             snapshot.sessions, cancel, kPatience);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/base/unique_fd.h"
+#include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
 #include "client/operator/top_screen.h"
-#include "client/toolbox/tool_call.h"
 
 namespace sandglass::client {
 
@@ -46,7 +46,7 @@ class TopPoller {
   const std::string address_;
   const absl::Duration interval_;
   const UniqueFd wake_;
-  ToolCancel cancel_;
+  CallCancel cancel_;
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<TopLook> newest_ ABSL_GUARDED_BY(mutex_);

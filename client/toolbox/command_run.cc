@@ -14,7 +14,7 @@ namespace sandglass::client {
 namespace {
 
 ToolAnswer NotRun(const grpc::Status& status, const Daemon& daemon,
-                  const ToolBounds& bounds, const ToolCancel& cancel) {
+                  const ToolBounds& bounds, const CallCancel& cancel) {
   ToolAnswer answer = CallErrorAnswer(status, daemon, bounds, cancel);
   for (const std::string& field : ViolatedFields(status)) {
     if (!absl::EndsWith(field, ".wall_time")) continue;
@@ -27,7 +27,7 @@ ToolAnswer NotRun(const grpc::Status& status, const Daemon& daemon,
 
 ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
                            v1::ExecSpec spec, absl::Duration timeout,
-                           ToolCancel& cancel, const ToolProgress& progress) {
+                           CallCancel& cancel, const ToolProgress& progress) {
   const std::string sandbox_id = spec.session_id();
   grpc::ClientContext context;
   spec.set_merged_output(true);
@@ -41,7 +41,7 @@ ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
   grpc::Status status;
   {
     // Not over the saving of the output, which is a call of its own.
-    const ToolCancel::Scope scope(cancel, context);
+    const CallCancel::Scope scope(cancel, context);
     const auto stream = daemon.execs->Execute(&context);
     v1::ExecuteRequest first;
     *first.mutable_start()->mutable_spec() = std::move(spec);

@@ -2,9 +2,10 @@
 #define SANDGLASS_CLIENT_TOOLBOX_COMMAND_RUN_H_
 
 #include "absl/time/time.h"
+#include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
 #include "client/toolbox/tool_answer.h"
-#include "client/toolbox/tool_call.h"
+#include "client/toolbox/tool_progress.h"
 #include "client/toolbox/toolbox.h"
 #include "sandglass/v1/exec.pb.h"
 
@@ -14,7 +15,7 @@ namespace sandglass::client {
 // zero is none but the profile's.
 ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
                            v1::ExecSpec spec, absl::Duration timeout,
-                           ToolCancel& cancel, const ToolProgress& progress);
+                           CallCancel& cancel, const ToolProgress& progress);
 
 }  // namespace sandglass::client
 

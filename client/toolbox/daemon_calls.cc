@@ -48,7 +48,7 @@ absl::string_view AdviceFor(absl::string_view reason) {
 }  // namespace
 
 std::string CallErrorWords(const grpc::Status& status, const Daemon& daemon,
-                           const ToolCancel& cancel) {
+                           const CallCancel& cancel) {
   if (cancel.cancelled()) {
     return "cancelled: the call was stopped, and what it ran with it";
   }
@@ -74,7 +74,7 @@ std::string CallErrorWords(const grpc::Status& status, const Daemon& daemon,
 }
 
 ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
-                           const ToolBounds& bounds, const ToolCancel& cancel) {
+                           const ToolBounds& bounds, const CallCancel& cancel) {
   ToolAnswer answer;
   answer.is_error = true;
   answer.text =
@@ -98,10 +98,10 @@ ToolAnswer BadArgument(const absl::Status& status) {
 
 grpc::Status WriteWhole(const Daemon& daemon, const std::string& sandbox_id,
                         const std::string& path, absl::string_view content,
-                        ToolCancel& cancel) {
+                        CallCancel& cancel) {
   grpc::ClientContext context;
   SetDeadline(context, kToolPatience);
-  const ToolCancel::Scope scope(cancel, context);
+  const CallCancel::Scope scope(cancel, context);
   v1::WriteFileResponse response;
   const auto writer = daemon.files->WriteFile(&context, &response);
   v1::WriteFileRequest request;
@@ -122,7 +122,7 @@ grpc::Status WriteWhole(const Daemon& daemon, const std::string& sandbox_id,
 
 std::string BoundedText(const AnswerText& text, const Daemon& daemon,
                         const ToolBounds& bounds, const std::string& sandbox_id,
-                        absl::string_view name, ToolCancel& cancel) {
+                        absl::string_view name, CallCancel& cancel) {
   if (text.Fits(bounds.text_bytes)) return text.Render(bounds.text_bytes, "");
   if (sandbox_id.empty()) {
     return text.Render(bounds.text_bytes,

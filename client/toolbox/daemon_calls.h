@@ -4,12 +4,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
 #include "client/toolbox/answer_text.h"
 #include "client/toolbox/tool_answer.h"
-#include "client/toolbox/tool_call.h"
 #include "client/toolbox/toolbox.h"
 
 // What the tools have in common.
@@ -19,29 +18,11 @@ namespace sandglass::client {
 // install, and what a run may wait besides its own time.
 constexpr absl::Duration kToolPatience = absl::Minutes(15);
 
-inline void SetDeadline(grpc::ClientContext& context, absl::Duration patience) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
-}
-
-// One unary call that `cancel` ends.
-template <typename Stub, typename Request, typename Response>
-grpc::Status CallTool(Stub& stub,
-                      grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                   const Request&, Response*),
-                      const Request& request, Response& response,
-                      ToolCancel& cancel,
-                      absl::Duration patience = kToolPatience) {
-  grpc::ClientContext context;
-  SetDeadline(context, patience);
-  const ToolCancel::Scope scope(cancel, context);
-  return (stub.*method)(&context, request, &response);
-}
-
 // A failed call in words for a model: what was wrong and what to do next.
 std::string CallErrorWords(const grpc::Status& status, const Daemon& daemon,
-                           const ToolCancel& cancel);
+                           const CallCancel& cancel);
 ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
-                           const ToolBounds& bounds, const ToolCancel& cancel);
+                           const ToolBounds& bounds, const CallCancel& cancel);
 
 // Of an argument that can't be sent.
 ToolAnswer BadArgument(const absl::Status& status);
@@ -49,13 +30,13 @@ ToolAnswer BadArgument(const absl::Status& status);
 // Writes a file whole, with the directories on the way.
 grpc::Status WriteWhole(const Daemon& daemon, const std::string& sandbox_id,
                         const std::string& path, absl::string_view content,
-                        ToolCancel& cancel);
+                        CallCancel& cancel);
 
 // The text within its bounds. What is cut is put into the sandbox whole, by
 // `name`, and the text says where; without a sandbox it says how to get less.
 std::string BoundedText(const AnswerText& text, const Daemon& daemon,
                         const ToolBounds& bounds, const std::string& sandbox_id,
-                        absl::string_view name, ToolCancel& cancel);
+                        absl::string_view name, CallCancel& cancel);
 
 }  // namespace sandglass::client
 

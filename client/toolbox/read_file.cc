@@ -153,7 +153,7 @@ class Reader {
 
 ToolAnswer Toolbox::ReadFile(const std::string& sandbox_id,
                              const std::string& path, uint64_t first_line,
-                             uint64_t lines, ToolCancel& cancel) const {
+                             uint64_t lines, CallCancel& cancel) const {
   absl::Status valid = CheckUtf8("the sandbox's id", sandbox_id);
   valid.Update(CheckUtf8("the path", path));
   if (!valid.ok()) return BadArgument(valid);
@@ -162,7 +162,7 @@ ToolAnswer Toolbox::ReadFile(const std::string& sandbox_id,
   request.set_path(path);
   grpc::ClientContext context;
   SetDeadline(context, kToolPatience);
-  const ToolCancel::Scope scope(cancel, context);
+  const CallCancel::Scope scope(cancel, context);
   const auto stream = daemon_.files->ReadFile(&context, request);
   Reader reader(bounds_, first_line, lines);
   v1::ReadFileResponse response;

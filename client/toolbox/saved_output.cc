@@ -31,14 +31,15 @@ std::string FileName(absl::string_view name) {
 // Those there are, the oldest first; none when they can't be listed.
 std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
                                   const std::string& sandbox_id,
-                                  ToolCancel& cancel) {
+                                  CallCancel& cancel) {
   constexpr int kMostFiles = 10'000;
   v1::ListDirectoryRequest request;
   request.set_session_id(sandbox_id);
   request.set_path(kDirectory);
   request.set_page_size(kMostFiles);
   v1::ListDirectoryResponse response;
-  CallTool(*daemon.files, &Stub::ListDirectory, request, response, cancel);
+  MakeCancellableCall(*daemon.files, &Stub::ListDirectory, request, response,
+                      cancel, kToolPatience);
   std::vector<v1::FileInfo> files(response.entries().begin(),
                                   response.entries().end());
   std::stable_sort(files.begin(), files.end(),
@@ -51,7 +52,7 @@ std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
 
 // One that can't be removed stays: the disk's own limit is the last word.
 void MakeRoom(const Daemon& daemon, const std::string& sandbox_id,
-              uint64_t bytes, ToolCancel& cancel) {
+              uint64_t bytes, CallCancel& cancel) {
   const std::vector<v1::FileInfo> files = Earlier(daemon, sandbox_id, cancel);
   for (const v1::FileInfo& file : files) bytes += file.size();
   for (const v1::FileInfo& file : files) {
@@ -60,7 +61,8 @@ void MakeRoom(const Daemon& daemon, const std::string& sandbox_id,
     request.set_session_id(sandbox_id);
     request.set_path(absl::StrCat(kDirectory, file.path()));
     v1::RemoveFileResponse response;
-    CallTool(*daemon.files, &Stub::RemoveFile, request, response, cancel);
+    MakeCancellableCall(*daemon.files, &Stub::RemoveFile, request, response,
+                        cancel, kToolPatience);
     bytes -= std::min(bytes, file.size());
   }
 }
@@ -71,7 +73,7 @@ absl::StatusOr<std::string> SaveOutput(const Daemon& daemon,
                                        const std::string& sandbox_id,
                                        absl::string_view name,
                                        absl::string_view output,
-                                       ToolCancel& cancel) {
+                                       CallCancel& cancel) {
   MakeRoom(daemon, sandbox_id, output.size(), cancel);
   const std::string path = absl::StrCat(kDirectory, FileName(name));
   const grpc::Status saved =

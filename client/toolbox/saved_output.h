@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
-#include "client/toolbox/tool_call.h"
 
 namespace sandglass::client {
 
@@ -17,7 +17,7 @@ absl::StatusOr<std::string> SaveOutput(const Daemon& daemon,
                                        const std::string& sandbox_id,
                                        absl::string_view name,
                                        absl::string_view output,
-                                       ToolCancel& cancel);
+                                       CallCancel& cancel);
 
 }  // namespace sandglass::client
 

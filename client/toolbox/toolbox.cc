@@ -79,7 +79,7 @@ Toolbox::Toolbox(const Daemon& daemon, ToolBounds bounds)
     : daemon_(daemon), bounds_(std::move(bounds)) {}
 
 absl::StatusOr<std::string> Toolbox::CreateSandbox(
-    const SandboxOptions& options, ToolCancel& cancel) const {
+    const SandboxOptions& options, CallCancel& cancel) const {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const v1::CreateSessionRequest request = RequestOf(options);
   grpc::Status status;
@@ -88,15 +88,15 @@ absl::StatusOr<std::string> Toolbox::CreateSandbox(
     v1::GetOrCreateSessionRequest wrapped;
     *wrapped.mutable_create() = request;
     v1::GetOrCreateSessionResponse response;
-    status = CallTool(*daemon_.sessions,
-                      &v1::SessionService::Stub::GetOrCreateSession, wrapped,
-                      response, cancel, kQuick);
+    status = MakeCancellableCall(*daemon_.sessions,
+                                 &v1::SessionService::Stub::GetOrCreateSession,
+                                 wrapped, response, cancel, kQuick);
     id = response.session().session_id();
   } else {
     v1::CreateSessionResponse response;
-    status =
-        CallTool(*daemon_.sessions, &v1::SessionService::Stub::CreateSession,
-                 request, response, cancel, kQuick);
+    status = MakeCancellableCall(*daemon_.sessions,
+                                 &v1::SessionService::Stub::CreateSession,
+                                 request, response, cancel, kQuick);
     id = response.session().session_id();
   }
   if (status.ok()) return id;
@@ -105,7 +105,7 @@ absl::StatusOr<std::string> Toolbox::CreateSandbox(
 }
 
 ToolAnswer Toolbox::DeleteSandbox(const std::string& sandbox_id,
-                                  ToolCancel& cancel) const {
+                                  CallCancel& cancel) const {
   if (const absl::Status status = CheckUtf8("the sandbox's id", sandbox_id);
       !status.ok()) {
     return BadArgument(status);
@@ -113,9 +113,9 @@ ToolAnswer Toolbox::DeleteSandbox(const std::string& sandbox_id,
   v1::DeleteSessionRequest request;
   request.set_session_id(sandbox_id);
   v1::DeleteSessionResponse response;
-  const grpc::Status status =
-      CallTool(*daemon_.sessions, &v1::SessionService::Stub::DeleteSession,
-               request, response, cancel, kQuick);
+  const grpc::Status status = MakeCancellableCall(
+      *daemon_.sessions, &v1::SessionService::Stub::DeleteSession, request,
+      response, cancel, kQuick);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   ToolAnswer answer;
   answer.text = absl::StrCat("sandbox ", VisibleText(sandbox_id),
@@ -123,11 +123,11 @@ ToolAnswer Toolbox::DeleteSandbox(const std::string& sandbox_id,
   return answer;
 }
 
-ToolAnswer Toolbox::ListLanguages(ToolCancel& cancel) const {
+ToolAnswer Toolbox::ListLanguages(CallCancel& cancel) const {
   v1::GetServerInfoResponse info;
-  const grpc::Status status =
-      CallTool(*daemon_.stub, &v1::SandboxService::Stub::GetServerInfo,
-               v1::GetServerInfoRequest(), info, cancel, absl::Seconds(10));
+  const grpc::Status status = MakeCancellableCall(
+      *daemon_.stub, &v1::SandboxService::Stub::GetServerInfo,
+      v1::GetServerInfoRequest(), info, cancel, absl::Seconds(10));
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   AnswerText text(absl::StrCat(info.languages_size(), " languages"));
   std::string lines;

@@ -9,9 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
 #include "client/toolbox/tool_answer.h"
-#include "client/toolbox/tool_call.h"
+#include "client/toolbox/tool_progress.h"
 
 namespace sandglass::client {
 
@@ -61,7 +62,7 @@ struct CommandCall {
 
 // The tools that models call, each one call or a few to the daemon. What goes
 // wrong is in the answer, in words that a model can act on: no method fails
-// otherwise. Blocking; thread-safe, but a ToolCancel is for one call at a time.
+// otherwise. Blocking; thread-safe, but a CallCancel is for one call at a time.
 class Toolbox {
  public:
   // `daemon` outlives it.
@@ -69,56 +70,56 @@ class Toolbox {
 
   // The id of a session.
   absl::StatusOr<std::string> CreateSandbox(const SandboxOptions& options,
-                                            ToolCancel& cancel) const;
+                                            CallCancel& cancel) const;
   ToolAnswer DeleteSandbox(const std::string& sandbox_id,
-                           ToolCancel& cancel) const;
+                           CallCancel& cancel) const;
 
   // In a sandbox each language's kernel keeps state from call to call; a
   // language without one runs whole programs over the sandbox's files.
-  ToolAnswer RunCode(const CodeCall& call, ToolCancel& cancel,
+  ToolAnswer RunCode(const CodeCall& call, CallCancel& cancel,
                      const ToolProgress& progress = {}) const;
 
   // The language's kernel loses its state; "" for the sandbox's own language.
   ToolAnswer RestartKernel(const std::string& sandbox_id,
                            const std::string& language,
-                           ToolCancel& cancel) const;
+                           CallCancel& cancel) const;
 
   // Stays until the command has ended. One that meets its timeout is ended.
-  ToolAnswer RunCommand(const CommandCall& call, ToolCancel& cancel,
+  ToolAnswer RunCommand(const CommandCall& call, CallCancel& cancel,
                         const ToolProgress& progress = {}) const;
   // Leaves it running; the text has its id. One without a timeout runs as long
   // as the sandbox lives.
-  ToolAnswer StartCommand(const CommandCall& call, ToolCancel& cancel) const;
+  ToolAnswer StartCommand(const CommandCall& call, CallCancel& cancel) const;
   // What it printed since `from` (the text says where to go on), after waiting
   // up to `wait` for more, or for its end.
   ToolAnswer ReadOutput(const std::string& sandbox_id,
                         const std::string& command_id, uint64_t from,
-                        absl::Duration wait, ToolCancel& cancel) const;
+                        absl::Duration wait, CallCancel& cancel) const;
   ToolAnswer StopCommand(const std::string& sandbox_id,
                          const std::string& command_id,
-                         ToolCancel& cancel) const;
+                         CallCancel& cancel) const;
 
   // Text by lines, the first is 1; `lines` 0: as many as there is room for.
   // Images come as images; other bytes are told by kind and size.
   ToolAnswer ReadFile(const std::string& sandbox_id, const std::string& path,
                       uint64_t first_line, uint64_t lines,
-                      ToolCancel& cancel) const;
+                      CallCancel& cancel) const;
   // Makes the directories on the way; replaces what is there.
   ToolAnswer WriteFile(const std::string& sandbox_id, const std::string& path,
-                       const std::string& content, ToolCancel& cancel) const;
+                       const std::string& content, CallCancel& cancel) const;
   // Replaces `from` by `to`: once, and it must be there once, or all of them.
   ToolAnswer EditFile(const std::string& sandbox_id, const std::string& path,
                       const std::string& from, const std::string& to, bool all,
-                      ToolCancel& cancel) const;
+                      CallCancel& cancel) const;
   // Puts text behind a line, 0: before the first.
   ToolAnswer InsertLines(const std::string& sandbox_id, const std::string& path,
                          uint64_t line, const std::string& text,
-                         ToolCancel& cancel) const;
+                         CallCancel& cancel) const;
   ToolAnswer ListFiles(const std::string& sandbox_id, const std::string& path,
-                       ToolCancel& cancel) const;
+                       CallCancel& cancel) const;
 
   // What can be run, with versions, and what the profile allows.
-  ToolAnswer ListLanguages(ToolCancel& cancel) const;
+  ToolAnswer ListLanguages(CallCancel& cancel) const;
 
  private:
   const Daemon& daemon_;

@@ -71,7 +71,7 @@ void Take(v1::StreamRunCodeResponse& event, const ToolProgress& progress,
   }
 }
 
-RunEnd Stream(const Daemon& daemon, const CodeCall& call, ToolCancel& cancel,
+RunEnd Stream(const Daemon& daemon, const CodeCall& call, CallCancel& cancel,
               const ToolProgress& progress) {
   RunEnd end;
   grpc::ClientContext context;
@@ -79,7 +79,7 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, ToolCancel& cancel,
   if (call.timeout > absl::ZeroDuration()) {
     SetDeadline(context, call.timeout + kToolPatience);
   }
-  const ToolCancel::Scope scope(cancel, context);
+  const CallCancel::Scope scope(cancel, context);
   v1::StreamRunCodeRequest request;
   *request.mutable_run() = RequestOf(call);
   const auto reader = daemon.stub->StreamRunCode(&context, request);
@@ -97,7 +97,7 @@ bool LacksLibrary(const v1::RunCodeResponse& run) {
 }
 
 ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
-                    const ToolBounds& bounds, ToolCancel& cancel) {
+                    const ToolBounds& bounds, CallCancel& cancel) {
   const v1::RunCodeResponse& run = *end.run;
   ToolAnswer answer;
   answer.is_error = run.outcome() != v1::OUTCOME_OK;
@@ -126,7 +126,7 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
 
 }  // namespace
 
-ToolAnswer Toolbox::RunCode(const CodeCall& call, ToolCancel& cancel,
+ToolAnswer Toolbox::RunCode(const CodeCall& call, CallCancel& cancel,
                             const ToolProgress& progress) const {
   if (const absl::Status status = CheckCall(call); !status.ok()) {
     return BadArgument(status);
@@ -144,14 +144,14 @@ ToolAnswer Toolbox::RunCode(const CodeCall& call, ToolCancel& cancel,
 
 ToolAnswer Toolbox::RestartKernel(const std::string& sandbox_id,
                                   const std::string& language,
-                                  ToolCancel& cancel) const {
+                                  CallCancel& cancel) const {
   v1::RestartKernelRequest request;
   request.set_session_id(sandbox_id);
   request.set_context(language.empty() ? "" : absl::StrCat("@", language));
   v1::RestartKernelResponse response;
-  const grpc::Status status =
-      CallTool(*daemon_.sessions, &v1::SessionService::Stub::RestartKernel,
-               request, response, cancel, kToolPatience);
+  const grpc::Status status = MakeCancellableCall(
+      *daemon_.sessions, &v1::SessionService::Stub::RestartKernel, request,
+      response, cancel, kToolPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   ToolAnswer answer;
   answer.text = "It begins anew with the next call.";

@@ -47,7 +47,7 @@ v1::ExecSpec SpecOf(const CommandCall& call) {
 ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
                           absl::string_view begun, const Daemon& daemon,
                           const ToolBounds& bounds,
-                          const std::string& sandbox_id, ToolCancel& cancel) {
+                          const std::string& sandbox_id, CallCancel& cancel) {
   const v1::ExecInfo& exec = snapshot.exec();
   const std::string id = VisibleText(exec.exec_id());
   const bool ended = exec.has_end();
@@ -80,7 +80,7 @@ ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
 
 }  // namespace
 
-ToolAnswer Toolbox::RunCommand(const CommandCall& call, ToolCancel& cancel,
+ToolAnswer Toolbox::RunCommand(const CommandCall& call, CallCancel& cancel,
                                const ToolProgress& progress) const {
   if (const absl::Status status = CheckCall(call); !status.ok()) {
     return BadArgument(status);
@@ -90,7 +90,7 @@ ToolAnswer Toolbox::RunCommand(const CommandCall& call, ToolCancel& cancel,
 }
 
 ToolAnswer Toolbox::StartCommand(const CommandCall& call,
-                                 ToolCancel& cancel) const {
+                                 CallCancel& cancel) const {
   if (const absl::Status status = CheckCall(call); !status.ok()) {
     return BadArgument(status);
   }
@@ -105,8 +105,8 @@ ToolAnswer Toolbox::StartCommand(const CommandCall& call,
   *request.mutable_wait() = ToProto(kFirstLook);
   v1::StartExecResponse response;
   const grpc::Status status =
-      CallTool(*daemon_.execs, &v1::ExecService::Stub::StartExec, request,
-               response, cancel);
+      MakeCancellableCall(*daemon_.execs, &v1::ExecService::Stub::StartExec,
+                          request, response, cancel, kToolPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   return SnapshotAnswer(response.snapshot(), " has been started", daemon_,
                         bounds_, call.sandbox_id, cancel);
@@ -114,7 +114,7 @@ ToolAnswer Toolbox::StartCommand(const CommandCall& call,
 
 ToolAnswer Toolbox::ReadOutput(const std::string& sandbox_id,
                                const std::string& command_id, uint64_t from,
-                               absl::Duration wait, ToolCancel& cancel) const {
+                               absl::Duration wait, CallCancel& cancel) const {
   if (const absl::Status status = CheckIds(sandbox_id, command_id);
       !status.ok()) {
     return BadArgument(status);
@@ -128,8 +128,8 @@ ToolAnswer Toolbox::ReadOutput(const std::string& sandbox_id,
   if (wait > absl::ZeroDuration()) *request.mutable_wait() = ToProto(wait);
   v1::PollExecResponse response;
   const grpc::Status status =
-      CallTool(*daemon_.execs, &v1::ExecService::Stub::PollExec, request,
-               response, cancel, wait + kToolPatience);
+      MakeCancellableCall(*daemon_.execs, &v1::ExecService::Stub::PollExec,
+                          request, response, cancel, wait + kToolPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   return SnapshotAnswer(response.snapshot(), " still runs", daemon_, bounds_,
                         sandbox_id, cancel);
@@ -137,7 +137,7 @@ ToolAnswer Toolbox::ReadOutput(const std::string& sandbox_id,
 
 ToolAnswer Toolbox::StopCommand(const std::string& sandbox_id,
                                 const std::string& command_id,
-                                ToolCancel& cancel) const {
+                                CallCancel& cancel) const {
   if (const absl::Status status = CheckIds(sandbox_id, command_id);
       !status.ok()) {
     return BadArgument(status);
@@ -147,8 +147,8 @@ ToolAnswer Toolbox::StopCommand(const std::string& sandbox_id,
   request.set_exec_id(command_id);
   v1::StopExecResponse response;
   const grpc::Status status =
-      CallTool(*daemon_.execs, &v1::ExecService::Stub::StopExec, request,
-               response, cancel, kStopPatience);
+      MakeCancellableCall(*daemon_.execs, &v1::ExecService::Stub::StopExec,
+                          request, response, cancel, kStopPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   const v1::RunCodeResponse run = RunOf(response.exec().end());
   AnswerText text(absl::StrCat("command ", VisibleText(command_id),

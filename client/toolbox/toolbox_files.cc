@@ -42,7 +42,7 @@ std::string EntryLine(const v1::FileInfo& entry) {
 ToolAnswer Toolbox::WriteFile(const std::string& sandbox_id,
                               const std::string& path,
                               const std::string& content,
-                              ToolCancel& cancel) const {
+                              CallCancel& cancel) const {
   if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
     return BadArgument(status);
   }
@@ -58,7 +58,7 @@ ToolAnswer Toolbox::WriteFile(const std::string& sandbox_id,
 ToolAnswer Toolbox::EditFile(const std::string& sandbox_id,
                              const std::string& path, const std::string& from,
                              const std::string& to, bool all,
-                             ToolCancel& cancel) const {
+                             CallCancel& cancel) const {
   if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
     return BadArgument(status);
   }
@@ -70,8 +70,8 @@ ToolAnswer Toolbox::EditFile(const std::string& sandbox_id,
   request.set_replace_all(all);
   v1::EditFileResponse response;
   const grpc::Status status =
-      CallTool(*daemon_.files, &v1::FileService::Stub::EditFile, request,
-               response, cancel);
+      MakeCancellableCall(*daemon_.files, &v1::FileService::Stub::EditFile,
+                          request, response, cancel, kToolPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   ToolAnswer answer;
   answer.text =
@@ -83,7 +83,7 @@ ToolAnswer Toolbox::EditFile(const std::string& sandbox_id,
 ToolAnswer Toolbox::InsertLines(const std::string& sandbox_id,
                                 const std::string& path, uint64_t line,
                                 const std::string& text,
-                                ToolCancel& cancel) const {
+                                CallCancel& cancel) const {
   if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
     return BadArgument(status);
   }
@@ -92,8 +92,8 @@ ToolAnswer Toolbox::InsertLines(const std::string& sandbox_id,
   request.add_paths(path);
   v1::DownloadFilesResponse response;
   grpc::Status status =
-      CallTool(*daemon_.files, &v1::FileService::Stub::DownloadFiles, request,
-               response, cancel);
+      MakeCancellableCall(*daemon_.files, &v1::FileService::Stub::DownloadFiles,
+                          request, response, cancel, kToolPatience);
   if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
   if (response.files_size() != 1 ||
       response.files(0).error() != v1::FILE_ERROR_CODE_UNSPECIFIED) {
@@ -128,7 +128,7 @@ ToolAnswer Toolbox::InsertLines(const std::string& sandbox_id,
 
 ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
                               const std::string& path,
-                              ToolCancel& cancel) const {
+                              CallCancel& cancel) const {
   if (const absl::Status status = CheckPath(sandbox_id, path); !status.ok()) {
     return BadArgument(status);
   }
@@ -141,9 +141,9 @@ ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
     request.set_path(path);
     request.set_page_token(page.next_page_token());
     page.Clear();
-    const grpc::Status status =
-        CallTool(*daemon_.files, &v1::FileService::Stub::ListDirectory, request,
-                 page, cancel);
+    const grpc::Status status = MakeCancellableCall(
+        *daemon_.files, &v1::FileService::Stub::ListDirectory, request, page,
+        cancel, kToolPatience);
     if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
     for (const v1::FileInfo& entry : page.entries()) {
       if (entries++ < kMostEntries) {

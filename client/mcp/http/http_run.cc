@@ -82,7 +82,7 @@ Json WaitForReply(Outbox& outbox, bool stream, HttpConnection& connection) {
 void RunOverHttp(const McpProtocol& protocol, const ToolRun& run, bool stream,
                  HttpConnection& connection) {
   if (stream && !connection.Write(EventStreamHead())) return;
-  ToolCancel cancel(run.traceparent);
+  CallCancel cancel(run.traceparent);
   Outbox outbox;
   std::thread thread([&] {
     outbox.SetReply(CarryOut(protocol, run, cancel, [&](const Json& message) {

@@ -23,7 +23,7 @@ class McpProtocolTest : public ::testing::Test {
   Json Answer(const std::string& text) {
     const Handled handled = protocol_.Handle(ParseRpcMessage(text));
     if (!handled.run) return handled.reply;
-    ToolCancel cancel;
+    CallCancel cancel;
     return CarryOut(protocol_, *handled.run, cancel,
                     [&](const Json& message) { sent_.push_back(message); });
   }

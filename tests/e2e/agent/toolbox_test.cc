@@ -12,13 +12,13 @@
 namespace sandglass::testing {
 namespace {
 
+using client::CallCancel;
 using client::CodeCall;
 using client::CommandCall;
 using client::SandboxOptions;
 using client::ToolAnswer;
 using client::ToolBounds;
 using client::Toolbox;
-using client::ToolCancel;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -84,7 +84,7 @@ class ToolboxTest : public DaemonTest {
 
   std::optional<client::Daemon> daemon_;
   std::optional<Toolbox> toolbox_;
-  ToolCancel cancel_;
+  CallCancel cancel_;
   std::string sandbox_;
 };
 
@@ -343,7 +343,7 @@ TEST_F(ToolboxTest, TheSandboxWithTheSameLabelsIsTaken) {
 
 TEST_F(ToolboxTest, ACancelEndsWhatRunsAndLaterCalls) {
   ASSERT_NO_FATAL_FAILURE(MakeSandbox("python"));
-  ToolCancel cancel;
+  CallCancel cancel;
   const ToolAnswer answer = toolbox_->RunCode(
       Code("python", "import time\nprint('on', flush=True)\ntime.sleep(600)"),
       cancel, [&](std::string_view) { cancel.Cancel(); });
@@ -352,7 +352,7 @@ TEST_F(ToolboxTest, ACancelEndsWhatRunsAndLaterCalls) {
   EXPECT_THAT(toolbox_->ListLanguages(cancel).text, StartsWith("cancelled"));
   // The kernel is free again, with its state.
   EXPECT_THAT(RunCode("python", "print('free')").text, HasSubstr("free\n"));
-  ToolCancel other;
+  CallCancel other;
   EXPECT_THAT(toolbox_
                   ->RunCommand(Command("echo on; sleep 600"), other,
                                [&](std::string_view) { other.Cancel(); })

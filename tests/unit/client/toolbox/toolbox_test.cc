@@ -60,7 +60,7 @@ class FakeToolbox : public ::testing::Test {
   ToolBounds bounds_;
   std::optional<Daemon> daemon_;
   std::optional<Toolbox> toolbox_;
-  ToolCancel cancel_;
+  CallCancel cancel_;
 };
 
 TEST_F(FakeToolbox, OnlyARunWithoutASandboxChoosesProfileAndLibraries) {

@@ -1,22 +1,22 @@
-#include "client/toolbox/tool_call.h"
+#include "client/connection/cancellable_call.h"
 
 #include "client/connection/traceparent.h"
 
 namespace sandglass::client {
 
-void ToolCancel::Cancel() {
+void CallCancel::Cancel() {
   const absl::MutexLock lock(&mutex_);
   cancelled_ = true;
   if (context_ != nullptr) context_->TryCancel();
 }
 
-bool ToolCancel::cancelled() const {
+bool CallCancel::cancelled() const {
   const absl::MutexLock lock(&mutex_);
   return cancelled_;
 }
 
 // A call that has not begun yet remembers that it is cancelled.
-void ToolCancel::Watch(grpc::ClientContext* context) {
+void CallCancel::Watch(grpc::ClientContext* context) {
   const absl::MutexLock lock(&mutex_);
   context_ = context;
   if (context_ != nullptr && !traceparent_.empty()) {
