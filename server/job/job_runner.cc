@@ -35,10 +35,10 @@ constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
 constexpr size_t kReadBytes = 64 * 1024;
 constexpr int kMostEventsAtOnce = 64;  // then deadlines are looked at
 
-class Run {
+class JobRun {
  public:
-  Run(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
-      CancelToken& cancel, JobObserver* observer)
+  JobRun(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
+         CancelToken& cancel, JobObserver* observer)
       : source_(sandbox, pool, job),
         job_(job),
         cancel_(cancel),
@@ -493,7 +493,7 @@ class Run {
 absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
                                  const Job& job, CancelToken& cancel,
                                  JobObserver* observer) {
-  return Run(sandbox, pool, job, cancel, observer).Execute();
+  return JobRun(sandbox, pool, job, cancel, observer).Execute();
 }
 
 }  // namespace sandglass::server
