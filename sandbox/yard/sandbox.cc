@@ -21,9 +21,9 @@
 #include "sandbox/os/status.h"
 #include "sandbox/wire/template_proto.h"
 #include "sandbox/yard/egress_port.h"
-#include "sandbox/yard/image.h"
 #include "sandbox/yard/yard.h"
 #include "sandbox/yard/yard_port.h"
+#include "sandbox/yard/yard_root.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/open_beneath.h"
-#include "sandbox/yard/image.h"
+#include "sandbox/yard/yard_root.h"
 #include "server/images/image_record.h"
 #include "server/images/toolchain.h"
 

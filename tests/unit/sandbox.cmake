@@ -19,7 +19,7 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/files/file_agent_track_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/host/host_advice_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/host/host_helpers_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/image_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_root_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/wire/egress_ports_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/java_key_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/os/landlock_test.cc

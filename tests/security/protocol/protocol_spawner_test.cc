@@ -22,8 +22,8 @@
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
-#include "sandbox/yard/image.h"
 #include "sandbox/yard/yard.h"
+#include "sandbox/yard/yard_root.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_SANDBOX_YARD_IMAGE_H_
-#define SANDGLASS_SANDBOX_YARD_IMAGE_H_
+#ifndef SANDGLASS_SANDBOX_YARD_YARD_ROOT_H_
+#define SANDGLASS_SANDBOX_YARD_YARD_ROOT_H_
 
 #include <string>
 #include <vector>
@@ -42,4 +42,4 @@ absl::Status BuildYardRoot(const std::string& directory,
 
 }  // namespace sandglass::sandbox
 
-#endif  // SANDGLASS_SANDBOX_YARD_IMAGE_H_
+#endif  // SANDGLASS_SANDBOX_YARD_YARD_ROOT_H_

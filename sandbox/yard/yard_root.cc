@@ -1,4 +1,4 @@
-#include "sandbox/yard/image.h"
+#include "sandbox/yard/yard_root.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

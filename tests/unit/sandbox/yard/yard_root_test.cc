@@ -1,6 +1,6 @@
 // Which directories can be an image's root.
 
-#include "sandbox/yard/image.h"
+#include "sandbox/yard/yard_root.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
