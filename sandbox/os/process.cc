@@ -130,6 +130,14 @@ bool SignalOnParentDeath(int signal) {
   return ::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) == 0;
 }
 
+bool DieWithParent(pid_t parent) {
+  if (!SignalOnParentDeath(SIGKILL)) return false;
+  // It may have died before the wish was heard.
+  if (::getppid() == parent) return true;
+  errno = ESRCH;
+  return false;
+}
+
 bool UseTitle(const char* title, size_t size) {
   char text[2048] = {};
   const Fd file(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));

@@ -85,6 +85,13 @@ int ExecFd(int fd, char* const argv[], char* const envp[]);
 // errno.
 bool SignalOnParentDeath(int signal);
 
+// The kernel kills this process (SIGKILL) when the thread that started it ends,
+// if its parent still is `parent`, which is what getppid(2) said earlier. A
+// change of ids takes that back, so a process that gives up its rights asks for
+// it again afterwards. False with errno; that is ESRCH when the parent is dead
+// already.
+bool DieWithParent(pid_t parent);
+
 // From now on /proc/self/cmdline, and so ps(1), shows the text in `title`, up
 // to its first NUL, and /proc/self/environ nothing; both hold for children too.
 // The last byte of `title` has to stay other than NUL: it tells the kernel that

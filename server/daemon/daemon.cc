@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/os/status.h"
 #include "sandbox/wire/uid_slice.h"
 #include "sandbox/yard/egress_port.h"
 #include "sandbox/yard/sandbox.h"
@@ -379,10 +381,11 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
       !dropped.ok()) {
     return Fail(dropped, 1);
   }
-  if (supervisor != nullptr) {
-    if (absl::Status bound = DieWithParent(parent); !bound.ok()) {
-      return Fail(bound, 1);
-    }
+  if (supervisor != nullptr && !os::DieWithParent(parent)) {
+    return Fail(errno == ESRCH
+                    ? absl::UnavailableError("the parent process has died")
+                    : os::ErrnoStatus("prctl(PR_SET_PDEATHSIG)"),
+                1);
   }
   // ORDER: after the rights, since it needs no_new_privs, and before the first
   // thread: a thread has the walls of who made it.

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "sandbox/os/process.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -101,7 +100,7 @@ class Supervisor {
     if (child != 0) return child;
     ::sigaction(SIGPIPE, &old_pipe_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
-    if (!DieWithParent(self).ok()) ::_exit(1);
+    if (!os::DieWithParent(self)) ::_exit(1);
     ::_exit(function());
   }
 
@@ -201,18 +200,6 @@ int Supervise(const std::function<int(Heartbeat&)>& daemon,
   const int status = supervisor.Run(daemon);
   supervisor.RunOnce(clean_up);
   return status;
-}
-
-absl::Status DieWithParent(pid_t parent) {
-  if (!os::SignalOnParentDeath(SIGKILL)) {
-    return absl::InternalError(
-        absl::StrCat("prctl(PR_SET_PDEATHSIG): ", ErrorText(errno)));
-  }
-  // It may have died before the wish was heard.
-  if (::getppid() != parent) {
-    return absl::UnavailableError("the parent process has died");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace sandglass::server

@@ -1,11 +1,8 @@
 #ifndef SANDGLASS_SERVER_DAEMON_SUPERVISOR_H_
 #define SANDGLASS_SERVER_DAEMON_SUPERVISOR_H_
 
-#include <sys/types.h>
-
 #include <functional>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/daemon/heartbeat.h"
 
@@ -50,11 +47,6 @@ struct SupervisorOptions {
 int Supervise(const std::function<int(Heartbeat&)>& daemon,
               const std::function<int()>& clean_up,
               const SupervisorOptions& options = {});
-
-// Has this process killed when its parent dies, if `parent` (a getppid() of
-// earlier) is still that. The kernel forgets such a wish when a process changes
-// its uid, so a supervised daemon says it again after dropping its rights.
-absl::Status DieWithParent(pid_t parent);
 
 }  // namespace sandglass::server
 

@@ -22,7 +22,6 @@
 #include "sandbox/os/status.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/clock.h"
-#include "server/daemon/supervisor.h"
 
 namespace sandglass::server {
 namespace {
@@ -115,7 +114,7 @@ absl::StatusOr<std::unique_ptr<PolicyReader>> PolicyReader::Start(
     const int book = ledger.file().get();
     // ORDER: a change of ids forgets whose death to die with.
     if (!KeepOnly({std::min(own, book), std::max(own, book)}) ||
-        !GiveUpRights(uid, gid) || !DieWithParent(parent).ok()) {
+        !GiveUpRights(uid, gid) || !os::DieWithParent(parent)) {
       ::_exit(1);
     }
     Serve(directory, in_force, ledger, own);
