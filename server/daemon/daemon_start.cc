@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -53,6 +54,16 @@ int Fail(const absl::Status& status) {
       {{"error",
         std::string(WithPage(status, "docs/troubleshooting.md").message())}});
   return 1;
+}
+
+// The directories that the configuration says the daemon writes to.
+std::vector<std::string> WrittenTo(const Config& config) {
+  std::vector<std::string> directories = {config.state_dir, config.cache_dir};
+  for (const std::string& directory :
+       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir}) {
+    if (!directory.empty()) directories.push_back(directory);
+  }
+  return directories;
 }
 
 }  // namespace
@@ -135,7 +146,7 @@ absl::Status RunningDaemon::Start() {
     };
   }
   operations_.StartWatch(
-      config, policy_,
+      WrittenTo(config), policy_,
       [languages = &*languages_](const policy::Language& language) {
         return languages->Available(language);
       },

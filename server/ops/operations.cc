@@ -6,22 +6,9 @@
 #include "sandbox/yard/spawner_event.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/ops/metrics_config.h"
 #include "server/ops/server_info.h"
 
 namespace sandglass::server {
-namespace {
-
-std::vector<std::string> WrittenTo(const Config& config) {
-  std::vector<std::string> directories = {config.state_dir, config.cache_dir};
-  for (const std::string& directory :
-       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir}) {
-    if (!directory.empty()) directories.push_back(directory);
-  }
-  return directories;
-}
-
-}  // namespace
 
 Operations::Operations() : tally_(os::WallNow()) {}
 
@@ -63,20 +50,21 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
 }
 
 void Operations::StartWatch(
-    const Config& config, const LivePolicy& policy,
+    std::vector<std::string> written_directories, const LivePolicy& policy,
     IsolationCanary::UsableFunction usable, RunFunction run,
     const JailPool& pool,
     std::function<std::vector<sandbox::YardStock>()> yards,
     std::function<void()> try_languages, std::function<absl::Status()> audit) {
-  watch_.emplace(ReadinessWatchParts{.readiness = &readiness_,
-                                     .policy = &policy,
-                                     .run = std::move(run),
-                                     .usable = std::move(usable),
-                                     .pool = [&pool] { return pool.State(); },
-                                     .yards = std::move(yards),
-                                     .try_languages = std::move(try_languages),
-                                     .audit = std::move(audit),
-                                     .directories = WrittenTo(config)});
+  watch_.emplace(
+      ReadinessWatchParts{.readiness = &readiness_,
+                          .policy = &policy,
+                          .run = std::move(run),
+                          .usable = std::move(usable),
+                          .pool = [&pool] { return pool.State(); },
+                          .yards = std::move(yards),
+                          .try_languages = std::move(try_languages),
+                          .audit = std::move(audit),
+                          .directories = std::move(written_directories)});
   watch_->Start();
 }
 

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_OPS_OPERATIONS_H_
 #define SANDGLASS_SERVER_OPS_OPERATIONS_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,8 +10,9 @@
 #include "absl/status/status.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/base/call_threads.h"
-#include "server/daemon/config.h"
+#include "server/live_policy/live_policy.h"
 #include "server/ops/metrics.h"
+#include "server/ops/metrics_config.h"
 #include "server/ops/readiness.h"
 #include "server/ops/readiness_watch.h"
 #include "server/ops/status.h"
@@ -43,9 +45,10 @@ class Operations {
   void NoteCommand(const Caller& owner, const std::string& language,
                    const v1::ExecEnd& end);
 
-  // From here on conditions are looked after. Directories are those that the
-  // configuration says the daemon writes to.
-  void StartWatch(const Config& config, const LivePolicy& policy,
+  // From here on conditions are looked after. `written_directories` are those
+  // that the daemon writes to.
+  void StartWatch(std::vector<std::string> written_directories,
+                  const LivePolicy& policy,
                   IsolationCanary::UsableFunction usable, RunFunction run,
                   const JailPool& pool,
                   std::function<std::vector<sandbox::YardStock>()> yards,
