@@ -257,6 +257,9 @@ absl::Status RunningDaemon::Start() {
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
   layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
+  operator_service_.emplace([this] { return operations_.Status(); },
+                            operations_.tally(), *approvals_, *call_threads_,
+                            peers_);
   if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
 
   // Those that connect already wait.
@@ -272,7 +275,7 @@ absl::Status RunningDaemon::Start() {
       kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       {&*service_, &*session_service_, &*file_service_, &*exec_service_,
-       &*policy_service_, &*layer_service_, operations_.service()},
+       &*policy_service_, &*layer_service_, &*operator_service_},
       {.max_message_bytes = static_cast<int>(config.max_message_bytes),
        .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();
@@ -337,8 +340,7 @@ absl::Status RunningDaemon::ServeOperations() {
        .yards = [this] { return parts_.sandbox->TakeStock(kStockWait); },
        .audit = audit_ ? &audit_->log() : nullptr,
        .on_audit_failure = parts_.config.audit.runs.on_failure},
-      compile_cache_ ? &*compile_cache_ : nullptr, *approvals_, *call_threads_,
-      peers_);
+      compile_cache_ ? &*compile_cache_ : nullptr);
 }
 
 void RunningDaemon::LookAfterHelpers() {

@@ -28,6 +28,7 @@
 #include "server/rpc/file_service.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/layer_service.h"
+#include "server/rpc/operator_service.h"
 #include "server/rpc/peers.h"
 #include "server/rpc/policy_service.h"
 #include "server/rpc/request_room.h"
@@ -118,6 +119,7 @@ class RunningDaemon {
   std::optional<PolicyServiceImpl> policy_service_;
   std::optional<LayerAdmin> layer_admin_;
   std::optional<LayerServiceImpl> layer_service_;
+  std::optional<OperatorServiceImpl> operator_service_;
   std::optional<PolicyReload> reload_;
   int tcp_port_ = 0;  // 0: it listens on a unix socket
   std::unique_ptr<GrpcServer> grpc_;

@@ -70,14 +70,10 @@ void Operations::StartWatch(
 
 absl::Status Operations::Serve(const MetricsConfig& config,
                                StatusSources sources,
-                               const CompileCache* compile_cache,
-                               const ApprovalTable& approvals,
-                               CallThreads& threads, const PeerTable& peers) {
+                               const CompileCache* compile_cache) {
   sources_ = std::move(sources);
   sources_.readiness = &readiness_;
   sources_.tally = &tally_;
-  service_.emplace([this] { return MakeStatus(sources_); }, tally_, approvals,
-                   threads, peers);
   if (config.listen.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> address =
       metrics_.Serve(config.listen, [sources = sources_, compile_cache] {

@@ -9,7 +9,8 @@
 
 #include "absl/status/status.h"
 #include "sandglass/v1/exec.pb.h"
-#include "server/base/call_threads.h"
+#include "sandglass/v1/operator.pb.h"
+#include "server/identity/caller.h"
 #include "server/live_policy/live_policy.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_config.h"
@@ -20,9 +21,6 @@
 #include "server/phases/compile_cache.h"
 #include "server/pool/fill_grace.h"
 #include "server/pool/jail_pool.h"
-#include "server/rpc/operator_service.h"
-#include "server/rpc/peers.h"
-#include "server/run/approvals.h"
 #include "server/run/run.h"
 
 namespace sandglass::server {
@@ -63,13 +61,15 @@ class Operations {
     return watch_->EscapedFrom(profile);
   }
 
-  // Serves status and, where the configuration says so, metrics. All outlive
-  // this object, `compile_cache` may be null. Its metrics_address is filled in.
+  // From here on Status can be asked, and metrics are served where the
+  // configuration says so. What `sources` point to outlives this object, as
+  // does `compile_cache`, which may be null. Their readiness, tally and
+  // metrics_address are filled in.
   absl::Status Serve(const MetricsConfig& config, StatusSources sources,
-                     const CompileCache* compile_cache,
-                     const ApprovalTable& approvals, CallThreads& threads,
-                     const PeerTable& peers);
-  grpc::Service* service() { return &*service_; }
+                     const CompileCache* compile_cache);
+  // What GetStatus answers. May take a moment. After Serve.
+  v1::GetStatusResponse Status() const { return MakeStatus(sources_); }
+  const Tally& tally() const { return tally_; }
   // Where metrics are served; empty: nowhere.
   const std::string& metrics_address() const {
     return sources_.metrics_address;
@@ -87,7 +87,6 @@ class Operations {
   FillPatience patience_;
   std::optional<ReadinessWatch> watch_;
   StatusSources sources_;
-  std::optional<OperatorServiceImpl> service_;
 };
 
 }  // namespace sandglass::server
