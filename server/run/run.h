@@ -21,6 +21,7 @@
 #include "server/job/job.h"
 #include "server/run/approvals.h"
 #include "server/run/run_inputs.h"
+#include "server/session/turn.h"
 
 namespace sandglass::server {
 
@@ -76,20 +77,25 @@ struct RunOrigin {
 // A run lives for its listeners: when the last of them leaves, it is
 // abandoned, cannot be joined any more, and its token is fired. When one of
 // several leaves, the run goes on for the others.
-class Run : public JobObserver, public QueuedRun {
+class Run : public JobObserver, public QueuedRun, public Turn {
  public:
   Run(RunOrigin origin, Job job, RunInputs inputs = {})
       : origin_(std::move(origin)),
         job_(std::move(job)),
         inputs_(std::move(inputs)) {}
 
-  // The run that was put into the queue, which holds nothing but runs.
+  // The run that was put into the queue or into a session's line, which hold
+  // nothing but runs. nullptr stays nullptr.
   static std::shared_ptr<Run> Of(std::shared_ptr<QueuedRun> queued) {
     return std::static_pointer_cast<Run>(std::move(queued));
   }
+  static std::shared_ptr<Run> Of(std::shared_ptr<Turn> turn) {
+    return std::static_pointer_cast<Run>(std::move(turn));
+  }
 
   const RunOrigin& origin() const { return origin_; }
-  const std::string& id() const { return origin_.run_id; }
+  const std::string& id() const override { return origin_.run_id; }
+  const std::string& context() const override { return job_.context; }
   const Job& job() const { return job_; }
   const std::string& caller_name() const override {
     return origin_.caller.name;
@@ -111,6 +117,7 @@ class Run : public JobObserver, public QueuedRun {
     if (meanwhile_) std::exchange(meanwhile_, nullptr)();
   }
   CancelToken& cancel() { return cancel_; }
+  void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 
   enum class Arrival { kFirst, kJoined };
   // False when the run was abandoned or has ended; the listener is then not

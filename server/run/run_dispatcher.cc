@@ -225,14 +225,16 @@ bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
   bool turn = true;
   if (const auto& session = run->job().session; session != nullptr) {
     // Counted before it is in the line, where its turn may come at once.
-    const absl::Status room = lines_.Add(*run);
+    const RunOrigin& origin = run->origin();
+    const absl::Status room =
+        lines_.Add(origin.caller.name, origin.request_bytes);
     absl::StatusOr<bool> entered = session->Enter(run);
     queued = entered.status();
     turn = entered.ok() && *entered;
     if (!entered.ok() || turn) {
-      lines_.Remove(*run);
+      lines_.Remove(origin.caller.name, origin.request_bytes);
     } else if (!room.ok() && session->RemoveWaiting(*run)) {
-      lines_.Remove(*run);
+      lines_.Remove(origin.caller.name, origin.request_bytes);
       queued = room;
     }
   }
@@ -245,16 +247,17 @@ bool RunDispatcher::Unqueue(Run& run) {
   if (admission_.Remove(&run)) return true;
   const auto& session = run.job().session;
   if (session == nullptr || !session->RemoveWaiting(run)) return false;
-  lines_.Remove(run);
+  lines_.Remove(run.origin().caller.name, run.origin().request_bytes);
   return true;
 }
 
 void RunDispatcher::PassTurnOn(Run& run) {
   const std::shared_ptr<Session> session = run.job().session;
   if (session == nullptr) return;
-  const std::shared_ptr<Run> next = session->Leave(run);
+  // None but runs have turns.
+  const auto next = Run::Of(session->Leave(run));
   if (next == nullptr) return;
-  lines_.Remove(*next);
+  lines_.Remove(next->origin().caller.name, next->origin().request_bytes);
   if (next->cancel().reason().has_value()) return EndCancelled(*next);
   if (const absl::Status queued = admission_.Enqueue(next); !queued.ok()) {
     Finish(*next, {.status = queued}, Since(next->origin().accepted));

@@ -197,27 +197,27 @@ void Session::Touch() {
   TouchLocked();
 }
 
-absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Run>& run) {
+absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Turn>& turn) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
-  const std::string& context = run->job().context;
+  const std::string& context = turn->context();
   if (lines_.count(context) == 0 && lines_.size() >= kMostContexts) {
     return TooManyContexts(kMostContexts);
   }
   auto& line = lines_[context];
   if (line.size() >= kMostInLine) return SessionLineFull(id_, line.size());
-  line.push_back(run);
+  line.push_back(turn);
   dormant_ = false;
   TouchLocked();
   return line.size() == 1;
 }
 
-std::shared_ptr<Run> Session::Leave(const Run& run) {
+std::shared_ptr<Turn> Session::Leave(const Turn& turn) {
   absl::MutexLock lock(&mutex_);
-  auto& line = lines_[run.job().context];
+  auto& line = lines_[turn.context()];
   const auto it =
       std::find_if(line.begin(), line.end(),
-                   [&](const auto& waiting) { return waiting.get() == &run; });
+                   [&](const auto& waiting) { return waiting.get() == &turn; });
   if (it == line.end()) return nullptr;
   const bool was_first = it == line.begin();
   line.erase(it);
@@ -226,12 +226,12 @@ std::shared_ptr<Run> Session::Leave(const Run& run) {
   return nullptr;
 }
 
-bool Session::RemoveWaiting(const Run& run) {
+bool Session::RemoveWaiting(const Turn& turn) {
   absl::MutexLock lock(&mutex_);
-  auto& line = lines_[run.job().context];
+  auto& line = lines_[turn.context()];
   const auto it =
       std::find_if(line.begin(), line.end(),
-                   [&](const auto& waiting) { return waiting.get() == &run; });
+                   [&](const auto& waiting) { return waiting.get() == &turn; });
   if (it == line.end() || it == line.begin()) return false;
   line.erase(it);
   return true;
@@ -351,7 +351,7 @@ Session::Over Session::Over::ServerStopped() {
 }
 
 void Session::End(const Over& why) {
-  std::vector<std::shared_ptr<Run>> runs;
+  std::vector<std::shared_ptr<Turn>> turns;
   std::map<uint64_t, Use> uses;
   std::vector<std::function<void(policy::KillReason)>> at_end;
   {
@@ -359,16 +359,14 @@ void Session::End(const Over& why) {
     if (!over_.reason.empty()) return;
     over_ = why;
     for (const auto& [context, line] : lines_) {
-      runs.insert(runs.end(), line.begin(), line.end());
+      turns.insert(turns.end(), line.begin(), line.end());
     }
     uses.swap(uses_);
     at_end.swap(at_end_);
   }
   for (const auto& call : at_end) call(why.to_runs);
   for (const auto& [number, use] : uses) use.on_end();
-  for (const auto& run : runs) {
-    run->cancel().Cancel(why.to_runs);
-  }
+  for (const auto& turn : turns) turn->Cancel(why.to_runs);
   host_->End();
 }
 

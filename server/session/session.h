@@ -16,12 +16,13 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "policy/verdict/verdict.h"
 #include "sandglass/v1/session.pb.h"
 #include "server/base/clock.h"
 #include "server/identity/caller.h"
 #include "server/job/session_spec.h"
-#include "server/run/run.h"
 #include "server/session/session_host.h"
+#include "server/session/turn.h"
 
 namespace sandglass::server {
 
@@ -47,11 +48,11 @@ class Session {
       const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs of one context go one after another. True when it is the run's turn
+  // Runs of one context go one after another. True when it is this one's turn
   // now; otherwise some Leave returns it when it is. Counts as use until Leave.
   // RESOURCE_EXHAUSTED: too many wait, or there are too many contexts.
   // NOT_FOUND: the session has ended.
-  absl::StatusOr<bool> Enter(const std::shared_ptr<Run>& run)
+  absl::StatusOr<bool> Enter(const std::shared_ptr<Turn>& turn)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // One `arrive` after another: who can be seen has his place in the line.
   void InOrder(absl::FunctionRef<void()> arrive)
@@ -60,9 +61,9 @@ class Session {
     arrive();
   }
   // The run is over, or was never begun. The one whose turn it is now, if any.
-  std::shared_ptr<Run> Leave(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<Turn> Leave(const Turn& turn) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a run away that waits for its turn; false when it doesn't.
-  bool RemoveWaiting(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool RemoveWaiting(const Turn& turn) ABSL_LOCKS_EXCLUDED(mutex_);
 
   enum class UseKind {
     kCall,        // on its files; it can't be paused meanwhile
@@ -156,7 +157,7 @@ class Session {
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   Over over_ ABSL_GUARDED_BY(mutex_);
   // By context; the first of each may run.
-  std::map<std::string, std::deque<std::shared_ptr<Run>>> lines_
+  std::map<std::string, std::deque<std::shared_ptr<Turn>>> lines_
       ABSL_GUARDED_BY(mutex_);
   struct Use {
     UseKind kind;

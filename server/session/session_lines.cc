@@ -1,7 +1,6 @@
 #include "server/session/session_lines.h"
 
-#include <string>
-
+#include "absl/time/time.h"
 #include "server/base/errors.h"
 
 namespace sandglass::server {
@@ -10,10 +9,6 @@ namespace {
 // What a run takes beside its request.
 constexpr uint64_t kRunBytes = 4096;
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
-
-uint64_t BytesOf(const Run& run) {
-  return run.origin().request_bytes + kRunBytes;
-}
 
 SharesOptions OptionsFor(uint64_t most_bytes) {
   SharesOptions options = WithReserveWithin(most_bytes);
@@ -26,12 +21,13 @@ SharesOptions OptionsFor(uint64_t most_bytes) {
 SessionLines::SessionLines(uint64_t most_bytes)
     : most_bytes_(most_bytes), bytes_(OptionsFor(most_bytes)) {}
 
-absl::Status SessionLines::Add(const Run& run) {
-  const std::string& caller = run.origin().caller.name;
+absl::Status SessionLines::Add(const std::string& caller,
+                               uint64_t request_bytes) {
+  const uint64_t bytes = request_bytes + kRunBytes;
   absl::MutexLock lock(&mutex_);
-  const Shares::Room room = bytes_.RoomFor(caller, BytesOf(run));
+  const Shares::Room room = bytes_.RoomFor(caller, bytes);
   const uint64_t held = bytes_.held_by(caller);
-  bytes_.Take(caller, BytesOf(run));
+  bytes_.Take(caller, bytes);
   switch (room) {
     case Shares::Room::kYes:
       return absl::OkStatus();
@@ -43,9 +39,9 @@ absl::Status SessionLines::Add(const Run& run) {
   return QueueBytesFull(most_bytes_, kRetryAfter);
 }
 
-void SessionLines::Remove(const Run& run) {
+void SessionLines::Remove(const std::string& caller, uint64_t request_bytes) {
   absl::MutexLock lock(&mutex_);
-  bytes_.Give(run.origin().caller.name, BytesOf(run));
+  bytes_.Give(caller, request_bytes + kRunBytes);
 }
 
 }  // namespace sandglass::server
