@@ -243,9 +243,9 @@ void ReadAudit(policy::JsonObject& root, AuditConfig& audit) {
       audit.log.max_file_bytes);
   audit.log.max_files = static_cast<uint32_t>(
       object->Unsigned("max_files", {.max = 1'000'000}, audit.log.max_files));
-  audit.runs.code = object->Bool("code", audit.runs.code);
-  audit.runs.on_failure =
-      Choice(*object, "on_failure", audit.runs.on_failure, AuditFailures());
+  audit.trail.code = object->Bool("code", audit.trail.code);
+  audit.trail.on_failure =
+      Choice(*object, "on_failure", audit.trail.on_failure, AuditFailures());
 }
 
 void ReadLog(policy::JsonObject& root, Config& config) {
@@ -453,8 +453,9 @@ std::string ConfigToJson(const Config& config) {
          absl::FormatDuration(config.audit.log.fsync_interval)},
         {"max_file_bytes", config.audit.log.max_file_bytes},
         {"max_files", config.audit.log.max_files},
-        {"code", config.audit.runs.code},
-        {"on_failure", NameOf(config.audit.runs.on_failure, AuditFailures())}}},
+        {"code", config.audit.trail.code},
+        {"on_failure",
+         NameOf(config.audit.trail.on_failure, AuditFailures())}}},
       {"metrics", MetricsToJson(config.metrics)},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"max_message_bytes", config.max_message_bytes},

@@ -13,6 +13,7 @@
 #include "policy/language/image.h"
 #include "server/admission/admission.h"
 #include "server/audit/audit_log.h"
+#include "server/audit/audit_trail.h"
 #include "server/base/listen_address.h"
 #include "server/base/log.h"
 #include "server/daemon/egress_config.h"
@@ -22,7 +23,6 @@
 #include "server/phases/compile_cache.h"
 #include "server/pool/pool_targets.h"
 #include "server/run/approvals.h"
-#include "server/run/run_audit.h"
 #include "server/run/run_registry.h"
 
 namespace sandglass::server {
@@ -44,7 +44,7 @@ struct ConfigFlags {
 struct AuditConfig {
   std::string dir;  // empty: none is written
   AuditLogOptions log;
-  RunAuditOptions runs;
+  AuditTrailOptions trail;
 };
 
 // Everything that can be set, defaults filled in. deploy/sandglassd.json

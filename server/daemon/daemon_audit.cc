@@ -16,14 +16,14 @@ absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
       AuditLog::Open(std::move(directory), config.audit.dir, config.audit.log);
   if (!log.ok()) return log.status();
   std::unique_ptr<DaemonAudit> audit(
-      new DaemonAudit(*std::move(log), config.audit.runs));
+      new DaemonAudit(*std::move(log), config.audit.trail));
   absl::Status written = audit->log_->Append(
       "start", {{"version", std::string(kVersion)},
                 {"pid", int64_t{::getpid()}},
                 {"uid", uint64_t{::getuid()}},
                 {"config_sha256", policy::AuditHash(ConfigToJson(config))},
                 {"policy_sha256", policy.digest()}});
-  if (!written.ok() && audit->runs_.refuses()) return written;
+  if (!written.ok() && audit->trail_.refuses()) return written;
   Log(LogLevel::kInfo, "audit_log",
       {{"dir", config.audit.dir},
        {"head", policy::FormatAuditHead(audit->log_->Head())}});
@@ -37,7 +37,7 @@ absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
                               {"added", changes.added},
                               {"changed", changes.changed},
                               {"removed", changes.removed}});
-  return runs_.refuses() ? written : absl::OkStatus();
+  return trail_.refuses() ? written : absl::OkStatus();
 }
 
 void DaemonAudit::NoteRefusedPolicy(const absl::Status& why) {

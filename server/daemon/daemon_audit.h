@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/audit/audit_log.h"
+#include "server/audit/audit_trail.h"
 #include "server/daemon/config.h"
 #include "server/live_policy/policy_reload.h"
 #include "server/live_policy/policy_set.h"
@@ -29,6 +30,7 @@ class DaemonAudit {
       os::Fd directory, const Config& config, const PolicySet& policy);
 
   AuditLog& log() { return *log_; }
+  AuditTrail& trail() { return trail_; }
   RunAudit& runs() { return runs_; }
 
   // Not OK while runs are refused because nothing can be written. For health
@@ -41,7 +43,7 @@ class DaemonAudit {
           absl::FormatDuration(kSlowDisk)));
     }
     log_->Ready().IgnoreError();
-    return runs_.Ready(std::chrono::milliseconds(100));
+    return trail_.Ready(std::chrono::milliseconds(100));
   }
 
   // Writes "policy": another one is about to come into force. With a failure
@@ -58,10 +60,11 @@ class DaemonAudit {
  private:
   static constexpr absl::Duration kSlowDisk = absl::Seconds(10);
 
-  DaemonAudit(std::unique_ptr<AuditLog> log, const RunAuditOptions& options)
-      : log_(std::move(log)), runs_(*log_, options) {}
+  DaemonAudit(std::unique_ptr<AuditLog> log, const AuditTrailOptions& options)
+      : log_(std::move(log)), trail_(*log_, options), runs_(trail_) {}
 
   const std::unique_ptr<AuditLog> log_;
+  AuditTrail trail_;
   RunAudit runs_;
 };
 

@@ -91,6 +91,7 @@ absl::Status RunningDaemon::Start() {
   if (!log.ok()) return log.status();
   audit_ = *std::move(log);
   RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
+  AuditTrail* const trail = audit_ ? &audit_->trail() : nullptr;
   if (config.trace_syscalls) {
     denied_.emplace([this](const DeniedCalls::Source& source,
                            const sandbox::RefusedCalls& calls) {
@@ -182,7 +183,7 @@ absl::Status RunningDaemon::Start() {
       [host](const SessionSpec& spec, const SessionOrigin& origin) {
         return std::make_unique<JailHost>(host, spec, origin);
       },
-      available, parts_.sessions.get(), audit);
+      available, parts_.sessions.get(), trail);
   sessions_->Start();
   ApprovalRecorder record;
   if (audit != nullptr) {
@@ -240,7 +241,7 @@ absl::Status RunningDaemon::Start() {
       .policy = &policy_,
       .sessions = &*sessions_,
       .threads = &*call_threads_,
-      .audit = audit,
+      .audit = trail,
       .on_end =
           [this](const Caller& owner, const std::string& language,
                  const v1::ExecEnd& end) {
@@ -339,7 +340,7 @@ absl::Status RunningDaemon::ServeOperations() {
        .commands = [this] { return execs_->running(); },
        .yards = [this] { return parts_.sandbox->TakeStock(kStockWait); },
        .audit = audit_ ? &audit_->log() : nullptr,
-       .on_audit_failure = parts_.config.audit.runs.on_failure},
+       .on_audit_failure = parts_.config.audit.trail.on_failure},
       compile_cache_ ? &*compile_cache_ : nullptr);
 }
 

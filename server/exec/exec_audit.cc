@@ -46,7 +46,7 @@ void AddEnv(const v1::ExecSpec& spec, Json& fields) {
 
 }  // namespace
 
-ExecRecord::ExecRecord(const RunAudit& audit, const std::string& caller,
+ExecRecord::ExecRecord(const AuditTrail& audit, const std::string& caller,
                        const Session& session, const v1::ExecSpec& spec,
                        const ExecPlan& plan)
     : accepted_(Monotonic::now()) {
@@ -91,7 +91,7 @@ Json ExecRecord::EndFields(const v1::ExecEnd& end) const {
   return fields;
 }
 
-absl::Status WriteExec(RunAudit& audit, const ExecRecord& record,
+absl::Status WriteExec(AuditTrail& audit, const ExecRecord& record,
                        const absl::Status& failure, const v1::ExecEnd& end) {
   return audit.WriteEvent(
       "exec",

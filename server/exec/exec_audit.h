@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "nlohmann/json.hpp"
 #include "sandglass/v1/exec.pb.h"
+#include "server/audit/audit_trail.h"
 #include "server/base/clock.h"
 #include "server/exec/exec_request.h"
-#include "server/run/run_audit.h"
 #include "server/session/session.h"
 
 namespace sandglass::server {
@@ -20,7 +20,7 @@ class ExecRecord {
  public:
   // Sums are made of what the command is; its text is kept only if the log is
   // to have it.
-  ExecRecord(const RunAudit& audit, const std::string& caller,
+  ExecRecord(const AuditTrail& audit, const std::string& caller,
              const Session& session, const v1::ExecSpec& spec,
              const ExecPlan& plan);
 
@@ -38,7 +38,7 @@ class ExecRecord {
 
 // Writes the line: of `failure` unless that is OK, else of `end`. Not OK: the
 // command's client must be told this instead.
-absl::Status WriteExec(RunAudit& audit, const ExecRecord& record,
+absl::Status WriteExec(AuditTrail& audit, const ExecRecord& record,
                        const absl::Status& failure, const v1::ExecEnd& end);
 
 }  // namespace sandglass::server

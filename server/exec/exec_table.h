@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "sandglass/v1/exec.pb.h"
+#include "server/audit/audit_trail.h"
 #include "server/base/call_threads.h"
 #include "server/base/event_loop.h"
 #include "server/base/shares.h"
@@ -23,7 +24,6 @@
 #include "server/exec/exec_request.h"
 #include "server/identity/caller.h"
 #include "server/live_policy/live_policy.h"
-#include "server/run/run_audit.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -32,7 +32,7 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
-  RunAudit* audit = nullptr;  // null: nothing is put on record
+  AuditTrail* audit = nullptr;  // null: nothing is put on record
   // Hears of each command that has ended, whose session's owner it was and in
   // which language; may be empty. On the loop's thread: it never waits.
   std::function<void(const Caller&, const std::string& language,

@@ -9,11 +9,11 @@
 #include "sandglass/v1/operator.pb.h"
 #include "server/admission/admission.h"
 #include "server/audit/audit_log.h"
+#include "server/audit/audit_trail.h"
 #include "server/base/clock.h"
 #include "server/ops/readiness.h"
 #include "server/ops/usage_counter.h"
 #include "server/pool/pool_targets.h"
-#include "server/run/run_audit.h"
 
 namespace sandglass::server {
 

@@ -7,8 +7,6 @@
 #include "policy/audit/audit_chain.h"
 #include "policy/rules/rules.h"
 #include "server/audit/audit_fields.h"
-#include "server/base/errors.h"
-#include "server/base/log.h"
 #include "server/session/session.h"
 
 namespace sandglass::server {
@@ -97,20 +95,10 @@ void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
 
 }  // namespace
 
-absl::Status RunAudit::Refusal(const absl::Status& cause) const {
-  return AuditUnwritable(log_.path(), std::string(cause.message()));
-}
-
-absl::Status RunAudit::Ready(std::chrono::milliseconds at_most_ago) {
-  if (!refuses()) return absl::OkStatus();
-  const absl::Status ready = log_.Ready(at_most_ago);
-  return ready.ok() ? ready : Refusal(ready);
-}
-
 void RunAudit::Begin(Run& run) const {
   std::string& members = run.mutable_audit_members();
   if (!members.empty()) return;
-  AddDigests(run.job(), options_.code, run.mutable_inputs());
+  AddDigests(run.job(), trail_.keeps_code(), run.mutable_inputs());
   Json fields = Json::object();
   AddOrigin(run, fields);
   AddInputs(run.mutable_inputs(), fields);
@@ -137,19 +125,7 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
   }
   if (!approval.approver().empty()) fields["approver"] = approval.approver();
   if (!approval.comment().empty()) fields["comment"] = approval.comment();
-  return WriteEvent(event, fields, approval.approval_id());
-}
-
-absl::Status RunAudit::WriteEvent(const std::string& event, const Json& fields,
-                                  const std::string& about,
-                                  const std::string& first_members) {
-  absl::Status written = log_.Append(event, fields, first_members);
-  if (written.ok()) return written;
-  Log(LogLevel::kError, "audit_line_lost",
-      {{"event", event},
-       {"id", about},
-       {"error", std::string(written.message())}});
-  return refuses() ? Refusal(written) : absl::OkStatus();
+  return trail_.WriteEvent(event, fields, approval.approval_id());
 }
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
@@ -165,7 +141,8 @@ absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
   }
   fields["queue_us"] = absl::ToInt64Microseconds(queued);
   fields["total_us"] = absl::ToInt64Microseconds(total);
-  return WriteEvent(event, fields, run.id(), run.mutable_audit_members());
+  return trail_.WriteEvent(event, fields, run.id(),
+                           run.mutable_audit_members());
 }
 
 }  // namespace sandglass::server

@@ -71,7 +71,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
   if (!accepting_) return refuse(ShuttingDown());
   RunInputs inputs;
   if (options_.audit != nullptr) {
-    const absl::Status ready = options_.audit->Ready(kLookedAtFor);
+    const absl::Status ready = options_.audit->trail().Ready(kLookedAtFor);
     if (!ready.ok()) return refuse(ready);
   }
   const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
@@ -177,9 +177,10 @@ absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
   *shown.mutable_limits() = ToProto(valid.job.limits);
   Inspection& inspection = *valid.job.inspection;
   if (!approval_id.empty()) {
-    AddDigests(valid.job,
-               options_.audit != nullptr && options_.audit->keeps_code(),
-               inputs);
+    AddDigests(
+        valid.job,
+        options_.audit != nullptr && options_.audit->trail().keeps_code(),
+        inputs);
     const std::string fingerprint =
         FingerprintOfRun(*subject, inputs, shown.limits(), *valid.profile);
     if (absl::Status there =

@@ -9,7 +9,7 @@ namespace sandglass::server {
 
 using Json = nlohmann::ordered_json;
 
-absl::Status RecordCreation(RunAudit& audit, const std::string& caller,
+absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
                             const Session& session) {
   const SessionSpec& spec = session.spec();
   Json fields = {{"session_id", session.id()}, {"caller", caller}};
@@ -25,7 +25,7 @@ absl::Status RecordCreation(RunAudit& audit, const std::string& caller,
   return audit.WriteEvent("session_created", fields, session.id());
 }
 
-void RecordEnd(RunAudit& audit, const Session& session,
+void RecordEnd(AuditTrail& audit, const Session& session,
                const Session::Over& over, const std::string& by) {
   Json fields = {{"session_id", session.id()},
                  {"caller", session.caller().name},

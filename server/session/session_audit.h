@@ -4,18 +4,18 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/run/run_audit.h"
+#include "server/audit/audit_trail.h"
 #include "server/session/session.h"
 
 namespace sandglass::server {
 
 // Writes that a session was made. Not OK: it must not stay.
-absl::Status RecordCreation(RunAudit& audit, const std::string& caller,
+absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
                             const Session& session);
 
 // Writes that it has ended, by whom if somebody asked for it. It ends in any
 // case; a line that can't be written is told of in the daemon's own log.
-void RecordEnd(RunAudit& audit, const Session& session,
+void RecordEnd(AuditTrail& audit, const Session& session,
                const Session::Over& over, const std::string& by);
 
 }  // namespace sandglass::server

@@ -36,7 +36,7 @@ SessionTable::SessionTable(const LivePolicy& policy,
                            const SessionOptions& options,
                            MakeSessionHost make_host,
                            AvailableFunction available, SessionStore* store,
-                           RunAudit* audit)
+                           AuditTrail* audit)
     : policy_(policy),
       options_(options),
       make_host_(std::move(make_host)),

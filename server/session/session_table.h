@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "sandglass/v1/session.pb.h"
+#include "server/audit/audit_trail.h"
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
 #include "server/base/shares.h"
@@ -21,7 +22,6 @@
 #include "server/job/request_checks.h"
 #include "server/job/session_spec.h"
 #include "server/live_policy/live_policy.h"
-#include "server/run/run_audit.h"
 #include "server/session/session.h"
 #include "server/session/session_store.h"
 
@@ -40,7 +40,7 @@ class SessionTable {
   // table, as does `audit`, null: nothing is put on record.
   SessionTable(const LivePolicy& policy, const SessionOptions& options,
                MakeSessionHost make_host, AvailableFunction available,
-               SessionStore* store = nullptr, RunAudit* audit = nullptr);
+               SessionStore* store = nullptr, AuditTrail* audit = nullptr);
   // Calls Stop.
   ~SessionTable();
   SessionTable(const SessionTable&) = delete;
@@ -137,7 +137,7 @@ class SessionTable {
   const MakeSessionHost make_host_;
   const AvailableFunction available_;
   SessionStore* const store_;
-  RunAudit* const audit_;
+  AuditTrail* const audit_;
 
   mutable absl::Mutex mutex_;
   // By number of creation, newest first.

@@ -198,8 +198,8 @@ TEST_F(ConfigTest, TheAuditLogIsOffUntilItHasADirectory) {
   EXPECT_EQ(config->audit.log.fsync_interval, absl::Milliseconds(50));
   EXPECT_EQ(config->audit.log.max_file_bytes, uint64_t{1} << 20);
   EXPECT_EQ(config->audit.log.max_files, 3u);
-  EXPECT_TRUE(config->audit.runs.code);
-  EXPECT_EQ(config->audit.runs.on_failure, AuditFailure::kContinue);
+  EXPECT_TRUE(config->audit.trail.code);
+  EXPECT_EQ(config->audit.trail.on_failure, AuditFailure::kContinue);
   for (const char* bad :
        {R"({"audit": {"dir": "relative"}})", R"({"audit": {"dir": 1}})",
         R"({"audit": {"fsync": "sometimes"}})",

@@ -47,7 +47,8 @@ class RunAuditTest : public ::testing::Test {
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {
-      audit_.emplace(*log_, audit_options_);
+      trail_.emplace(*log_, trail_options_);
+      audit_.emplace(*trail_);
       options_.audit = &*audit_;
       dispatcher_.emplace(options_);
       dispatcher_->Start();
@@ -81,7 +82,8 @@ class RunAuditTest : public ::testing::Test {
   const LivePolicy policy_{TestPolicy()};
   ScriptedRuns runs_;
   std::unique_ptr<AuditLog> log_;
-  RunAuditOptions audit_options_;
+  AuditTrailOptions trail_options_;
+  std::optional<AuditTrail> trail_;
   std::optional<RunAudit> audit_;
   DispatcherOptions options_;
   RecordingListener first_, second_, third_;
@@ -141,7 +143,7 @@ TEST_F(RunAuditTest, ARunsLineIsThereBeforeItsAnswer) {
 }
 
 TEST_F(RunAuditTest, TheProgramsTextIsThereIfItIsWanted) {
-  audit_options_.code = true;
+  trail_options_.code = true;
   Submit(first_, GoodRequest("echo \xc3\xa4"));
   first_.WaitForEnd();
   EXPECT_EQ(Entries()[0]["code"], "echo \xc3\xa4");
@@ -262,7 +264,7 @@ TEST_F(RunAuditTest, NothingRunsWithoutALog) {
   EXPECT_EQ(ErrorReason(status), "AUDIT_UNWRITABLE");
   EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
   EXPECT_EQ(runs_.started(), 0);
-  EXPECT_FALSE(audit_->Ready().ok());
+  EXPECT_FALSE(trail_->Ready().ok());
 }
 
 TEST_F(RunAuditTest, AResultWithoutALineIsWithheld) {
@@ -281,12 +283,12 @@ TEST_F(RunAuditTest, AResultWithoutALineIsWithheld) {
 }
 
 TEST_F(RunAuditTest, OrItGoesOnIfTheOperatorWantsThat) {
-  audit_options_.on_failure = AuditFailure::kContinue;
+  trail_options_.on_failure = AuditFailure::kContinue;
   dispatcher();
   fs::remove_all(path_);
   Submit(first_, GoodRequest());
   EXPECT_TRUE(first_.WaitForEnd().status.ok());
-  EXPECT_TRUE(audit_->Ready().ok());
+  EXPECT_TRUE(trail_->Ready().ok());
   EXPECT_EQ(runs_.started(), 1);
 }
 
