@@ -86,10 +86,6 @@ bool IsInUse(const std::string& state_dir) {
          errno == EWOULDBLOCK;
 }
 
-absl::Status CheckPort(const std::string& setting, const std::string& address) {
-  return ListenOnTcp(setting, address).status();
-}
-
 absl::Status CheckPorts(const Config& config) {
   os::Fd held;
   if (!config.listen.tcp_address.empty()) {

@@ -14,9 +14,6 @@ namespace sandglass::server {
 // Whether the daemon of a configuration could use its places on this machine.
 // All of it changes nothing; run as root.
 
-// UNAVAILABLE when nobody can listen on a numeric "IP:PORT" now.
-absl::Status CheckPort(const std::string& setting, const std::string& address);
-
 // OK when all addresses of a configuration can be listened on, at a time.
 absl::Status CheckPorts(const Config& config);
 

@@ -2,8 +2,6 @@
 // one line, with the page that helps.
 #include "server/daemon/preflight_places.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +18,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sandbox/os/fd.h"
 #include "server/base/state_dir.h"
 #include "server/base/unix_socket.h"
 #include "server/daemon/config.h"
@@ -201,28 +198,6 @@ TEST_P(PlaceTest, IsOneLineWithAPage) {
 
 INSTANTIATE_TEST_SUITE_P(All, PlaceTest, ::testing::ValuesIn(kPlaces),
                          [](const auto& each) { return each.param.name; });
-
-TEST(PlaceCheck, APortThatIsTakenIsNamedWithItsSetting) {
-  os::Fd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {.sin_family = AF_INET,
-                         .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof(address);
-  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr*>(&address), size),
-            0);
-  ASSERT_EQ(::listen(taken.get(), 1), 0);
-  ASSERT_EQ(
-      ::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size),
-      0);
-  const std::string text = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  EXPECT_THAT(std::string(CheckPort("listen", text).message()),
-              HasSubstr(absl::StrCat("listen: can't listen on ", text,
-                                     ": Address already in use")));
-  taken.reset();
-  EXPECT_EQ(CheckPort("listen", text), absl::OkStatus());
-  EXPECT_EQ(CheckPort("listen", "127.0.0.1:0"), absl::OkStatus());
-  EXPECT_EQ(CheckPort("listen", "[::1]:0"), absl::OkStatus());
-  EXPECT_FALSE(CheckPort("listen", "nowhere").ok());
-}
 
 TEST(PlaceCheck, OfADaemonThatRunsThePortsAreLeftOut) {
   const TempDir dir;
