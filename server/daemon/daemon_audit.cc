@@ -5,7 +5,7 @@
 #include "nlohmann/json.hpp"
 #include "policy/audit/audit_chain.h"
 #include "server/base/log.h"
-#include "server/ops/server_info.h"
+#include "server/base/version.h"
 
 namespace sandglass::server {
 

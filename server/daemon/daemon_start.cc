@@ -19,6 +19,7 @@
 #include "server/base/notify.h"
 #include "server/base/strings.h"
 #include "server/base/tcp_socket.h"
+#include "server/base/version.h"
 #include "server/daemon/daemon_signals.h"
 #include "server/daemon/descriptor_budget.h"
 #include "server/daemon/pool_plan.h"

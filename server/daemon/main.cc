@@ -6,9 +6,9 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "server/base/version.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/supervisor.h"
-#include "server/ops/server_info.h"
 
 int main(int argc, char** argv) {
   namespace server = sandglass::server;

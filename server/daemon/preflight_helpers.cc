@@ -16,7 +16,7 @@
 #include "sandbox/os/fd.h"
 #include "server/base/monotonic.h"
 #include "server/base/strings.h"
-#include "server/ops/server_info.h"
+#include "server/base/version.h"
 
 namespace sandglass::server {
 namespace {

@@ -4,12 +4,10 @@
 
 #include "policy/network/network_words.h"
 #include "server/base/proto_time.h"
+#include "server/base/version.h"
 #include "server/run/run_response.h"
 
 namespace sandglass::server {
-
-const char kVersion[] = SANDGLASS_VERSION;
-
 namespace {
 
 void FillLanguage(const policy::Language& language, const LanguageProbe& probe,

@@ -37,9 +37,6 @@ void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind);
 void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info);
 void FillAdmission(const Admission& from, v1::Admission& admission);
 
-// The release, for example "0.1.0".
-extern const char kVersion[];
-
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_OPS_SERVER_INFO_H_

@@ -3,6 +3,7 @@
 #include "sandbox/os/clocks.h"
 #include "server/base/log.h"
 #include "server/base/proto_time.h"
+#include "server/base/version.h"
 #include "server/ops/process_state.h"
 #include "server/ops/server_info.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "policy/limits/limit_fields.h"
 #include "server/base/digest.h"
-#include "server/ops/server_info.h"
+#include "server/base/version.h"
 
 namespace sandglass::server {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/ops/server_info.h"
+#include "server/base/version.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::server {
