@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/open_beneath.h"
+#include "sandbox/os/random.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -210,10 +210,7 @@ void FillInfo(const struct stat& info, internal::FileInfo& told) {
 
 std::string TemporaryName() {
   uint64_t number = 0;
-  if (::getrandom(&number, sizeof(number), 0) !=
-      static_cast<ssize_t>(sizeof(number))) {
-    return "";
-  }
+  if (!os::FillRandom(&number, sizeof(number))) return "";
   return absl::StrCat(".", absl::Hex(number, absl::kZeroPad16), ".part");
 }
 

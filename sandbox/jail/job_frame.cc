@@ -1,10 +1,9 @@
 #include "sandbox/jail/job_frame.h"
 
-#include <sys/random.h>
-
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/random.h"
 
 namespace sandglass::sandbox {
 
@@ -27,8 +26,7 @@ std::string JobFrame(const ProgramSpec& program,
 
 std::string MakeEndSecret() {
   uint64_t numbers[2] = {};
-  // Up to 256 bytes getrandom never comes back short once the pool is filled.
-  while (::getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers)) {
+  while (!os::FillRandom(numbers, sizeof(numbers))) {
   }
   return absl::StrCat(absl::Hex(numbers[0], absl::kZeroPad16),
                       absl::Hex(numbers[1], absl::kZeroPad16));

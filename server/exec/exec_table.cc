@@ -1,7 +1,6 @@
 #include "server/exec/exec_table.h"
 
 #include <sys/epoll.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "server/base/clock.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/base/random_id.h"
 
 namespace sandglass::server {
 namespace {
@@ -240,10 +240,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
 
 std::string ExecTable::NewId(const Commands& commands) const {
   while (true) {
-    uint32_t number = 0;
-    while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-    }
-    std::string id = absl::StrCat("exec-", absl::Hex(number, absl::kZeroPad8));
+    std::string id = RandomId("exec-", 4);
     if (commands.by_id.count(id) == 0) return id;
   }
 }

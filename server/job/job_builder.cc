@@ -12,7 +12,7 @@
 #include "sandbox/wire/jail_layout.h"
 #include "server/job/inspection.h"
 #include "server/job/jail_network.h"
-#include "server/run/run.h"
+#include "server/job/run_id.h"
 
 namespace sandglass::server {
 namespace {

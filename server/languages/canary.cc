@@ -14,8 +14,8 @@
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
 #include "server/job/refused_calls.h"
+#include "server/job/run_id.h"
 #include "server/phases/run_phases.h"
-#include "server/run/run.h"
 
 namespace sandglass::server {
 namespace {

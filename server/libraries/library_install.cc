@@ -25,7 +25,7 @@
 #include "server/base/strings.h"
 #include "server/job/jail_network.h"
 #include "server/job/job_builder.h"
-#include "server/run/run.h"
+#include "server/job/run_id.h"
 
 namespace sandglass::server {
 namespace {

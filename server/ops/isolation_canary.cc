@@ -15,7 +15,7 @@
 #include "sandglass/v1/run.pb.h"
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
-#include "server/run/run.h"
+#include "server/job/run_id.h"
 
 namespace sandglass::server {
 namespace {

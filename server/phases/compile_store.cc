@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/io.h"
+#include "server/base/random_id.h"
 #include "server/base/state_dir.h"
 #include "server/base/strings.h"
 
@@ -35,12 +35,7 @@ bool IsKey(std::string_view name) {
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::string UnfinishedName() {
-  uint64_t number = 0;
-  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-  }
-  return absl::StrCat(kUnfinished, absl::Hex(number, absl::kZeroPad16));
-}
+std::string UnfinishedName() { return RandomId(kUnfinished, 8); }
 
 // Why a file is none of ours; empty when it is.
 std::string Objection(const struct stat& info, uint64_t max_bytes) {

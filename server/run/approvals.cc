@@ -1,7 +1,5 @@
 #include "server/run/approvals.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "server/base/digest.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
+#include "server/base/random_id.h"
 #include "server/base/shares.h"
 #include "server/base/strings.h"
 #include "server/run/approval_inputs.h"
@@ -26,13 +25,7 @@ constexpr size_t kMostComment = 1024;
 // sessions that are gone do no harm.
 constexpr size_t kMostSessions = 10000;
 
-std::string NewApprovalId() {
-  uint64_t number = 0;
-  // Up to 256 bytes getrandom never comes back short once the pool is filled.
-  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-  }
-  return absl::StrCat("appr-", absl::Hex(number, absl::kZeroPad16));
-}
+std::string NewApprovalId() { return RandomId("appr-", 8); }
 
 // A list has room for many.
 v1::Approval WithoutText(const v1::Approval& approval) {

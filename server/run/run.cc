@@ -1,12 +1,9 @@
 #include "server/run/run.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/proto_time.h"
 #include "server/session/session.h"
 
@@ -131,14 +128,6 @@ void Run::ReleaseInputs() {
   job_.code = std::string();
   job_.files = std::vector<Job::File>();
   job_.layer.pin.reset();
-}
-
-std::string NewRunId() {
-  uint64_t number = 0;
-  // Up to 256 bytes getrandom never comes back short once the pool is filled.
-  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-  }
-  return absl::StrCat("run-", absl::Hex(number, absl::kZeroPad16));
 }
 
 }  // namespace sandglass::server

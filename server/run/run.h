@@ -172,9 +172,6 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// "run-" and 16 hexadecimal digits from the kernel's random source.
-std::string NewRunId();
-
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_RUN_RUN_H_

@@ -11,6 +11,7 @@
 #include "server/base/log.h"
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
+#include "server/job/run_id.h"
 #include "server/phases/run_phases.h"
 #include "server/run/approval_inputs.h"
 #include "server/run/run_response.h"

@@ -1,7 +1,5 @@
 #include "server/session/session.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +7,7 @@
 #include "sandbox/os/clocks.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
+#include "server/base/random_id.h"
 #include "server/base/strings.h"
 #include "server/run/run_response.h"
 #include "server/session/session_copy.h"
@@ -382,11 +381,6 @@ SessionUse::~SessionUse() {
   if (session_ != nullptr) session_->EndUse(number_);
 }
 
-std::string NewSessionId() {
-  uint64_t number = 0;
-  while (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-  }
-  return absl::StrCat("ses-", absl::Hex(number, absl::kZeroPad16));
-}
+std::string NewSessionId() { return RandomId("ses-", 8); }
 
 }  // namespace sandglass::server

@@ -71,7 +71,8 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/session/session.cc
   ${server}/session/session_copy.cc
   ${server}/session/session_record.cc
-  ${server}/run/validate.cc)
+  ${server}/run/validate.cc
+  ${server}/base/random_id.cc)
 target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
   sandglass_api_proto sandglass_durable_proto sandglass_seccomp
   absl::synchronization spdlog::spdlog ZLIB::ZLIB

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 #include "server/job/run_function.h"
+#include "server/job/run_id.h"
 #include "server/languages/languages.h"
 #include "server/live_policy/live_policy.h"
 #include "server/live_policy/policy_set.h"
