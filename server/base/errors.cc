@@ -4,10 +4,8 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "server/base/make_error.h"
 #include "server/base/strings.h"
 
@@ -15,25 +13,14 @@ namespace sandglass::server {
 namespace {
 
 using errors::Attach;
-using errors::kDomain;
 using errors::kTypePrefix;
 using errors::Make;
+using errors::Shorten;
 
-// Trailing metadata holds the message (percent-encoded: up to three times its
-// size) and the details (base64: 4/3), which repeat the message.
-constexpr size_t kMaxMessageBytes = 1024;
+// Of what trailing metadata may hold: the details, 4/3 of their size in base64,
+// go there beside the message, which server/rpc/grpc_status.cc bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
-
-// Cuts at a character's boundary: what is sent must stay valid UTF-8.
-std::string Shorten(absl::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return absl::StrCat(text.substr(0, end), "…");
-}
 
 std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(1)));
@@ -467,29 +454,6 @@ std::string ErrorReason(const absl::Status& status) {
       status.GetPayload(absl::StrCat(kTypePrefix, info.GetTypeName()));
   if (!payload || !info.ParseFromString(std::string(*payload))) return "";
   return info.reason();
-}
-
-grpc::Status ToGrpcStatus(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  const std::string message = Shorten(status.message(), kMaxMessageBytes);
-  google::rpc::Status details;
-  details.set_code(static_cast<int32_t>(status.code()));
-  details.set_message(message);
-  status.ForEachPayload([&](absl::string_view type, const absl::Cord& value) {
-    if (!absl::StartsWith(type, kTypePrefix)) return;
-    google::protobuf::Any* any = details.add_details();
-    any->set_type_url(std::string(type));
-    any->set_value(std::string(value));
-  });
-  if (details.details().empty()) {
-    google::rpc::ErrorInfo info;
-    info.set_reason("UNEXPECTED");
-    info.set_domain(kDomain);
-    details.add_details()->PackFrom(info);
-  }
-  // absl's codes are gRPC's.
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
-                      details.SerializeAsString());
 }
 
 }  // namespace sandglass::server

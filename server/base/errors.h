@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "grpcpp/support/status.h"
 #include "policy/profile/profile.h"
 
 namespace sandglass::server {
@@ -16,7 +15,8 @@ namespace sandglass::server {
 // Every error that the API answers with, each made here. They carry their
 // google.rpc details (ErrorInfo with domain "sandglass.dev" and the reason
 // named below, BadRequest, RetryInfo) as payloads of the absl::Status;
-// ToGrpcStatus sends them on. A program's fate is never one of these.
+// ToGrpcStatus of server/rpc sends them on. A program's fate is never one of
+// these.
 
 // Violations that one answer lists; the rest is counted.
 inline constexpr size_t kMaxViolations = 32;
@@ -167,10 +167,6 @@ absl::Status RunFailed(const absl::Status& cause);
 
 // ErrorInfo.reason of such an error; empty for others.
 std::string ErrorReason(const absl::Status& status);
-
-// The one conversion. Details go into grpc-status-details-bin, bounded so that
-// a client's default limit for metadata (8 KiB) holds.
-grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace sandglass::server
 

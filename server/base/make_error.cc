@@ -31,4 +31,13 @@ absl::Status Make(absl::StatusCode code, const std::string& reason,
   return status;
 }
 
+std::string Shorten(absl::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
 }  // namespace sandglass::server::errors

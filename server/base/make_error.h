@@ -1,11 +1,13 @@
 #ifndef SANDGLASS_SERVER_BASE_MAKE_ERROR_H_
 #define SANDGLASS_SERVER_BASE_MAKE_ERROR_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/message.h"
 
@@ -25,6 +27,11 @@ absl::Status Make(absl::StatusCode code, const std::string& reason,
                   const std::string& message,
                   std::optional<absl::Duration> retry_after = std::nullopt,
                   const std::map<std::string, std::string>& metadata = {});
+
+// The first `max_bytes` bytes of `text`, or a few less, and then "…"; all of a
+// text that has no more. Cuts at a character's boundary: what is sent must stay
+// valid UTF-8.
+std::string Shorten(absl::string_view text, size_t max_bytes);
 
 }  // namespace sandglass::server::errors
 

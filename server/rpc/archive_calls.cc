@@ -5,6 +5,7 @@
 
 #include "server/base/errors.h"
 #include "server/rpc/file_calls.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/session/file_status.h"
 

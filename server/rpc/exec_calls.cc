@@ -8,6 +8,7 @@
 #include "server/base/monotonic.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 
 namespace sandglass::server {

@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
-#include "server/base/errors.h"
 #include "server/exec/exec_request.h"
 #include "server/rpc/exec_calls.h"
 #include "server/rpc/execute_call.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/rpc/unary_call.h"
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/errors.h"
 #include "server/files/file_methods.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/session/file_status.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "server/base/errors.h"
 #include "server/files/file_methods.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/unary_call.h"
 #include "server/rpc/waiting_call.h"
 

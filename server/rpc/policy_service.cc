@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/base/errors.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/base/errors.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/rpc/unary_call.h"
 

@@ -6,6 +6,7 @@
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
 #include "server/job/request_checks.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {

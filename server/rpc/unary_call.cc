@@ -6,6 +6,7 @@
 
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/trace_context.h"
 
 namespace sandglass::server {

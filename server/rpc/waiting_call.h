@@ -10,9 +10,9 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/base/call_threads.h"
-#include "server/base/errors.h"
 #include "server/identity/caller.h"
 #include "server/rpc/answer_room.h"
+#include "server/rpc/grpc_status.h"
 
 namespace sandglass::server {
 

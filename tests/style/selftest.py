@@ -72,6 +72,7 @@ class Layering(StyleCheckTest):
                 ("sandbox/os/a.h", "policy/limits/limits.h", "sandbox/os/ may not"),
                 ("sandbox/jailed/a.h", "sandbox/spawner/x.h", "jailed/ may"),
                 ("sandbox/a.cc", "grpcpp/grpcpp.h", "gRPC is for"),
+                ("server/run/a.cc", "grpcpp/grpcpp.h", "gRPC is for"),
         ):
             with self.subTest(path=path, include=include):
                 self.write(path, f'// one\n#include "{include}"\n')

@@ -20,7 +20,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/disk_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/run_dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/session/durable_files_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/base/errors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/grpc_status_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/descriptor_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/event_loop_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/exec/exec_output_test.cc

@@ -1,4 +1,5 @@
-#include "server/base/errors.h"
+// What a caller gets of the errors that the daemon makes.
+#include "server/rpc/grpc_status.h"
 
 #include <cerrno>
 
@@ -7,6 +8,7 @@
 #include "google/rpc/status.pb.h"
 #include "gtest/gtest.h"
 #include "sandbox/yard/spawner_event.h"
+#include "server/base/errors.h"
 
 namespace sandglass::server {
 namespace {
