@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "policy/network/network_words.h"
+#include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
 #include "server/base/version.h"
-#include "server/run/run_response.h"
 
 namespace sandglass::server {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/errors.h"
+#include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"

@@ -8,6 +8,7 @@
 #include "server/base/clock.h"
 #include "server/base/digest.h"
 #include "server/base/errors.h"
+#include "server/base/limits_proto.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "policy/libraries/missing_import.h"
-#include "policy/limits/limit_fields.h"
 #include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/clocks.h"
+#include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
 #include "server/job/inspection.h"
 #include "server/job/jail_network.h"
@@ -231,41 +231,6 @@ v1::RichResult ToProto(const RichOutput& output) {
     out.set_data(data);
   }
   return proto;
-}
-
-v1::Limits ToProto(const policy::Limits& limits) {
-  v1::Limits proto;
-  *proto.mutable_wall_time() = ToProto(limits.wall_time);
-  *proto.mutable_cpu_time() = ToProto(limits.cpu_time);
-  proto.set_memory_bytes(limits.memory_bytes);
-  proto.set_max_processes(limits.max_processes);
-  proto.set_cpu_millis(limits.cpu_millis);
-  proto.set_tmp_bytes(limits.tmp_bytes);
-  proto.set_workspace_bytes(limits.workspace_bytes);
-  proto.set_max_files(limits.max_files);
-  proto.set_output_bytes(limits.output_bytes);
-  proto.set_output_total_bytes(limits.output_total_bytes);
-  proto.set_open_files(limits.open_files);
-  proto.set_file_size_bytes(limits.file_size_bytes);
-  return proto;
-}
-
-v1::Limits ToProto(const policy::LimitFloors& floors) {
-  policy::Limits limits;
-  for (const auto& [kind, least] : floors) {
-    policy::FieldOf(kind).set(limits, least);
-  }
-  v1::Limits named = ToProto(limits);
-  const google::protobuf::Descriptor& type = *v1::Limits::descriptor();
-  for (int i = 0; i < type.field_count(); ++i) {
-    // The kinds are the numbers of the fields.
-    const auto kind = static_cast<policy::LimitKind>(type.field(i)->number());
-    if (std::none_of(floors.begin(), floors.end(),
-                     [&](const auto& floor) { return floor.first == kind; })) {
-      v1::Limits::GetReflection()->ClearField(&named, type.field(i));
-    }
-  }
-  return named;
 }
 
 void AddFindings(const Inspected& inspected,

@@ -4,8 +4,6 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
-#include "policy/limits/limit_floors.h"
-#include "policy/limits/limits.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job/job.h"
 #include "server/run/run.h"
@@ -22,9 +20,6 @@ void FitPhase(v1::PhaseResult& phase);
 
 v1::RichResult ToProto(const RichOutput& output);
 v1::LibrariesUsed ToProto(const UsedLibraries& libraries);
-v1::Limits ToProto(const policy::Limits& limits);
-// Only the fields that are named.
-v1::Limits ToProto(const policy::LimitFloors& floors);
 
 // The whole answer to a run, hints included. `queued` is the time in the
 // queue, `total` the time since the call came in.

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "server/base/errors.h"
+#include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
 #include "server/base/random_id.h"
 #include "server/base/strings.h"
-#include "server/run/run_response.h"
 #include "server/session/session_copy.h"
 #include "server/session/session_record.h"
 

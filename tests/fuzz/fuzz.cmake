@@ -72,7 +72,8 @@ add_library(sandglass_fuzzed_server STATIC
   ${server}/session/session_copy.cc
   ${server}/session/session_record.cc
   ${server}/run/validate.cc
-  ${server}/base/random_id.cc)
+  ${server}/base/random_id.cc
+  ${server}/base/limits_proto.cc)
 target_link_libraries(sandglass_fuzzed_server PUBLIC sandglass_fuzzed_output
   sandglass_api_proto sandglass_durable_proto sandglass_seccomp
   absl::synchronization spdlog::spdlog ZLIB::ZLIB
