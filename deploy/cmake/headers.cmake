@@ -11,7 +11,6 @@ set(SANDGLASS_COMMON_HEADERS
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers.cc
   CONTENT "// Only there for the headers that are compiled once.\n")
 
-# For libraries: position independent as they are. A program's are not.
 add_library(sandglass_common_headers OBJECT EXCLUDE_FROM_ALL
   ${CMAKE_BINARY_DIR}/headers.cc)
 target_link_libraries(sandglass_common_headers PRIVATE
@@ -19,7 +18,17 @@ target_link_libraries(sandglass_common_headers PRIVATE
 target_precompile_headers(sandglass_common_headers PRIVATE
   ${SANDGLASS_COMMON_HEADERS})
 
-# And for those that speak the public API.
+# And for those that know the public API's messages.
+add_library(sandglass_message_headers OBJECT EXCLUDE_FROM_ALL
+  ${CMAKE_BINARY_DIR}/headers.cc)
+target_link_libraries(sandglass_message_headers PRIVATE
+  sandglass_options sandglass_api_messages
+  absl::statusor absl::strings absl::synchronization absl::time)
+target_precompile_headers(sandglass_message_headers PRIVATE
+  ${SANDGLASS_COMMON_HEADERS} <absl/synchronization/mutex.h>
+  <sandglass/v1/run.pb.h>)
+
+# And for those that call or serve it.
 add_library(sandglass_api_headers OBJECT EXCLUDE_FROM_ALL
   ${CMAKE_BINARY_DIR}/headers.cc)
 target_link_libraries(sandglass_api_headers PRIVATE

@@ -14,6 +14,10 @@ else()
   target_compile_definitions(sandglass_options INTERFACE _FORTIFY_SOURCE=2)
 endif()
 
+# All is compiled for programs that are loaded anywhere in memory; what is loaded
+# into others' programs, the zygotes, says so itself.
+add_compile_options(-fPIE)
+
 if(SANDGLASS_SANITIZER STREQUAL "asan")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

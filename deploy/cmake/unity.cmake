@@ -5,16 +5,8 @@
 #   sandglass_unity(TARGET [source…])
 #
 # The sources named are compiled alone, because they have names of their own
-# that a neighbour has as well. So are those that fuzz targets link: the check of
-# their lists (tests/style/fuzz_sources.py) reads each one's object.
+# that a neighbour has as well.
 option(SANDGLASS_UNITY "Compile several sources at once" ON)
-
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz.cmake)
-file(STRINGS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz.cmake fuzzed
-  REGEX "^[^#]*\\.cc")
-list(JOIN fuzzed " " fuzzed)
-string(REGEX MATCHALL "[a-z_/]+\\.cc" SANDGLASS_FUZZED "${fuzzed}")
 
 function(sandglass_unity target)
   set_target_properties(${target} PROPERTIES
@@ -26,7 +18,7 @@ function(sandglass_unity target)
   foreach(source IN LISTS sources)
     math(EXPR group "${place} / 8")
     math(EXPR place "${place} + 1")
-    if(NOT source IN_LIST ARGN AND NOT "/${source}" IN_LIST SANDGLASS_FUZZED)
+    if(NOT source IN_LIST ARGN)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()

@@ -10,7 +10,7 @@ add_executable(sandglass_chaos_test
   chaos/soak_test.cc
   chaos/world.cc)
 target_link_libraries(sandglass_chaos_test PRIVATE
-  sandglass_client sandglass_test_support sandglass_os GTest::gmock)
+  sandglass_client sandglass_test_support sandglass_sandbox_os GTest::gmock)
 target_compile_definitions(sandglass_chaos_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -209,7 +209,7 @@ add_executable(sandglass_network_test
   support/network/tls_world.cc
   support/network/world.cc)
 target_link_libraries(sandglass_network_test PRIVATE
-  sandglass_test_support sandglass_egress_wire sandglass_os OpenSSL::SSL
+  sandglass_test_support sandglass_sandbox_egress_parse sandglass_sandbox_os OpenSSL::SSL
   GTest::gmock)
 target_compile_definitions(sandglass_network_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -233,7 +233,7 @@ add_executable(sandglass_library_test
   support/network/tls_world.cc
   support/network/world.cc)
 target_link_libraries(sandglass_library_test PRIVATE
-  sandglass_client sandglass_test_support sandglass_egress_wire sandglass_os
+  sandglass_client sandglass_test_support sandglass_sandbox_egress_parse sandglass_sandbox_os
   OpenSSL::SSL GTest::gmock)
 target_compile_definitions(sandglass_library_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"

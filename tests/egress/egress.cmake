@@ -7,7 +7,7 @@ add_executable(egress_proxy_test egress/attack_http_test.cc
   egress/inspect_refused_test.cc egress/inspect_test.cc egress/proxy_test.cc
   egress/secrets_test.cc egress/service_test.cc egress/throughput_test.cc
   support/network/tls_world.cc support/network/world.cc)
-target_link_libraries(egress_proxy_test PRIVATE sandglass_egress_service
+target_link_libraries(egress_proxy_test PRIVATE sandglass_sandbox_egress
   sandglass_sandbox OpenSSL::SSL GTest::gmock)
 sandglass_add_suites(egress_proxy_test egress.
   LABELS egress TIMEOUT 300)

@@ -1,44 +1,20 @@
 # Real jails without the gRPC front; as root, on every CI run.
-# As objects, for both programs: what runs one job, without gRPC.
-set(job_sources
-  ${CMAKE_SOURCE_DIR}/server/job/jail_source.cc
-  ${CMAKE_SOURCE_DIR}/server/job/collect_files.cc
-  ${CMAKE_SOURCE_DIR}/server/job/end_marker.cc
-  ${CMAKE_SOURCE_DIR}/server/pool/fill_log.cc
-  ${CMAKE_SOURCE_DIR}/server/job/inspection.cc
-  ${CMAKE_SOURCE_DIR}/server/pool/jail_pool.cc
-  ${CMAKE_SOURCE_DIR}/server/pool/jail_pool_renew.cc
-  ${CMAKE_SOURCE_DIR}/server/base/log.cc
-  ${CMAKE_SOURCE_DIR}/server/pool/pool_targets.cc
-  ${CMAKE_SOURCE_DIR}/server/job/program_input.cc
-  ${CMAKE_SOURCE_DIR}/server/job/runner_inspection.cc
-  ${CMAKE_SOURCE_DIR}/server/base/strings.cc
-  ${CMAKE_SOURCE_DIR}/server/job/job_runner.cc
-  ${CMAKE_SOURCE_DIR}/server/job/uncharged_watch.cc
-  ${CMAKE_SOURCE_DIR}/server/job/death.cc
-  ${CMAKE_SOURCE_DIR}/server/base/cancel_token.cc
-  ${CMAKE_SOURCE_DIR}/server/job/output_buffer.cc
-  ${CMAKE_SOURCE_DIR}/server/job/output_redaction.cc)
-add_library(sandglass_job_of_tests OBJECT ${job_sources})
-target_link_libraries(sandglass_job_of_tests PUBLIC sandglass_sandbox
-  sandglass_seccomp spdlog::spdlog absl::strings)
 add_executable(jail_test ${CMAKE_SOURCE_DIR}/tests/jail/run_job_test.cc)
 target_compile_definitions(jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
-target_link_libraries(jail_test PRIVATE sandglass_job_of_tests GTest::gtest)
+target_link_libraries(jail_test PRIVATE sandglass_server_job GTest::gtest)
 add_dependencies(jail_test sandglass-spawner)
 add_test(NAME jail_test COMMAND jail_test)
 set_tests_properties(jail_test PROPERTIES LABELS "jail" TIMEOUT 120)
 
 # The same with traced calls, and under filters with additions.
 add_executable(traced_jail_test
-  ${CMAKE_SOURCE_DIR}/tests/jail/traced_job_test.cc
-  ${CMAKE_SOURCE_DIR}/server/job/refused_calls.cc)
+  ${CMAKE_SOURCE_DIR}/tests/jail/traced_job_test.cc)
 target_compile_definitions(traced_jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner>")
-target_link_libraries(traced_jail_test PRIVATE sandglass_job_of_tests
+target_link_libraries(traced_jail_test PRIVATE sandglass_server_job
   PkgConfig::SECCOMP GTest::gmock)
 add_dependencies(traced_jail_test sandglass-spawner)
 add_test(NAME traced_jail_test COMMAND traced_jail_test)
@@ -59,7 +35,7 @@ target_compile_definitions(session_jail_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner-of-tests>")
 target_link_libraries(session_jail_test PRIVATE sandglass_sandbox
-  sandglass_policy sandglass_seccomp GTest::gmock absl::strings)
+  sandglass_policy sandglass_policy_seccomp GTest::gmock absl::strings)
 add_dependencies(session_jail_test sandglass-spawner-of-tests
   sandglass-zygote-python)
 add_test(NAME session_jail_test COMMAND session_jail_test)
@@ -67,8 +43,7 @@ set_tests_properties(session_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
 
 # The process that reads the policy again, as root.
 add_executable(policy_reader_test
-  ${CMAKE_SOURCE_DIR}/tests/jail/policy_reader_test.cc
-  ${CMAKE_SOURCE_DIR}/sandbox/wire/template_book.cc)
+  ${CMAKE_SOURCE_DIR}/tests/jail/policy_reader_test.cc)
 target_compile_definitions(policy_reader_test PRIVATE
   SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_link_libraries(policy_reader_test PRIVATE sandglass_server

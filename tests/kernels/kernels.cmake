@@ -8,7 +8,7 @@ add_executable(kernel_test
   ${PROJECT_SOURCE_DIR}/tests/kernels/other_kernels_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/sessions_test.cc)
 target_link_libraries(kernel_test PRIVATE
-  sandglass_policy sandglass_os sandglass_test_support
+  sandglass_policy sandglass_sandbox_os sandglass_test_support
   nlohmann_json::nlohmann_json GTest::gmock_main)
 target_compile_definitions(kernel_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

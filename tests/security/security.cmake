@@ -42,7 +42,7 @@ add_executable(sandglass_security_test
   security/posture/start_order_test.cc
   security/posture/start_watch.cc)
 target_link_libraries(sandglass_security_test PRIVATE
-  sandglass_test_support sandglass_os sandglass_seccomp sandglass_client
+  sandglass_test_support sandglass_sandbox_os sandglass_policy_seccomp sandglass_client
   nlohmann_json::nlohmann_json GTest::gtest_main)
 target_compile_definitions(sandglass_security_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
@@ -74,7 +74,7 @@ add_executable(sandglass_shortage_test
   security/host/faults_test.cc
   security/host/open_files_test.cc)
 target_link_libraries(sandglass_shortage_test PRIVATE
-  sandglass_test_support sandglass_os GTest::gtest_main)
+  sandglass_test_support sandglass_sandbox_os GTest::gtest_main)
 target_compile_definitions(sandglass_shortage_test PRIVATE
   SANDGLASSD="$<TARGET_FILE:sandglassd>")
 add_dependencies(sandglass_shortage_test sandglassd sandglass-spawner)

@@ -4,44 +4,47 @@ one place.
 
 usage: layering.py [DIR]      (DIR: the tree to check, by default the clone)
 
-The rules are the tables below; DIR's .h, .cc and .c files are read, no build
-is needed.
+Which room may use which is said in the folders' CMakeLists.txt, by which the
+build links them; the other rules are the tables below. DIR's .h, .cc and .c
+files are read, no build is needed.
 """
 
+import os
 import re
 import sys
 
 import project
 
-# Folder → the project's include paths it may use, longest match decides.
-# A folder that isn't named here may not hold code.
+# The folders of code, and what each may include of the project's besides the
+# rooms that its own rooms use. A folder that isn't named here may not hold code.
 MAY_INCLUDE = {
-    "policy": ["policy/"],
-    "sandbox": ["policy/", "sandbox/", "internal/"],
+    "policy": [],
+    "sandbox": ["internal/"],
     # Of internal/ only what it writes for itself.
-    "server": ["policy/", "sandbox/", "server/", "internal/durable.",
-               "sandglass/v1/", "google/rpc/"],
-    # Of policy/ only the audit log's format.
-    "client": ["client/", "policy/audit/", "sandglass/v1/", "google/rpc/"],
+    "server": ["internal/durable.", "sandglass/v1/", "google/rpc/"],
+    "client": ["sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
     "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
 }
+# The folders that have rooms → whose rooms theirs may use beside their own.
+MAY_USE = {
+    "policy": [],
+    "sandbox": ["policy/"],
+    "server": ["policy/", "sandbox/"],
+    # Of policy/ only the audit log's format.
+    "client": ["policy/audit"],
+}
+# Programs that stand in no room and know nothing of them: what the client sends
+# into jails as it is, and examples for users of the public API.
+ALONE = {
+    "client/probe/": [],
+    "client/examples/": ["sandglass/v1/", "google/rpc/"],
+}
 # Every first folder of an include that is the project's.
 PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
                     "bench/", "internal/", "sandglass/", "google/rpc/")
-
-# Inside sandbox/: os/ is the bottom, what runs in a jail knows nothing of the
-# spawner, and the spawner starts what runs in a jail.
-SANDBOX_MAY_NOT = {
-    "sandbox/os/": ["sandbox/", "internal/", "policy/"],
-    "sandbox/jailed/": ["sandbox/spawner/"],
-    "sandbox/zygote/": ["sandbox/spawner/"],
-    "sandbox/file_agent/": ["sandbox/spawner/"],
-}
-# The exception to a rule above: the folder itself.
-SANDBOX_MAY = {"sandbox/os/": ["sandbox/os/"]}
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
 # Of server/ that is its edge alone; the other rooms know nothing of gRPC.
@@ -64,6 +67,10 @@ RAW_CALL = re.compile(r"(?<![\w.>])(?:::)?(syscall|prctl|mount|umount2|unshare"
                       r"|setns|pivot_root|clone)\s*\(")
 RAW_CALL_USERS = ("sandbox/os/", "client/probe/", "tests/", "bench/")
 
+# sandglass_room(ROOM USES … SOURCES …) in a folder's CMakeLists.txt.
+ROOM = re.compile(r"^sandglass_room\(([\w/]+)([^)]*)\)", re.MULTILINE)
+ROOM_KEYS = ("USES", "LIBRARIES", "HEADERS", "ALONE", "SOURCES")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 
@@ -78,22 +85,63 @@ def strip_comments(text):
                   r"|'(?:\\.|[^'\\\n])*'", blank, text, flags=re.DOTALL)
 
 
-def include_problem(path, include):
+def read_rooms(top):
+    """Room → the rooms that it may use, by the folders' CMakeLists.txt."""
+    rooms = {}
+    for folder in MAY_USE:
+        path = os.path.join(top, folder, "CMakeLists.txt")
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            for name, rest in ROOM.findall(file.read()):
+                key, uses = None, []
+                for word in rest.split():
+                    if word in ROOM_KEYS:
+                        key = word
+                    elif key == "USES":
+                        uses.append(word)
+                rooms[name] = uses
+    return rooms
+
+
+def room_of(path, rooms):
+    """The room in which a file stands; None outside all of them."""
+    folder = os.path.dirname(path)
+    while folder and folder not in rooms:
+        folder = os.path.dirname(folder)
+    return folder or None
+
+
+def room_problem(path, include, rooms, used):
+    """Why the file's room may not include this of another room; None when it
+    may. Notes in `used` which room uses which."""
+    own, other = room_of(path, rooms), room_of(include, rooms)
+    if own is None:
+        return "it stands in no room; CMakeLists.txt of its folder has them"
+    if other is None:
+        return f"{include.rsplit('/', 1)[0]}/ is no room"
+    if other == own:
+        return None
+    used.add((own, other))
+    if other not in rooms[own]:
+        return f"{own}/ may not depend on {other}/"
+    return None
+
+
+def include_problem(path, include, rooms, used):
     """Why the file may not include this; None when it may."""
     folder = path.split("/")[0]
     if include.startswith(PROJECT_INCLUDES):
-        if not include.startswith(tuple(MAY_INCLUDE[folder])):
+        alone = next((part for part in ALONE if path.startswith(part)), None)
+        if alone is not None:
+            if not include.startswith((alone, *ALONE[alone])):
+                return f"{alone} may not depend on anything else"
+        elif folder in MAY_USE and include.split("/")[0] in MAY_USE:
+            problem = room_problem(path, include, rooms, used)
+            if problem:
+                return problem
+        elif not include.startswith(tuple(MAY_INCLUDE[folder])):
             return f"{folder}/ may not depend on {include.rsplit('/', 1)[0]}/"
-        for inner, forbidden in SANDBOX_MAY_NOT.items():
-            if (path.startswith(inner) and include.startswith(tuple(forbidden))
-                    and not include.startswith(
-                        tuple(SANDBOX_MAY.get(inner, ())) or ("\0",))):
-                return f"{inner} may not depend on {include.rsplit('/', 1)[0]}/"
-    # Sent into jails as it is: a program that knows nothing of the others.
-    if (path.startswith("client/probe/")
-            and include.startswith(PROJECT_INCLUDES)
-            and not include.startswith("client/probe/")):
-        return "client/probe/ may not depend on anything else"
     if GRPC_INCLUDE.search(include) and not path.startswith(GRPC_USERS):
         return "gRPC is for server/rpc/ and client/ only"
     if RAW_HEADER.match(include) and not path.startswith(RAW_HEADER_USERS):
@@ -104,7 +152,24 @@ def include_problem(path, include):
     return None
 
 
-def check_file(top, path):
+def check_rooms(rooms, used):
+    """Prints what is wrong with the table itself; returns how much."""
+    found = []
+    for room, uses in rooms.items():
+        folder = room.split("/")[0]
+        for other in uses:
+            if other.split("/")[0] != folder and not other.startswith(
+                    tuple(MAY_USE[folder]) or ("\0",)):
+                found.append(f"{folder}/CMakeLists.txt: {room} may not use "
+                             f"{other}: the folders' order is against it")
+            elif (room, other) not in used:
+                found.append(f"{folder}/CMakeLists.txt: {room} includes nothing "
+                             f"of {other}: take it from what it USES")
+    print("\n".join(found), end="\n" if found else "")
+    return len(found)
+
+
+def check_file(top, path, rooms, used):
     """Prints the file's violations; returns how many there are."""
     folder = path.split("/")[0]
     if folder not in MAY_INCLUDE:
@@ -115,7 +180,8 @@ def check_file(top, path):
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
-        problem = match and include_problem(path, match.group(1))
+        problem = match and include_problem(path, match.group(1), rooms,
+                                            used)
         if problem:
             found.append((number, f"includes {match.group(1)}: {problem}"))
     if not path.startswith(RAW_CALL_USERS):
@@ -130,10 +196,12 @@ def check_file(top, path):
 
 
 def main(top):
-    bad = sum(check_file(top, path)
+    rooms, used = read_rooms(top), set()
+    bad = sum(check_file(top, path, rooms, used)
               for path in project.files(top, ".h", ".cc", ".c")
               # Programs that tests run are inputs, not code of a layer.
               if not path.startswith("tests/payloads/"))
+    bad += check_rooms(rooms, used)
     if bad:
         print(f"layering: {bad} violations", file=sys.stderr)
     return 1 if bad else 0

@@ -7,5 +7,5 @@ add_executable(egress_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/egress/parse/http_head_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/egress/parse/response_head_test.cc)
 target_link_libraries(egress_test PRIVATE
-  sandglass_egress_wire absl::strings GTest::gmock_main)
+  sandglass_sandbox_egress_parse absl::strings GTest::gmock_main)
 gtest_discover_tests(egress_test)

@@ -29,7 +29,7 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/verdict/verdict_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/language/zygote_kind_test.cc)
 target_link_libraries(policy_test PRIVATE
-  sandglass_audit sandglass_policy sandglass_paths absl::strings GTest::gmock_main
+  sandglass_policy absl::strings GTest::gmock_main
   PkgConfig::RE2)
 target_compile_definitions(policy_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -29,13 +29,10 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/os/process_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/spawner/retry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/spawner/spawner_request_test.cc
-  ${PROJECT_SOURCE_DIR}/sandbox/wire/egress_ports.cc
-  ${PROJECT_SOURCE_DIR}/sandbox/spawner/request.cc
-  ${PROJECT_SOURCE_DIR}/sandbox/wire/template_book.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/jail/untrusted_events_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/jail/untrusted_session_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/wire/uid_slice_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_port_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
-  sandglass_file_agent sandglass_sandbox GTest::gmock_main)
+  sandglass_sandbox GTest::gmock_main)
 gtest_discover_tests(sandbox_unit_test PROPERTIES TIMEOUT 60)
