@@ -3,7 +3,8 @@
 #
 #   tests/fuzz.sh [--seconds N] [--keep] [TARGET…]
 #
-#   --seconds N  how long each target goes on after its seeds (default: 3)
+#   --seconds N  how long each target goes on after its seeds (default: 3, or
+#                SANDGLASS_FUZZ_SECONDS)
 #   --keep       keep what it finds of interest, in build-fuzz/found, and begin
 #                with that the next time
 #
@@ -84,7 +85,7 @@ run_target() {
 }
 
 main() {
-  local seconds=3 keep=no targets=() target failed=0 running=() running_names=()
+  local seconds=${SANDGLASS_FUZZ_SECONDS:-3} keep=no targets=() target failed=0 running=() running_names=()
   while (($# > 0)); do
     case $1 in
       --seconds)

@@ -13,8 +13,13 @@ foreach(line IN LISTS lines)
     "add_test([==[${PREFIX}${suite}]==] [==[${PROGRAM}]==]"
     " [==[--gtest_filter=${suite}.*]==])\n"
     "set_tests_properties([==[${PREFIX}${suite}]==] PROPERTIES")
+  set(before "")
   foreach(word IN LISTS PROPERTIES)
+    if(before STREQUAL "LABELS" AND NIGHTLY AND suite MATCHES "^(${NIGHTLY})$")
+      string(APPEND word ";nightly")
+    endif()
     string(APPEND tests " [==[${word}]==]")
+    set(before "${word}")
   endforeach()
   string(APPEND tests ")\n")
 endforeach()

@@ -1,9 +1,12 @@
 #!/bin/bash
 # Installs what is needed, builds, and runs the project's tests.
 #
-#   sudo ./tests/run.sh [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan]
+#   sudo ./tests/run.sh [--nightly] [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan]
 #                       [--filter REGEX]
 #
+#   --nightly       what every change runs, and beside that whole suites in other
+#                   settings (label nightly), all workloads, ten minutes of
+#                   chaos, a minute for each fuzz target, --tidy, --asan, --tsan
 #   --fast          leave out the style checks and the fuzz targets
 #   --no-fuzz       leave out the fuzz targets, whose build takes ten minutes of
 #                   a processor
@@ -28,7 +31,7 @@ failed=0
 reasons=() # of failures, so that they are the last that is read
 
 usage() {
-  say "usage: sudo $0 [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan] [--filter REGEX]"
+  say "usage: sudo $0 [--nightly] [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan] [--filter REGEX]"
 }
 
 # failures_of LOG: what GoogleTest said of each failure of a test, cut short.
@@ -124,9 +127,10 @@ finish() {
 }
 
 main() {
-  local fast=no fuzz=yes tidy=no asan=no tsan=no filter=() none=error
+  local fast=no fuzz=yes tidy=no asan=no tsan=no nightly=no filter=() none=error
   while (($# > 0)); do
     case $1 in
+      --nightly) nightly=yes tidy=yes asan=yes tsan=yes ;;
       --fast) fast=yes ;;
       --no-fuzz) fuzz=no ;;
       --tidy) tidy=yes ;;
@@ -162,11 +166,18 @@ main() {
   stage 'packages' "$SANDGLASS_ROOT/deploy/install-deps.sh" --test
   stage 'build (release)' build_preset release "$SANDGLASS_ROOT/build"
   filter+=("--no-tests=$none")
-  local options=("${filter[@]}")
-  if [[ $fast == yes ]]; then
-    options+=(--label-exclude '^(style|fuzz)$')
-  elif [[ $fuzz == no ]]; then
-    options+=(--label-exclude '^fuzz$')
+  local options=("${filter[@]}") without=()
+  # Whoever names a test wants it, whatever its tier.
+  if [[ $nightly == yes ]]; then
+    export SANDGLASS_TIER=nightly SANDGLASS_CHAOS_SECONDS=600 SANDGLASS_FUZZ_SECONDS=60
+  elif ((${#filter[@]} == 1)); then
+    export SANDGLASS_TIER=change
+    without+=(nightly)
+  fi
+  [[ $fast == no ]] || without+=(style fuzz)
+  [[ $fuzz == yes ]] || without+=(fuzz)
+  if ((${#without[@]} > 0)); then
+    options+=(--label-exclude "^($(IFS='|' && echo "${without[*]}"))$")
   fi
   [[ $tidy == yes ]] || options+=(--exclude-regex '^style\.tidy$')
   run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"

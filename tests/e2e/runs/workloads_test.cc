@@ -3,6 +3,7 @@
 
 #include "tests/support/host/workloads.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -77,6 +78,13 @@ void CheckAnswer(const Workload& workload, const RunResult& result) {
   }
 }
 
+// With every change one program of eight runs, each night all of them: they are
+// nearly seven hundred, and take two and a half minutes on two processors.
+size_t EveryNth() {
+  const char* tier = std::getenv("SANDGLASS_TIER");
+  return tier != nullptr && std::string(tier) == "change" ? 8 : 1;
+}
+
 // The processes that are left are looked for by the fixture: after each test
 // the daemon must have none more than before.
 TEST_P(Workloads, EveryProgramEndsAsItShould) {
@@ -95,7 +103,8 @@ TEST_P(Workloads, EveryProgramEndsAsItShould) {
 
   std::vector<const Workload*> kept;
   std::vector<v1::RunCodeRequest> requests;
-  for (const Workload& workload : *workloads) {
+  for (size_t i = 0; i < workloads->size(); i += EveryNth()) {
+    const Workload& workload = (*workloads)[i];
     const std::vector<std::string> missing = MissingModules(workload.modules);
     if (!missing.empty()) {
       std::cerr << "NOT RUN: " << workload.id << " needs "
