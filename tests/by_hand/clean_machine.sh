@@ -15,7 +15,7 @@
 # mount or start outlives this script. The kernel and its cgroups are the
 # host's.
 set -euo pipefail
-source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/../../deploy/common.sh"
 source "$(dirname "$0")/debian_tree.sh"
 
 tree=''

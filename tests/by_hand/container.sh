@@ -14,7 +14,7 @@
 # golang-github-containers-common for its filter of system calls. The control
 # groups are the host's: see docs/container.md for a host that isn't v2 alone.
 set -euo pipefail
-source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/../../deploy/common.sh"
 source "$(dirname "$0")/debian_tree.sh"
 
 NAME=sandglass-container-test
@@ -76,7 +76,7 @@ attempt() {
   mkdir -p "$bundle" "$work/socket"
   [[ " ${options[*]} " != *' --userns-remap '* ]] || chown 1879300000 "$work/socket"
   [[ -e /sys/fs/cgroup/cgroup.controllers ]] || options+=(--host-cgroups)
-  /usr/bin/python3 -I "$SANDGLASS_ROOT/tests/support/container_config.py" \
+  /usr/bin/python3 -I "$SANDGLASS_ROOT/tests/support/host/container_config.py" \
     --rootfs "$tree" --socket-dir "$work/socket" "${options[@]}" -- \
     "$@" sandglassd --listen unix:/run/sandglass/sandglass.sock --state-dir "$state" \
     >"$bundle/config.json"

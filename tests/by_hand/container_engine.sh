@@ -15,7 +15,7 @@
 # Images and containers are kept in a directory of this run's own. No registry of
 # images is asked: the base is made here, with this machine's Debian packages.
 set -euo pipefail
-source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/../../deploy/common.sh"
 source "$(dirname "$0")/debian_tree.sh"
 
 USAGE='usage: container_engine.sh [--full] [--runtime NAME] [--save FILE | --image FILE]'
@@ -91,7 +91,7 @@ prepare_engine() {
   runtime="$(command -v "$runtime")" || die "there is no such runtime; run: apt-get install crun runc"
   all="$(awk '/^CapEff/ {print $2}' /proc/self/status)"
   if ((!(0x$all >> 24 & 1))); then
-    sed "s|\"RUNTIME\"|\"$runtime\"|" "$SANDGLASS_ROOT/tests/support/runtime_without_limits.py" \
+    sed "s|\"RUNTIME\"|\"$runtime\"|" "$SANDGLASS_ROOT/tests/support/filters/runtime_without_limits.py" \
       >"$work/runtime"
     chmod +x "$work/runtime"
     runtime=$work/runtime

@@ -15,7 +15,7 @@
 # the tools do is bounded by the jails alone: not for a machine that matters.
 # Exit code: 1 when a tool found something or the host or the daemon is worse off.
 set -euo pipefail
-source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/../../deploy/common.sh"
 source "$(dirname "$0")/debian_tree.sh"
 
 USAGE='usage: judges.sh [--stressors LIST|all|none] [--seconds N] [--fuzz SECONDS]'
@@ -73,7 +73,7 @@ fetch_simulator() {
 judge_filter() {
   "$SANDGLASS_ROOT/build/bin/filter_cases" "$SANDGLASS_ROOT/policy/data/seccomp" default \
     "$work/filter" >"$work/cases" || return
-  /usr/bin/python3 -I "$SANDGLASS_ROOT/tests/support/simulate_filter.py" \
+  /usr/bin/python3 -I "$SANDGLASS_ROOT/tests/support/filters/simulate_filter.py" \
     "$work/simulator" "$work/filter" <"$work/cases"
 }
 
@@ -209,7 +209,7 @@ main() {
     local only=()
     [[ $stressors == all ]] || only=(--only "$stressors")
     check "stress-ng's stressors" /usr/bin/python3 -I \
-      "$SANDGLASS_ROOT/tests/support/stressors.py" \
+      "$SANDGLASS_ROOT/tests/support/host/stressors.py" \
       --client "$SANDGLASS_ROOT/build/bin/sandglass" \
       --address "unix:$work/sandglass.sock" --seconds "$seconds" "${only[@]}"
   fi

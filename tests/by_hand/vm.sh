@@ -13,7 +13,7 @@
 # Needs the release build (build/) and root. What packages come from is taken
 # from this machine's apt configuration as it runs.
 set -euo pipefail
-source "$(dirname "$0")/../deploy/common.sh"
+source "$(dirname "$0")/../../deploy/common.sh"
 source "$(dirname "$0")/debian_tree.sh"
 
 USAGE='usage: vm.sh [--keep] [--filter GTEST-FILTER]'
@@ -167,7 +167,7 @@ main() {
   trap 'exit 130' INT
   trap 'exit 143' TERM
   work="$(mktemp -d /var/tmp/sandglass-vm.XXXXXX)"
-  workload="$("$BASH" "$SANDGLASS_ROOT/tests/vm_inside.sh" workload)"
+  workload="$("$BASH" "$SANDGLASS_ROOT/tests/by_hand/vm_inside.sh" workload)"
   run_step 'Making the image' "$work/image.log" make_image_tree
   run_step 'Making the packages' "$work/packages.log" make_packages
   copy_tests

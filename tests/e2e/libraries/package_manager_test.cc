@@ -106,7 +106,7 @@ class EachManager : public NetworkTest,
     WriteProfile("packages", kProfile);
     const std::string made =
         absl::StrCat("/usr/bin/python3 -I " SANDGLASS_SOURCE_DIR
-                     "/tests/e2e/make_registry.py ",
+                     "/tests/e2e/libraries/make_registry.py ",
                      files(), " 2>/dev/null");
     ASSERT_EQ(std::system(made.c_str()), 0) << made;
     NetworkTest::SetUp();

@@ -41,7 +41,7 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
   ASSERT_THAT(client().Run(Bash("exit 7")),
               OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
   const std::string said = RunShell(
-      absl::StrCat(SANDGLASS_SOURCE_DIR, "/tests/e2e/prometheus.sh ",
+      absl::StrCat(SANDGLASS_SOURCE_DIR, "/tests/e2e/operators/prometheus.sh ",
                    TEST_CACHE_DIR, " ", address_,
                    " 'sum(sandglass_runs_total{language=\"bash\"})'"
                    " 'sum(sandglass_runs_total{outcome=\"NONZERO_EXIT\"})'"

@@ -12,7 +12,7 @@
 # CACHE is a directory that is kept; the package is unpacked there, not
 # installed, since that would start a service.
 set -euo pipefail
-source "$(dirname "$0")/../../deploy/common.sh"
+source "$(dirname "$0")/../../../deploy/common.sh"
 
 cache=$1
 address=$2
@@ -64,7 +64,7 @@ said="$("$bin/promtool" check metrics <"$work/metrics" 2>&1)" || true
 said="$(grep -v '^grpc_' <<<"$said" || true)"
 say "promtool says ${said:-nothing wrong}"
 
-cp "$SANDGLASS_ROOT"/deploy/prometheus/alerts.yml "$SANDGLASS_ROOT/tests/e2e/alerts_test.yml" "$work/"
+cp "$SANDGLASS_ROOT"/deploy/prometheus/alerts.yml "$SANDGLASS_ROOT/tests/e2e/operators/alerts_test.yml" "$work/"
 tried="$("$bin/promtool" test rules "$work/alerts_test.yml" 2>&1)" || true
 say "promtool tries the rules: $(sed '1d;s/^ *//' <<<"$tried" | tr '\n' ' ')"
 

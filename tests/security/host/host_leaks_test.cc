@@ -115,7 +115,7 @@ bool IsListed(const std::string& name, const std::vector<std::string>& list) {
 TEST_F(HostLeaks, OnlyFilesOfTheListCanBeRead) {
   const std::vector<std::string> list = absl::StrSplit(
       ReadFile(absl::StrCat(SANDGLASS_SOURCE_DIR,
-                            "/tests/security/readable_files.txt")),
+                            "/tests/security/host/readable_files.txt")),
       '\n', absl::SkipEmpty());
   for (const Way way : kAllWays) {
     const std::string names = Collect(way)["names"];

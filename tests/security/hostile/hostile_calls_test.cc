@@ -304,7 +304,8 @@ TEST_F(HostileCallsInAllWays, BitsThatTheKernelDoesNotLookAtChangeNothing) {
 // Names that the policy lets through for some arguments.
 std::set<std::string> AllowedCalls() {
   std::set<std::string> names;
-  std::ifstream file(SANDGLASS_SOURCE_DIR "/tests/security/allowed_calls.txt");
+  std::ifstream file(SANDGLASS_SOURCE_DIR
+                     "/tests/security/hostile/allowed_calls.txt");
   for (std::string name; std::getline(file, name);) {
     if (!name.empty() && name.front() != '#') names.insert(name);
   }

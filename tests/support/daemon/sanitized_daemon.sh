@@ -14,7 +14,7 @@ set -euo pipefail
 bin="$(cd "$(dirname "$0")" && pwd)"
 clone="$(cd "$bin/../.." && pwd)"
 
-export LSAN_OPTIONS="suppressions=$clone/tests/support/leaks.supp"
+export LSAN_OPTIONS="suppressions=$clone/tests/support/daemon/leaks.supp"
 export UBSAN_OPTIONS="print_stacktrace=1"
 
 options=()
