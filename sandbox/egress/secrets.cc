@@ -92,10 +92,11 @@ absl::Status RuleSecrets::PutInto(std::vector<HttpField>& fields,
 absl::StatusOr<std::string> RuleSecrets::WithValues(
     std::string_view text, std::string_view host) const {
   std::string out;
-  for (;;) {
+  // More is refused by the caller; what is behind it doesn't matter then.
+  while (out.size() <= kMaxHeadBytes) {
     const size_t at = text.find(kOpening);
     out += text.substr(0, at);
-    if (at == std::string_view::npos) return out;
+    if (at == std::string_view::npos) break;
     text.remove_prefix(at + kOpening.size());
     const std::string name(text.substr(0, text.find('}')));
     if (name.size() == text.size() || !IsName(name)) {
@@ -107,9 +108,8 @@ absl::StatusOr<std::string> RuleSecrets::WithValues(
     if (!value.ok()) return value.status();
     out += **value;
     text.remove_prefix(name.size() + 1);
-    // Refused by the caller; what is behind it doesn't matter then.
-    if (out.size() > kMaxHeadBytes) return out;
   }
+  return out;
 }
 
 absl::StatusOr<const std::string*> RuleSecrets::ValueOf(
