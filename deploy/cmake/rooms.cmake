@@ -6,7 +6,8 @@
 #     HEADERS target       the headers that are compiled once for its sources;
 #                          by default sandglass_common_headers, and none for
 #                          sources that begin a process of few parts: NONE
-#     ALONE sources…       compiled alone: a neighbour has the same names
+#     ALONE sources…       compiled alone: a neighbour has the same names, or a
+#                          program links it without its neighbours
 #     SOURCES sources…)
 #
 # These lists are the one table of who may use whom. The linker follows it, since

@@ -22,8 +22,8 @@ bool IsKnown(std::string_view name, PlaceholderUse use) {
                               use == PlaceholderUse::kWithSource);
 }
 
-// Of those that stand for whole words.
-bool IsWord(std::string_view text, PlaceholderUse use) {
+// Whether it is a placeholder that stands for whole words.
+bool IsWholeWord(std::string_view text, PlaceholderUse use) {
   return (text == kSources && use == PlaceholderUse::kCommand) ||
          (text == kJvmNetwork &&
           (use == PlaceholderUse::kCommand || use == PlaceholderUse::kAhead));
@@ -50,7 +50,7 @@ absl::string_view AbslView(std::string_view text) {
 }  // namespace
 
 std::string CheckPlaceholders(std::string_view text, PlaceholderUse use) {
-  if (IsWord(text, use)) return "";
+  if (IsWholeWord(text, use)) return "";
   for (size_t at = text.find(kOpen); at != std::string_view::npos;
        at = text.find(kOpen, at + 1)) {
     const size_t close = text.find('}', at);
@@ -58,7 +58,7 @@ std::string CheckPlaceholders(std::string_view text, PlaceholderUse use) {
     const std::string_view name = text.substr(at + 2, close - at - 2);
     if (IsKnown(name, use)) continue;
     const std::string_view whole = text.substr(at, close + 1 - at);
-    if (IsWord(whole, use)) {
+    if (IsWholeWord(whole, use)) {
       return absl::StrCat("\"", AbslView(whole),
                           "\" has to be a word of its own");
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r";
 
-bool IsWord(char c) {
+bool IsIdentifierByte(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
@@ -27,7 +27,8 @@ std::set<std::string_view> ImportedWords(
     line.remove_prefix(std::min(line.size(), line.find_first_not_of(kSpace)));
     bool first = true;
     while (!line.empty()) {
-      const auto end = std::find_if_not(line.begin(), line.end(), IsWord);
+      const auto end =
+          std::find_if_not(line.begin(), line.end(), IsIdentifierByte);
       const std::string_view word =
           line.substr(0, static_cast<size_t>(end - line.begin()));
       if (first && word != "import" && word != "from" && word != "require") {

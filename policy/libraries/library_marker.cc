@@ -28,10 +28,6 @@ constexpr absl::string_view kVariables[] = {"os_name",
                                             "implementation_name",
                                             "implementation_version"};
 
-// The longest first.
-constexpr absl::string_view kOperators[] = {
-    "===", "==", "~=", "!=", "<=", ">=", "<", ">"};
-
 // Reads "a and (b or c)" and writes it anew, a word at a time.
 class MarkerReader {
  public:
@@ -132,7 +128,7 @@ class MarkerReader {
       return TakeWord("in") || Fail("has \"not\" without \"in\"");
     }
     cursor_.Blanks();
-    for (const absl::string_view each : kOperators) {
+    for (const absl::string_view each : kPythonComparisons) {
       if (!cursor_.Take(each)) continue;
       Write(each);
       return true;

@@ -24,7 +24,7 @@ bool IsPackageWord(absl::string_view text) {
 }
 
 // npm looks for a file when an argument ends so.
-bool EndsAsArchive(absl::string_view text) {
+bool EndsAsNpmArchive(absl::string_view text) {
   return HasEnding(text, {".tgz", ".tar.gz", ".tar"});
 }
 
@@ -101,7 +101,7 @@ std::optional<std::string> NodeName(absl::string_view text) {
     }
     return name;
   }
-  if (!IsPackageWord(text) || EndsAsArchive(text)) return std::nullopt;
+  if (!IsPackageWord(text) || EndsAsNpmArchive(text)) return std::nullopt;
   return name;
 }
 
@@ -123,12 +123,12 @@ absl::StatusOr<Library> ParseNode(absl::string_view text) {
   library.name = *std::move(name);
   if (at == absl::string_view::npos) return library;
   const absl::string_view version = text.substr(at + 1);
-  if (IsNodeTag(version) && !EndsAsArchive(version)) {
+  if (IsNodeTag(version) && !EndsAsNpmArchive(version)) {
     library.version = std::string(version);
     return library;
   }
   std::optional<std::string> range = Range(version);
-  if (!range || EndsAsArchive(version)) {
+  if (!range || EndsAsNpmArchive(version)) {
     return RefuseLibrary(
         text,
         "has no version or range after \"@\"; write one as in "

@@ -13,12 +13,9 @@ namespace sandglass::policy {
 namespace {
 
 constexpr size_t kMostClauses = 16;
-// The longest first: "==" is the beginning of "===".
-constexpr absl::string_view kOperators[] = {
-    "===", "==", "~=", "!=", "<=", ">=", "<", ">"};
 
 // pip looks for a file when an argument ends so.
-bool EndsAsArchive(absl::string_view text) {
+bool EndsAsPipArchive(absl::string_view text) {
   return HasEnding(
       text, {".whl", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz",
              ".tar.xz", ".txz", ".tlz", ".tar.lz", ".tar.lzma"});
@@ -114,10 +111,10 @@ absl::StatusOr<std::string> ParseClauses(absl::string_view text,
   std::vector<std::string> clauses;
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     TextCursor cursor(absl::StripAsciiWhitespace(part));
-    const auto op =
-        std::find_if(std::begin(kOperators), std::end(kOperators),
-                     [&](absl::string_view each) { return cursor.Take(each); });
-    if (op == std::end(kOperators)) {
+    const auto op = std::find_if(
+        std::begin(kPythonComparisons), std::end(kPythonComparisons),
+        [&](absl::string_view each) { return cursor.Take(each); });
+    if (op == std::end(kPythonComparisons)) {
       return RefuseLibrary(
           whole, cursor.rest().substr(0, 1) == "="
                      ? "has \"=\" before its version; write \"==\""
@@ -217,7 +214,7 @@ absl::StatusOr<Library> ParsePython(absl::string_view text) {
     if (!clauses.ok()) return clauses.status();
     library.version = *std::move(clauses);
   }
-  if (EndsAsArchive(text) || EndsAsArchive(library.ToArgument())) {
+  if (EndsAsPipArchive(text) || EndsAsPipArchive(library.ToArgument())) {
     return RefuseLibrary(text,
                          "is a file's name; write a package's name and "
                          "version, as in \"six==1.16.0\"");

@@ -68,6 +68,11 @@ std::optional<std::string> GoModule(absl::string_view text);
 std::optional<std::string> RubyName(absl::string_view text);
 std::optional<std::string> JavaName(absl::string_view text);
 
+// What PEP 440 compares versions with. The longest first: "==" is the beginning
+// of "===".
+inline constexpr absl::string_view kPythonComparisons[] = {
+    "===", "==", "~=", "!=", "<=", ">=", "<", ">"};
+
 // "latest", "next-11": no range, by npm's own reading of the word.
 bool IsNodeTag(absl::string_view text);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr AddressRange kMapped(IpAddress::V6({0, 0, 0, 0, 0, 0xffff}), 96);
 
-absl::Status Refuse(std::string_view text, const std::string& why) {
+absl::Status RefuseAddress(std::string_view text, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " ", why));
 }
 
@@ -57,9 +57,10 @@ std::optional<IpAddress> IpAddress::FromBytes(std::string_view bytes) {
 absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
   if (text.find('%') != std::string_view::npos &&
       text.find(':') != std::string_view::npos) {
-    return Refuse(text,
-                  "has a zone (\"%\" and what follows), which only means "
-                  "something on one machine; write the address without it");
+    return RefuseAddress(
+        text,
+        "has a zone (\"%\" and what follows), which only means "
+        "something on one machine; write the address without it");
   }
   const bool v6 = text.find(':') != std::string_view::npos;
   IpAddress address;
@@ -71,9 +72,10 @@ absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
       text.find('\0') != std::string_view::npos ||
       ::inet_pton(v6 ? AF_INET6 : AF_INET, terminated.c_str(),
                   address.bytes_.data()) != 1) {
-    return Refuse(text,
-                  "is no address; write one as 192.0.2.1 (decimal, without "
-                  "leading zeros) or 2001:db8::1");
+    return RefuseAddress(
+        text,
+        "is no address; write one as 192.0.2.1 (decimal, without "
+        "leading zeros) or 2001:db8::1");
   }
   return address;
 }
@@ -99,30 +101,32 @@ absl::StatusOr<AddressRange> AddressRange::Parse(std::string_view text) {
       IpAddress::Parse(text.substr(0, slash));
   if (!address.ok()) return address.status();
   if (slash == std::string_view::npos) {
-    return Refuse(text, absl::StrCat("has no prefix length; write it as ",
-                                     address->ToString(), "/", address->bits(),
-                                     " or shorter"));
+    return RefuseAddress(
+        text,
+        absl::StrCat("has no prefix length; write it as ", address->ToString(),
+                     "/", address->bits(), " or shorter"));
   }
   const std::string_view length = text.substr(slash + 1);
   const auto prefix = ParsePrefix(length, address->bits());
   if (!prefix) {
-    return Refuse(text, absl::StrCat("has ", Quoted(length),
-                                     " for its prefix length; write a number "
-                                     "from 0 to ",
-                                     address->bits()));
+    return RefuseAddress(text,
+                         absl::StrCat("has ", Quoted(length),
+                                      " for its prefix length; write a number "
+                                      "from 0 to ",
+                                      address->bits()));
   }
   const AddressRange range = Widened(*address, *prefix);
   if (range.first() != *address) {
-    return Refuse(
+    return RefuseAddress(
         text, absl::StrCat("has bits set past the first ", *prefix, "; write ",
                            range.ToString(), " for the range or ",
                            address->ToString(), " for the address"));
   }
   if (kMapped.Contains(*address)) {
-    return Refuse(text,
-                  absl::StrCat("is a range of IPv4 addresses; write it as ",
-                               address->Unmapped().ToString(), "/",
-                               std::max(96u, *prefix) - 96));
+    return RefuseAddress(
+        text, absl::StrCat("is a range of IPv4 addresses; write it as ",
+                           address->Unmapped().ToString(), "/",
+                           std::max(96u, *prefix) - 96));
   }
   return range;
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kStar = "*.";
 constexpr std::string_view kLocal[] = {"localhost", "local", "internal",
                                        "home.arpa", "onion"};
 
-absl::Status Refuse(std::string_view text, const std::string& why) {
+absl::Status RefuseHost(std::string_view text, const std::string& why) {
   return absl::InvalidArgumentError(
       absl::StrCat("the host ", Quoted(text), " ", why));
 }
@@ -55,23 +55,25 @@ bool EndsInNumber(std::string_view name) {
 // What no host has, however it is written.
 absl::Status CheckBytes(std::string_view text) {
   if (text.empty()) {
-    return Refuse(text, "is empty; write a name or an address");
+    return RefuseHost(text, "is empty; write a name or an address");
   }
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte >= 0x80) {
-      return Refuse(text, absl::StrCat("has a character outside ASCII at byte ",
-                                       i, "; write it in punycode, xn--…"));
+      return RefuseHost(
+          text, absl::StrCat("has a character outside ASCII at byte ", i,
+                             "; write it in punycode, xn--…"));
     }
     if (byte <= ' ' || byte == 0x7f) {
-      return Refuse(text, absl::StrCat("has white space or a control character "
-                                       "at byte ",
-                                       i, "; leave it out"));
+      return RefuseHost(text,
+                        absl::StrCat("has white space or a control character "
+                                     "at byte ",
+                                     i, "; leave it out"));
     }
   }
   const bool escaped = text.find('%') != std::string_view::npos;
   if (escaped && text.find(':') == std::string_view::npos) {
-    return Refuse(text, "has a percent sign; write characters unescaped");
+    return RefuseHost(text, "has a percent sign; write characters unescaped");
   }
   return absl::OkStatus();
 }
@@ -80,31 +82,32 @@ absl::Status CheckBytes(std::string_view text) {
 absl::Status CheckLabel(std::string_view text, std::string_view label,
                         bool is_last) {
   if (label.empty()) {
-    return Refuse(text,
-                  "has an empty label (two dots, or one at its start); write "
-                  "one dot between labels");
+    return RefuseHost(
+        text,
+        "has an empty label (two dots, or one at its start); write "
+        "one dot between labels");
   }
   if (label.size() > kMaxHostLabel) {
-    return Refuse(text,
-                  absl::StrCat("has a label of ", label.size(),
-                               " bytes; labels have at most ", kMaxHostLabel));
+    return RefuseHost(
+        text, absl::StrCat("has a label of ", label.size(),
+                           " bytes; labels have at most ", kMaxHostLabel));
   }
   const auto* const bad =
       std::find_if_not(label.begin(), label.end(), IsLabelByte);
   if (bad != label.end()) {
-    return Refuse(text, absl::StrCat("has ", Quoted({bad, 1}),
-                                     "; names have letters, digits, \"-\", "
-                                     "\"_\" and dots"));
+    return RefuseHost(text, absl::StrCat("has ", Quoted({bad, 1}),
+                                         "; names have letters, digits, \"-\", "
+                                         "\"_\" and dots"));
   }
   if (label.front() == '-' || label.back() == '-') {
-    return Refuse(text,
-                  "has a label that begins or ends with \"-\" (RFC 1123 "
-                  "section 2.1); write it without");
+    return RefuseHost(text,
+                      "has a label that begins or ends with \"-\" (RFC 1123 "
+                      "section 2.1); write it without");
   }
   if (is_last && label.find('_') != std::string_view::npos) {
-    return Refuse(text,
-                  "has \"_\" in its last label; write the name with its "
-                  "domain");
+    return RefuseHost(text,
+                      "has \"_\" in its last label; write the name with its "
+                      "domain");
   }
   return absl::OkStatus();
 }
@@ -115,7 +118,7 @@ absl::StatusOr<std::string> NormalName(std::string_view text) {
   absl::AsciiStrToLower(&name);
   if (!name.empty() && name.back() == '.') name.pop_back();
   if (name.size() > kMaxHostName) {
-    return Refuse(
+    return RefuseHost(
         text, absl::StrCat("has ", name.size(), " bytes; names have at most ",
                            kMaxHostName));
   }
@@ -127,10 +130,11 @@ absl::StatusOr<std::string> NormalName(std::string_view text) {
     if (!status.ok()) return status;
   }
   if (EndsInNumber(name)) {
-    return Refuse(text,
-                  "ends in a number, so programs could take it for an address, "
-                  "each for another; write an address in its usual form, four "
-                  "decimal numbers without leading zeros (192.0.2.1)");
+    return RefuseHost(
+        text,
+        "ends in a number, so programs could take it for an address, "
+        "each for another; write an address in its usual form, four "
+        "decimal numbers without leading zeros (192.0.2.1)");
   }
   return name;
 }
@@ -146,10 +150,11 @@ absl::StatusOr<IpAddress> ParseV6(std::string_view text,
                                   std::string_view inside) {
   const absl::StatusOr<IpAddress> address = IpAddress::Parse(inside);
   if (!address.ok() || address->is_v4()) {
-    return Refuse(text, inside.find('%') == std::string_view::npos
-                            ? "is no IPv6 address; write one as 2001:db8::1"
-                            : "has a zone (\"%\"), which only means something "
-                              "on one machine; write the address without it");
+    return RefuseHost(text,
+                      inside.find('%') == std::string_view::npos
+                          ? "is no IPv6 address; write one as 2001:db8::1"
+                          : "has a zone (\"%\"), which only means something "
+                            "on one machine; write the address without it");
   }
   return *address;
 }
@@ -174,16 +179,16 @@ absl::Status RefuseSurroundings(std::string_view text) {
       host.empty() ? "write the host only"
                    : absl::StrCat("write the host only, ", Quoted(host));
   if (text.find_first_of("/?#@") != std::string_view::npos) {
-    return Refuse(text, absl::StrCat("looks like a URL; ", only));
+    return RefuseHost(text, absl::StrCat("looks like a URL; ", only));
   }
   const size_t colons =
       static_cast<size_t>(std::count(text.begin(), text.end(), ':'));
   if (colons == 1 || text.find("]:") != std::string_view::npos) {
-    return Refuse(text, absl::StrCat("has a port; ", only,
-                                     ", and the port in \"ports\""));
+    return RefuseHost(text, absl::StrCat("has a port; ", only,
+                                         ", and the port in \"ports\""));
   }
   if (text.find_first_of("[]") != std::string_view::npos) {
-    return Refuse(text, absl::StrCat("has brackets; ", only));
+    return RefuseHost(text, absl::StrCat("has brackets; ", only));
   }
   return absl::OkStatus();
 }
@@ -192,35 +197,36 @@ absl::Status RefuseSurroundings(std::string_view text) {
 absl::StatusOr<std::string> ParseSuffix(std::string_view text) {
   const std::string_view suffix = text.substr(kStar.size());
   if (AsV4(suffix) || suffix.find(':') != std::string_view::npos) {
-    return Refuse(text,
-                  "has an address behind \"*.\"; write a range as "
-                  "192.0.2.0/24");
+    return RefuseHost(text,
+                      "has an address behind \"*.\"; write a range as "
+                      "192.0.2.0/24");
   }
   absl::StatusOr<std::string> name = NormalName(suffix);
   if (!name.ok()) return name.status();
   if (name->find('.') == name->npos) {
-    return Refuse(text, absl::StrCat("would be all of \"", *name,
-                                     "\"; name two labels or more, such as "
-                                     "\"*.example.",
-                                     *name, "\""));
+    return RefuseHost(text, absl::StrCat("would be all of \"", *name,
+                                         "\"; name two labels or more, such as "
+                                         "\"*.example.",
+                                         *name, "\""));
   }
   if (IsLocalName(*name)) {
-    return Refuse(text,
-                  "stands for local names, which have to be named one by one, "
-                  "without \"*\"");
+    return RefuseHost(
+        text,
+        "stands for local names, which have to be named one by one, "
+        "without \"*\"");
   }
   return name;
 }
 
 absl::Status RefuseStar(std::string_view text) {
   if (text == "*") {
-    return Refuse(text,
-                  "would be every host; name hosts, or a suffix such as "
-                  "\"*.example.org\"");
+    return RefuseHost(text,
+                      "would be every host; name hosts, or a suffix such as "
+                      "\"*.example.org\"");
   }
-  return Refuse(text,
-                "has \"*\" elsewhere than as its whole first label; write "
-                "\"*.example.org\" for all names below \"example.org\"");
+  return RefuseHost(text,
+                    "has \"*\" elsewhere than as its whole first label; write "
+                    "\"*.example.org\" for all names below \"example.org\"");
 }
 
 }  // namespace
@@ -247,11 +253,13 @@ absl::StatusOr<RequestedHost> ParseRequestedHost(std::string_view text,
     return RequestedHost(*address);
   }
   if (text.find(':') != std::string_view::npos) {
-    if (brackets) return Refuse(text, "has brackets; write it without them");
+    if (brackets)
+      return RefuseHost(text, "has brackets; write it without them");
     if (syntax == HostSyntax::kAuthority) {
-      return Refuse(text,
-                    "has a colon; write an IPv6 address in brackets, such as "
-                    "[2001:db8::1]");
+      return RefuseHost(
+          text,
+          "has a colon; write an IPv6 address in brackets, such as "
+          "[2001:db8::1]");
     }
     const auto address = ParseV6(text, text);
     if (!address.ok()) return address.status();
@@ -284,8 +292,8 @@ absl::StatusOr<HostPattern> HostPattern::Parse(std::string_view text) {
     const absl::StatusOr<IpAddress> address = ParseV6(text, text);
     if (!address.ok()) return address.status();
     if (address->Unmapped() != *address) {
-      return Refuse(text, absl::StrCat("is an IPv4 address; write it as ",
-                                       address->Unmapped().ToString()));
+      return RefuseHost(text, absl::StrCat("is an IPv4 address; write it as ",
+                                           address->Unmapped().ToString()));
     }
     return HostPattern(AddressRange(*address));
   }

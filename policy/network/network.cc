@@ -120,9 +120,9 @@ std::string PatternOf(const NetworkPolicy& policy, size_t rule) {
   return Quoted(policy.hosts[rule].host.ToString());
 }
 
-std::string HostWords(const NetworkPolicy& policy,
-                      const NetworkDecision& decision,
-                      const RequestedHost& host) {
+std::string RefusedHostWords(const NetworkPolicy& policy,
+                             const NetworkDecision& decision,
+                             const RequestedHost& host) {
   const std::string refused =
       absl::StrCat(HostName(host), " isn't in ", ListOf(policy), "; ");
   if (decision.nearest) {
@@ -230,7 +230,7 @@ std::string Words(const NetworkPolicy& policy, const NetworkDecision& decision,
                           " by ", PatternOf(policy, *decision.rule), " of ",
                           ListOf(policy));
     case Refusal::kHost:
-      return HostWords(policy, decision, host);
+      return RefusedHostWords(policy, decision, host);
     case Refusal::kPort:
       return absl::StrCat(
           "port ", port, " of ", HostName(host), " isn't in ", ListOf(policy),

@@ -69,6 +69,7 @@ struct NetworkPolicy {
   NetworkLimits limits;
 };
 
+inline constexpr uint32_t kMostPort = 65535;
 inline constexpr size_t kMostHosts = 1000;
 inline constexpr size_t kMostPortRanges = 64;  // of a host
 inline constexpr size_t kMostMethods = 32;     // of a host

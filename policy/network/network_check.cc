@@ -12,12 +12,11 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr uint32_t kMaxPort = 65535;
 constexpr size_t kMaxMethod = 32;  // bytes
 // Of tokens, beside letters and digits (RFC 9110 section 5.6.2).
 constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
 
-absl::Status Refuse(const std::string& pointer, const std::string& why) {
+absl::Status RefuseEntry(const std::string& pointer, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(pointer, ": ", why));
 }
 
@@ -27,31 +26,33 @@ bool Overlap(const PortRange& a, const PortRange& b) {
 
 absl::Status CheckPorts(const AllowedHost& rule, const std::string& pointer) {
   if (rule.ports.empty()) {
-    return Refuse(pointer, "is empty; leave it out for 80 and 443");
+    return RefuseEntry(pointer, "is empty; leave it out for 80 and 443");
   }
   if (rule.ports.size() > kMostPortRanges) {
-    return Refuse(pointer, absl::StrCat("has ", rule.ports.size(),
-                                        " entries; at most ", kMostPortRanges,
-                                        " are taken, ranges count once"));
+    return RefuseEntry(
+        pointer,
+        absl::StrCat("has ", rule.ports.size(), " entries; at most ",
+                     kMostPortRanges, " are taken, ranges count once"));
   }
   for (size_t i = 0; i < rule.ports.size(); ++i) {
     const PortRange& range = rule.ports[i];
     const std::string entry = absl::StrCat(pointer, "/", i);
     for (const uint32_t port : {range.first, range.last}) {
-      if (port == 0 || port > kMaxPort) {
-        return Refuse(entry, absl::StrCat(port, " is no port; ports are 1 to ",
-                                          kMaxPort));
+      if (port == 0 || port > kMostPort) {
+        return RefuseEntry(
+            entry,
+            absl::StrCat(port, " is no port; ports are 1 to ", kMostPort));
       }
     }
     if (range.first > range.last) {
-      return Refuse(entry,
-                    absl::StrCat("begins with ", range.first, " and ends with ",
-                                 range.last, "; write the lower port first"));
+      return RefuseEntry(
+          entry, absl::StrCat("begins with ", range.first, " and ends with ",
+                              range.last, "; write the lower port first"));
     }
     for (size_t j = 0; j < i; ++j) {
       if (Overlap(rule.ports[j], range)) {
-        return Refuse(entry, absl::StrCat("has ports of ", pointer, "/", j,
-                                          " again; name each port once"));
+        return RefuseEntry(entry, absl::StrCat("has ports of ", pointer, "/", j,
+                                               " again; name each port once"));
       }
     }
   }
@@ -68,22 +69,23 @@ bool IsToken(std::string_view text) {
 absl::Status CheckMethod(const std::string& method,
                          const std::string& pointer) {
   if (!IsToken(method) || method.size() > kMaxMethod) {
-    return Refuse(pointer, absl::StrCat(Quoted(method),
-                                        " is no method; write one as "
-                                        "\"GET\", of at most ",
-                                        kMaxMethod, " bytes"));
+    return RefuseEntry(pointer, absl::StrCat(Quoted(method),
+                                             " is no method; write one as "
+                                             "\"GET\", of at most ",
+                                             kMaxMethod, " bytes"));
   }
   const std::string upper = absl::AsciiStrToUpper(method);
   if (upper != method) {
-    return Refuse(pointer, absl::StrCat(Quoted(method),
-                                        " has small letters, and methods are "
-                                        "told apart by them; write ",
-                                        Quoted(upper)));
+    return RefuseEntry(pointer,
+                       absl::StrCat(Quoted(method),
+                                    " has small letters, and methods are "
+                                    "told apart by them; write ",
+                                    Quoted(upper)));
   }
   if (method == "CONNECT") {
-    return Refuse(pointer,
-                  "CONNECT asks for a tunnel and is no request to a host; "
-                  "leave it out");
+    return RefuseEntry(pointer,
+                       "CONNECT asks for a tunnel and is no request to a host; "
+                       "leave it out");
   }
   return absl::OkStatus();
 }
@@ -96,18 +98,18 @@ absl::Status CheckNoTunnel(const AllowedHost& rule, std::string_view what,
   if (rule.inspect) return absl::OkStatus();
   for (const PortRange& range : rule.ports) {
     if (range == PortRange{kHttpPort, kHttpPort}) continue;
-    return Refuse(pointer,
-                  absl::StrCat(absl::string_view(what.data(), what.size()),
-                               " in tunnels (", PortWords({range}),
-                               "); set \"inspect\", or write \"ports\": [",
-                               kHttpPort, "] for plain HTTP alone"));
+    return RefuseEntry(pointer,
+                       absl::StrCat(absl::string_view(what.data(), what.size()),
+                                    " in tunnels (", PortWords({range}),
+                                    "); set \"inspect\", or write \"ports\": [",
+                                    kHttpPort, "] for plain HTTP alone"));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
   if (rule.methods.size() > kMostMethods) {
-    return Refuse(
+    return RefuseEntry(
         pointer, absl::StrCat("has ", rule.methods.size(), " entries; at most ",
                               kMostMethods, " are taken"));
   }
@@ -117,9 +119,9 @@ absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
     absl::Status status = CheckMethod(*each, entry);
     if (!status.ok()) return status;
     if (std::find(rule.methods.begin(), each, *each) != each) {
-      return Refuse(entry, absl::StrCat(Quoted(*each),
-                                        " is there twice; name it "
-                                        "once"));
+      return RefuseEntry(entry, absl::StrCat(Quoted(*each),
+                                             " is there twice; name it "
+                                             "once"));
     }
   }
   if (rule.methods.empty()) return absl::OkStatus();
@@ -128,7 +130,7 @@ absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
 
 absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {
   if (rule.secrets.size() > kMostSecrets) {
-    return Refuse(
+    return RefuseEntry(
         pointer, absl::StrCat("has ", rule.secrets.size(), " entries; at most ",
                               kMostSecrets, " are taken"));
   }
@@ -137,14 +139,14 @@ absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {
         absl::StrCat(pointer, "/", each - rule.secrets.begin());
     // Not shown: it may be the secret itself, by mistake.
     if (!IsSecretName(*each)) {
-      return Refuse(entry,
-                    absl::StrCat("is no secret's name; write the name that the "
-                                 "daemon knows it by, [A-Z][A-Z0-9_]*, of at "
-                                 "most ",
-                                 kMaxSecretName, " bytes"));
+      return RefuseEntry(
+          entry, absl::StrCat("is no secret's name; write the name that the "
+                              "daemon knows it by, [A-Z][A-Z0-9_]*, of at "
+                              "most ",
+                              kMaxSecretName, " bytes"));
     }
     if (std::find(rule.secrets.begin(), each, *each) != each) {
-      return Refuse(
+      return RefuseEntry(
           entry, absl::StrCat(Quoted(*each), " is there twice; name it once"));
     }
   }
@@ -156,10 +158,10 @@ absl::Status CheckInspect(const AllowedHost& rule, const std::string& pointer) {
   const bool plain_alone =
       rule.ports == std::vector<PortRange>{{kHttpPort, kHttpPort}};
   if (!rule.inspect || !plain_alone) return absl::OkStatus();
-  return Refuse(pointer,
-                absl::StrCat("is for TLS, and port ", kHttpPort,
-                             " alone is plain HTTP, which is seen anyhow; "
-                             "leave it out"));
+  return RefuseEntry(pointer,
+                     absl::StrCat("is for TLS, and port ", kHttpPort,
+                                  " alone is plain HTTP, which is seen anyhow; "
+                                  "leave it out"));
 }
 
 // A range counts when all of it is of one such kind.
@@ -173,11 +175,11 @@ absl::Status CheckDestination(const HostPattern& host,
                      (special && special->prefix() <= host.range()->prefix());
   if (IsDestination(kind) || !whole) return absl::OkStatus();
   const std::string_view name = KindName(kind);
-  return Refuse(pointer,
-                absl::StrCat(Quoted(host.ToString()), " is ",
-                             absl::string_view(name.data(), name.size()),
-                             ", and no connection can be made to "
-                             "such addresses; leave it out"));
+  return RefuseEntry(pointer,
+                     absl::StrCat(Quoted(host.ToString()), " is ",
+                                  absl::string_view(name.data(), name.size()),
+                                  ", and no connection can be made to "
+                                  "such addresses; leave it out"));
 }
 
 // Ports that a rule has.
@@ -197,7 +199,7 @@ absl::Status CheckOnce(const AllowedHost& rule, size_t index, Known& known,
   for (const PortRange& range : rule.ports) {
     auto next = taken.upper_bound(range.last);
     if (next != taken.begin() && Overlap((--next)->second.ports, range)) {
-      return Refuse(
+      return RefuseEntry(
           pointer,
           absl::StrCat(Quoted(pattern), " is in /network/hosts/",
                        next->second.rule, " already, with ",
@@ -210,15 +212,16 @@ absl::Status CheckOnce(const AllowedHost& rule, size_t index, Known& known,
 
 absl::Status CheckNumber(const char* name, uint64_t value, uint64_t most) {
   if (value >= 1 && value <= most) return absl::OkStatus();
-  return Refuse(absl::StrCat("/network/limits/", name),
-                absl::StrCat(value, " is out of range; it takes 1 to ", most));
+  return RefuseEntry(
+      absl::StrCat("/network/limits/", name),
+      absl::StrCat(value, " is out of range; it takes 1 to ", most));
 }
 
 absl::Status CheckTime(const char* name, absl::Duration value) {
   if (value >= kShortestNetworkTime && value <= kLongestNetworkTime) {
     return absl::OkStatus();
   }
-  return Refuse(
+  return RefuseEntry(
       absl::StrCat("/network/limits/", name),
       absl::StrCat(absl::FormatDuration(value), " is out of range; it takes ",
                    absl::FormatDuration(kShortestNetworkTime), " to ",
@@ -244,12 +247,12 @@ absl::Status CheckNetworkLimits(const NetworkLimits& limits) {
 absl::Status Check(const NetworkPolicy& policy) {
   const std::string list = "/network/hosts";
   if (policy.hosts.empty()) {
-    return Refuse(list,
-                  "is empty, so nothing could be reached; name a host, or "
-                  "leave \"network\" out");
+    return RefuseEntry(list,
+                       "is empty, so nothing could be reached; name a host, or "
+                       "leave \"network\" out");
   }
   if (policy.hosts.size() > kMostHosts) {
-    return Refuse(
+    return RefuseEntry(
         list, absl::StrCat("has ", policy.hosts.size(), " entries; at most ",
                            kMostHosts, " are taken"));
   }

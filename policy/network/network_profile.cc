@@ -12,7 +12,6 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr uint32_t kMostPort = 65535;
 constexpr char kOnePort[] =
     "a port from 1 to 65535, or several as \"8000-8999\"";
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/seccomp/own_rules.h"
 #include "policy/seccomp/seccomp_compile.h"
 
 namespace sandglass::policy {
@@ -19,15 +20,9 @@ namespace {
 using Rule = SeccompPolicy::Rule;
 using Test = SeccompPolicy::ArgumentTest;
 
-// Of an argument that is an int in the kernel.
-constexpr uint64_t kInt = 0xffffffff;
 constexpr uint64_t kAll = ~uint64_t{0};
 // Of socket(2)'s type; what stands above are its flags.
 constexpr uint64_t kTypeBits = 0xf;
-// Of clone(2) (linux/sched.h): what threads share, CLONE_THREAD and what has to
-// go with it, and all that makes a namespace.
-constexpr uint64_t kThread = 0x50f00;
-constexpr uint64_t kNamespaces = 0x7e020000;
 
 class Rules {
  public:
@@ -56,16 +51,13 @@ class Rules {
   std::vector<Rule> rules_;
 };
 
-Test Equals(unsigned argument, uint64_t value, uint64_t mask = kInt) {
-  return {.index = argument, .op = "==", .value = value, .mask = mask};
-}
-
 void AddSockets(Rules& rules) {
   std::vector<std::vector<Test>> kinds;
   for (const int family : {AF_INET, AF_INET6}) {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
-      kinds.push_back({Equals(0, static_cast<uint64_t>(family)),
-                       Equals(1, static_cast<uint64_t>(type), kTypeBits)});
+      kinds.push_back(
+          {ArgumentEquals(0, static_cast<uint64_t>(family)),
+           ArgumentEquals(1, static_cast<uint64_t>(type), kTypeBits)});
     }
   }
   rules.AllowIf(SYS_socket, kinds, EAFNOSUPPORT,
@@ -84,8 +76,8 @@ void AddSockets(Rules& rules) {
 void AddFiles(Rules& rules) {
   rules.AllowIf(
       SYS_openat,
-      {{Equals(2, O_RDONLY, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)}}, EPERM,
-      "configuration of name servers, certificates; never to write");
+      {{ArgumentEquals(2, O_RDONLY, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)}},
+      EPERM, "configuration of name servers, certificates; never to write");
   rules.Allow({SYS_read, SYS_readv, SYS_pread64, SYS_write, SYS_writev,
                SYS_close, SYS_lseek, SYS_newfstatat, SYS_fstat, SYS_statx,
                SYS_access, SYS_faccessat, SYS_faccessat2, SYS_getdents64,
@@ -94,18 +86,17 @@ void AddFiles(Rules& rules) {
   std::vector<std::vector<Test>> commands;
   for (const int command : {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC,
                             F_SETPIPE_SZ, F_GETPIPE_SZ, F_GET_SEALS}) {
-    commands.push_back({Equals(1, static_cast<uint64_t>(command))});
+    commands.push_back({ArgumentEquals(1, static_cast<uint64_t>(command))});
   }
   rules.AllowIf(SYS_fcntl, commands, EPERM, "flags of descriptors");
 }
 
 void AddMemoryAndThreads(Rules& rules) {
-  const std::vector<Test> no_code = {Equals(2, 0, PROT_EXEC)};
+  const std::vector<Test> no_code = {ArgumentEquals(2, 0, PROT_EXEC)};
   rules.AllowIf(SYS_mmap, {no_code}, EPERM, "memory, none of it code");
   rules.AllowIf(SYS_mprotect, {no_code}, EPERM, "the same");
   rules.Allow({SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk}, "memory");
-  rules.AllowIf(SYS_clone, {{Equals(0, kThread, kThread | kNamespaces)}}, EPERM,
-                "threads, no processes");
+  rules.AllowIf(SYS_clone, {{MakesThread()}}, EPERM, "threads, no processes");
   // glibc then asks clone(2), whose flags can be looked at.
   rules.AllowIf(SYS_clone3, {}, ENOSYS, "its flags are in memory");
   rules.Allow(
@@ -115,7 +106,7 @@ void AddMemoryAndThreads(Rules& rules) {
   rules.Allow({SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
                SYS_sigaltstack, SYS_restart_syscall},
               "signals that the process gets");
-  rules.AllowIf(SYS_tgkill, {{Equals(2, SIGABRT)}}, EPERM,
+  rules.AllowIf(SYS_tgkill, {{ArgumentEquals(2, SIGABRT)}}, EPERM,
                 "abort(3), after which the kernel ends it");
 }
 
@@ -129,7 +120,7 @@ void AddRest(Rules& rules) {
        SYS_sysinfo},
       "OpenSSL after a fork; the host's domain; how much memory sorting "
       "may take");
-  rules.AllowIf(SYS_prlimit64, {{Equals(2, 0, kAll)}}, EPERM,
+  rules.AllowIf(SYS_prlimit64, {{ArgumentEquals(2, 0, kAll)}}, EPERM,
                 "threads' stacks; no limit is changed");
 }
 

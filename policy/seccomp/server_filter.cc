@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/seccomp/own_rules.h"
 #include "policy/seccomp/seccomp_compile.h"
 
 namespace sandglass::policy {
@@ -18,11 +19,6 @@ namespace {
 using Rule = SeccompPolicy::Rule;
 using Test = SeccompPolicy::ArgumentTest;
 
-constexpr uint64_t kInt = 0xffffffff;
-// Of clone(2), see egress_filter.cc: what threads share, and all that makes a
-// namespace.
-constexpr uint64_t kThread = 0x50f00;
-constexpr uint64_t kNamespaces = 0x7e020000;
 // Those that x86-64 has: from read(2) to rseq(2), and after a gap, in which no
 // number is used, from pidfd_send_signal(2) to futex_requeue(2) of Linux 6.7.
 constexpr int kLastOld = 334;
@@ -90,10 +86,6 @@ const std::vector<Refused>& AllRefused() {
   return *refused;
 }
 
-Test Equals(unsigned argument, uint64_t value, uint64_t mask = kInt) {
-  return {.index = argument, .op = "==", .value = value, .mask = mask};
-}
-
 Rule Make(int call, int error, const char* reason,
           std::vector<Test> tests = {}) {
   return {.syscall = "",
@@ -116,8 +108,7 @@ absl::StatusOr<BpfProgram> MakeServerFilter() {
     if (const auto found = refused.find(call); found != refused.end()) {
       rules.push_back(Make(call, EPERM, found->second));
     } else if (call == SYS_clone) {
-      rules.push_back(Make(call, 0, "threads",
-                           {Equals(0, kThread, kThread | kNamespaces)}));
+      rules.push_back(Make(call, 0, "threads", {MakesThread()}));
       rules.push_back(Make(call, EPERM, "no processes"));
     } else if (call == SYS_clone3) {
       // glibc then asks clone(2), whose flags can be looked at.
@@ -126,7 +117,7 @@ absl::StatusOr<BpfProgram> MakeServerFilter() {
       for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}) {
         rules.push_back(
             Make(call, 0, "clients, metrics, what the kernel tells of sockets",
-                 {Equals(0, static_cast<uint64_t>(family))}));
+                 {ArgumentEquals(0, static_cast<uint64_t>(family))}));
       }
       rules.push_back(Make(call, EAFNOSUPPORT, "no others"));
     } else {
