@@ -181,7 +181,7 @@ std::string Header(char type, absl::string_view path, absl::string_view link,
   return block;
 }
 
-bool AllZero(const char* block) {
+bool IsZeroBlock(const char* block) {
   return std::all_of(block, block + kTarBlock, [](char c) { return c == 0; });
 }
 
@@ -396,7 +396,7 @@ TarReader::Step TarReader::Next(TarMember& member) {
   char block[kTarBlock];
   for (bool complete = false; !complete;) {
     Step step = ReadBlock(block);
-    if (step == Step::kMember && AllZero(block)) return Step::kEnd;
+    if (step == Step::kMember && IsZeroBlock(block)) return Step::kEnd;
     if (step == Step::kMember) step = TakeHeader(block, member, complete);
     if (step != Step::kMember) return step;
   }

@@ -18,7 +18,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChunk = 256 * 1024;
 constexpr FileResult kBad = {FileCode::kBadArchive, 0};
 
 FileResult LastError() { return ResultOfErrno(errno); }
@@ -89,7 +88,7 @@ Unpacker::Unpacker(const os::Fd& directory, uint64_t max_bytes,
     : directory_(directory),
       max_bytes_(max_bytes),
       max_entries_(max_entries),
-      buffer_(new char[kChunk]) {}
+      buffer_(new char[os::kFileChunkBytes]) {}
 
 Unpacker::~Unpacker() = default;
 
@@ -166,7 +165,7 @@ FileResult Unpacker::FillFile(TarReader& reader, const TarMember& member,
                               const os::Fd& file) {
   uint64_t done = 0;
   while (done < member.size) {
-    const ssize_t got = reader.Read(buffer_.get(), kChunk);
+    const ssize_t got = reader.Read(buffer_.get(), os::kFileChunkBytes);
     if (got <= 0) return {FileCode::kIncomplete, 0};
     const auto size = static_cast<size_t>(got);
     if (!WriteSparse(file, {buffer_.get(), size})) return LastError();

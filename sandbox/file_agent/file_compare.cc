@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sandbox/file_agent/file_paths.h"
+#include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -71,7 +72,7 @@ bool Awaited(const os::Fd& file) {
 ssize_t ReadAt(const os::Fd& file, char* data, off_t offset) {
   ssize_t got;
   do {
-    got = ::pread(file.get(), data, kCopyChunk, offset);
+    got = ::pread(file.get(), data, os::kFileChunkBytes, offset);
   } while (got < 0 && errno == EINTR);
   return got;
 }
@@ -87,8 +88,8 @@ bool SameFacts(const struct stat& one, const struct stat& other) {
 
 FileResult CompareContent(FileTask& task, const os::Fd& one,
                           const os::Fd& other) {
-  const std::unique_ptr<char[]> left(new char[kCopyChunk]);
-  const std::unique_ptr<char[]> right(new char[kCopyChunk]);
+  const std::unique_ptr<char[]> left(new char[os::kFileChunkBytes]);
+  const std::unique_ptr<char[]> right(new char[os::kFileChunkBytes]);
   for (off_t done = 0;;) {
     if (task.Cancelled()) return {FileCode::kCancelled, 0};
     const ssize_t got = ReadAt(one, left.get(), done);

@@ -29,8 +29,7 @@ Lease TakeLease(const os::Fd& file);
 // Somebody waits for a lease that is held.
 bool Awaited(const os::Fd& file);
 
-// As pread(2) of up to kCopyChunk bytes, which signals don't interrupt.
-inline constexpr size_t kCopyChunk = 256 * 1024;
+// As pread(2) of up to os::kFileChunkBytes, which signals don't interrupt.
 ssize_t ReadAt(const os::Fd& file, char* data, off_t offset);
 
 // The same kind of file, mode, and size and time if it is a regular one.

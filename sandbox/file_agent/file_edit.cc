@@ -18,12 +18,12 @@
 #include "sandbox/file_agent/file_ops.h"
 #include "sandbox/file_agent/file_paths.h"
 #include "sandbox/file_agent/new_file.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChunk = 256 * 1024;
 constexpr uint64_t kMostEditedBytes = uint64_t{64} * 1024 * 1024;
 
 // The whole of a file that has at most `most` bytes.
@@ -31,10 +31,10 @@ FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
   while (true) {
     const size_t done = text.size();
     if (done > most) return {FileCode::kTooLarge, EFBIG};
-    text.resize(done + kChunk);
+    text.resize(done + os::kFileChunkBytes);
     ssize_t got;
     do {
-      got = ::read(file.get(), text.data() + done, kChunk);
+      got = ::read(file.get(), text.data() + done, os::kFileChunkBytes);
     } while (got < 0 && errno == EINTR);
     text.resize(done + static_cast<size_t>(got < 0 ? 0 : got));
     if (got < 0) return ResultOfErrno(errno);
@@ -84,9 +84,9 @@ bool WriteAt(const os::Fd& file, absl::string_view bytes, size_t offset) {
 
 // Whether that is what is left to read of a file.
 bool Holds(const os::Fd& file, absl::string_view text) {
-  const std::unique_ptr<char[]> buffer(new char[kChunk]);
+  const std::unique_ptr<char[]> buffer(new char[os::kFileChunkBytes]);
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer.get(), kChunk);
+    const ssize_t got = ::read(file.get(), buffer.get(), os::kFileChunkBytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0 && text.empty();
     if (!absl::ConsumePrefix(&text, {buffer.get(), static_cast<size_t>(got)})) {

@@ -18,7 +18,6 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kMostExpansions = 1000;
-constexpr size_t kEntryBytes = 48;
 
 class Globber : public TreeVisitor {
  public:
@@ -72,7 +71,7 @@ class Globber : public TreeVisitor {
     if (S_ISLNK(entry.info.st_mode)) {
       told.set_link_target(ReadLink(entry.directory, entry.name.c_str()));
     }
-    batch_bytes_ += kEntryBytes + path.size() + told.link_target().size();
+    batch_bytes_ += kFileEntryBytes + path.size() + told.link_target().size();
     seen_.insert(path);
     if (batch_bytes_ < kFileBatchBytes) return true;
     batch_bytes_ = 0;

@@ -17,8 +17,6 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kMostNames = 1'000'000;
-// What an entry takes of a reply beside its texts.
-constexpr size_t kEntryBytes = 48;
 
 class Remover : public TreeVisitor {
  public:
@@ -131,7 +129,7 @@ FileResult ListNames(FileTask& task, const internal::ListDirectory& request,
       entry.set_link_target(ReadLink(directory.get(), name->c_str()));
     }
     ++count;
-    batch_bytes += kEntryBytes + name->size() + entry.link_target().size();
+    batch_bytes += kFileEntryBytes + name->size() + entry.link_target().size();
     if (batch_bytes >= kFileBatchBytes) {
       if (!task.Send(batch)) return {FileCode::kCancelled, 0};
       batch_bytes = 0;

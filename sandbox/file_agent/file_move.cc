@@ -107,7 +107,7 @@ class StagedCopy {
                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          0600));
     if (!file_.valid()) return ResultOfErrno(errno);
-    const std::unique_ptr<char[]> buffer(new char[kCopyChunk]);
+    const std::unique_ptr<char[]> buffer(new char[os::kFileChunkBytes]);
     for (off_t done = 0;;) {
       if (task.Cancelled()) return {FileCode::kCancelled, 0};
       if (source.leased && Awaited(source.opened)) return kChanged;

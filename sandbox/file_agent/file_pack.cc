@@ -22,7 +22,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChunk = 256 * 1024;
 constexpr size_t kMostPacked = 1'000'000;
 
 // Where an archive goes: a pipe that somebody reads from, or a file.
@@ -40,7 +39,7 @@ class Output {
     }
     bytes_ += data.size();
     buffer_.append(data.data(), data.size());
-    return buffer_.size() < kChunk ? FileResult{} : Flush();
+    return buffer_.size() < os::kFileChunkBytes ? FileResult{} : Flush();
   }
 
   FileResult Flush() {
@@ -78,7 +77,7 @@ class Packer : public TreeVisitor {
       : task_(task),
         output_(output),
         rights_(rights),
-        buffer_(new char[kChunk]) {}
+        buffer_(new char[os::kFileChunkBytes]) {}
 
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
@@ -158,7 +157,8 @@ class Packer : public TreeVisitor {
     uint64_t left = size;
     bool ended = false;
     while (left > 0 && result_.ok()) {
-      const auto wanted = static_cast<size_t>(std::min<uint64_t>(left, kChunk));
+      const auto wanted =
+          static_cast<size_t>(std::min<uint64_t>(left, os::kFileChunkBytes));
       ssize_t got = 0;
       if (!ended) {
         do {
@@ -201,11 +201,12 @@ FileResult UnpackInto(FileTask& task, const os::Fd& directory,
     if (regular ? task.Cancelled() : !task.AwaitReadable(archive.get())) {
       return -1;
     }
-    buffer.resize(kChunk);
+    buffer.resize(os::kFileChunkBytes);
     ssize_t got;
     do {
-      got = regular ? ::pread(archive.get(), buffer.data(), kChunk, offset)
-                    : ::read(archive.get(), buffer.data(), kChunk);
+      got = regular ? ::pread(archive.get(), buffer.data(), os::kFileChunkBytes,
+                              offset)
+                    : ::read(archive.get(), buffer.data(), os::kFileChunkBytes);
     } while (got < 0 && errno == EINTR);
     taken = 0;
     buffer.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));

@@ -23,6 +23,8 @@ struct TaskNote {
 
 // What a reply's lists may hold by their own sizes, below the datagram's bound.
 inline constexpr size_t kFileBatchBytes = 128 * 1024;
+// What an entry of a list takes of that beside its texts.
+inline constexpr size_t kFileEntryBytes = 48;
 
 // As os::SendDatagram, for what has to be said: where there is no memory for
 // it, or as many descriptors are on their way as may be, it is tried again for

@@ -7,13 +7,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sandbox/os/io.h"
+
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChunk = 256 * 1024;
 // Of a longer line only the beginning is searched.
 constexpr size_t kMostLineBytes = 1024 * 1024;
-constexpr size_t kMostPatternBytes = 64 * 1024;
+constexpr size_t kMostExpressionBytes = 64 * 1024;
 constexpr int64_t kRegexMemory = 16 * 1024 * 1024;
 
 bool IsContinuation(char byte) {
@@ -29,7 +30,7 @@ FileResult LinePattern::Parse(const std::string& pattern, bool regex,
                               bool ignore_case) {
   constexpr FileResult kInvalid = {FileCode::kInvalidPattern, 0};
   // A line has no line end, so that could only be a mistake.
-  if (pattern.empty() || pattern.size() > kMostPatternBytes ||
+  if (pattern.empty() || pattern.size() > kMostExpressionBytes ||
       (!regex && pattern.find('\n') != std::string::npos)) {
     return kInvalid;
   }
@@ -71,10 +72,10 @@ bool LineReader::Fill() {
   buffer_.erase(0, start_);
   start_ = 0;
   const size_t done = buffer_.size();
-  buffer_.resize(done + kChunk);
+  buffer_.resize(done + os::kFileChunkBytes);
   ssize_t got;
   do {
-    got = ::read(file_.get(), buffer_.data() + done, kChunk);
+    got = ::read(file_.get(), buffer_.data() + done, os::kFileChunkBytes);
   } while (got < 0 && errno == EINTR);
   buffer_.resize(done + static_cast<size_t>(got < 0 ? 0 : got));
   ended_ = got <= 0;

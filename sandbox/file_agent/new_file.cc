@@ -15,7 +15,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kChunk = 256 * 1024;
 constexpr mode_t kUsualMode = 0644;
 
 // The next bytes of `source`: of a regular file those at `offset`. -1 with
@@ -210,15 +209,16 @@ FileResult WriteFrom(FileTask& task, const internal::WriteFile& request,
   if (FileResult result = file.Begin(task.root(), request); !result.ok()) {
     return result;
   }
-  const std::unique_ptr<char[]> buffer(new char[kChunk]);
+  const std::unique_ptr<char[]> buffer(new char[os::kFileChunkBytes]);
   while (!request.sized() || file.written() < request.size()) {
     if (regular ? task.Cancelled() : !task.AwaitReadable(source.get())) {
       return {FileCode::kCancelled, 0};
     }
     const uint64_t wanted =
-        request.sized() ? request.size() - file.written() : kChunk;
-    const ssize_t got = ReadSome(source, regular, file.written(), buffer.get(),
-                                 std::min<uint64_t>(wanted, kChunk));
+        request.sized() ? request.size() - file.written() : os::kFileChunkBytes;
+    const ssize_t got =
+        ReadSome(source, regular, file.written(), buffer.get(),
+                 std::min<uint64_t>(wanted, os::kFileChunkBytes));
     if (got < 0) return ResultOfErrno(errno);
     if (got == 0) break;
     if (FileResult result =

@@ -19,8 +19,6 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr uint64_t kFewSockets = 8;
-// The kernel gives whole lines, as many as fit into a page.
-constexpr size_t kPageBytes = 4096;
 // Of include/net/tcp_states.h: what is left of a connection that has ended.
 constexpr absl::string_view kTimeWait = "06";
 
@@ -43,7 +41,7 @@ uint64_t CountSockets(const std::string& directory) {
 
 uint64_t ReadList(const std::string& path, uint64_t enough) {
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char page[kPageBytes];
+  char page[os::kProcPageBytes];
   uint64_t bytes = 0;
   while (bytes <= enough) {
     const ssize_t size = ::read(file.get(), page, sizeof(page));

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -26,12 +27,11 @@ os::Fd OpenFile(const os::Fd& directory, const char* name) {
 // one that stands at 0.
 os::Fd OpenForSure(const os::Fd& directory, const char* name) {
   constexpr int kMostTries = 100;
-  constexpr useconds_t kPauseMicros = 1000;
   os::Fd file = OpenFile(directory, name);
   for (int tries = 1; !file.valid() && tries < kMostTries &&
                       (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
        ++tries) {
-    ::usleep(kPauseMicros);
+    ::usleep(os::kShortagePauseMicros);
     file = OpenFile(directory, name);
   }
   return file;

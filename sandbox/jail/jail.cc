@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -37,10 +36,6 @@ absl::Status Kill(const os::Fd& kill_file, const char* what) {
     return absl::OkStatus();
   }
   return os::ErrnoStatus("kill the ", what, " by its control group");
-}
-
-uint64_t CeilSeconds(absl::Duration duration) {
-  return static_cast<uint64_t>(std::ceil(absl::ToDoubleSeconds(duration)));
 }
 
 }  // namespace

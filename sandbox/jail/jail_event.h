@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/wire/refused_calls.h"
@@ -29,6 +30,11 @@ bool AddStep(int64_t step, uint64_t nanoseconds,
 
 // Reads what init says of refused calls. False for more than it may say.
 bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to);
+
+// INTERNAL: of what no init that behaves says.
+inline absl::Status BrokenProtocol() {
+  return absl::InternalError("init broke the protocol");
+}
 
 // What the jail's init reports. The daemon takes each where it belongs and not
 // more often than an init that behaves says it; all else breaks the protocol.

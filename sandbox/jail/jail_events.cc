@@ -52,8 +52,6 @@ bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
   return true;
 }
 
-absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
-
 bool StaysBelow(const std::string& path) {
   if (path.size() > kMostPathBytes || path.find('\0') != std::string::npos) {
     return false;
@@ -103,10 +101,10 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   if (absl::IsNotFound(packet.status())) return std::nullopt;
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
   internal::InitEvent event;
-  if (!packet.ok()) return Broken();
+  if (!packet.ok()) return BrokenProtocol();
   // Streams or a file: the jail is of no use without.
   if (packet->lost_fds) return DescriptorsLost();
-  absl::StatusOr<std::optional<JailEvent>> taken = Broken();
+  absl::StatusOr<std::optional<JailEvent>> taken = BrokenProtocol();
   if (event.ParseFromString(packet->data)) {
     taken = TakeInitEvent(event, packet->fds);
   }
@@ -114,7 +112,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
   if (packet->fds.empty()) return taken;
   CloseAside(std::move(packet->fds));
-  return Broken();
+  return BrokenProtocol();
 }
 
 absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
@@ -125,16 +123,16 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       if (fit || fds.size() != 5 || !os::IsTmpfs(fds[3].get()) ||
           !os::IsTmpfs(fds[4].get()) ||
           !AddSteps(event.ready().steps(), parts_.steps)) {
-        return Broken();
+        return BrokenProtocol();
       }
       // A runner brings streams of its own.
       if (has_runner()) {
         if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
             !IsPipeEnd(fds[2], O_RDONLY)) {
-          return Broken();
+          return BrokenProtocol();
         }
       } else if (!TakeStreams(fds)) {
-        return Broken();
+        return BrokenProtocol();
       }
       tmp_fs_ = std::move(fds[3]);
       workspace_fs_ = std::move(fds[4]);
@@ -143,23 +141,23 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
     case internal::InitEvent::kRaised:
       if (std::exchange(raised_, true) || fit ||
           !AddSteps(event.raised().steps(), parts_.steps)) {
-        return Broken();
+        return BrokenProtocol();
       }
       return RaisedEvent{};
     case internal::InitEvent::kFailed:
-      if (std::exchange(failed_, true)) return Broken();
+      if (std::exchange(failed_, true)) return BrokenProtocol();
       return FailedEvent{static_cast<SetupStep>(event.failed().step()),
                          event.failed().error()};
     case internal::InitEvent::kStarted:
       if (!fit || has_runner() || started_ ||
           !AddSteps(event.started().steps(), parts_.steps)) {
-        return Broken();
+        return BrokenProtocol();
       }
       // The interpreter's own start comes first.
       if (prestarted_ && !std::exchange(interpreter_started_, true)) {
         return std::nullopt;
       }
-      if (!has_job_) return Broken();
+      if (!has_job_) return BrokenProtocol();
       started_ = true;
       return StartedEvent{event.started().monotonic_ns()};
     case internal::InitEvent::kExited: {
@@ -170,7 +168,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       if (event.exited().has_refused() &&
           (!traces_calls() ||
            !ReadRefused(event.exited().refused(), exited.refused))) {
-        return Broken();
+        return BrokenProtocol();
       }
       return exited;
     }
@@ -179,7 +177,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       if (problem < FileProblem::kNone || problem > FileProblem::kNotRegular ||
           (problem == FileProblem::kNone) != (fds.size() == 1) ||
           !IsWanted(event.file().path())) {
-        return Broken();
+        return BrokenProtocol();
       }
       os::Fd file;
       if (problem == FileProblem::kNone) {
@@ -194,7 +192,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       return FileEvent{event.file().path(), problem, std::move(file)};
     }
     case internal::InitEvent::kCollectDone:
-      if (!std::exchange(collecting_, false)) return Broken();
+      if (!std::exchange(collecting_, false)) return BrokenProtocol();
       return CollectDoneEvent{event.collect_done().truncated()};
     // Only a session asks for these.
     case internal::InitEvent::kSpawned:
@@ -204,7 +202,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
     case internal::InitEvent::EVENT_NOT_SET:
       break;
   }
-  return Broken();
+  return BrokenProtocol();
 }
 
 bool Jail::IsWanted(const std::string& path) {
@@ -236,7 +234,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
   CloseAside(std::move(refused));
   if (absl::IsNotFound(packet.status())) return std::nullopt;
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
-  if (!packet.ok()) return Broken();
+  if (!packet.ok()) return BrokenProtocol();
   if (packet->lost_fds) return DescriptorsLost();
   absl::StatusOr<std::optional<JailEvent>> taken = TakeRunnerEvent(*packet);
   if (!taken.ok()) CloseAside(std::move(packet->fds));
@@ -247,10 +245,10 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
     os::Packet& packet) {
   RunnerEvent event = {};
   std::vector<os::Fd>& fds = packet.fds;
-  if (packet.data.size() < sizeof(event)) return Broken();
+  if (packet.data.size() < sizeof(event)) return BrokenProtocol();
   packet.data.copy(reinterpret_cast<char*>(&event), sizeof(event));
   if (event.kind == RunnerEventKind::kFailed && fds.empty()) {
-    if (std::exchange(failed_, true)) return Broken();
+    if (std::exchange(failed_, true)) return BrokenProtocol();
     return FailedEvent{static_cast<SetupStep>(event.step), event.value};
   }
   if (event.kind == RunnerEventKind::kFacts && fds.empty() && report_.valid() &&
@@ -268,7 +266,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
   if (event.kind != RunnerEventKind::kReady || report_.valid() ||
       fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
       !IsPipeEnd(fds[3], O_RDONLY) || !TakeStreams(fds)) {
-    return Broken();
+    return BrokenProtocol();
   }
   report_ = std::move(fds[3]);
   counters_.CpuTime(spent_user_, spent_system_);

@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -56,6 +59,13 @@ JailProcess FindProcess(const os::Fd& pidfd) {
 bool IsStill(const JailProcess& process) {
   return process.pid > 0 && !process.group.empty() &&
          GroupOfProcess(process.pid) == process.group;
+}
+
+uint64_t CeilSeconds(absl::Duration duration) {
+  const double seconds = std::ceil(absl::ToDoubleSeconds(duration));
+  constexpr double kMost = 1e15;
+  return seconds < kMost ? static_cast<uint64_t>(std::max(seconds, 0.0))
+                         : std::numeric_limits<uint64_t>::max();
 }
 
 }  // namespace sandglass::sandbox

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
@@ -27,6 +29,10 @@ struct JailProcess {
 JailProcess FindProcess(const os::Fd& pidfd);
 // False once it is dead, whoever has its number now.
 bool IsStill(const JailProcess& process);
+
+// CPU time as a process's limit counts it: whole seconds, rounded up. Of a time
+// without end it is the largest number, of one below zero 0.
+uint64_t CeilSeconds(absl::Duration duration);
 
 }  // namespace sandglass::sandbox
 

@@ -15,14 +15,12 @@
 #include "absl/time/time.h"
 #include "sandbox/jail/jail_process.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
-// The kernel gives up to a page at a time, and less where the next lock and
-// those that wait for it don't fit: only an empty page is the last.
-constexpr size_t kPageBytes = 4096;
 // Lines of what waits count as well, but beside the locks.
 constexpr size_t kMostLines = 2 * kMostListedLocks;
 // One process's share that is worth asking whose it is.
@@ -37,8 +35,11 @@ std::map<pid_t, size_t> ReadLocks() {
   size_t lines = 0;
   while (locks < kMostListedLocks && lines < kMostLines) {
     const size_t left = text.size();
-    text.resize(left + kPageBytes);
-    const ssize_t size = ::read(file.get(), text.data() + left, kPageBytes);
+    text.resize(left + os::kProcPageBytes);
+    const ssize_t size =
+        ::read(file.get(), text.data() + left, os::kProcPageBytes);
+    // Less than a page where the next lock and those that wait for it don't
+    // fit: only an empty one is the last.
     if (size <= 0) return {};
     text.resize(left + static_cast<size_t>(size));
     const size_t whole = text.rfind('\n') + 1;  // 0: there is none

@@ -7,14 +7,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
 namespace {
 
-// The kernel gives whole lines, as many as fit into a page.
-constexpr size_t kPageBytes = 4096;
 // A page that isn't half full is the last.
-constexpr size_t kLastPageBytes = kPageBytes / 2;
+constexpr size_t kLastPageBytes = os::kProcPageBytes / 2;
 
 // "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode", as numbers; 0 of the
 // line with these names.
@@ -33,7 +32,7 @@ uint64_t SocketBytes(absl::string_view line) {
 }  // namespace
 
 uint64_t NetlinkBytes(const os::Fd& list, uint64_t enough) {
-  char page[kPageBytes];
+  char page[os::kProcPageBytes];
   uint64_t bytes = 0;
   off_t offset = 0;
   ssize_t size = 0;

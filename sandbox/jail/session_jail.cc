@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "internal/spawner.pb.h"
+#include "sandbox/jail/jail_process.h"
 #include "sandbox/jail/untrusted_fds.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
@@ -24,8 +23,6 @@ namespace {
 
 // PID_MAX_LIMIT of the kernel.
 constexpr pid_t kMostPid = 4 << 20;
-
-absl::Status Broken() { return absl::InternalError("init broke the protocol"); }
 
 internal::Stdio StdioOf(ProcessSpec::Stdio stdio) {
   switch (stdio) {
@@ -95,13 +92,6 @@ bool CanBeAsked(const ProcessSpec& spec) {
          std::all_of(spec.env.begin(), spec.env.end(), IsText);
 }
 
-uint64_t CeilSeconds(absl::Duration duration) {
-  const double seconds = std::ceil(absl::ToDoubleSeconds(duration));
-  constexpr double kMost = 1e15;
-  return seconds < kMost ? static_cast<uint64_t>(std::max(seconds, 0.0))
-                         : std::numeric_limits<uint64_t>::max();
-}
-
 absl::StatusOr<std::optional<SessionEvent>> Converted(
     absl::StatusOr<std::optional<JailEvent>> from) {
   if (!from.ok()) return from.status();
@@ -113,7 +103,7 @@ absl::StatusOr<std::optional<SessionEvent>> Converted(
           return SessionEvent(std::forward<decltype(event)>(event));
         } else {
           // Raised and ready it was before, and the report isn't read here.
-          return Broken();
+          return BrokenProtocol();
         }
       },
       **std::move(from));
@@ -269,8 +259,8 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
   if (absl::IsNotFound(packet.status())) return std::nullopt;
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
   internal::InitEvent event;
-  if (!packet.ok()) return Broken();
-  absl::StatusOr<std::optional<SessionEvent>> taken = Broken();
+  if (!packet.ok()) return BrokenProtocol();
+  absl::StatusOr<std::optional<SessionEvent>> taken = BrokenProtocol();
   if (event.ParseFromString(packet->data)) {
     taken = packet->lost_fds ? TakeWithoutFds(event)
                              : TakeEvent(event, packet->fds);
@@ -279,7 +269,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
   if (packet->fds.empty()) return taken;
   CloseAside(std::move(packet->fds));
-  return Broken();
+  return BrokenProtocol();
 }
 
 absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
@@ -293,7 +283,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
       const int step = failed.failure().step();
       if (found == processes_.end() || found->second.stage != Stage::kAsked ||
           step < 0 || step >= kSetupStepCount) {
-        return Broken();
+        return BrokenProtocol();
       }
       processes_.erase(found);
       return SpawnFailedEvent{failed.process_id(), static_cast<SetupStep>(step),
@@ -303,7 +293,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
       const internal::ProcessExited& exited = event.process_exited();
       const auto found = processes_.find(exited.process_id());
       if (found == processes_.end() || found->second.stage == Stage::kAsked) {
-        return Broken();
+        return BrokenProtocol();
       }
       const bool lost = found->second.stage == Stage::kLost;
       processes_.erase(found);
@@ -313,7 +303,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
       if (exited.has_refused() &&
           (!jail_->traces_calls() ||
            !ReadRefused(exited.refused(), ended.refused))) {
-        return Broken();
+        return BrokenProtocol();
       }
       return ended;
     }
@@ -321,13 +311,13 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
       const int error = event.files_opened().error();
       if (files_due_ == 0 || fds.size() != (error == 0 ? 1u : 0u) ||
           (error == 0 && !IsUnixSeqPacket(fds[0]))) {
-        return Broken();
+        return BrokenProtocol();
       }
       --files_due_;
       return FileChannelEvent{error == 0 ? std::move(fds[0]) : os::Fd(), error};
     }
     case internal::InitEvent::kExited:
-      if (std::exchange(main_ended_, true)) return Broken();
+      if (std::exchange(main_ended_, true)) return BrokenProtocol();
       break;
     default:
       break;
@@ -346,7 +336,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
   const auto found = processes_.find(event.spawned().process_id());
   if (!event.has_spawned() || found == processes_.end() ||
       found->second.stage != Stage::kAsked) {
-    return Broken();
+    return BrokenProtocol();
   }
   // Nobody could kill it later, or read what it writes.
   internal::InitRequest request;
@@ -370,13 +360,13 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeSpawned(
       fds.size() != found->second.roles.size() ||
       !std::equal(event.roles().begin(), event.roles().end(),
                   found->second.roles.begin(), found->second.roles.end())) {
-    return Broken();
+    return BrokenProtocol();
   }
   SpawnedEvent spawned = {
       event.process_id(), event.pid(), event.monotonic_ns(), {}};
   for (size_t i = 0; i < fds.size(); ++i) {
     os::Fd* const place = TakenAs(found->second.roles[i], fds[i], spawned.fds);
-    if (place == nullptr) return Broken();
+    if (place == nullptr) return BrokenProtocol();
     *place = std::move(fds[i]);
   }
   found->second.stage = Stage::kRunning;

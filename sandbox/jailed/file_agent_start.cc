@@ -21,7 +21,6 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr int kAgentSocket = 3;
-constexpr uint64_t kNoLimit = ~uint64_t{0};
 constexpr uint64_t kAgentOpenFiles = 256;
 
 // Runs in the child; returns only when a step failed.

@@ -23,6 +23,7 @@
 #include "sandbox/jailed/program.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/jailed/workspace.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
 
@@ -30,8 +31,6 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr int kExitProtocol = 3;
-constexpr useconds_t kPauseMicros = 1000;
-constexpr uint64_t kNoLimit = ~uint64_t{0};
 
 void AddSteps(absl::Span<const StepClock::Entry> entries,
               google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
@@ -148,7 +147,7 @@ class Init {
     if (trace_) trace_->AddPolls(polls_);
     if (::poll(polls_.data(), polls_.size(), -1) < 0) {
       // ENOMEM passes, and a session's jail doesn't end by it.
-      if (errno != EINTR) ::usleep(kPauseMicros);
+      if (errno != EINTR) ::usleep(os::kShortagePauseMicros);
       return;
     }
     // Before deaths: what the dead were refused is told with their end.

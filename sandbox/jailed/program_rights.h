@@ -10,6 +10,9 @@
 
 namespace sandglass::sandbox {
 
+// As one of a program's limits: none but what the process has already.
+inline constexpr uint64_t kNoLimit = ~uint64_t{0};
+
 struct ProgramLimits {
   uint64_t open_files = 0;
   uint64_t file_size_bytes = 0;

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SANDBOX_OS_FILES_H_
 #define SANDGLASS_SANDBOX_OS_FILES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
 // (seq_read_iter() of Linux). Empty when it can't be read, as when its group is
 // gone or `file` is empty.
 std::string ReadControlFile(const Fd& file);
+
+// What one read(2) of a list in /proc gives at most: a page, of whole lines.
+inline constexpr size_t kProcPageBytes = 4096;
 
 // An ordinary file, at most 64 MiB.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);

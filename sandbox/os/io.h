@@ -17,6 +17,9 @@ namespace sandglass::os {
 
 inline constexpr size_t kMaxPacketFds = 32;
 
+// How much of a file is read, copied or compared at once.
+inline constexpr size_t kFileChunkBytes = 256 * 1024;
+
 // Writes all of `data` at the current offset. False with errno.
 bool WriteAll(int fd, absl::string_view data);
 
@@ -49,6 +52,8 @@ ssize_t ReceiveDatagram(int socket, char* data, size_t size,
 // True for an errno that says that the host or this process is short of
 // something just now, so that the same call may work a moment later.
 bool IsShortage(int error);
+// How long to wait before the same call.
+inline constexpr useconds_t kShortagePauseMicros = 1000;
 
 }  // namespace sandglass::os
 

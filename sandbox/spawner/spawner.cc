@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/jailed/init.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
@@ -30,7 +31,6 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr useconds_t kPauseMicros = 1000;
 // Taking stock waits so long for a moment in which nobody waits.
 constexpr int64_t kStockNanos = 50'000'000;
 
@@ -102,7 +102,7 @@ absl::Status Spawner::ServeOnce() {
   }
   if (ready < 0) {
     // ENOMEM passes, and no jail of this yard ends by it.
-    if (errno != EINTR) ::usleep(kPauseMicros);
+    if (errno != EINTR) ::usleep(os::kShortagePauseMicros);
     return absl::OkStatus();
   }
   if (fds[0].revents != 0) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
@@ -25,7 +26,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr int kReadyTimeoutMs = 10'000;
+constexpr int kEgressReadyMs = 10'000;
 // All it is asked is done at once, but that a lease's end waits for its
 // connections.
 constexpr int kAnswerTimeoutMs = 5000;
@@ -37,9 +38,8 @@ constexpr int kBeatMs = 5000;
 constexpr uint64_t kNoLease = 0;
 constexpr int kEndTimeoutMs = 2000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
-constexpr useconds_t kPauseMicros = 1000;
 
-[[noreturn]] void Die(const char* what) {
+[[noreturn]] void DieInEgress(const char* what) {
   std::fprintf(stderr, "sandglassd: egress: %s: %s\n", what,
                os::ErrorText(errno).c_str());
   ::_exit(1);
@@ -54,12 +54,12 @@ constexpr useconds_t kPauseMicros = 1000;
   for (const auto& [from, to] : fds) safe = std::max({safe, from + 1, to + 1});
   for (auto& [from, to] : fds) {
     from = ::fcntl(from, F_DUPFD_CLOEXEC, safe);
-    if (from < 0) Die("fcntl(F_DUPFD)");
+    if (from < 0) DieInEgress("fcntl(F_DUPFD)");
   }
   const int own = ::fcntl(executable, F_DUPFD_CLOEXEC, safe);
-  if (own < 0 || !os::CloseRange(3, safe - 1)) Die("close_range");
+  if (own < 0 || !os::CloseRange(3, safe - 1)) DieInEgress("close_range");
   for (const auto& [from, to] : fds) {
-    if (::dup2(from, to) < 0) Die("dup2");
+    if (::dup2(from, to) < 0) DieInEgress("dup2");
   }
   os::ResetSignals();
   (void)os::ForbidCrashHelper();  // the layer core-limit tells if it can't be
@@ -72,10 +72,10 @@ constexpr useconds_t kPauseMicros = 1000;
   char* argv[] = {name, nullptr};
   char* envp[] = {nullptr};
   os::ExecFd(own, argv, envp);
-  Die("exec sandglass-egress");
+  DieInEgress("exec sandglass-egress");
 }
 
-internal::EgressConfig ToConfig(const EgressOptions& options) {
+internal::EgressConfig ToEgressConfig(const EgressOptions& options) {
   internal::EgressConfig config;
   for (const JailTemplate& jail : options.templates) {
     if (jail.network == nullptr) continue;
@@ -99,7 +99,7 @@ absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
       os::MonotonicNanos() + int64_t{timeout_ms} * kNanosPerMilli;
   for (int looks = 0;;) {
     const int ready = ::poll(&fd, 1, timeout_ms / kLooks);
-    if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
+    if (ready < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
     if (ready > 0) {
       absl::StatusOr<os::Packet> packet =
           os::ReceivePacket(channel.get(), os::Wait::kNo);
@@ -147,8 +147,8 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
   }
   absl::StatusOr<std::pair<os::Fd, os::Fd>> channel = os::SeqPacketPair();
   if (!channel.ok()) return channel.status();
-  absl::StatusOr<os::Fd> config =
-      os::MakeMemfd("egress-config", ToConfig(options).SerializeAsString());
+  absl::StatusOr<os::Fd> config = os::MakeMemfd(
+      "egress-config", ToEgressConfig(options).SerializeAsString());
   if (!config.ok()) return config.status();
   std::vector<std::pair<int, int>> fds = {
       {channel->second.get(), egress::kChannelFd},
@@ -168,7 +168,7 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
       new EgressPort(std::move(channel->first), os::Fd(pidfd), pid));
   channel->second.reset();  // else its death would never show
   const absl::MutexLock lock(&port->mutex_);
-  absl::StatusOr<os::Packet> packet = Receive(port->channel_, kReadyTimeoutMs);
+  absl::StatusOr<os::Packet> packet = Receive(port->channel_, kEgressReadyMs);
   internal::EgressReady ready;
   if (!packet.ok() || !ready.ParseFromString(packet->data) || !ready.serves()) {
     os::PidfdSendSignal(port->pidfd_, SIGKILL);
@@ -189,7 +189,7 @@ absl::Status EgressPort::StartWatch(
     while ((ready = ::poll(fds, 2, kBeatMs)) <= 0) {
       if (ready == 0 && !Lives()) break;
       // ENOMEM passes, and is nobody's death.
-      if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
+      if (ready < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
     }
     if (fds[1].revents != 0) return;
     on_death(absl::UnavailableError(fds[0].revents != 0

@@ -29,9 +29,9 @@ namespace sandglass::sandbox {
 namespace {
 
 // What is the same for every yard.
-internal::SpawnerConfig ToConfig(const SandboxOptions& options,
-                                 const HostReport& host,
-                                 const CgroupHost& cgroups) {
+internal::SpawnerConfig ToSpawnerConfig(const SandboxOptions& options,
+                                        const HostReport& host,
+                                        const CgroupHost& cgroups) {
   internal::SpawnerConfig config;
   for (const JailTemplate& jail : options.templates) {
     *config.add_templates() = ToProto(jail);
@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   YardOptions yard = {.spawner_path = options.spawner_path,
                       .root = root,
                       .uids = options.uids,
-                      .config = ToConfig(options, host, *cgroup_host),
+                      .config = ToSpawnerConfig(options, host, *cgroup_host),
                       .template_ledger = options.template_ledger};
   yard.uids.count /= static_cast<uint32_t>(YardCount(options));
   auto sandbox = std::make_unique<Sandbox>();

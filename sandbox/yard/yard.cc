@@ -24,7 +24,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr int kReadyTimeoutMs = 10'000;
+constexpr int kSpawnerReadyMs = 10'000;
 // Above every inherited number, so that moving descriptors never overwrites one
 // that is still to be moved.
 constexpr int kSafeFd = 64;
@@ -37,7 +37,7 @@ struct InheritedFd {
 
 // Runs in the child; says on stderr what failed (the parent relays only that
 // something did) and ends.
-[[noreturn]] void Die(const char* what) {
+[[noreturn]] void DieInYard(const char* what) {
   std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
                os::ErrorText(errno).c_str());
   ::_exit(1);
@@ -47,16 +47,18 @@ void EnterYardRoot(const std::string& root) {
   // A copy, since the original is locked against pivot_root in a copied mount
   // namespace of a lesser user namespace.
   const os::Fd tree = os::CloneTree(root.c_str());
-  if (!tree.valid() || !os::AttachTree(tree, root.c_str())) Die("copy root");
-  if (::chdir(root.c_str()) != 0) Die("chdir");
+  if (!tree.valid() || !os::AttachTree(tree, root.c_str())) {
+    DieInYard("copy root");
+  }
+  if (::chdir(root.c_str()) != 0) DieInYard("chdir");
   // A /proc of the yard's own pid namespace, while the full one that root put
   // into view is still there (the kernel demands that).
   if (!os::MountProc("proc",
                      {.flags = os::kNoSuid | os::kNoDev | os::kNoExec})) {
-    Die("mount proc");
+    DieInYard("mount proc");
   }
   if (!os::PivotRoot(".", ".") || !os::DetachMount(".") || ::chdir("/") != 0) {
-    Die("pivot_root");
+    DieInYard("pivot_root");
   }
 }
 
@@ -64,15 +66,15 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   std::vector<InheritedFd> safe;
   for (const InheritedFd& fd : fds) {
     const int moved = ::fcntl(fd.from, F_DUPFD_CLOEXEC, kSafeFd);
-    if (moved < 0) Die("fcntl(F_DUPFD)");
+    if (moved < 0) DieInYard("fcntl(F_DUPFD)");
     safe.push_back({moved, fd.to});
   }
   for (int fd = 3; fd <= kExecutableFd; ++fd) ::close(fd);
   for (const InheritedFd& fd : safe) {
-    if (::dup2(fd.from, fd.to) < 0) Die("dup2");
+    if (::dup2(fd.from, fd.to) < 0) DieInYard("dup2");
   }
-  if (!os::CloseFrom(kExecutableFd + 1)) Die("close_range");
-  if (::fcntl(kExecutableFd, F_SETFD, FD_CLOEXEC) != 0) Die("fcntl");
+  if (!os::CloseFrom(kExecutableFd + 1)) DieInYard("close_range");
+  if (::fcntl(kExecutableFd, F_SETFD, FD_CLOEXEC) != 0) DieInYard("fcntl");
 }
 
 [[noreturn]] void BecomeSpawner(const YardOptions& options, int go,
@@ -81,18 +83,20 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   // The maps are written when the parent says go; it closes the pipe if it
   // can't.
   if (::read(go, &byte, 1) != 1) ::_exit(1);
-  if (!os::MakeMountsPrivate()) Die("make mounts private");
+  if (!os::MakeMountsPrivate()) DieInYard("make mounts private");
   // ORDER: before the ids change, since only root may walk into the state
   // directory.
   EnterYardRoot(options.root);
   if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 ||
       ::setresuid(0, 0, 0) != 0) {
-    Die("become the yard's root");
+    DieInYard("become the yard's root");
   }
   const int null = ::open("/images/default/dev/null", O_RDWR);
-  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) Die("stdio");
+  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) {
+    DieInYard("stdio");
+  }
   if (null > 2) ::close(null);
-  if (::sethostname("sandglass-yard", 14) != 0) Die("sethostname");
+  if (::sethostname("sandglass-yard", 14) != 0) DieInYard("sethostname");
   // Where it can't be, the layer core-limit says so.
   (void)os::ForbidCrashHelper();
   PlaceFds(fds);
@@ -103,7 +107,7 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   char* argv[] = {name, nullptr};
   char* envp[] = {nullptr};
   os::ExecFd(kExecutableFd, argv, envp);
-  Die("exec sandglass-spawner");
+  DieInYard("exec sandglass-spawner");
 }
 
 absl::Status WriteMaps(pid_t pid, const UidSlice& uids) {
@@ -130,7 +134,7 @@ absl::Status AwaitReady(const os::Fd& channel) {
   struct pollfd fd = {channel.get(), POLLIN, 0};
   int ready;
   do {
-    ready = ::poll(&fd, 1, kReadyTimeoutMs);
+    ready = ::poll(&fd, 1, kSpawnerReadyMs);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) {
     return absl::DeadlineExceededError("the spawner did not report in 10 s");

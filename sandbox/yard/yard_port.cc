@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/os/clocks.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/status.h"
 #include "sandbox/wire/descriptor_room.h"
@@ -19,11 +20,6 @@
 #include "sandbox/yard/spawner_event.h"
 
 namespace sandglass::sandbox {
-namespace {
-
-constexpr useconds_t kPauseMicros = 1000;
-
-}  // namespace
 
 YardPort::YardPort(Yard yard, bool has_zygote, uint32_t max_jails,
                    bool traces_calls)
@@ -182,7 +178,7 @@ absl::Status YardPort::ReadEvents(absl::Duration look_every) {
     if (ready < 0) {
       if (errno == EINTR) continue;
       // ENOMEM passes; what others have in this yard doesn't end by it.
-      ::usleep(kPauseMicros);
+      ::usleep(os::kShortagePauseMicros);
       continue;
     }
     if (fds[1].revents != 0) return absl::OkStatus();

@@ -14,7 +14,6 @@ namespace {
 
 // The pidfd of init, the v2 group and the socket; tasks files follow.
 constexpr size_t kFewestFds = 3;
-constexpr useconds_t kPauseMicros = 1000;
 // A way back that is not there for so long will not come.
 constexpr int kMostTries = 2000;
 
@@ -42,7 +41,7 @@ bool Zygote::Next() {
         os::ReceiveDatagram(kZygoteChannelFd, reinterpret_cast<char*>(&order_),
                             sizeof(order_), order_fds_, 0, &lost);
     if (size < 0 && os::IsShortage(errno)) {
-      ::usleep(kPauseMicros);
+      ::usleep(os::kShortagePauseMicros);
       continue;
     }
     if (size < static_cast<ssize_t>(sizeof(order_.header))) return false;
@@ -94,7 +93,7 @@ std::optional<Runner> Zygote::Fork() {
   // Left in a jail's, every later runner would be born there.
   for (int tries = 0; !os::JoinNamespaces(home_, os::kNewPid); ++tries) {
     if (!os::IsShortage(errno) || tries >= kMostTries) ::_exit(1);
-    ::usleep(kPauseMicros);
+    ::usleep(os::kShortagePauseMicros);
   }
   Reply(pid, pid < 0 ? error : 0);
   order_fds_.clear();
@@ -110,7 +109,7 @@ void Zygote::Reply(pid_t pid, int error) const {
                          {}) &&
        os::IsShortage(errno) && tries < kMostTries;
        ++tries) {
-    ::usleep(kPauseMicros);
+    ::usleep(os::kShortagePauseMicros);
   }
 }
 

@@ -17,11 +17,6 @@ std::optional<uint64_t> HexDigit(char c) {
   return std::nullopt;
 }
 
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\t') || byte == 0x7f;
-}
-
 std::string Shown(char c) { return QuoteWire(std::string_view(&c, 1)); }
 
 }  // namespace

@@ -33,11 +33,6 @@ constexpr std::array<std::string_view, 10> kHopByHop = {
 constexpr std::array<std::string_view, 3> kNeverListed = {
     "content-length", "transfer-encoding", "host"};
 
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\t') || byte == 0x7f;
-}
-
 bool IsTokenByte(char c) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||

@@ -17,6 +17,13 @@ inline absl::string_view AbslView(std::string_view text) {
 // rest of it as \xHH, cut after 64 bytes.
 std::string QuoteWire(std::string_view bytes);
 
+// Whether it is a control character of ASCII that no line of HTTP may have; a
+// tab is none.
+inline bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t') || byte == 0x7f;
+}
+
 // ASCII letters become small; other bytes stay.
 std::string LowerAscii(std::string_view text);
 // Whether they are the same but for the case of ASCII letters.
