@@ -102,7 +102,7 @@ void MarkLastMessage(json& messages) {
   MarkForCache(messages.back()["content"].back());
 }
 
-json Tool(const LlmTool& tool) {
+json AnthropicTool(const LlmTool& tool) {
   if (!tool.native.is_null()) return tool.native;
   return {{"name", tool.name},
           {"description", tool.description},
@@ -143,7 +143,7 @@ class AnthropicCodec : public LlmCodec {
     }
     MarkLastMessage(messages);
     for (const LlmTool& tool : request.tools) {
-      body["tools"].push_back(Tool(tool));
+      body["tools"].push_back(AnthropicTool(tool));
     }
     if (!request.tools.empty()) MarkForCache(body["tools"].back());
     return body;

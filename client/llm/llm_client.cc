@@ -69,10 +69,10 @@ absl::Status CheckKey(absl::string_view key) {
 
 // False: cancelled.
 bool Wait(absl::Duration wait, const std::atomic<bool>& cancel) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + absl::ToChronoNanoseconds(wait);
+  using Steady = std::chrono::steady_clock;
+  const auto end = Steady::now() + absl::ToChronoNanoseconds(wait);
   while (!cancel.load()) {
-    const absl::Duration left = absl::FromChrono(end - Clock::now());
+    const absl::Duration left = absl::FromChrono(end - Steady::now());
     if (left <= absl::ZeroDuration()) return true;
     absl::SleepFor(std::min(left, kStep));
   }

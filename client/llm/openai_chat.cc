@@ -79,7 +79,7 @@ json ModelMessage(const LlmMessage& message) {
   return form;
 }
 
-json Tool(const LlmTool& tool) {
+json ChatTool(const LlmTool& tool) {
   if (!tool.native.is_null()) return tool.native;
   return {{"type", "function"},
           {"function",
@@ -119,7 +119,7 @@ class OpenAiChatCodec : public LlmCodec {
       }
     }
     for (const LlmTool& tool : request.tools) {
-      body["tools"].push_back(Tool(tool));
+      body["tools"].push_back(ChatTool(tool));
     }
     return body;
   }

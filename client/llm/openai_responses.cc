@@ -21,11 +21,11 @@ namespace {
 
 using nlohmann::json;
 
-json TextPart(std::string_view text) {
+json InputText(std::string_view text) {
   return {{"type", "input_text"}, {"text", text}};
 }
 
-json ImagePart(const LlmImage& image) {
+json InputImage(const LlmImage& image) {
   return {{"type", "input_image"}, {"image_url", DataUrl(image)}};
 }
 
@@ -47,14 +47,14 @@ class Input {
       items_.push_back(Result(result));
       if (result.images.empty()) continue;
       parts.push_back(
-          TextPart(absl::StrCat("Images of the result of ", result.call_id)));
+          InputText(absl::StrCat("Images of the result of ", result.call_id)));
       for (const LlmImage& image : result.images) {
-        parts.push_back(ImagePart(image));
+        parts.push_back(InputImage(image));
       }
     }
-    if (!message.text.empty()) parts.push_back(TextPart(message.text));
+    if (!message.text.empty()) parts.push_back(InputText(message.text));
     for (const LlmImage& image : message.images) {
-      parts.push_back(ImagePart(image));
+      parts.push_back(InputImage(image));
     }
     if (parts.empty()) return;
     items_.push_back({{"role", "user"}, {"content", std::move(parts)}});
@@ -112,7 +112,7 @@ class Input {
   std::map<std::string, std::string, std::less<>> types_;  // by the call's id
 };
 
-json Tool(const LlmTool& tool) {
+json ResponsesTool(const LlmTool& tool) {
   if (!tool.native.is_null()) return tool.native;
   return {{"type", "function"},
           {"name", tool.name},
@@ -145,7 +145,7 @@ class OpenAiResponsesCodec : public LlmCodec {
     for (const LlmMessage& message : request.messages) input.Add(message);
     body["input"] = input.Take();
     for (const LlmTool& tool : request.tools) {
-      body["tools"].push_back(Tool(tool));
+      body["tools"].push_back(ResponsesTool(tool));
     }
     return body;
   }

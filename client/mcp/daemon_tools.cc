@@ -18,7 +18,6 @@ namespace {
 constexpr char kLanguageHelp[] =
     "Id or alias of a language, such as python, javascript, bash, cpp; "
     "list_languages has them all";
-constexpr char kSandboxHelp[] = "A sandbox that create_sandbox made";
 
 Json TimeoutSchema() {
   return {{"type", "number"},

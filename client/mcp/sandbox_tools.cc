@@ -12,8 +12,6 @@
 namespace sandglass::client {
 namespace {
 
-constexpr char kSandboxHelp[] = "A sandbox that create_sandbox made";
-
 // When the sandbox will end, as the daemon has it; empty when it doesn't say.
 std::string Lifetime(const Daemon& daemon, const std::string& id,
                      CallCancel& cancel) {

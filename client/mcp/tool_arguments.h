@@ -20,6 +20,9 @@ Json ObjectSchema(Json properties, const std::vector<std::string>& required);
 Json StringSchema(const std::string& description);  // not empty
 Json StringsSchema(const std::string& description);
 
+// What the argument "sandbox_id" is, for its schema.
+inline constexpr char kSandboxHelp[] = "A sandbox that create_sandbox made";
+
 // The argument, which fits its schema; what is empty or 0 when it isn't there.
 std::string Text(const Json& arguments, const char* name);
 std::vector<std::string> Texts(const Json& arguments, const char* name);

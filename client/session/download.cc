@@ -25,9 +25,7 @@ constexpr uint64_t kMaxEntries = 2'000'000;
 constexpr size_t kMaxPending = 100'000;
 
 // Files up to this size go many at a time.
-constexpr uint64_t kSmallFileBytes = 64 * 1024;
-constexpr uint64_t kBatchBytes = 4 * 1024 * 1024;
-constexpr int kBatchFiles = 500;
+constexpr uint64_t kSmallDownloadBytes = 64 * 1024;
 
 bool IsDirectory(const std::string& path) {
   struct stat info = {};
@@ -152,7 +150,7 @@ void Download::GetEntry(const v1::FileInfo& entry, const std::string& root,
       return Trouble(path, absl::ResourceExhaustedError(
                                "too many directories to go through"));
     case v1::FILE_TYPE_REGULAR:
-      if (entry.size() > kSmallFileBytes) {
+      if (entry.size() > kSmallDownloadBytes) {
         return GetFile(path, directory, entry.path());
       }
       batch_.add_paths(path);

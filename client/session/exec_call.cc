@@ -33,7 +33,8 @@ struct CallEnd {
   std::string exec_id;   // as far as it was known
 };
 
-int Print(const v1::ExecOutput& output, bool terminal, OutputPrinter& printer) {
+int PrintOutput(const v1::ExecOutput& output, bool terminal,
+                OutputPrinter& printer) {
   // Our own terminal shows what the command's does: escapes are its language.
   if (terminal) return WriteAll(STDOUT_FILENO, output.data());
   return printer.Chunk(output.stream(), output.offset(), output.data());
@@ -66,7 +67,8 @@ void ReadAll(ExecStream& stream, grpc::ClientContext& context,
       call.exec_id = event.started().exec().exec_id();
       signals.Started(call.exec_id);
     } else if (event.has_output()) {
-      call.output_error = Print(event.output(), options.terminal, printer);
+      call.output_error =
+          PrintOutput(event.output(), options.terminal, printer);
       if (call.output_error != 0) context.TryCancel();
     } else if (event.has_end()) {
       call.end = std::move(*event.mutable_end());

@@ -14,7 +14,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kPieceBytes = 64 * 1024;
+constexpr size_t kInputPieceBytes = 64 * 1024;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ bool ExecInput::SendWhatIsAsked(ExecStream& stream) {
 }
 
 bool ExecInput::SendInput(ExecStream& stream) {
-  std::array<char, kPieceBytes> buffer;
+  std::array<char, kInputPieceBytes> buffer;
   const ssize_t got = read(STDIN_FILENO, buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   v1::ExecuteRequest request;

@@ -17,14 +17,14 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kPieceBytes = 256 * 1024;
+constexpr size_t kFilePieceBytes = 256 * 1024;
 
-using Stub = v1::FileService::Stub;
+using FileStub = v1::FileService::Stub;
 
 template <typename Request, typename Response>
 grpc::Status Ask(const Daemon& daemon, InterruptWatcher& interrupts,
-                 grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                              const Request&, Response*),
+                 grpc::Status (FileStub::*method)(grpc::ClientContext*,
+                                                  const Request&, Response*),
                  const Request& request, Response& response) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
@@ -39,7 +39,7 @@ template <typename Request, typename SetData>
 CopyEnd Feed(grpc::ClientContext& context, grpc::ClientWriter<Request>& writer,
              int fd, SetData set_data, const Request* last) {
   CopyEnd end;
-  std::vector<char> buffer(kPieceBytes);
+  std::vector<char> buffer(kFilePieceBytes);
   Request request;
   for (bool open = true; open;) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
@@ -83,7 +83,7 @@ grpc::Status RemoteFiles::Stat(const std::string& path,
   request.set_path(path);
   v1::StatFileResponse response;
   grpc::Status status =
-      Ask(daemon_, interrupts_, &Stub::StatFile, request, response);
+      Ask(daemon_, interrupts_, &FileStub::StatFile, request, response);
   if (status.ok()) info = std::move(*response.mutable_info());
   return status;
 }
@@ -96,7 +96,7 @@ grpc::Status RemoteFiles::MakeDirectory(const std::string& path,
   request.set_make_parents(true);
   request.set_mode(mode);
   v1::MakeDirectoryResponse response;
-  return Ask(daemon_, interrupts_, &Stub::MakeDirectory, request, response);
+  return Ask(daemon_, interrupts_, &FileStub::MakeDirectory, request, response);
 }
 
 grpc::Status RemoteFiles::List(const std::string& path,
@@ -105,19 +105,19 @@ grpc::Status RemoteFiles::List(const std::string& path,
   request.set_session_id(session_id_);
   request.set_path(path);
   request.set_page_token(page.next_page_token());
-  return Ask(daemon_, interrupts_, &Stub::ListDirectory, request, page);
+  return Ask(daemon_, interrupts_, &FileStub::ListDirectory, request, page);
 }
 
 grpc::Status RemoteFiles::Upload(v1::UploadFilesRequest request,
                                  v1::UploadFilesResponse& response) const {
   request.set_session_id(session_id_);
-  return Ask(daemon_, interrupts_, &Stub::UploadFiles, request, response);
+  return Ask(daemon_, interrupts_, &FileStub::UploadFiles, request, response);
 }
 
 grpc::Status RemoteFiles::Download(v1::DownloadFilesRequest request,
                                    v1::DownloadFilesResponse& response) const {
   request.set_session_id(session_id_);
-  return Ask(daemon_, interrupts_, &Stub::DownloadFiles, request, response);
+  return Ask(daemon_, interrupts_, &FileStub::DownloadFiles, request, response);
 }
 
 CopyEnd RemoteFiles::Read(const std::string& path, const Sink& sink,

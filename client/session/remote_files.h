@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_CLIENT_SESSION_REMOTE_FILES_H_
 #define SANDGLASS_CLIENT_SESSION_REMOTE_FILES_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -12,6 +13,11 @@
 #include "sandglass/v1/files.pb.h"
 
 namespace sandglass::client {
+
+// Small files go many at a time: a batch is sent once it has so many bytes or
+// files.
+inline constexpr size_t kBatchBytes = 4 * 1024 * 1024;
+inline constexpr int kBatchFiles = 500;
 
 // How copying a file came out: `local` is our own trouble, `call` the daemon's
 // answer. When both failed `local` is why.

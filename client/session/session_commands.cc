@@ -30,10 +30,10 @@
 namespace sandglass::client {
 namespace {
 
-constexpr int kPageSize = 1000;
+constexpr int kSessionsPerPage = 1000;
 // Keeps a daemon that pages without end from filling our memory.
-constexpr int kMaxPages = 1000;
-using Stub = v1::SessionService::Stub;
+constexpr int kMostSessionPages = 1000;
+using SessionStub = v1::SessionService::Stub;
 
 absl::StatusOr<v1::CreateSessionRequest> BuildRequest(
     const SessionCreateOptions& options) {
@@ -70,7 +70,7 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
   absl::StatusOr<v1::CreateSessionRequest> request = BuildRequest(options);
   if (!request.ok()) return Fail(request.status());
   if (!options.get) {
-    return Call(daemon, *daemon.sessions, &Stub::CreateSession, *request,
+    return Call(daemon, *daemon.sessions, &SessionStub::CreateSession, *request,
                 [&](const v1::CreateSessionResponse& response) {
                   return options.json ? PrintJson(response)
                                       : PrintId(response.session());
@@ -79,7 +79,7 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
   v1::GetOrCreateSessionRequest get;
   *get.mutable_create() = *std::move(request);
   return Call(
-      daemon, *daemon.sessions, &Stub::GetOrCreateSession, get,
+      daemon, *daemon.sessions, &SessionStub::GetOrCreateSession, get,
       [&](const v1::GetOrCreateSessionResponse& response) {
         if (options.json) return PrintJson(response);
         // Its labels alone choose it: it may be another than asked for.
@@ -97,10 +97,11 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
       });
 }
 
-grpc::Status Collect(const Daemon& daemon, v1::ListSessionsRequest request,
-                     v1::ListSessionsResponse& sessions) {
-  request.set_page_size(kPageSize);
-  for (int i = 0; i < kMaxPages; ++i) {
+grpc::Status CollectSessions(const Daemon& daemon,
+                             v1::ListSessionsRequest request,
+                             v1::ListSessionsResponse& sessions) {
+  request.set_page_size(kSessionsPerPage);
+  for (int i = 0; i < kMostSessionPages; ++i) {
     grpc::ClientContext context;
     SetQuickDeadline(context);
     v1::ListSessionsResponse page;
@@ -125,7 +126,8 @@ int Run(const Daemon& daemon, const SessionListOptions& options) {
     request.add_states(v1::SESSION_STATE_DORMANT);
   }
   v1::ListSessionsResponse sessions;
-  const grpc::Status status = Collect(daemon, std::move(request), sessions);
+  const grpc::Status status =
+      CollectSessions(daemon, std::move(request), sessions);
   if (!status.ok()) return FailCall(status, daemon);
   return options.json ? PrintJson(sessions)
                       : PrintText(SessionsText(sessions, absl::Now()));
@@ -136,7 +138,7 @@ int Run(const Daemon& daemon, const SessionInfoOptions& options) {
   if (!checked.ok()) return Fail(checked);
   v1::GetSessionRequest request;
   request.set_session_id(options.session_id);
-  return Call(daemon, *daemon.sessions, &Stub::GetSession, request,
+  return Call(daemon, *daemon.sessions, &SessionStub::GetSession, request,
               [&](const v1::GetSessionResponse& response) {
                 return options.json ? PrintJson(response)
                                     : PrintText(SessionText(response.session(),
@@ -158,7 +160,7 @@ int Run(const Daemon& daemon, const SessionUpdateOptions& options) {
   checked.Update(CheckUtf8("--label", request.labels().labels()));
   if (!checked.ok()) return Fail(checked);
   return Call(
-      daemon, *daemon.sessions, &Stub::UpdateSession, request,
+      daemon, *daemon.sessions, &SessionStub::UpdateSession, request,
       [&](const v1::UpdateSessionResponse& response) {
         return PrintDone(
             options.session_id,
@@ -172,14 +174,14 @@ int Run(const Daemon& daemon, const SessionVerbOptions& options) {
   if (options.verb == SessionVerb::kPause) {
     v1::PauseSessionRequest request;
     request.set_session_id(options.session_id);
-    return Call(daemon, *daemon.sessions, &Stub::PauseSession, request,
+    return Call(daemon, *daemon.sessions, &SessionStub::PauseSession, request,
                 [&](const v1::PauseSessionResponse&) {
                   return PrintDone(options.session_id, "is paused");
                 });
   }
   v1::ResumeSessionRequest request;
   request.set_session_id(options.session_id);
-  return Call(daemon, *daemon.sessions, &Stub::ResumeSession, request,
+  return Call(daemon, *daemon.sessions, &SessionStub::ResumeSession, request,
               [&](const v1::ResumeSessionResponse&) {
                 return PrintDone(options.session_id, "goes on");
               });
@@ -193,8 +195,8 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
     v1::InterruptKernelRequest request;
     request.set_session_id(options.session_id);
     request.set_context(options.context);
-    return Call(daemon, *daemon.sessions, &Stub::InterruptKernel, request,
-                [](const v1::InterruptKernelResponse& response) {
+    return Call(daemon, *daemon.sessions, &SessionStub::InterruptKernel,
+                request, [](const v1::InterruptKernelResponse& response) {
                   return PrintText(response.interrupted()
                                        ? "interrupted\n"
                                        : "nothing ran that could be "
@@ -205,7 +207,7 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
   request.set_session_id(options.session_id);
   request.set_context(options.context);
   return Call(
-      daemon, *daemon.sessions, &Stub::RestartKernel, request,
+      daemon, *daemon.sessions, &SessionStub::RestartKernel, request,
       [&](const v1::RestartKernelResponse& response) {
         for (const v1::KernelInfo& kernel : response.session().kernels()) {
           if (kernel.context() == options.context &&
@@ -254,7 +256,8 @@ int Run(const Daemon& daemon, const SessionDeleteOptions& options) {
   if (!checked.ok()) return Fail(checked);
   if (options.all) {
     v1::ListSessionsResponse sessions;
-    const grpc::Status status = Collect(daemon, std::move(request), sessions);
+    const grpc::Status status =
+        CollectSessions(daemon, std::move(request), sessions);
     if (!status.ok()) return FailCall(status, daemon);
     for (const v1::Session& session : sessions.sessions()) {
       ids.push_back(session.session_id());

@@ -23,7 +23,7 @@
 namespace sandglass::client {
 namespace {
 
-using Stub = v1::ExecService::Stub;
+using ExecStub = v1::ExecService::Stub;
 
 // The best shell that there is.
 constexpr char kShell[] =
@@ -154,7 +154,7 @@ int Run(const Daemon& daemon, const SessionPsOptions& options) {
   if (!checked.ok()) return Fail(checked);
   v1::ListExecsRequest request;
   request.set_session_id(options.session_id);
-  return Call(daemon, *daemon.execs, &Stub::ListExecs, request,
+  return Call(daemon, *daemon.execs, &ExecStub::ListExecs, request,
               [&](const v1::ListExecsResponse& response) {
                 return options.json
                            ? PrintJson(response)
@@ -176,7 +176,7 @@ int Run(const Daemon& daemon, const SessionStopOptions& options) {
     request.set_signal(options.signal);
     if (options.grace) *request.mutable_grace() = ToProto(*options.grace);
     const int done =
-        Call(daemon, *daemon.execs, &Stub::StopExec, request,
+        Call(daemon, *daemon.execs, &ExecStub::StopExec, request,
              [&](const v1::StopExecResponse&) {
                return PrintText(absl::StrCat(VisibleText(id), "\n"));
              });

@@ -25,11 +25,11 @@
 namespace sandglass::client {
 namespace {
 
-using Stub = v1::FileService::Stub;
+using FileStub = v1::FileService::Stub;
 
-constexpr int kPageSize = 10000;
+constexpr int kNamesPerPage = 10000;
 // Keeps a session that has names without end from filling our memory.
-constexpr int kMaxPages = 100;
+constexpr int kMostNamePages = 100;
 
 // "-rw-r--r--".
 std::string ModeText(const v1::FileInfo& info) {
@@ -50,13 +50,13 @@ std::string NameText(const v1::FileInfo& info) {
              : absl::StrCat(info.path(), " -> ", info.link_target());
 }
 
-grpc::Status Collect(const Daemon& daemon, const SessionLsOptions& options,
-                     v1::ListDirectoryResponse& all) {
+grpc::Status CollectNames(const Daemon& daemon, const SessionLsOptions& options,
+                          v1::ListDirectoryResponse& all) {
   v1::ListDirectoryRequest request;
   request.set_session_id(options.session_id);
   request.set_path(options.path);
-  request.set_page_size(kPageSize);
-  for (int i = 0; i < kMaxPages; ++i) {
+  request.set_page_size(kNamesPerPage);
+  for (int i = 0; i < kMostNamePages; ++i) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
     v1::ListDirectoryResponse page;
@@ -115,7 +115,7 @@ int Run(const Daemon& daemon, const SessionLsOptions& options) {
   checked.Update(CheckUtf8("PATH", options.path));
   if (!checked.ok()) return Fail(checked);
   v1::ListDirectoryResponse entries;
-  grpc::Status status = Collect(daemon, options, entries);
+  grpc::Status status = CollectNames(daemon, options, entries);
   if (ErrorReason(status) == "FILE_NOT_DIRECTORY") {
     status = CollectFile(daemon, options, entries);
   }

@@ -38,7 +38,7 @@ int WithRemote(const std::string& address, const std::string& session_id,
 }
 
 // A file to standard output, made harmless where that is a terminal.
-int Print(const RemoteFiles& remote, const std::string& path) {
+int PrintFile(const RemoteFiles& remote, const std::string& path) {
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
   uint64_t offset = 0;
   int error = 0;
@@ -90,7 +90,7 @@ int SessionGetCommand(const std::string& address,
   return WithRemote(
       address, options.session_id, [&](const RemoteFiles& remote) {
         return options.local == "-"
-                   ? Print(remote, options.remote)
+                   ? PrintFile(remote, options.remote)
                    : Download(remote).Run(options.remote, options.local);
       });
 }
@@ -106,7 +106,7 @@ int SessionCatCommand(const std::string& address,
                     [&](const RemoteFiles& remote) {
                       int code = kExitOk;
                       for (const std::string& path : options.remote) {
-                        const int done = Print(remote, path);
+                        const int done = PrintFile(remote, path);
                         if (code == kExitOk) code = done;
                         if (done > kExitSignalBase) break;
                       }

@@ -30,9 +30,7 @@ namespace sandglass::client {
 namespace {
 
 // Files up to this size go many at a time.
-constexpr off_t kSmallFileBytes = 256 * 1024;
-constexpr size_t kBatchBytes = 4 * 1024 * 1024;
-constexpr int kBatchFiles = 500;
+constexpr off_t kSmallUploadBytes = 256 * 1024;
 
 // What the user names may be a link to a directory; those below may not.
 struct Directory {
@@ -161,7 +159,7 @@ class Upload {
     if (!S_ISREG(info.st_mode)) {
       return Settle(remote_.Write(target, fd.get(), -1), local);
     }
-    if (info.st_size > kSmallFileBytes) {
+    if (info.st_size > kSmallUploadBytes) {
       return Settle(remote_.Write(target, fd.get(), static_cast<int>(mode)),
                     local);
     }
@@ -181,7 +179,7 @@ class Upload {
   }
 
   static absl::Status ReadSmall(int fd, std::string& content) {
-    std::vector<char> buffer(kSmallFileBytes);
+    std::vector<char> buffer(kSmallUploadBytes);
     for (;;) {
       const ssize_t got = read(fd, buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;

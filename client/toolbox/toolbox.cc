@@ -29,7 +29,7 @@ absl::Status CheckOptions(const SandboxOptions& options) {
   return status;
 }
 
-v1::CreateSessionRequest RequestOf(const SandboxOptions& options) {
+v1::CreateSessionRequest SessionRequestOf(const SandboxOptions& options) {
   v1::CreateSessionRequest request;
   request.set_language(options.language);
   request.set_profile(options.profile);
@@ -81,7 +81,7 @@ Toolbox::Toolbox(const Daemon& daemon, ToolBounds bounds)
 absl::StatusOr<std::string> Toolbox::CreateSandbox(
     const SandboxOptions& options, CallCancel& cancel) const {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const v1::CreateSessionRequest request = RequestOf(options);
+  const v1::CreateSessionRequest request = SessionRequestOf(options);
   grpc::Status status;
   std::string id;
   if (options.get_or_create) {

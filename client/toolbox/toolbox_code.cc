@@ -22,7 +22,7 @@ struct RunEnd {
   OutputCapture err;
 };
 
-absl::Status CheckCall(const CodeCall& call) {
+absl::Status CheckCodeCall(const CodeCall& call) {
   absl::Status status = CheckUtf8("the code", call.code);
   status.Update(CheckUtf8("the language", call.language));
   status.Update(CheckUtf8("the sandbox's id", call.sandbox_id));
@@ -34,7 +34,7 @@ absl::Status CheckCall(const CodeCall& call) {
   return status;
 }
 
-v1::RunCodeRequest RequestOf(const CodeCall& call) {
+v1::RunCodeRequest RunRequestOf(const CodeCall& call) {
   v1::RunCodeRequest request;
   request.set_language(call.language);
   request.set_code(call.code);
@@ -81,7 +81,7 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, CallCancel& cancel,
   }
   const CallCancel::Scope scope(cancel, context);
   v1::StreamRunCodeRequest request;
-  *request.mutable_run() = RequestOf(call);
+  *request.mutable_run() = RunRequestOf(call);
   const auto reader = daemon.stub->StreamRunCode(&context, request);
   v1::StreamRunCodeResponse event;
   while (reader->Read(&event)) Take(event, progress, end);
@@ -128,7 +128,7 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
 
 ToolAnswer Toolbox::RunCode(const CodeCall& call, CallCancel& cancel,
                             const ToolProgress& progress) const {
-  if (const absl::Status status = CheckCall(call); !status.ok()) {
+  if (const absl::Status status = CheckCodeCall(call); !status.ok()) {
     return BadArgument(status);
   }
   RunEnd end = Stream(daemon_, call, cancel, progress);

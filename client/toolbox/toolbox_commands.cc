@@ -18,7 +18,7 @@ constexpr absl::Duration kLongestWait = absl::Minutes(10);
 // What a stop takes besides the daemon's 5 s of grace.
 constexpr absl::Duration kStopPatience = absl::Minutes(2);
 
-absl::Status CheckCall(const CommandCall& call) {
+absl::Status CheckCommandCall(const CommandCall& call) {
   absl::Status status = CheckUtf8("the sandbox's id", call.sandbox_id);
   status.Update(CheckUtf8("the command", call.command));
   status.Update(CheckUtf8("the directory", call.directory));
@@ -82,7 +82,7 @@ ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
 
 ToolAnswer Toolbox::RunCommand(const CommandCall& call, CallCancel& cancel,
                                const ToolProgress& progress) const {
-  if (const absl::Status status = CheckCall(call); !status.ok()) {
+  if (const absl::Status status = CheckCommandCall(call); !status.ok()) {
     return BadArgument(status);
   }
   return CarryOutCommand(daemon_, bounds_, SpecOf(call), call.timeout, cancel,
@@ -91,7 +91,7 @@ ToolAnswer Toolbox::RunCommand(const CommandCall& call, CallCancel& cancel,
 
 ToolAnswer Toolbox::StartCommand(const CommandCall& call,
                                  CallCancel& cancel) const {
-  if (const absl::Status status = CheckCall(call); !status.ok()) {
+  if (const absl::Status status = CheckCommandCall(call); !status.ok()) {
     return BadArgument(status);
   }
   v1::StartExecRequest request;
