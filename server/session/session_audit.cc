@@ -7,12 +7,11 @@
 
 namespace sandglass::server {
 
-using Json = nlohmann::ordered_json;
-
 absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
                             const Session& session) {
   const SessionSpec& spec = session.spec();
-  Json fields = {{"session_id", session.id()}, {"caller", caller}};
+  nlohmann::ordered_json fields = {{"session_id", session.id()},
+                                   {"caller", caller}};
   if (spec.language != nullptr) fields["lang"] = spec.language->id;
   fields["profile"] = spec.profile->name;
   if (!spec.labels.empty()) fields["labels"] = spec.labels;
@@ -27,10 +26,10 @@ absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
 
 void RecordEnd(AuditTrail& audit, const Session& session,
                const Session::Over& over, const std::string& by) {
-  Json fields = {{"session_id", session.id()},
-                 {"caller", session.caller().name},
-                 {"reason", over.reason},
-                 {"message", over.message}};
+  nlohmann::ordered_json fields = {{"session_id", session.id()},
+                                   {"caller", session.caller().name},
+                                   {"reason", over.reason},
+                                   {"message", over.message}};
   if (!by.empty()) fields["by"] = by;
   // Nothing can be held back here.
   audit.WriteEvent("session_ended", fields, session.id()).IgnoreError();
