@@ -1,19 +1,31 @@
 #include "policy/libraries/library_recipe.h"
 
-#include <regex>
+#include <cstddef>
 #include <string_view>
+
+#include "absl/strings/str_split.h"
+#include "re2/re2.h"
 
 namespace sandglass::policy {
 namespace {
 
 using Strings = std::vector<std::string>;
 
-bool IsExpression(const std::string& text) {
-  try {
-    return std::regex(text).mark_count() >= 1;
-  } catch (const std::regex_error&) {
-    return false;
-  }
+// Of the tools' own files; longer lines hold no address.
+constexpr size_t kLongestLine = 4096;
+
+// For bytes of any encoding.
+RE2::Options ExpressionOptions() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_log_errors(false);
+  return options;
+}
+
+// Whether it is an expression with at least so many groups.
+bool IsExpression(const std::string& text, int groups) {
+  const RE2 expression(text, ExpressionOptions());
+  return expression.ok() && expression.NumberOfCapturingGroups() >= groups;
 }
 
 std::vector<RegistryPlace> ReadPlaces(JsonObject& recipe,
@@ -25,6 +37,8 @@ std::vector<RegistryPlace> ReadPlaces(JsonObject& recipe,
                            .entry = object.String("entry", ""),
                            .element = object.String("element", ""),
                            .pattern = object.String("pattern", ""),
+                           .with = object.String("with", ""),
+                           .without = object.String("without", ""),
                            .append = object.String("append", "")};
     const bool in_file = !place.file.empty();
     if (place.variable.empty() != in_file) {
@@ -35,9 +49,13 @@ std::vector<RegistryPlace> ReadPlaces(JsonObject& recipe,
     } else if (!in_file && !(place.entry + place.element).empty()) {
       object.AddError("", "\"entry\" and \"element\" are parts of a \"file\"");
     } else if ((in_file || !place.pattern.empty()) &&
-               !IsExpression(place.pattern)) {
+               !IsExpression(place.pattern, 1)) {
       object.AddError("pattern",
-                      "expected an ECMAScript expression with a group");
+                      "expected a regular expression (RE2) with a group");
+    } else if (!IsExpression(place.with, 0)) {
+      object.AddError("with", "expected a regular expression (RE2)");
+    } else if (!IsExpression(place.without, 0)) {
+      object.AddError("without", "expected a regular expression (RE2)");
     }
     places.push_back(std::move(place));
   }
@@ -63,6 +81,24 @@ std::optional<LibraryRecipe> ReadLibraryRecipe(JsonObject& root,
     recipe.registry = ReadPlaces(*object, "registry");
   if (object->Has("hosts")) recipe.hosts = ReadPlaces(*object, "hosts");
   return recipe;
+}
+
+std::optional<std::string> FindInPlace(const RegistryPlace& place,
+                                       absl::string_view text) {
+  const RE2 pattern(place.pattern, ExpressionOptions());
+  const RE2 with(place.with, ExpressionOptions());
+  const RE2 without(place.without, ExpressionOptions());
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (line.size() > kLongestLine) continue;
+    const re2::StringPiece bytes(line.data(), line.size());
+    if (!RE2::PartialMatch(bytes, with)) continue;
+    if (!place.without.empty() && RE2::PartialMatch(bytes, without)) continue;
+    std::string value;
+    if (RE2::PartialMatch(bytes, pattern, &value) && !value.empty()) {
+      return value;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace sandglass::policy

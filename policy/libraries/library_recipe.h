@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "policy/text/json_reader.h"
 
 namespace sandglass::policy {
@@ -19,9 +20,13 @@ struct RegistryPlace {
   // Of a file that is XML: each such element stands for a line, with what is
   // in it and without comments. May be empty.
   std::string element;
-  // An ECMAScript expression for a line of the file, whose first group is what
-  // is wanted. May be empty for a variable: then it is all of it.
+  // A regular expression (RE2's) for a line of the file, whose first group is
+  // what is wanted. May be empty for a variable: then it is all of it.
   std::string pattern;
+  // Only lines count in which the first of these expressions is found and the
+  // second is not; empty ones are none.
+  std::string with;
+  std::string without;
   std::string append;  // to what was found
 };
 
@@ -55,6 +60,12 @@ struct LibraryRecipe {
 // `script`. What is wrong becomes an error of `root`.
 std::optional<LibraryRecipe> ReadLibraryRecipe(JsonObject& root,
                                                std::string& script);
+
+// What the first line of a place's text that has it says, by the place's
+// expressions: never empty, and without what the place appends. Lines of more
+// than 4096 bytes don't count. Of a place that ReadLibraryRecipe passed.
+std::optional<std::string> FindInPlace(const RegistryPlace& place,
+                                       absl::string_view text);
 
 }  // namespace sandglass::policy
 

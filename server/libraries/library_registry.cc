@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <regex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "sandbox/os/files.h"
 #include "server/base/strings.h"
 #include "server/libraries/registry_url.h"
@@ -17,9 +15,6 @@
 
 namespace sandglass::server {
 namespace {
-
-// Of the tools' own files; longer lines hold no address.
-constexpr size_t kLongestLine = 4096;
 
 struct Found {
   std::string value;
@@ -68,17 +63,10 @@ std::string LinesOfElements(std::string xml, const std::string& element) {
 std::optional<Found> FirstMatch(std::string_view text,
                                 const policy::RegistryPlace& place,
                                 std::string where) {
-  const std::regex pattern(place.pattern);
-  for (const absl::string_view line : absl::StrSplit(AbslView(text), '\n')) {
-    if (line.size() > kLongestLine) continue;
-    std::cmatch match;
-    if (std::regex_search(line.data(), line.data() + line.size(), match,
-                          pattern) &&
-        match[1].length() > 0) {
-      return Found{match[1].str() + place.append, std::move(where)};
-    }
-  }
-  return std::nullopt;
+  const std::optional<std::string> value =
+      policy::FindInPlace(place, AbslView(text));
+  if (!value) return std::nullopt;
+  return Found{*value + place.append, std::move(where)};
 }
 
 std::optional<Found> LookInto(const policy::RegistryPlace& place) {

@@ -140,7 +140,8 @@ TEST_F(FindRegistryTest, TakesTheFirstPlaceThatSays) {
 TEST_F(FindRegistryTest, ReadsElementsWithoutComments) {
   recipe_.registry = {{.file = dir_.Path("settings.xml"),
                        .element = "mirror",
-                       .pattern = "^(?!.*<off/>).*<url>\\s*([^<\\s]+)"}};
+                       .pattern = ".*<url>\\s*([^<\\s]+)",
+                       .without = "<off/>"}};
   sandglass::testing::WriteFile(dir_.Path("settings.xml"),
                                 "<s><!-- such as\n"
                                 "<mirror><url>https://a.test.org/</url>\n"
@@ -154,6 +155,23 @@ TEST_F(FindRegistryTest, ReadsElementsWithoutComments) {
   const auto found = FindRegistry(recipe_, {}, "toy");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->url, "https://d.test.org/");
+}
+
+TEST_F(FindRegistryTest, ReadsOnlyLinesWithTheOneAndWithoutTheOther) {
+  recipe_.registry = {{.file = dir_.Path("settings.xml"),
+                       .element = "mirror",
+                       .pattern = "<url>([^<]+)",
+                       .with = "<of>(central|\\*)<",
+                       .without = "<off/>"}};
+  sandglass::testing::WriteFile(
+      dir_.Path("settings.xml"),
+      "<mirror><url>https://a.test.org/</url><of>other</of></mirror>\n"
+      "<mirror><of>central</of><url>https://b.test.org/</url><off/></mirror>\n"
+      "<mirror><url>https://c.test.org/</url>\xff<of>central</of></mirror>\n"
+      "<mirror><url>https://d.test.org/</url><of>*</of></mirror>\n");
+  const auto found = FindRegistry(recipe_, {}, "toy");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->url, "https://c.test.org/");
 }
 
 // What has no end, or no beginning.
