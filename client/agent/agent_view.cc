@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/base/file_io.h"
 #include "client/llm/json_value.h"
+#include "client/llm/view.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {
@@ -71,13 +72,13 @@ int AgentView::output_error() const {
 
 void AgentView::Out(std::string_view bytes) {
   if (bytes.empty() || output_error_ != 0) return;
-  output_error_ = WriteAll(STDOUT_FILENO, {bytes.data(), bytes.size()});
+  output_error_ = WriteAll(STDOUT_FILENO, View(bytes));
   in_out_line_ = bytes.back() != '\n';
 }
 
 void AgentView::Err(std::string_view text) {
   if (text.empty()) return;
-  WriteAll(STDERR_FILENO, {text.data(), text.size()});
+  WriteAll(STDERR_FILENO, View(text));
   in_err_line_ = text.back() != '\n';
 }
 
@@ -92,14 +93,13 @@ void AgentView::ModelText(std::string_view text) {
   const absl::MutexLock lock(&mutex_);
   if (in_err_line_) Err("\n");
   // Who pipes it elsewhere gets what the model wrote.
-  Out(out_is_terminal_ ? out_filter_.Feed({text.data(), text.size()})
-                       : std::string(text));
+  Out(out_is_terminal_ ? out_filter_.Feed(View(text)) : std::string(text));
 }
 
 void AgentView::Thinking(std::string_view text) {
   if (!verbose_) return;
   const absl::MutexLock lock(&mutex_);
-  Err(err_filter_.Feed({text.data(), text.size()}));
+  Err(err_filter_.Feed(View(text)));
 }
 
 void AgentView::EndOfText() {
@@ -126,7 +126,7 @@ void AgentView::ToolStarts(const LlmToolCall& call) {
 void AgentView::ToolOutput(std::string_view bytes) {
   if (!verbose_) return;
   const absl::MutexLock lock(&mutex_);
-  Err(err_filter_.Feed({bytes.data(), bytes.size()}));
+  Err(err_filter_.Feed(View(bytes)));
 }
 
 void AgentView::ToolEnds(const LlmToolCall& call, const ToolAnswer& answer) {
@@ -143,8 +143,7 @@ void AgentView::Note(std::string_view text) {
   const absl::MutexLock lock(&mutex_);
   EndLines();
   TerminalFilter filter;
-  Err(absl::StrCat("sandglass: ", filter.Feed({text.data(), text.size()}),
-                   filter.Finish()));
+  Err(absl::StrCat("sandglass: ", filter.Feed(View(text)), filter.Finish()));
   EndLines();
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/llm/json_value.h"
+#include "client/llm/view.h"
 
 namespace sandglass::client {
 namespace {
@@ -32,8 +33,7 @@ CallArguments::CallArguments(std::string_view tool, const std::string& json,
 
 void CallArguments::Complain(std::string_view what) {
   if (!problem_.empty()) return;
-  problem_ = absl::StrCat("The arguments of ", tool_, " ",
-                          absl::string_view(what.data(), what.size()),
+  problem_ = absl::StrCat("The arguments of ", tool_, " ", View(what),
                           "; nothing was run.");
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/llm/curl_library.h"
 #include "client/llm/provider_error.h"
+#include "client/llm/view.h"
 #include "curl/curl.h"
 
 namespace sandglass::client {
@@ -306,8 +307,7 @@ absl::StatusOr<std::unique_ptr<HttpTransport>> HttpTransport::Create(
 
 std::optional<absl::Duration> ParseRetryAfter(std::string_view value,
                                               absl::Time now) {
-  const absl::string_view text =
-      absl::StripAsciiWhitespace(absl::string_view(value.data(), value.size()));
+  const absl::string_view text = absl::StripAsciiWhitespace(View(value));
   double seconds = 0;
   absl::Duration wait;
   absl::Time date;

@@ -13,6 +13,7 @@
 #include "policy/language/language_image.h"
 #include "policy/text/json_reader.h"
 #include "policy/text/paths.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -108,7 +109,7 @@ std::string ReadCompanion(const std::string& directory, const std::string& name,
                           const std::string& path, JsonObject& files) {
   if (const absl::Status valid = ValidateRelativePath(path); !valid.ok()) {
     const absl::string_view message = valid.message();
-    files.AddError(name, {message.data(), message.size()});
+    files.AddError(name, StdView(message));
     return "";
   }
   std::ifstream file(absl::StrCat(directory, "/", path), std::ios::binary);
@@ -278,8 +279,7 @@ absl::StatusOr<LanguageTable> LanguageTable::Create(
 }
 
 const Language* LanguageTable::Find(std::string_view id_or_alias) const {
-  const std::string name =
-      absl::AsciiStrToLower({id_or_alias.data(), id_or_alias.size()});
+  const std::string name = absl::AsciiStrToLower(AbslView(id_or_alias));
   for (const Language& language : languages_) {
     if (language.id == name ||
         std::find(language.aliases.begin(), language.aliases.end(), name) !=

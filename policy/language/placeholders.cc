@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -41,10 +42,6 @@ std::string_view KnownWords(PlaceholderUse use) {
       return "";
   }
   return "";
-}
-
-absl::string_view AbslView(std::string_view text) {
-  return {text.data(), text.size()};
 }
 
 }  // namespace

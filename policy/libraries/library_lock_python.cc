@@ -14,6 +14,7 @@
 #include "policy/libraries/library_marker.h"
 #include "policy/libraries/library_syntax.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -110,8 +111,8 @@ absl::Status ReadRequirement(absl::string_view text, Pin& pin) {
   const size_t semicolon = text.find(';');
   const absl::string_view requirement =
       absl::StripAsciiWhitespace(text.substr(0, semicolon));
-  absl::StatusOr<Library> library = ParseLibrary(
-      Ecosystem::kPython, {requirement.data(), requirement.size()});
+  absl::StatusOr<Library> library =
+      ParseLibrary(Ecosystem::kPython, StdView(requirement));
   if (!library.ok()) {
     return RefuseLockLine(pin.line, library.status().message());
   }

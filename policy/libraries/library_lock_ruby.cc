@@ -14,6 +14,7 @@
 #include "policy/libraries/library_lock_syntax.h"
 #include "policy/libraries/library_syntax.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -105,7 +106,7 @@ class GemLockReader {
         blank == absl::string_view::npos ? "" : text.substr(blank + 1);
     if (rest.empty()) absl::ConsumeSuffix(&name, "!");
     const absl::StatusOr<std::string> normal =
-        ParseLibraryName(Ecosystem::kRuby, {name.data(), name.size()});
+        ParseLibraryName(Ecosystem::kRuby, StdView(name));
     if (!normal.ok()) return RefuseLockLine(number, normal.status().message());
     named.name = *normal;
     if (absl::ConsumePrefix(&rest, "(")) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -27,7 +28,7 @@ std::vector<LibraryPattern> ReadPatterns(JsonObject& rules, Ecosystem ecosystem,
         LibraryPattern::Parse(ecosystem, texts[i]);
     if (!pattern.ok()) {
       const absl::string_view message = pattern.status().message();
-      rules.AddErrorAt(pointer, {message.data(), message.size()});
+      rules.AddErrorAt(pointer, StdView(message));
       continue;
     }
     const bool twice = std::any_of(

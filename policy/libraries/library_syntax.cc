@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -140,7 +141,7 @@ bool HasEnding(absl::string_view text,
 
 absl::Status RefuseLibrary(absl::string_view text, absl::string_view words) {
   return absl::InvalidArgumentError(
-      absl::StrCat(Quoted({text.data(), text.size()}), " ", words));
+      absl::StrCat(Quoted(StdView(text)), " ", words));
 }
 
 absl::string_view ExampleOf(Ecosystem ecosystem) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -172,9 +173,8 @@ std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
                                 std::string_view output) {
   Words why;
   std::vector<std::string> others;
-  for (const absl::string_view raw :
-       absl::StrSplit(absl::string_view(output.data(), output.size()), '\n')) {
-    std::string line = CleanInstallerLine({raw.data(), raw.size()});
+  for (const absl::string_view raw : absl::StrSplit(AbslView(output), '\n')) {
+    std::string line = CleanInstallerLine(StdView(raw));
     const LineKind kind = KindOf(ecosystem, line);
     if (kind == LineKind::kWhy) {
       why.Add(std::move(line), kMostFailureWords);

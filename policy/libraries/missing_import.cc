@@ -9,6 +9,7 @@
 #include "policy/libraries/import_names.h"
 #include "policy/libraries/library_syntax.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -112,7 +113,7 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
     library = Namesake(ecosystem, name);
   }
   absl::StatusOr<std::string> normal =
-      ParseLibraryName(ecosystem, {library.data(), library.size()});
+      ParseLibraryName(ecosystem, StdView(library));
   if (!normal.ok()) return std::nullopt;
   return MissingImport{std::string(name), *std::move(normal), guessed};
 }

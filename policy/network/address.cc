@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -37,8 +38,7 @@ std::optional<unsigned> ParsePrefix(std::string_view text, unsigned most) {
   if (text.empty() || text.size() > 3 || !digits) return std::nullopt;
   if (text.size() > 1 && text[0] == '0') return std::nullopt;
   uint32_t prefix = 0;
-  if (!absl::SimpleAtoi(absl::string_view(text.data(), text.size()), &prefix) ||
-      prefix > most) {
+  if (!absl::SimpleAtoi(AbslView(text), &prefix) || prefix > most) {
     return std::nullopt;
   }
   return prefix;

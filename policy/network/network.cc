@@ -4,15 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
 
 using Refusal = NetworkRefusal;
-
-absl::string_view View(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 bool HasPort(const AllowedHost& rule, uint16_t port) {
   return std::any_of(rule.ports.begin(), rule.ports.end(),
@@ -146,8 +143,8 @@ std::string KindWords(const NetworkPolicy& policy,
       host.address() ? absl::StrCat(address.ToString(), " is ")
                      : absl::StrCat(HostName(host), " resolves to ",
                                     address.ToString(), ", "),
-      kind == AddressKind::kUnspecified ? "an " : "a ", View(KindName(kind)),
-      " address, which ");
+      kind == AddressKind::kUnspecified ? "an " : "a ",
+      AbslView(KindName(kind)), " address, which ");
   if (!IsDestination(kind)) {
     return absl::StrCat(refused, "no profile can allow");
   }
@@ -159,8 +156,8 @@ std::string KindWords(const NetworkPolicy& policy,
           ? absl::StrCat("; ", PatternOf(policy, *decision.nearest),
                          " there doesn't stand for such addresses")
           : "";
-  return absl::StrCat(refused, ListOf(policy), " doesn't name", View(by_itself),
-                      " with port ", port, around);
+  return absl::StrCat(refused, ListOf(policy), " doesn't name",
+                      AbslView(by_itself), " with port ", port, around);
 }
 
 }  // namespace

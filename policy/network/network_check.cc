@@ -8,6 +8,7 @@
 #include "policy/network/network.h"
 #include "policy/text/names.h"
 #include "policy/text/quoted.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -98,11 +99,11 @@ absl::Status CheckNoTunnel(const AllowedHost& rule, std::string_view what,
   if (rule.inspect) return absl::OkStatus();
   for (const PortRange& range : rule.ports) {
     if (range == PortRange{kHttpPort, kHttpPort}) continue;
-    return RefuseEntry(pointer,
-                       absl::StrCat(absl::string_view(what.data(), what.size()),
-                                    " in tunnels (", PortWords({range}),
-                                    "); set \"inspect\", or write \"ports\": [",
-                                    kHttpPort, "] for plain HTTP alone"));
+    return RefuseEntry(
+        pointer,
+        absl::StrCat(AbslView(what), " in tunnels (", PortWords({range}),
+                     "); set \"inspect\", or write \"ports\": [", kHttpPort,
+                     "] for plain HTTP alone"));
   }
   return absl::OkStatus();
 }
@@ -175,11 +176,10 @@ absl::Status CheckDestination(const HostPattern& host,
                      (special && special->prefix() <= host.range()->prefix());
   if (IsDestination(kind) || !whole) return absl::OkStatus();
   const std::string_view name = KindName(kind);
-  return RefuseEntry(pointer,
-                     absl::StrCat(Quoted(host.ToString()), " is ",
-                                  absl::string_view(name.data(), name.size()),
-                                  ", and no connection can be made to "
-                                  "such addresses; leave it out"));
+  return RefuseEntry(
+      pointer, absl::StrCat(Quoted(host.ToString()), " is ", AbslView(name),
+                            ", and no connection can be made to "
+                            "such addresses; leave it out"));
 }
 
 // Ports that a rule has.

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -62,7 +63,7 @@ std::optional<HostPattern> ReadPattern(JsonObject& profile,
   absl::StatusOr<HostPattern> pattern = HostPattern::Parse(text);
   if (pattern.ok()) return *std::move(pattern);
   const absl::string_view message = pattern.status().message();
-  profile.AddErrorAt(pointer, {message.data(), message.size()});
+  profile.AddErrorAt(pointer, StdView(message));
   return std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include "policy/text/json_reader.h"
 #include "policy/text/names.h"
 #include "policy/text/units.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -21,8 +22,7 @@ constexpr uint64_t kPage = 4096;
 std::string FieldPath(std::string_view prefix, LimitKind kind) {
   const char* separator = !prefix.empty() && prefix.front() == '/' ? "/" : ".";
   const std::string_view name = LimitName(kind);
-  return absl::StrCat(absl::string_view(prefix.data(), prefix.size()),
-                      separator, absl::string_view(name.data(), name.size()));
+  return absl::StrCat(AbslView(prefix), separator, AbslView(name));
 }
 
 void CheckLanguages(const Profile& profile, JsonObject& root) {

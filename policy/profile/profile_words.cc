@@ -8,6 +8,7 @@
 #include "policy/limits/limit_fields.h"
 #include "policy/network/network_words.h"
 #include "policy/text/units.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -27,8 +28,7 @@ std::string LimitWords(const LimitField& field, const Profile& profile) {
   const uint64_t maximum = field.get(profile.maximum);
   const std::string_view name = LimitName(field.kind);
   return absl::StrCat(
-      absl::string_view(name.data(), name.size()), ": ",
-      FormatLimit(field.unit, value),
+      AbslView(name), ": ", FormatLimit(field.unit, value),
       value == maximum ? "; a request may only ask for less."
                        : absl::StrCat("; a request may ask for up to ",
                                       FormatLimit(field.unit, maximum), "."));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "policy/text/names.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -26,7 +27,7 @@ std::optional<RedactionPattern> ReadPattern(JsonObject& object) {
   absl::StatusOr<RedactionPattern> pattern = RedactionPattern::Compile(text);
   if (pattern.ok()) return *std::move(pattern);
   const absl::string_view message = pattern.status().message();
-  object.AddError("pattern", {message.data(), message.size()});
+  object.AddError("pattern", StdView(message));
   return std::nullopt;
 }
 
@@ -148,7 +149,7 @@ std::shared_ptr<const Redactor> ReadRedaction(JsonObject& profile,
       Redactor::Create(std::move(patterns));
   if (redactor.ok()) return *std::move(redactor);
   const absl::string_view message = redactor.status().message();
-  redaction->AddError("", {message.data(), message.size()});
+  redaction->AddError("", StdView(message));
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "policy/redaction/redaction_pattern.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -101,8 +102,7 @@ class Parser {
   // The first error stands; all reading ends there.
   void Fail(size_t offset, std::string_view message) {
     if (error_.empty()) {
-      error_ = absl::StrCat("at byte ", offset, ": ",
-                            absl::string_view(message.data(), message.size()));
+      error_ = absl::StrCat("at byte ", offset, ": ", AbslView(message));
     }
     at_ = text_.size();
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "policy/text/utf8.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -29,8 +30,7 @@ constexpr std::pair<absl::string_view, FactKind> kKinds[] = {
 };
 
 bool IsText(absl::string_view text) {
-  return text.size() <= kMostFactNameBytes &&
-         IsValidUtf8({text.data(), text.size()}) &&
+  return text.size() <= kMostFactNameBytes && IsValidUtf8(StdView(text)) &&
          std::none_of(text.begin(), text.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
          });

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "policy/text/json_state.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -53,9 +54,8 @@ class TreeBuilder : public nlohmann::json_sax<json> {
       what.remove_prefix(end + 2);
     }
     // It quotes what it read: no control character may pass.
-    error_ =
-        absl::StrReplaceAll(absl::Utf8SafeCEscape({what.data(), what.size()}),
-                            {{"\\'", "'"}, {"\\\"", "\""}});
+    error_ = absl::StrReplaceAll(absl::Utf8SafeCEscape(AbslView(what)),
+                                 {{"\\'", "'"}, {"\\\"", "\""}});
     return false;
   }
 
@@ -161,8 +161,8 @@ absl::StatusOr<JsonDocument> JsonDocument::ReadFile(const std::string& path) {
 absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string_view text,
                                                  const std::string& name) {
   auto refuse = [&name](std::string_view message) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": ", absl::string_view(message.data(), message.size())));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", AbslView(message)));
   };
   if (text.size() > kMaxBytes) {
     return refuse(absl::StrCat("the file has more than ", kMaxBytes, " bytes"));

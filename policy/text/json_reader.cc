@@ -14,15 +14,12 @@
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "policy/text/json_state.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
 
 using nlohmann::json;
-
-absl::string_view View(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 std::string Quoted(const std::string& text) {
   constexpr size_t kShown = 60;
@@ -66,7 +63,7 @@ std::string RangeText(uint64_t value, UnsignedRange range,
 
 std::string EscapePointerPart(std::string_view part) {
   return absl::Utf8SafeCEscape(
-      absl::StrReplaceAll(View(part), {{"~", "~0"}, {"/", "~1"}}));
+      absl::StrReplaceAll(AbslView(part), {{"~", "~0"}, {"/", "~1"}}));
 }
 
 bool JsonObject::Has(std::string_view key) const {
@@ -98,14 +95,14 @@ void JsonObject::AddError(std::string_view key, std::string_view message) {
 
 void JsonObject::AddErrorAt(std::string_view pointer,
                             std::string_view message) {
-  state_->errors.push_back(
-      absl::StrCat(state_->name, ": ", View(pointer), ": ", View(message)));
+  state_->errors.push_back(absl::StrCat(state_->name, ": ", AbslView(pointer),
+                                        ": ", AbslView(message)));
 }
 
 void JsonObject::WrongType(std::string_view key, std::string_view wanted,
                            const json& got) {
-  AddError(key,
-           absl::StrCat("expected ", View(wanted), ", got ", Describe(got)));
+  AddError(key, absl::StrCat("expected ", AbslView(wanted), ", got ",
+                             Describe(got)));
 }
 
 const json* JsonObject::Ask(std::string_view key, bool required) {
@@ -187,7 +184,7 @@ uint64_t JsonObject::ByteSize(std::string_view key, UnsignedRange range,
         ParseByteSize(value->get_ref<const std::string&>());
     if (!parsed.ok()) {
       const absl::string_view message = parsed.status().message();
-      AddError(key, {message.data(), message.size()});
+      AddError(key, StdView(message));
       return fallback.value_or(0);
     }
     bytes = *parsed;
@@ -350,8 +347,8 @@ std::optional<JsonObject> JsonItem::Object() {
 }
 
 void JsonItem::Refuse(std::string_view wanted) {
-  parent_.AddErrorAt(pointer_, absl::StrCat("expected ", View(wanted), ", got ",
-                                            Describe(*value_)));
+  parent_.AddErrorAt(pointer_, absl::StrCat("expected ", AbslView(wanted),
+                                            ", got ", Describe(*value_)));
 }
 
 }  // namespace sandglass::policy

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "policy/text/views.h"
 
 namespace sandglass::policy {
 namespace {
@@ -19,7 +20,7 @@ absl::Status Refuse(std::string_view path, std::string_view why) {
       // A cut could split a character, so a long path is shown in ASCII.
       path.size() > kShown ? absl::CEscape(shown) + "…"
                            : absl::Utf8SafeCEscape(shown),
-      "\" ", absl::string_view(why.data(), why.size())));
+      "\" ", AbslView(why)));
 }
 
 // Takes the first segment off `rest`, with the slash behind it.

@@ -8,17 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "policy/text/utf8.h"
+#include "policy/text/views.h"
 
 namespace sandglass::server {
 
-// Debian's abseil has a string_view of its own, which std's does not convert
-// to.
-inline absl::string_view AbslView(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
-inline std::string_view StdView(absl::string_view text) {
-  return std::string_view(text.data(), text.size());
-}
+using policy::AbslView;
+using policy::StdView;
 
 // `text` in double quotes, every byte outside printable ASCII escaped, cut to
 // `max_bytes` of its bytes. Safe for terminals, logs and protobuf strings.

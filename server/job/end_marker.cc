@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "server/base/strings.h"
 
 namespace sandglass::server {
 
@@ -57,8 +58,7 @@ EndNote::Match EndNote::MatchAt(std::string_view text, size_t& size) {
   if (digits == rest.size()) return Match::kBegins;
   int code = 0;
   const std::string_view number = rest.substr(0, digits);
-  if (rest[digits] != '\n' ||
-      !absl::SimpleAtoi({number.data(), number.size()}, &code) ||
+  if (rest[digits] != '\n' || !absl::SimpleAtoi(AbslView(number), &code) ||
       code > kHighestCode) {
     return Match::kNone;
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/monotonic.h"
+#include "server/base/strings.h"
 #include "server/session/cell_run.h"
 #include "server/session/file_status.h"
 #include "server/session/jail_host.h"
@@ -57,7 +58,7 @@ absl::Status Stage(const std::vector<Job::File>& program,
     const auto written =
         file.sealed != nullptr
             ? files.WriteFrom(path, *file.sealed, bytes.size(), options, limits)
-            : files.Write(path, {bytes.data(), bytes.size()}, options, limits);
+            : files.Write(path, AbslView(bytes), options, limits);
     if (!written.ok()) return FileStatus(written.result, path);
   }
   return absl::OkStatus();

@@ -4,14 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/string_view.h"
+#include "policy/text/views.h"
 
 namespace sandglass::egress {
 
-// abseil's views are not the standard library's.
-inline absl::string_view AbslView(std::string_view text) {
-  return {text.data(), text.size()};
-}
+using policy::AbslView;
 
 // What a stranger sent, for a message: in quotes, printable ASCII alone, the
 // rest of it as \xHH, cut after 64 bytes.
