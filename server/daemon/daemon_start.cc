@@ -25,10 +25,8 @@
 #include "server/daemon/pool_plan.h"
 #include "server/daemon/running_daemon.h"
 #include "server/daemon/wall_clock_watch.h"
-#include "server/job/job_runner.h"
 #include "server/languages/fill_jail.h"
 #include "server/rpc/socket_tap.h"
-#include "server/run/job_router.h"
 #include "server/session/jail_host.h"
 
 namespace sandglass::server {
@@ -124,13 +122,10 @@ absl::Status RunningDaemon::Start() {
       .find_libraries = find_libraries,
       .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
-  const RunFunction run = [host](const Job& job, CancelToken& cancel,
-                                 JobObserver* observer) {
-    return RunAnywhere(host, job, cancel, observer);
-  };
+  router_.emplace(host);
   // Interpreters may need what is prepared for them.
   languages_.emplace(
-      policy_, std::move(parts_.prepared), run,
+      policy_, std::move(parts_.prepared), *router_,
       [this](const policy::Language& language) {
         for (const JailKey& key : prestart_.FromStart(language)) {
           pool_->Keep(key);
@@ -152,7 +147,8 @@ absl::Status RunningDaemon::Start() {
       [languages = &*languages_](const policy::Language& language) {
         return languages->Available(language);
       },
-      run, *pool_, [this] { return parts_.sandbox->TakeStock(kStockWait); },
+      *router_, *pool_,
+      [this] { return parts_.sandbox->TakeStock(kStockWait); },
       std::move(try_languages),
       audit_ ? [audit = audit_.get()] { return audit->Healthy(); }
              : std::function<absl::Status()>());
@@ -166,12 +162,8 @@ absl::Status RunningDaemon::Start() {
     compile_cache_->Start();
   }
   if (parts_.libraries) {
-    parts_.libraries->run =
-        [this, run](const Job& job, CancelToken& cancel,
-                    JobObserver* observer) -> absl::StatusOr<JobResult> {
-      if (absl::Status may = MayRun(); !may.ok()) return may;
-      return run(job, cancel, observer);
-    };
+    install_runner_.emplace(operations_.readiness(), *router_);
+    parts_.libraries->runner = &*install_runner_;
     libraries_.emplace(*std::move(parts_.libraries));
   }
   const auto available = [this](const policy::Language& language,
@@ -197,7 +189,7 @@ absl::Status RunningDaemon::Start() {
       .policy = &policy_,
       .admission = config.admission,
       .retention = config.retention,
-      .run = run,
+      .runner = &*router_,
       .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
       .find_libraries = find_libraries,
       .find_session =
@@ -319,14 +311,10 @@ absl::Status RunningDaemon::Start() {
   return absl::OkStatus();
 }
 
-absl::Status RunningDaemon::MayRun() const {
-  const absl::Status held = operations_.readiness().Get(ReadyWhen::kIsolation);
-  return absl::IsFailedPrecondition(held) ? IsolationBroken()
-                                          : absl::OkStatus();
-}
-
 absl::Status RunningDaemon::MayRunBy(const policy::Profile& profile) const {
-  if (absl::Status may = MayRun(); !may.ok()) return may;
+  if (absl::Status hold = JailsHold(operations_.readiness()); !hold.ok()) {
+    return hold;
+  }
   return operations_.EscapedFrom(profile) ? JailsOfProfileEscaped(profile.name)
                                           : absl::OkStatus();
 }

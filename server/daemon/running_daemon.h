@@ -13,6 +13,7 @@
 #include "server/base/call_threads.h"
 #include "server/daemon/daemon_audit.h"
 #include "server/daemon/daemon_start.h"
+#include "server/daemon/install_runner.h"
 #include "server/exec/exec_table.h"
 #include "server/job/refused_calls.h"
 #include "server/languages/languages.h"
@@ -35,6 +36,7 @@
 #include "server/rpc/sandbox_service.h"
 #include "server/rpc/session_service.h"
 #include "server/run/approvals.h"
+#include "server/run/job_router.h"
 #include "server/run/policy_questions.h"
 #include "server/run/run_dispatcher.h"
 #include "server/session/session_table.h"
@@ -76,7 +78,6 @@ class RunningDaemon {
   absl::Status ServeOperations();
   // An error while a program was seen to get out of its jail. `profile` may be
   // one that was replaced, by which a session goes on.
-  absl::Status MayRun() const;
   absl::Status MayRunBy(const policy::Profile& profile) const;
   void StartReload();
   // Whether the policy reader and the spawners answer.
@@ -100,8 +101,10 @@ class RunningDaemon {
   std::unique_ptr<DaemonAudit> audit_;  // null: there is none
   std::optional<DeniedCalls> denied_;   // with --trace-syscalls
   std::optional<JailPool> pool_;
+  std::optional<JobRouter> router_;  // threads that use it end before it goes
   std::optional<LanguageProbe> languages_;
   std::optional<CompileCache> compile_cache_;
+  std::optional<InstallRunner> install_runner_;
   std::optional<Libraries> libraries_;
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;

@@ -100,11 +100,11 @@ bool CouldNotBeTried(const absl::Status& status) {
 }
 
 // What went wrong; empty: nothing did.
-absl::StatusOr<std::string> Try(const CanaryRun& canary, const RunFunction& run,
+absl::StatusOr<std::string> Try(const CanaryRun& canary, JobRunner& runner,
                                 CancelToken& cancel) {
   Job job = MakeCanaryJob(canary);
   const absl::StatusOr<JobResult> result =
-      RunPhases(run, job, std::nullopt, cancel, nullptr);
+      RunPhases(runner, job, std::nullopt, cancel, nullptr);
   if (!result.ok() && CouldNotBeTried(result.status())) return result.status();
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) return std::string(result.status().message());
@@ -117,13 +117,12 @@ absl::StatusOr<std::string> Try(const CanaryRun& canary, const RunFunction& run,
 }
 
 // As Try, but what goes wrong goes wrong again: it may have been the machine.
-absl::StatusOr<std::string> TryAgain(const CanaryRun& canary,
-                                     const RunFunction& run,
+absl::StatusOr<std::string> TryAgain(const CanaryRun& canary, JobRunner& runner,
                                      CancelToken& cancel) {
   int failures = 0;
   int wants = 0;
   while (true) {
-    absl::StatusOr<std::string> wrong = Try(canary, run, cancel);
+    absl::StatusOr<std::string> wrong = Try(canary, runner, cancel);
     if (wrong.ok()) {
       wants = 0;
       if (wrong->empty() || ++failures == kMostFailures) return wrong;
@@ -168,9 +167,9 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
   return runs;
 }
 
-absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+absl::Status RunCanary(const CanaryRun& canary, JobRunner& runner,
                        CancelToken& cancel) {
-  absl::StatusOr<std::string> wrong = TryAgain(canary, run, cancel);
+  absl::StatusOr<std::string> wrong = TryAgain(canary, runner, cancel);
   if (!wrong.ok()) return wrong.status();
   if (wrong->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

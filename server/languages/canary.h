@@ -8,7 +8,7 @@
 #include "policy/language/language.h"
 #include "policy/profile/profile.h"
 #include "server/base/cancel_token.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/live_policy/policy_set.h"
 
 namespace sandglass::server {
@@ -37,7 +37,7 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
 // profile and filter, what was expected and what came. Other codes: it could
 // not be tried (CANCELLED, UNAVAILABLE, RESOURCE_EXHAUSTED), which says nothing
 // of the language.
-absl::Status RunCanary(const CanaryRun& canary, const RunFunction& run,
+absl::Status RunCanary(const CanaryRun& canary, JobRunner& runner,
                        CancelToken& cancel);
 
 }  // namespace sandglass::server

@@ -126,12 +126,12 @@ absl::Status CheckInstalled(const policy::Language& language) {
 
 LanguageProbe::LanguageProbe(const LivePolicy& policy,
                              std::optional<PreparedStore> store,
-                             RunFunction run, ReadyFunction ready,
+                             JobRunner& runner, ReadyFunction ready,
                              CheckedFunction checked)
     : policy_(policy),
       languages_(policy.Get()->languages()),
       store_(std::move(store)),
-      run_(std::move(run)),
+      runner_(runner),
       ready_(std::move(ready)),
       checked_(std::move(checked)) {}
 
@@ -335,7 +335,7 @@ std::map<std::string, absl::Status> LanguageProbe::CheckOne(
   for (const CanaryRun& canary : PlanCanaries(policy, language)) {
     absl::Status& works = by_filter[PolicySet::FilterName(*canary.profile)];
     if (!works.ok()) continue;
-    const absl::Status status = RunCanary(canary, run_, cancel_);
+    const absl::Status status = RunCanary(canary, runner_, cancel_);
     if (absl::IsFailedPrecondition(status)) {
       works = status;
       continue;
@@ -462,7 +462,7 @@ absl::StatusOr<std::string> LanguageProbe::AskVersion(
 
 absl::StatusOr<JobResult> LanguageProbe::RunTool(const Job& job,
                                                  JobObserver* observer) {
-  absl::StatusOr<JobResult> result = run_(job, cancel_, observer);
+  absl::StatusOr<JobResult> result = runner_.Run(job, cancel_, observer);
   if (!result.ok() || result->verdict.outcome == policy::Outcome::kOk) {
     return result;
   }

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "policy/language/language.h"
 #include "server/base/cancel_token.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/languages/prepared_store.h"
 #include "server/live_policy/live_policy.h"
 
@@ -33,12 +33,12 @@ class LanguageProbe {
   // Hears after each CheckCanaries whether all canaries did well, or which
   // didn't.
   using CheckedFunction = std::function<void(const absl::Status& all_work)>;
-  // `policy` outlives the probe. Without a store nothing is prepared. `ready`
-  // is called on the probe's thread for each language that is installed and
-  // whose preparation, if it has one, went well; `checked` on that of whoever
-  // calls CheckCanaries, which the probe's own does last.
+  // `policy` and `runner` outlive the probe. Without a store nothing is
+  // prepared. `ready` is called on the probe's thread for each language that is
+  // installed and whose preparation, if it has one, went well; `checked` on
+  // that of whoever calls CheckCanaries, which the probe's own does last.
   LanguageProbe(const LivePolicy& policy, std::optional<PreparedStore> store,
-                RunFunction run, ReadyFunction ready = nullptr,
+                JobRunner& runner, ReadyFunction ready = nullptr,
                 CheckedFunction checked = nullptr);
   // Stops.
   ~LanguageProbe();
@@ -124,7 +124,7 @@ class LanguageProbe {
   const LivePolicy& policy_;
   const policy::LanguageTable& languages_;  // that of every policy
   const std::optional<PreparedStore> store_;
-  const RunFunction run_;
+  JobRunner& runner_;
   const ReadyFunction ready_;
   const CheckedFunction checked_;
   bool skip_canaries_ = false;

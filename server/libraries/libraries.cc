@@ -171,7 +171,7 @@ absl::Status Libraries::Install(const LibraryInstaller& installer,
     }
     ++installing_;
   }
-  absl::Status installed = InstallLibraries(installer, set, parts_.run,
+  absl::Status installed = InstallLibraries(installer, set, *parts_.runner,
                                             staging.path(), progress, cancel);
   Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
       "libraries_installed",

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "policy/libraries/libraries.h"
 #include "server/base/cancel_token.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/layers/layer_builds.h"
 #include "server/layers/layer_store.h"
 #include "server/layers/library_request.h"
@@ -44,7 +44,7 @@ struct LibrariesParts {
   uint64_t max_bytes = 0;                      // of all layers; for people
   uint32_t at_once = 2;                        // installs
   std::map<std::string, LayerZygote> zygotes;  // by their layer's id
-  RunFunction run;
+  JobRunner* runner = nullptr;                 // of installs; outlives them
 };
 
 // What a set's layer depends on.

@@ -192,13 +192,13 @@ absl::Status Unpack(const os::Fd& archive, const std::string& tree,
 }  // namespace
 
 absl::Status InstallLibraries(const LibraryInstaller& installer,
-                              const policy::LibrarySet& set,
-                              const RunFunction& run, const std::string& tree,
+                              const policy::LibrarySet& set, JobRunner& runner,
+                              const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel) {
   InstallObserver observer(set.ecosystem(), progress);
   const absl::StatusOr<JobResult> result =
-      run(MakeInstallJob(installer, set), cancel, &observer);
+      runner.Run(MakeInstallJob(installer, set), cancel, &observer);
   if (!result.ok()) return result.status();
   const policy::Verdict& verdict = result->verdict;
   if (verdict.outcome == policy::Outcome::kCancelled ||

@@ -11,7 +11,7 @@
 #include "policy/limits/limits.h"
 #include "policy/profile/profile.h"
 #include "server/base/cancel_token.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/layers/layer_builds.h"
 #include "server/layers/layer_store.h"
 
@@ -32,11 +32,11 @@ struct LibraryInstaller {
 
 // Installs a set in a jail of its own and unpacks what that made into the
 // directory `tree`. FAILED_PRECONDITION: the tool could not, with its own
-// words, shortened. CANCELLED; errors of `run`; RESOURCE_EXHAUSTED: it is too
-// large, or the disk is full.
+// words, shortened. CANCELLED; errors of `runner`; RESOURCE_EXHAUSTED: it is
+// too large, or the disk is full.
 absl::Status InstallLibraries(const LibraryInstaller& installer,
-                              const policy::LibrarySet& set,
-                              const RunFunction& run, const std::string& tree,
+                              const policy::LibrarySet& set, JobRunner& runner,
+                              const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel);
 

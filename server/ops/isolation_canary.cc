@@ -131,10 +131,10 @@ std::string KindOf(const Job& job) {
   return job.zygote.empty() ? sandbox::kExecKind : job.zygote;
 }
 
-absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
+absl::Status TryOnce(Job job, JobRunner& runner, CancelToken& cancel) {
   job.run_id = NewRunId();
   job.is_trial = true;
-  const absl::StatusOr<JobResult> result = run(job, cancel, nullptr);
+  const absl::StatusOr<JobResult> result = runner.Run(job, cancel, nullptr);
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) {
     // Only what came out of a jail says anything of it.
@@ -158,11 +158,11 @@ absl::Status TryOnce(Job job, const RunFunction& run, CancelToken& cancel) {
 
 // A run that went wrong says nothing of jails, so it takes two to call one
 // broken; a third comes where one of the two said nothing.
-absl::Status Try(const Job& job, const RunFunction& run, CancelToken& cancel) {
+absl::Status Try(const Job& job, JobRunner& runner, CancelToken& cancel) {
   absl::Status escaped;
   absl::Status last;
   for (int i = 0; i < 2 + (escaped.ok() ? 0 : 1); ++i) {
-    last = TryOnce(job, run, cancel);
+    last = TryOnce(job, runner, cancel);
     if (last.ok() || absl::IsCancelled(last)) return last;
     if (!absl::IsFailedPrecondition(last)) continue;
     if (!escaped.ok()) return last;
@@ -256,7 +256,7 @@ absl::Status JudgeIsolation(std::string_view output) {
 
 IsolationCanary::Found IsolationCanary::Check(const PolicySet& policy,
                                               const UsableFunction& usable,
-                                              const RunFunction& run,
+                                              JobRunner& runner,
                                               CancelToken& cancel,
                                               const EscapeFunction& on_escape) {
   Found found;
@@ -264,7 +264,7 @@ IsolationCanary::Found IsolationCanary::Check(const PolicySet& policy,
     absl::Status held =
         place.language == nullptr ? absl::OkStatus() : usable(*place.language);
     if (!held.ok() && !absl::IsUnavailable(held)) continue;
-    if (held.ok()) held = Try(place.job, run, cancel);
+    if (held.ok()) held = Try(place.job, runner, cancel);
     if (absl::IsCancelled(held)) {
       found.status = held;
       return found;

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "policy/language/language.h"
 #include "server/base/cancel_token.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/live_policy/policy_set.h"
 
 namespace sandglass::server {
@@ -46,7 +46,7 @@ class IsolationCanary {
 
   // Runs all, one after another, on the calling thread; each for 20 s at most.
   Found Check(const PolicySet& policy, const UsableFunction& usable,
-              const RunFunction& run, CancelToken& cancel,
+              JobRunner& runner, CancelToken& cancel,
               const EscapeFunction& on_escape);
 
   // Jail templates that were escaped from and haven't held since. Those that

@@ -51,14 +51,14 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
 
 void Operations::StartWatch(
     std::vector<std::string> written_directories, const LivePolicy& policy,
-    IsolationCanary::UsableFunction usable, RunFunction run,
+    IsolationCanary::UsableFunction usable, JobRunner& runner,
     const JailPool& pool,
     std::function<std::vector<sandbox::YardStock>()> yards,
     std::function<void()> try_languages, std::function<absl::Status()> audit) {
   watch_.emplace(
       ReadinessWatchParts{.readiness = &readiness_,
                           .policy = &policy,
-                          .run = std::move(run),
+                          .runner = &runner,
                           .usable = std::move(usable),
                           .pool = [&pool] { return pool.State(); },
                           .yards = std::move(yards),

@@ -44,10 +44,10 @@ class Operations {
                    const v1::ExecEnd& end);
 
   // From here on conditions are looked after. `written_directories` are those
-  // that the daemon writes to.
+  // that the daemon writes to. What is referred to outlives the watch.
   void StartWatch(std::vector<std::string> written_directories,
                   const LivePolicy& policy,
-                  IsolationCanary::UsableFunction usable, RunFunction run,
+                  IsolationCanary::UsableFunction usable, JobRunner& runner,
                   const JailPool& pool,
                   std::function<std::vector<sandbox::YardStock>()> yards,
                   std::function<void()> try_languages,

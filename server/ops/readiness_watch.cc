@@ -194,8 +194,8 @@ void ReadinessWatch::LookAfterLanguages() {
 
 bool ReadinessWatch::CheckIsolation() {
   const IsolationCanary::Found found =
-      canary_.Check(*parts_.policy->Get(), parts_.usable, parts_.run, cancel_,
-                    [this](const absl::Status& escaped) {
+      canary_.Check(*parts_.policy->Get(), parts_.usable, *parts_.runner,
+                    cancel_, [this](const absl::Status& escaped) {
                       NoteEscapes();
                       parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
                     });

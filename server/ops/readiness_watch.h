@@ -17,7 +17,7 @@
 #include "sandbox/wire/yard_stock.h"
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/live_policy/live_policy.h"
 #include "server/ops/isolation_canary.h"
 #include "server/ops/readiness.h"
@@ -28,7 +28,7 @@ namespace sandglass::server {
 struct ReadinessWatchParts {
   Readiness* readiness = nullptr;  // outlives the watch, as do the others
   const LivePolicy* policy = nullptr;
-  RunFunction run;
+  JobRunner* runner = nullptr;
   IsolationCanary::UsableFunction usable;  // not empty
   std::function<std::vector<PoolKeyState>()> pool;
   // What the yards have; asked now and then. Empty: nobody knows.

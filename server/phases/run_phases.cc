@@ -96,9 +96,10 @@ struct CompileEnd {
   std::shared_ptr<const Compiled> compiled;
 };
 
-absl::StatusOr<CompileEnd> Compile(const RunFunction& run, const Job& job,
+absl::StatusOr<CompileEnd> Compile(JobRunner& runner, const Job& job,
                                    CancelToken& cancel) {
-  absl::StatusOr<JobResult> result = run(ToCompileJob(job), cancel, nullptr);
+  absl::StatusOr<JobResult> result =
+      runner.Run(ToCompileJob(job), cancel, nullptr);
   if (!result.ok()) return result.status();
   if (result->verdict.outcome == policy::Outcome::kOk) {
     CheckArtifacts(job, result->files, *result);
@@ -144,7 +145,7 @@ bool IsWorthKeeping(const JobResult& result) {
 }
 
 // The compile phase, or what an earlier one made.
-absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
+absl::StatusOr<CompileEnd> CompileOrFind(JobRunner& runner, Job& job,
                                          std::optional<MonotonicTime> deadline,
                                          CancelToken& cancel,
                                          CompileCache* cache) {
@@ -165,7 +166,7 @@ absl::StatusOr<CompileEnd> CompileOrFind(const RunFunction& run, Job& job,
       !enough.ok()) {
     return enough;
   }
-  absl::StatusOr<CompileEnd> end = Compile(run, job, cancel);
+  absl::StatusOr<CompileEnd> end = Compile(runner, job, cancel);
   // The toolchain may have changed while it was at work: whatever it made, it
   // is not what this key, or the new one, stands for.
   if (key && end.ok() && IsWorthKeeping(end->result) &&
@@ -230,7 +231,7 @@ absl::StatusOr<std::string> Said(JobResult&& look) {
 }
 
 // Errors are ours or the caller's, as of any run.
-absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
+absl::StatusOr<Inspected> LookApart(JobRunner& runner, const Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel) {
   if (!NeedsAnalyser(job)) return Inspect(job, std::string());
@@ -245,7 +246,7 @@ absl::StatusOr<Inspected> LookApart(const RunFunction& run, const Job& job,
       !enough.ok()) {
     return enough;
   }
-  absl::StatusOr<JobResult> looked = run(look, cancel, nullptr);
+  absl::StatusOr<JobResult> looked = runner.Run(look, cancel, nullptr);
   if (!looked.ok()) return looked.status();
   if (cancel.reason().has_value()) {
     return absl::CancelledError("cancelled before the program started");
@@ -274,10 +275,10 @@ std::shared_ptr<const Inspected> LookedInVain(const Job& job,
 
 // After a runner didn't look: there was none, or `why` it didn't.
 absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
-    const RunFunction& run, const Job& job, const std::string& why,
+    JobRunner& runner, const Job& job, const std::string& why,
     std::optional<MonotonicTime> deadline, CancelToken& cancel) {
   if (!why.empty()) return LookedInVain(job, why);
-  absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+  absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
   if (!looked.ok()) return looked.status();
   return std::make_shared<const Inspected>(*std::move(looked));
 }
@@ -324,7 +325,7 @@ absl::Duration DeadlineMargin(absl::Duration left) {
   return std::clamp(left / 10, absl::Milliseconds(100), absl::Seconds(1));
 }
 
-absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
+absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel, JobObserver* observer,
                                     CompileCache* cache) {
@@ -332,7 +333,7 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
   if (job.look_only && job.inspection == nullptr) return NotLetRun(job, {});
   if (job.inspection != nullptr && !LooksInRunner(job) &&
       !LooksInCompiler(job)) {
-    absl::StatusOr<Inspected> looked = LookApart(run, job, deadline, cancel);
+    absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
     if (!looked.ok()) return looked.status();
     inspected = std::make_shared<const Inspected>(*std::move(looked));
     if (inspected->decision != Decision::kRun || job.look_only) {
@@ -343,7 +344,7 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
   const MonotonicTime began = Monotonic::now();
   if (job.compile) {
     absl::StatusOr<CompileEnd> end =
-        CompileOrFind(run, job, deadline, cancel, cache);
+        CompileOrFind(runner, job, deadline, cancel, cache);
     if (!end.ok()) return end.status();
     compile = std::make_shared<JobResult>(std::move(end->result));
     if (observer != nullptr) observer->OnCompiled(*compile);
@@ -374,15 +375,15 @@ absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
   if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
     return enough;
   }
-  absl::StatusOr<JobResult> result = run(job, cancel, observer);
+  absl::StatusOr<JobResult> result = runner.Run(job, cancel, observer);
   if (result.ok() && result->not_looked_at) {
     absl::StatusOr<std::shared_ptr<const Inspected>> looked =
-        LookAgain(run, job, *result->not_looked_at, deadline, cancel);
+        LookAgain(runner, job, *result->not_looked_at, deadline, cancel);
     if (!looked.ok()) return looked.status();
     inspected = *std::move(looked);
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
     job.inspection.reset();
-    result = run(job, cancel, observer);
+    result = runner.Run(job, cancel, observer);
   }
   if (!result.ok()) return result;
   result->compile = std::move(compile);

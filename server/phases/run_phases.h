@@ -7,7 +7,7 @@
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
 #include "server/job/job.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/phases/compile_cache.h"
 
 namespace sandglass::server {
@@ -19,8 +19,9 @@ namespace sandglass::server {
 // compiled before anything of the program runs. It may be null.
 //
 // When `deadline` is set, each phase's wall time is lowered to what it leaves.
-// DEADLINE_EXCEEDED when too little is left to start; else the errors of `run`.
-absl::StatusOr<JobResult> RunPhases(const RunFunction& run, Job& job,
+// DEADLINE_EXCEEDED when too little is left to start; else the errors of
+// `runner`.
+absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel, JobObserver* observer,
                                     CompileCache* cache = nullptr);

@@ -4,17 +4,16 @@
 #include <utility>
 
 #include "server/base/monotonic.h"
-#include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 #include "server/session/session.h"
 
 namespace sandglass::server {
 
-absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
-                                      const Job& job, CancelToken& cancel,
-                                      JobObserver* observer) {
-  if (job.kernel != nullptr) return RunRich(parts, job, cancel, observer);
+absl::StatusOr<JobResult> JobRouter::Run(const Job& job, CancelToken& cancel,
+                                         JobObserver* observer) {
+  if (job.kernel != nullptr) return RunRich(parts_, job, cancel, observer);
   if (job.session == nullptr) {
-    return RunJob(*parts.sandbox, *parts.pool, job, cancel, observer);
+    return RunJob(*parts_.sandbox, *parts_.pool, job, cancel, observer);
   }
   // It ended while the run waited; its end has cancelled the run.
   if (absl::Status lives = job.session->Lives(); !lives.ok()) return lives;

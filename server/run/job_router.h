@@ -1,19 +1,30 @@
 #ifndef SANDGLASS_SERVER_RUN_JOB_ROUTER_H_
 #define SANDGLASS_SERVER_RUN_JOB_ROUTER_H_
 
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/job_runner.h"
 #include "server/session/jail_host.h"
 
 namespace sandglass::server {
 
-// Runs a job to its end where it belongs: a program in a jail of its own, a
-// cell in its kernel. A durable session's files are saved when this returns, or
-// the result says why not.
-absl::StatusOr<JobResult> RunAnywhere(const JailHostParts& parts,
-                                      const Job& job, CancelToken& cancel,
-                                      JobObserver* observer);
+// Runs each job where it belongs: a program in a jail of its own, a cell in its
+// kernel. A durable session's files are saved when Run returns, or the result
+// says why not.
+class JobRouter final : public JobRunner {
+ public:
+  // What `parts` points to outlives the router.
+  explicit JobRouter(JailHostParts parts) : parts_(std::move(parts)) {}
+
+  absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
+                                JobObserver* observer) override;
+
+ private:
+  const JailHostParts parts_;
+};
 
 }  // namespace sandglass::server
 

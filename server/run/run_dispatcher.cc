@@ -328,10 +328,10 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   std::optional<UsedLibraries> libraries;
   const absl::Status has_libraries = TakeLibraries(run, libraries);
   absl::StatusOr<JobResult> result =
-      !has_libraries.ok()
-          ? has_libraries
-          : RunPhases(options_.run, run.mutable_job(), run.origin().deadline,
-                      run.cancel(), &run, options_.compile_cache);
+      !has_libraries.ok() ? has_libraries
+                          : RunPhases(*options_.runner, run.mutable_job(),
+                                      run.origin().deadline, run.cancel(), &run,
+                                      options_.compile_cache);
   if (result.ok() && libraries) result->libraries = std::move(libraries);
   run.DoMeanwhile();
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();

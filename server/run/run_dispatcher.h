@@ -14,8 +14,8 @@
 #include "sandglass/v1/run.pb.h"
 #include "server/admission/admission.h"
 #include "server/job/inspection.h"
+#include "server/job/job_runner.h"
 #include "server/job/refused_calls.h"
-#include "server/job/run_function.h"
 #include "server/layers/library_request.h"
 #include "server/live_policy/live_policy.h"
 #include "server/phases/compile_cache.h"
@@ -32,7 +32,7 @@ struct DispatcherOptions {
   const LivePolicy* policy = nullptr;  // outlives the dispatcher
   AdmissionOptions admission;
   RetentionOptions retention;
-  RunFunction run;
+  JobRunner* runner = nullptr;            // outlives it as well
   CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
   FindLibraries find_libraries;           // empty: none can be had
   // A caller's session by its id, for runs that name one.

@@ -15,7 +15,7 @@
 #include "policy/seccomp/seccomp.h"
 #include "sandbox/host/host_probe.h"
 #include "sandbox/yard/sandbox.h"
-#include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 
 namespace sandglass::server {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 #include "tests/security/protocol/protocol_run.h"
 
 namespace sandglass::server {

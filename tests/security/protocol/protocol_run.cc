@@ -15,7 +15,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 #include "server/languages/fill_jail.h"
 #include "server/live_policy/live_policy.h"
 

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
-#include "server/job/run_function.h"
+#include "server/job/job_runner.h"
 #include "server/job/run_id.h"
 #include "server/languages/languages.h"
 #include "server/live_policy/live_policy.h"
@@ -79,17 +79,17 @@ inline JobResult OkResult(const Job& job, const std::string& output) {
   return result;
 }
 
-// A RunFunction whose runs print their code, by what their code says:
+// A runner whose runs print their code, by what their code says:
 //   "wait"  until Release() or the token fires
 //   "compiled"  at once, after a compiler that had something to say
 //   "stay"  until Release(), whatever the token says
 //   "fail"  our own side fails
 //   "stray" it was cancelled by nobody that the run knows of
 //   else    at once
-class ScriptedRuns {
+class ScriptedRuns final : public JobRunner {
  public:
-  absl::StatusOr<JobResult> operator()(const Job& job, CancelToken& cancel,
-                                       JobObserver* observer)
+  absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
+                                JobObserver* observer) override
       ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -120,11 +120,6 @@ class ScriptedRuns {
       }
     }
     return result;
-  }
-  RunFunction function() {
-    return [this](const Job& job, CancelToken& cancel, JobObserver* observer) {
-      return (*this)(job, cancel, observer);
-    };
   }
   void Release() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

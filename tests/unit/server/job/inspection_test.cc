@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "server/job/job_builder.h"
 #include "server/phases/run_phases.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -56,7 +57,7 @@ class InspectionTest : public ::testing::Test {
 
   // What looks says `said` with this exit status; what runs says "out".
   JobResult Run(Job job, CompileCache* cache = nullptr) {
-    const RunFunction run = [this](const Job& ran, CancelToken&, JobObserver*) {
+    ScriptedRunner runner([this](const Job& ran, CancelToken&, JobObserver*) {
       ran_.push_back(ran);
       if (ran.phase != policy::Phase::kAnalysis) {
         if (!refuse_look_.empty() && ran.inspection != nullptr) {
@@ -72,10 +73,10 @@ class InspectionTest : public ::testing::Test {
       result.verdict = policy::Decide(result.facts, ran.limits);
       result.stderr_result.data = "it fell over\nmore";
       return absl::StatusOr<JobResult>(std::move(result));
-    };
+    });
     CancelToken cancel;
     absl::StatusOr<JobResult> result =
-        RunPhases(run, job, std::nullopt, cancel, nullptr, cache);
+        RunPhases(runner, job, std::nullopt, cancel, nullptr, cache);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *std::move(result) : JobResult();
   }

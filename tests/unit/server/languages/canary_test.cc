@@ -117,11 +117,11 @@ TEST(PlanCanaries, WhatCanBeStartedAheadIsTriedInBothWays) {
 }
 
 // Runs that end as they are told, the last way again and again.
-struct Script {
+struct Script final : JobRunner {
   std::vector<std::function<absl::StatusOr<JobResult>(const Job&)>> ends;
   std::vector<Job> jobs;
-  absl::StatusOr<JobResult> operator()(const Job& job, CancelToken&,
-                                       JobObserver*) {
+  absl::StatusOr<JobResult> Run(const Job& job, CancelToken&,
+                                JobObserver*) override {
     jobs.push_back(job);
     return ends[std::min(jobs.size(), ends.size()) - 1](job);
   }
@@ -144,8 +144,7 @@ auto Fails(absl::Status status) {
 class RunCanaryTest : public ::testing::Test {
  protected:
   absl::Status Run() {
-    return RunCanary(PlanCanaries(policy_, language())[0], std::ref(script_),
-                     cancel_);
+    return RunCanary(PlanCanaries(policy_, language())[0], script_, cancel_);
   }
   const policy::Language& language() {
     return policy_.languages().languages()[0];
@@ -263,7 +262,7 @@ TEST(Canary, ACompilerThatFailsIsNamed) {
   CancelToken cancel;
   const absl::Status status =
       RunCanary(PlanCanaries(policy, policy.languages().languages()[0])[0],
-                std::ref(script), cancel);
+                script, cancel);
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("got its compiler "));
 }

@@ -11,6 +11,7 @@
 #include "sandbox/jail/jail.h"
 #include "sandbox/os/files.h"
 #include "server/base/errors.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -79,10 +80,10 @@ TEST(CheckInstalled, LinksToAHomeAreNotTaken) {
 }
 
 // Runs that hand out one file per command.
-class FakeTools {
+class FakeTools final : public JobRunner {
  public:
-  absl::StatusOr<JobResult> operator()(const Job& job, CancelToken&,
-                                       JobObserver* observer) {
+  absl::StatusOr<JobResult> Run(const Job& job, CancelToken&,
+                                JobObserver* observer) override {
     JobResult result = OkResult(job, "Toy 1.0\n");
     if (observer == nullptr) return result;  // a version
     ++prepared_;
@@ -127,7 +128,7 @@ class Probe : public ::testing::Test {
   void Start(bool with_store = true) {
     std::optional<PreparedStore> store;
     if (with_store) store = Store();
-    probe_.emplace(*policy_, std::move(store), std::ref(tools_));
+    probe_.emplace(*policy_, std::move(store), tools_);
     probe_->Start();
     ASSERT_TRUE(probe_->WaitForVersions(absl::Seconds(10)));
     ASSERT_TRUE(Eventually([this] { return !probe_->Preparing(language()); }));
@@ -157,23 +158,24 @@ TEST_F(Probe, WhatIsKeptIsThereBeforeTheVersions) {
   Use(Prepared());
   Start();
   absl::Notification asked, go_on;
-  probe_.emplace(*policy_, Store(),
-                 [&](const Job& job, CancelToken&, JobObserver*) {
-                   asked.Notify();
-                   go_on.WaitForNotification();
-                   return OkResult(job, "Toy 1.0\n");
-                 });
+  ScriptedRunner runner([&](const Job& job, CancelToken&, JobObserver*) {
+    asked.Notify();
+    go_on.WaitForNotification();
+    return OkResult(job, "Toy 1.0\n");
+  });
+  probe_.emplace(*policy_, Store(), runner);
   probe_->Start();
   asked.WaitForNotification();
   EXPECT_EQ(probe_->Available(language()), absl::OkStatus());
   EXPECT_EQ(probe_->Version(language()), "");
   go_on.Notify();
   EXPECT_TRUE(probe_->WaitForVersions(absl::Seconds(10)));
+  probe_.reset();  // before the runner
 }
 
 TEST_F(Probe, ALanguageIsUnavailableUntilItIsPrepared) {
   Use(Prepared());
-  probe_.emplace(*policy_, std::nullopt, std::ref(tools_));
+  probe_.emplace(*policy_, std::nullopt, tools_);
   EXPECT_TRUE(probe_->Preparing(language()));
   const absl::Status status = probe_->Available(language());
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -231,19 +233,16 @@ class CanaryProbe : public ::testing::Test {
     }
     return *PolicySet::Create(*std::move(table), std::move(profiles));
   }
-  RunFunction Tools() {
-    return [this](const Job& job, CancelToken&,
-                  JobObserver*) -> absl::StatusOr<JobResult> {
-      if (job.code.empty()) return OkResult(job, "Toy 1.0\n");
-      absl::MutexLock lock(&mutex_);
-      ++canaries_;
-      if (!room_) return absl::ResourceExhaustedError("all jails are in use");
-      if (broken_ != job.template_name) return OkResult(job, "42\n");
-      JobResult result = OkResult(job, "");
-      result.facts.wait_status = 31;  // SIGSYS
-      result.verdict = policy::Decide(result.facts, job.limits);
-      return result;
-    };
+  absl::StatusOr<JobResult> RunTool(const Job& job) {
+    if (job.code.empty()) return OkResult(job, "Toy 1.0\n");
+    absl::MutexLock lock(&mutex_);
+    ++canaries_;
+    if (!room_) return absl::ResourceExhaustedError("all jails are in use");
+    if (broken_ != job.template_name) return OkResult(job, "42\n");
+    JobResult result = OkResult(job, "");
+    result.facts.wait_status = 31;  // SIGSYS
+    result.verdict = policy::Decide(result.facts, job.limits);
+    return result;
   }
   void Break(const std::string& filter) {
     absl::MutexLock lock(&mutex_);
@@ -268,7 +267,7 @@ class CanaryProbe : public ::testing::Test {
   void Start(const std::vector<std::string>& filters) {
     policy_.emplace(Policy(filters));
     probe_.emplace(
-        *policy_, std::nullopt, Tools(), nullptr,
+        *policy_, std::nullopt, tools_, nullptr,
         [this](const absl::Status& all_work) { Note(all_work.ok()); });
     EXPECT_TRUE(probe_->Checking(toy()));
     probe_->Start();
@@ -287,6 +286,9 @@ class CanaryProbe : public ::testing::Test {
   bool room_ ABSL_GUARDED_BY(mutex_) = true;
   int canaries_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<bool> heard_ ABSL_GUARDED_BY(mutex_);
+  ScriptedRunner tools_{[this](const Job& job, CancelToken&, JobObserver*) {
+    return RunTool(job);
+  }};
   std::optional<LivePolicy> policy_;
   std::optional<LanguageProbe> probe_;
 };
@@ -362,7 +364,7 @@ TEST_F(CanaryProbe, OneThatIsNotInstalledIsNotTried) {
                                   {{.name = "default", .description = "x"}});
   ASSERT_TRUE(policy.ok()) << policy.status();
   policy_.emplace(*std::move(policy));
-  probe_.emplace(*policy_, std::nullopt, Tools(), nullptr,
+  probe_.emplace(*policy_, std::nullopt, tools_, nullptr,
                  [this](const absl::Status& all_work) { Note(all_work.ok()); });
   EXPECT_FALSE(probe_->Checking(toy()));
   probe_->CheckCanaries();

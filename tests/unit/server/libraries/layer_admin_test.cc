@@ -13,6 +13,7 @@
 #include "policy/libraries/library_policy.h"
 #include "server/pool/jail_pool.h"
 #include "tests/unit/server/layers/layer_support.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -73,20 +74,7 @@ class LayerAdminTest : public LayerStoreTest {
     parts.installers.usable.emplace(
         InstallerKey{"", policy::Ecosystem::kPython}, installer);
     parts.max_bytes = 1000;
-    // What an installer's jail would say; it leaves no archive.
-    parts.run = [this](const Job& job, CancelToken&,
-                       JobObserver* observer) -> absl::StatusOr<JobResult> {
-      ++installs_;
-      observer->OnStarted();
-      observer->OnOutput(Stream::kStdout, "Collecting six\n", 0,
-                         absl::ZeroDuration());
-      observer->OnOutput(Stream::kStderr, "ERROR: No matching distribution\n",
-                         0, absl::ZeroDuration());
-      JobResult result = OkResult(job, "");
-      result.facts.wait_status = 1 << 8;
-      result.verdict = policy::Decide(result.facts, job.limits);
-      return result;
-    };
+    parts.runner = &installer_;
     libraries_.emplace(std::move(parts));
     admin_.emplace(
         LayerAdminParts{&policy_, &approvals_, &pool_, &*libraries_});
@@ -128,11 +116,25 @@ class LayerAdminTest : public LayerStoreTest {
   LivePolicy policy_{LibraryPolicies()};
   ApprovalTable approvals_;
   JailPool pool_;
+  int installs_ = 0;
+  // What an installer's jail would say; it leaves no archive.
+  ScriptedRunner installer_{
+      [this](const Job& job, CancelToken&, JobObserver* observer) {
+        ++installs_;
+        observer->OnStarted();
+        observer->OnOutput(Stream::kStdout, "Collecting six\n", 0,
+                           absl::ZeroDuration());
+        observer->OnOutput(Stream::kStderr, "ERROR: No matching distribution\n",
+                           0, absl::ZeroDuration());
+        JobResult result = OkResult(job, "");
+        result.facts.wait_status = 1 << 8;
+        result.verdict = policy::Decide(result.facts, job.limits);
+        return result;
+      }};
   std::optional<Libraries> libraries_;
   std::optional<LayerAdmin> admin_;
   CancelToken cancel_;
   std::vector<std::string> lines_;
-  int installs_ = 0;
 };
 
 TEST_F(LayerAdminTest, ListsWhatThereIsTheLastUsedFirst) {

@@ -26,6 +26,7 @@
 #include "server/live_policy/live_policy.h"
 #include "server/ops/readiness.h"
 #include "server/ops/readiness_watch.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -150,7 +151,7 @@ class IsolationOfJails : public ::testing::Test {
   ReadinessWatchParts Parts(Readiness& readiness, const LivePolicy& policy) {
     return {.readiness = &readiness,
             .policy = &policy,
-            .run = Runner(),
+            .runner = &runner_,
             .usable = [](const policy::Language&) { return absl::OkStatus(); },
             .pool = [] { return std::vector<PoolKeyState>(); }};
   }
@@ -158,26 +159,23 @@ class IsolationOfJails : public ::testing::Test {
   IsolationCanary::Found Check() {
     tried_.clear();
     return canary_.Check(
-        *policy_, [this](const policy::Language&) { return usable_; }, Runner(),
+        *policy_, [this](const policy::Language&) { return usable_; }, runner_,
         cancel_,
         [this](const absl::Status& escaped) { heard_.push_back(escaped); });
   }
 
-  RunFunction Runner() {
-    return [this](const Job& job, CancelToken&,
-                  JobObserver*) -> absl::StatusOr<JobResult> {
-      const std::string place =
-          job.template_name + (job.zygote.empty() ? "" : " by zygote");
-      tried_.push_back(place);
-      std::vector<std::string>& prints = prints_[place];
-      if (prints.empty()) return absl::UnavailableError("no jail");
-      JobResult result;
-      result.timings.kind =
-          job.zygote.empty() || falls_back_ ? "exec" : job.zygote;
-      result.stdout_result.data = prints.front();
-      if (prints.size() > 1) prints.erase(prints.begin());
-      return result;
-    };
+  absl::StatusOr<JobResult> RunScript(const Job& job) {
+    const std::string place =
+        job.template_name + (job.zygote.empty() ? "" : " by zygote");
+    tried_.push_back(place);
+    std::vector<std::string>& prints = prints_[place];
+    if (prints.empty()) return absl::UnavailableError("no jail");
+    JobResult result;
+    result.timings.kind =
+        job.zygote.empty() || falls_back_ ? "exec" : job.zygote;
+    result.stdout_result.data = prints.front();
+    if (prints.size() > 1) prints.erase(prints.begin());
+    return result;
   }
 
   policy::LanguageTable table_;
@@ -190,6 +188,9 @@ class IsolationOfJails : public ::testing::Test {
   bool falls_back_ = false;  // no zygote serves
   absl::Status usable_;
   std::vector<absl::Status> heard_;
+  ScriptedRunner runner_{[this](const Job& job, CancelToken&, JobObserver*) {
+    return RunScript(job);
+  }};
 };
 
 std::string BadJail() {

@@ -25,7 +25,7 @@ v1::ProfileInfo InfoOf(const std::string& keys) {
   EXPECT_TRUE(set.ok()) << set.status();
   const LivePolicy live(*std::move(set));
   ScriptedRuns runs;
-  const LanguageProbe languages(live, std::nullopt, runs.function());
+  const LanguageProbe languages(live, std::nullopt, runs);
   const Admission admission(AdmissionOptions{});
   const v1::GetServerInfoResponse info = MakeServerInfo(
       {.policy = &live, .languages = &languages, .admission = &admission});

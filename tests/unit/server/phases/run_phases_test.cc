@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "server/phases/compile_cache.h"
 #include "server/run/run_response.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -53,15 +54,15 @@ class Phases : public ::testing::Test {
  protected:
   absl::StatusOr<JobResult> Run(
       Job& job, std::optional<MonotonicTime> deadline = std::nullopt) {
-    const RunFunction run = [this](const Job& ran, CancelToken&,
-                                   JobObserver* observer) {
-      ran_.push_back(ran);
-      observers_.push_back(observer);
-      return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
-                                           ? compiler_(ran)
-                                           : OkResult(ran, "out"));
-    };
-    return RunPhases(run, job, deadline, cancel_, nullptr, cache_.get());
+    ScriptedRunner runner(
+        [this](const Job& ran, CancelToken&, JobObserver* observer) {
+          ran_.push_back(ran);
+          observers_.push_back(observer);
+          return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
+                                               ? compiler_(ran)
+                                               : OkResult(ran, "out"));
+        });
+    return RunPhases(runner, job, deadline, cancel_, nullptr, cache_.get());
   }
 
   std::function<JobResult(const Job&)> compiler_ = Compiled;
@@ -331,9 +332,9 @@ TEST_F(CachedPhases, OnlyWhatWentWellIsKept) {
 }
 
 TEST_F(CachedPhases, AnErrorOfOursIsNotKept) {
-  const RunFunction failing = [](const Job&, CancelToken&, JobObserver*) {
-    return absl::StatusOr<JobResult>(absl::CancelledError("gone"));
-  };
+  ScriptedRunner failing([](const Job&, CancelToken&, JobObserver*) {
+    return absl::CancelledError("gone");
+  });
   Job job = KeptJob();
   EXPECT_FALSE(
       RunPhases(failing, job, std::nullopt, cancel_, nullptr, cache_.get())
@@ -382,7 +383,7 @@ TEST_F(CachedPhases, AToolchainThatChangesMeanwhileKeepsNothing) {
 // The program's own jail sees the artifact before it can be changed there.
 TEST_F(CachedPhases, WhatTheRunDoesIsNotKept) {
   Job job = KeptJob();
-  const RunFunction run = [](const Job& ran, CancelToken&, JobObserver*) {
+  ScriptedRunner runner([](const Job& ran, CancelToken&, JobObserver*) {
     if (ran.phase == policy::Phase::kCompile) {
       return absl::StatusOr<JobResult>(Compiled(ran));
     }
@@ -390,9 +391,10 @@ TEST_F(CachedPhases, WhatTheRunDoesIsNotKept) {
     result.files.push_back(
         {.path = "main", .content = "#!changed", .mode = 0755});
     return absl::StatusOr<JobResult>(result);
-  };
+  });
   ASSERT_TRUE(
-      RunPhases(run, job, std::nullopt, cancel_, nullptr, cache_.get()).ok());
+      RunPhases(runner, job, std::nullopt, cancel_, nullptr, cache_.get())
+          .ok());
   Job again = KeptJob();
   ran_.clear();
   ASSERT_TRUE(Run(again).ok());
@@ -413,13 +415,13 @@ TEST_F(CachedPhases, AnObserverHearsOfTheHit) {
   } observer;
   for (int i = 0; i < 2; ++i) {
     Job job = KeptJob();
-    const RunFunction run = [](const Job& ran, CancelToken&, JobObserver*) {
+    ScriptedRunner runner([](const Job& ran, CancelToken&, JobObserver*) {
       return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
                                            ? Compiled(ran)
                                            : OkResult(ran, ""));
-    };
+    });
     ASSERT_TRUE(
-        RunPhases(run, job, std::nullopt, cancel_, &observer, cache_.get())
+        RunPhases(runner, job, std::nullopt, cancel_, &observer, cache_.get())
             .ok());
   }
   EXPECT_THAT(observer.cached, ElementsAre(false, true));

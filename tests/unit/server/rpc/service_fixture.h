@@ -29,11 +29,11 @@ class ServiceTest : public ::testing::Test {
     options.policy = &policy_;
     options.admission.max_running = 2;
     options.admission.memory_budget_bytes = uint64_t{4} << 30;
-    options.run = runs_.function();
+    options.runner = &runs_;
     options.available = Installed;
     dispatcher_.emplace(options);
     dispatcher_->Start();
-    languages_.emplace(policy_, std::nullopt, runs_.function());
+    languages_.emplace(policy_, std::nullopt, runs_);
     info_ = {.policy = &policy_,
              .languages = &*languages_,
              .admission = &dispatcher_->admission(),

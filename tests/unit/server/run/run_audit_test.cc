@@ -13,6 +13,7 @@
 #include "server/daemon/daemon_audit.h"
 #include "server/languages/languages.h"
 #include "server/run/run_dispatcher.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -42,7 +43,7 @@ class RunAuditTest : public ::testing::Test {
     options_.admission.max_queued = 1;
     options_.admission.max_queued_per_caller = 1;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
-    options_.run = runs_.function();
+    options_.runner = &runs_;
     options_.available = Installed;
   }
   RunDispatcher& dispatcher() {
@@ -183,22 +184,22 @@ TEST_F(RunAuditTest, WhatACompilerUsedIsThereToo) {
   options_.available = [](const policy::Language&, const policy::Profile&) {
     return absl::OkStatus();
   };
-  options_.run = [](const Job& job, CancelToken&,
-                    JobObserver*) -> absl::StatusOr<JobResult> {
+  ScriptedRunner runner([](const Job& job, CancelToken&, JobObserver*) {
     JobResult result = OkResult(job, "");
     if (job.phase == policy::Phase::kCompile) {
       result.cpu_user = absl::Milliseconds(7);
       result.files = {{.path = "main", .content = "#!", .mode = 0755}};
     }
     return result;
-  };
+  });
+  options_.runner = &runner;
   v1::RunCodeRequest request = GoodRequest("compiled");
   request.set_language("toy");
   Submit(first_, request);
   first_.WaitForEnd();
   EXPECT_EQ(Entries()[0]["compile_usage"]["cpu_us"], 7000);
   EXPECT_EQ(Entries()[0]["usage"]["cpu_us"], 0);
-  // The policy goes before the fixture does.
+  // The policy and the runner go before the fixture does.
   dispatcher_.reset();
 }
 

@@ -18,7 +18,7 @@ class DispatcherTest : public ::testing::Test {
     options_.admission.max_running = 1;
     options_.admission.max_queued = 4;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
-    options_.run = runs_.function();
+    options_.runner = &runs_;
     options_.available = Installed;
   }
   RunDispatcher& dispatcher() {

@@ -15,6 +15,7 @@
 #include "server/files/file_session.h"
 #include "server/languages/languages.h"
 #include "server/run/run_dispatcher.h"
+#include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -37,7 +38,7 @@ class FakeHost final : public SessionHost {
   explicit FakeHost(Hosts& hosts) : hosts_(hosts) { ++hosts_.made; }
   absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
                                     JobObserver* observer) override {
-    absl::StatusOr<JobResult> result = hosts_.runs(job, cancel, observer);
+    absl::StatusOr<JobResult> result = hosts_.runs.Run(job, cancel, observer);
     if (result.ok()) result->cell.emplace();
     return result;
   }
@@ -86,10 +87,7 @@ class SessionTableTest : public ::testing::Test {
           .admission = {.max_running = 2,
                         .memory_budget_bytes = uint64_t{4} << 30,
                         .max_queued_bytes = most_line_bytes_},
-          .run =
-              [](const Job& job, CancelToken& cancel, JobObserver* observer) {
-                return job.session->host().RunCell(job, cancel, observer);
-              },
+          .runner = &cells_,
           .find_session =
               [this](const Caller& caller, const std::string& id) {
                 return table().Find(caller, id);
@@ -126,6 +124,10 @@ class SessionTableTest : public ::testing::Test {
   SessionOptions options_{.max_sessions = 4, .max_per_caller = 3};
   uint64_t most_line_bytes_ = uint64_t{256} << 20;
   Hosts hosts_;
+  ScriptedRunner cells_{
+      [](const Job& job, CancelToken& cancel, JobObserver* observer) {
+        return job.session->host().RunCell(job, cancel, observer);
+      }};
   std::optional<SessionTable> table_;
   RecordingListener first_, second_, third_;
   std::optional<RunDispatcher> dispatcher_;

@@ -1,4 +1,4 @@
-#include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 
 #include <poll.h>
 
