@@ -66,7 +66,9 @@ void Run::OnStarted() {
       }
     }
   }
-  DoMeanwhile();
+  if (auto* listener = std::exchange(start_listener_, nullptr)) {
+    listener->OnRunStarted(*this);
+  }
 }
 
 void Run::OnOutput(Stream stream, std::string_view data, uint64_t offset,

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_RUN_RUN_H_
 #define SANDGLASS_SERVER_RUN_RUN_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,6 +70,16 @@ struct RunOrigin {
   std::shared_ptr<const ApprovalSubject> approval;
 };
 
+class Run;
+
+// Hears that the program of a run has started, at most once, on the run's
+// worker. Work that is done then delays no answer: the program runs meanwhile.
+class RunStartListener {
+ public:
+  virtual ~RunStartListener() = default;
+  virtual void OnRunStarted(Run& run) = 0;
+};
+
 // A run that is queued or running. Shared by the registry, the queue, its
 // worker and the calls that wait on it. Thread-safe.
 //
@@ -110,12 +119,9 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   void ReleaseInputs();
   // The beginning of its line in the audit log; empty: not made yet.
   std::string& mutable_audit_members() { return audit_members_; }
-  // What that thread can do while the program runs: called once when it has
-  // started, at the latest at the end of its phases.
-  void MeanwhileDo(std::function<void()> work) { meanwhile_ = std::move(work); }
-  void DoMeanwhile() {
-    if (meanwhile_) std::exchange(meanwhile_, nullptr)();
-  }
+  // Who hears that the program has started, once its listeners have; outlives
+  // the run's phases. Set before these begin.
+  void TellStartTo(RunStartListener* listener) { start_listener_ = listener; }
   CancelToken& cancel() { return cancel_; }
   void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 
@@ -162,7 +168,7 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   Job job_;
   RunInputs inputs_;
   std::string audit_members_;
-  std::function<void()> meanwhile_;
+  RunStartListener* start_listener_ = nullptr;  // null: nobody
   CancelToken cancel_;
 
   mutable absl::Mutex mutex_;

@@ -12,7 +12,7 @@
 namespace sandglass::server {
 
 // Writes runs, and what becomes of approvals, into the audit log. Thread-safe.
-class RunAudit {
+class RunAudit final : public RunStartListener {
  public:
   // The trail outlives this.
   explicit RunAudit(AuditTrail& trail) : trail_(trail) {}
@@ -22,6 +22,8 @@ class RunAudit {
   // Looks at what a run is given, and begins its line. By the thread that owns
   // it, before it lets go of that; else Write does it. Later calls do nothing.
   void Begin(Run& run) const;
+  // The same, in the time that the program needs anyway.
+  void OnRunStarted(Run& run) override { Begin(run); }
 
   // Writes the line of a run that has ended, whatever its end. Not OK: the
   // answer must be this error instead ("AUDIT_UNWRITABLE").

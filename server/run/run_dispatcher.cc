@@ -321,9 +321,9 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   const absl::Duration queued = Since(run.origin().accepted);
   if (run.cancel().reason().has_value()) return EndCancelled(run);
   if (options_.audit != nullptr) {
-    run.MeanwhileDo([this, &run] { options_.audit->Begin(run); });
-    // To hash them would keep a run's output and deadlines waiting.
-    if (run.origin().request_bytes > kManyBytes) run.DoMeanwhile();
+    run.TellStartTo(options_.audit);
+    // To hash them then would keep a run's output and deadlines waiting.
+    if (run.origin().request_bytes > kManyBytes) options_.audit->Begin(run);
   }
   std::optional<UsedLibraries> libraries;
   const absl::Status has_libraries = TakeLibraries(run, libraries);
@@ -333,7 +333,8 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
                                       run.origin().deadline, run.cancel(), &run,
                                       options_.compile_cache);
   if (result.ok() && libraries) result->libraries = std::move(libraries);
-  run.DoMeanwhile();
+  // Unless its program's start did.
+  if (options_.audit != nullptr) options_.audit->Begin(run);
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
   if (result.ok() &&
       result->verdict.outcome == policy::Outcome::kNeedsApproval &&
