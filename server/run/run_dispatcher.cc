@@ -1,18 +1,11 @@
 #include "server/run/run_dispatcher.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sandbox/os/clocks.h"
 #include "server/base/clock.h"
-#include "server/base/digest.h"
 #include "server/base/errors.h"
-#include "server/base/limits_proto.h"
 #include "server/base/log.h"
-#include "server/base/strings.h"
-#include "server/job/job_builder.h"
-#include "server/job/run_id.h"
 #include "server/phases/run_phases.h"
 #include "server/run/approval_inputs.h"
 #include "server/run/run_response.h"
@@ -23,20 +16,8 @@ namespace {
 // Hashed in some 0.3 ms.
 constexpr uint64_t kManyBytes = 256 << 10;
 
-// A burst of short runs need not look at the audit log before each one: every
-// line is written only after another look.
-constexpr std::chrono::milliseconds kLookedAtFor{100};
-
 int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
-}
-
-// What is kept for a caller, and shown to him alone.
-void NameCaller(const std::string& name, Job& job) {
-  if (job.compile && job.compile->caching && job.compile->caching->by_caller) {
-    absl::StrAppend(&job.compile->caching->scope, " of ", name);
-  }
-  if (job.libraries) job.libraries->caller = name;
 }
 
 }  // namespace
@@ -56,158 +37,6 @@ void RunDispatcher::Start() {
   threads_.emplace_back([this] { OverdueLoop(); });
 }
 
-std::shared_ptr<Run> RunDispatcher::Submit(
-    const Caller& caller, v1::RunCodeRequest&& request,
-    std::optional<MonotonicTime> deadline, const std::string& prefix,
-    RunListener* listener, const std::optional<LookOnly>& look) {
-  const auto refuse = [&](const absl::Status& status) {
-    Log(LogLevel::kInfo, "refused",
-        {{"caller", caller.name},
-         {"error", std::string(status.message())},
-         {"trace_id", caller.trace_id, true}});
-    // Of a question about a program nothing would have run.
-    if (options_.on_refused && !look) options_.on_refused(caller, status);
-    listener->OnEnd({.status = status});
-    return nullptr;
-  };
-  if (!accepting_) return refuse(ShuttingDown());
-  RunInputs inputs;
-  if (options_.audit != nullptr) {
-    const absl::Status ready = options_.audit->trail().Ready(kLookedAtFor);
-    if (!ready.ok()) return refuse(ready);
-  }
-  const std::shared_ptr<const PolicySet> policy = options_.policy->Get();
-  // A session may go on by a profile that has been replaced.
-  const bool may_ask =
-      policy->asks_for_approval() || !request.session_id().empty();
-  if (options_.audit != nullptr || may_ask) {
-    inputs = InputsOf(request);
-  }
-
-  RunOrigin origin{.run_id = NewRunId(),
-                   .caller = caller,
-                   .request_id = request.request_id(),
-                   .labels = {request.labels().begin(), request.labels().end()},
-                   .request_bytes = request.ByteSizeLong(),
-                   .deadline = deadline,
-                   .create_time = os::WallNow(),
-                   .accepted = Monotonic::now()};
-  if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
-
-  std::shared_ptr<Session> session;
-  if (!request.session_id().empty()) {
-    absl::StatusOr<std::shared_ptr<Session>> found =
-        options_.find_session(caller, request.session_id());
-    if (!found.ok()) return refuse(found.status());
-    session = *std::move(found);
-  }
-  ApprovalSubject asked;
-  if (may_ask) asked = AskedAbout(caller, request);
-  const std::string approval_id = request.approval_id();
-  absl::StatusOr<ValidRequest> valid =
-      ValidateRunCode(*policy, std::move(request), prefix, session,
-                      look.has_value() ? look->profile : nullptr);
-  if (!valid.ok()) return refuse(valid.status());
-  if (const absl::Status available =
-          options_.available(*valid->language, *valid->profile);
-      !available.ok()) {
-    return refuse(available);
-  }
-  if (NeedsPreparedAnalyser(valid->job) && options_.prepared) {
-    if (absl::Status there = options_.prepared(*valid->language); !there.ok()) {
-      return refuse(there);
-    }
-  }
-  NameCaller(caller.name, valid->job);
-  origin.language = valid->language->id;
-  origin.profile = valid->profile->name;
-  valid->job.run_id = origin.run_id;
-  if (look.has_value()) {
-    valid->job.look_only = true;
-    if (look->profile != nullptr) {
-      UseJailsOf(policy->ToolProfile(*valid->language), *valid->language,
-                 valid->job);
-    }
-  } else if (valid->job.inspection != nullptr) {
-    if (absl::Status good =
-            PrepareApproval(asked, approval_id, *valid, inputs, origin);
-        !good.ok()) {
-      return refuse(good);
-    }
-  }
-  const auto run = std::make_shared<Run>(
-      std::move(origin), std::move(valid->job), std::move(inputs));
-
-  using How = RunRegistry::Claimed::How;
-  RunRegistry::Claimed claimed;
-  bool queued = true;
-  const auto arrive = [&] {
-    claimed = registry_.Claim(run, listener);
-    // A worker may have ended the run before this returns; Leave then says that
-    // OnEnd was called.
-    if (claimed.how == How::kNew) queued = Queue(run);
-  };
-  if (session != nullptr) {
-    session->InOrder(arrive);
-  } else {
-    arrive();
-  }
-  if (claimed.how == How::kEnded) {
-    if (!claimed.end.status.ok()) return refuse(claimed.end.status);
-    listener->OnEnd(claimed.end);
-    return nullptr;
-  }
-  return queued ? claimed.run : nullptr;
-}
-
-absl::Status RunDispatcher::PrepareApproval(const ApprovalSubject& asked,
-                                            const std::string& approval_id,
-                                            ValidRequest& valid,
-                                            RunInputs& inputs,
-                                            RunOrigin& origin) {
-  ApprovalTable* approvals = options_.approvals;
-  if (approvals == nullptr ||
-      !policy::MayAskForApproval(valid.profile->rules, valid.language->id)) {
-    return absl::OkStatus();
-  }
-  auto subject = std::make_shared<ApprovalSubject>(asked);
-  subject->expires_after = valid.profile->approval.expires_after;
-  v1::Approval& shown = subject->shown;
-  shown.set_language(valid.language->id);
-  shown.set_profile(valid.profile->name);
-  shown.set_self_approval(valid.profile->approval.self_approval);
-  *shown.mutable_limits() = ToProto(valid.job.limits);
-  Inspection& inspection = *valid.job.inspection;
-  if (!approval_id.empty()) {
-    AddDigests(
-        valid.job,
-        options_.audit != nullptr && options_.audit->trail().keeps_code(),
-        inputs);
-    const std::string fingerprint =
-        FingerprintOfRun(*subject, inputs, shown.limits(), *valid.profile);
-    if (absl::Status there =
-            approvals->Check(approval_id, origin.caller, fingerprint);
-        !there.ok()) {
-      return there;
-    }
-    inspection.use_approval = [approvals, approval_id, subject,
-                               fingerprint]() -> absl::StatusOr<ApprovedBy> {
-      const absl::StatusOr<v1::Approval> used =
-          approvals->Use(approval_id, subject->caller, fingerprint);
-      if (!used.ok()) return used.status();
-      return ApprovedBy{approval_id, used->approver()};
-    };
-  }
-  if (!shown.session_id().empty()) {
-    inspection.approved_before =
-        [approvals, session = shown.session_id()](const std::string& rule) {
-          return approvals->ApprovedForSession(session, rule);
-        };
-  }
-  origin.approval = std::move(subject);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
     Run& run, const Inspected& inspected) {
   if (options_.approvals == nullptr || run.origin().approval == nullptr) {
@@ -223,7 +52,7 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
   return options_.approvals->Ask(subject);
 }
 
-bool RunDispatcher::Queue(const std::shared_ptr<Run>& run) {
+bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
   absl::Status queued;
   bool turn = true;
   if (const auto& session = run->job().session; session != nullptr) {

@@ -111,12 +111,26 @@ class RunDispatcher {
   const Admission& admission() const { return admission_; }
 
  private:
+  // What Submit knows of a request, from step to step.
+  struct Submission;
+  // Its steps. An error is for the caller: the request is refused.
+  // Whether requests are taken now; notes when this one came, and what of.
+  absl::Status Accept(Submission& submission);
+  // Finds the session that it names.
+  absl::Status Resolve(Submission& submission);
+  // Whether all it says is right, and can be had here and now.
+  absl::Status Validate(Submission& submission) const;
+  // Whether the approval that it names may be used, if it takes one; says what
+  // may be done with its job.
+  absl::Status Authorise(Submission& submission);
+  // Makes the run, and lets it wait for a worker unless its request_id is known
+  // already. Returns what Submit does.
+  std::shared_ptr<Run> Queue(Submission& submission, RunListener* listener);
+  void Refuse(const Submission& submission, const absl::Status& status,
+              RunListener* listener) const;
   // Lets the run use the approval that its request names, and be asked about.
   // An error: that approval can't be used.
-  absl::Status PrepareApproval(const ApprovalSubject& asked,
-                               const std::string& approval_id,
-                               ValidRequest& valid, RunInputs& inputs,
-                               RunOrigin& origin);
+  absl::Status PrepareApproval(Submission& submission);
   // Has people asked about a run that was not let run.
   absl::StatusOr<v1::ApprovalNeeded> AskForApproval(Run& run,
                                                     const Inspected& inspected);
@@ -129,7 +143,7 @@ class RunDispatcher {
   void NoteDenied(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
   // otherwise.
-  bool Queue(const std::shared_ptr<Run>& run);
+  bool Enqueue(const std::shared_ptr<Run>& run);
   // Takes a run away that waits for a worker or for its turn in its session.
   bool Unqueue(Run& run);
   // Lets the next run of its session have its turn.

@@ -1,0 +1,240 @@
+// How a request becomes a run; run_dispatcher.cc has what becomes of that.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/clock.h"
+#include "server/base/errors.h"
+#include "server/base/limits_proto.h"
+#include "server/base/log.h"
+#include "server/job/job_builder.h"
+#include "server/job/run_id.h"
+#include "server/run/run_dispatcher.h"
+
+namespace sandglass::server {
+namespace {
+
+// A burst of short runs need not look at the audit log before each one: every
+// line is written only after another look.
+constexpr std::chrono::milliseconds kLookedAtFor{100};
+
+// What is kept for a caller, and shown to him alone.
+void NameCaller(const std::string& name, Job& job) {
+  if (job.compile && job.compile->caching && job.compile->caching->by_caller) {
+    absl::StrAppend(&job.compile->caching->scope, " of ", name);
+  }
+  if (job.libraries) job.libraries->caller = name;
+}
+
+}  // namespace
+
+// Each step adds what it finds out.
+struct RunDispatcher::Submission {
+  // Of the call.
+  const Caller& caller;
+  v1::RunCodeRequest& request;  // without its larger parts once it is validated
+  const std::string& prefix;
+  const std::optional<LookOnly>& look;
+
+  // Accept.
+  std::shared_ptr<const PolicySet> policy;
+  // Its program may turn out to be one that a person is asked about.
+  bool may_ask = false;
+  RunInputs inputs;
+  RunOrigin origin;  // Authorise says what its profile and language are
+
+  // Resolve.
+  std::shared_ptr<Session> session;  // null: the request names none
+  ApprovalSubject asked;             // where a person may be asked
+  std::string approval_id;           // that the request brings
+
+  // Validate.
+  ValidRequest valid;
+};
+
+std::shared_ptr<Run> RunDispatcher::Submit(
+    const Caller& caller, v1::RunCodeRequest&& request,
+    std::optional<MonotonicTime> deadline, const std::string& prefix,
+    RunListener* listener, const std::optional<LookOnly>& look) {
+  Submission submission{
+      .caller = caller, .request = request, .prefix = prefix, .look = look};
+  submission.origin.deadline = deadline;
+  absl::Status good = Accept(submission);
+  if (good.ok()) good = Resolve(submission);
+  if (good.ok()) good = Validate(submission);
+  if (good.ok()) good = Authorise(submission);
+  if (!good.ok()) {
+    Refuse(submission, good, listener);
+    return nullptr;
+  }
+  return Queue(submission, listener);
+}
+
+void RunDispatcher::Refuse(const Submission& submission,
+                           const absl::Status& status,
+                           RunListener* listener) const {
+  const Caller& caller = submission.caller;
+  Log(LogLevel::kInfo, "refused",
+      {{"caller", caller.name},
+       {"error", std::string(status.message())},
+       {"trace_id", caller.trace_id, true}});
+  // Of a question about a program nothing would have run.
+  if (options_.on_refused && !submission.look) {
+    options_.on_refused(caller, status);
+  }
+  listener->OnEnd({.status = status});
+}
+
+absl::Status RunDispatcher::Accept(Submission& submission) {
+  if (!accepting_) return ShuttingDown();
+  if (options_.audit != nullptr) {
+    const absl::Status ready = options_.audit->trail().Ready(kLookedAtFor);
+    if (!ready.ok()) return ready;
+  }
+  const v1::RunCodeRequest& request = submission.request;
+  submission.policy = options_.policy->Get();
+  // A session may go on by a profile that has been replaced.
+  submission.may_ask =
+      submission.policy->asks_for_approval() || !request.session_id().empty();
+  if (options_.audit != nullptr || submission.may_ask) {
+    submission.inputs = InputsOf(request);
+  }
+  RunOrigin& origin = submission.origin;
+  origin.run_id = NewRunId();
+  origin.caller = submission.caller;
+  origin.request_id = request.request_id();
+  origin.labels = {request.labels().begin(), request.labels().end()};
+  origin.request_bytes = request.ByteSizeLong();
+  origin.create_time = os::WallNow();
+  origin.accepted = Monotonic::now();
+  if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
+  return absl::OkStatus();
+}
+
+absl::Status RunDispatcher::Resolve(Submission& submission) {
+  v1::RunCodeRequest& request = submission.request;
+  if (!request.session_id().empty()) {
+    absl::StatusOr<std::shared_ptr<Session>> found =
+        options_.find_session(submission.caller, request.session_id());
+    if (!found.ok()) return found.status();
+    submission.session = *std::move(found);
+  }
+  if (submission.may_ask) {
+    submission.asked = AskedAbout(submission.caller, request);
+  }
+  submission.approval_id = request.approval_id();
+  return absl::OkStatus();
+}
+
+absl::Status RunDispatcher::Validate(Submission& submission) const {
+  const std::optional<LookOnly>& look = submission.look;
+  absl::StatusOr<ValidRequest> valid = ValidateRunCode(
+      *submission.policy, std::move(submission.request), submission.prefix,
+      submission.session, look.has_value() ? look->profile : nullptr);
+  if (!valid.ok()) return valid.status();
+  submission.valid = *std::move(valid);
+  const policy::Language& language = *submission.valid.language;
+  if (absl::Status available =
+          options_.available(language, *submission.valid.profile);
+      !available.ok()) {
+    return available;
+  }
+  if (NeedsPreparedAnalyser(submission.valid.job) && options_.prepared) {
+    return options_.prepared(language);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunDispatcher::Authorise(Submission& submission) {
+  const policy::Language& language = *submission.valid.language;
+  Job& job = submission.valid.job;
+  NameCaller(submission.caller.name, job);
+  submission.origin.language = language.id;
+  submission.origin.profile = submission.valid.profile->name;
+  job.run_id = submission.origin.run_id;
+  if (submission.look.has_value()) {
+    job.look_only = true;
+    if (submission.look->profile != nullptr) {
+      UseJailsOf(submission.policy->ToolProfile(language), language, job);
+    }
+    return absl::OkStatus();
+  }
+  if (job.inspection == nullptr) return absl::OkStatus();
+  return PrepareApproval(submission);
+}
+
+absl::Status RunDispatcher::PrepareApproval(Submission& submission) {
+  ApprovalTable* approvals = options_.approvals;
+  ValidRequest& valid = submission.valid;
+  if (approvals == nullptr ||
+      !policy::MayAskForApproval(valid.profile->rules, valid.language->id)) {
+    return absl::OkStatus();
+  }
+  auto subject = std::make_shared<ApprovalSubject>(submission.asked);
+  subject->expires_after = valid.profile->approval.expires_after;
+  v1::Approval& shown = subject->shown;
+  shown.set_language(valid.language->id);
+  shown.set_profile(valid.profile->name);
+  shown.set_self_approval(valid.profile->approval.self_approval);
+  *shown.mutable_limits() = ToProto(valid.job.limits);
+  Inspection& inspection = *valid.job.inspection;
+  const std::string& approval_id = submission.approval_id;
+  if (!approval_id.empty()) {
+    AddDigests(
+        valid.job,
+        options_.audit != nullptr && options_.audit->trail().keeps_code(),
+        submission.inputs);
+    const std::string fingerprint = FingerprintOfRun(
+        *subject, submission.inputs, shown.limits(), *valid.profile);
+    if (absl::Status there =
+            approvals->Check(approval_id, submission.caller, fingerprint);
+        !there.ok()) {
+      return there;
+    }
+    inspection.use_approval = [approvals, approval_id, subject,
+                               fingerprint]() -> absl::StatusOr<ApprovedBy> {
+      const absl::StatusOr<v1::Approval> used =
+          approvals->Use(approval_id, subject->caller, fingerprint);
+      if (!used.ok()) return used.status();
+      return ApprovedBy{approval_id, used->approver()};
+    };
+  }
+  if (!shown.session_id().empty()) {
+    inspection.approved_before =
+        [approvals, session = shown.session_id()](const std::string& rule) {
+          return approvals->ApprovedForSession(session, rule);
+        };
+  }
+  submission.origin.approval = std::move(subject);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<Run> RunDispatcher::Queue(Submission& submission,
+                                          RunListener* listener) {
+  const auto run = std::make_shared<Run>(std::move(submission.origin),
+                                         std::move(submission.valid.job),
+                                         std::move(submission.inputs));
+  using How = RunRegistry::Claimed::How;
+  RunRegistry::Claimed claimed;
+  bool queued = true;
+  const auto arrive = [&] {
+    claimed = registry_.Claim(run, listener);
+    // A worker may have ended the run before this returns; Leave then says that
+    // OnEnd was called.
+    if (claimed.how == How::kNew) queued = Enqueue(run);
+  };
+  if (submission.session != nullptr) {
+    submission.session->InOrder(arrive);
+  } else {
+    arrive();
+  }
+  if (claimed.how != How::kEnded) return queued ? claimed.run : nullptr;
+  if (claimed.end.status.ok()) {
+    listener->OnEnd(claimed.end);
+  } else {
+    Refuse(submission, claimed.end.status, listener);
+  }
+  return nullptr;
+}
+
+}  // namespace sandglass::server
