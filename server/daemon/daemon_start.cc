@@ -104,13 +104,10 @@ absl::Status RunningDaemon::Start() {
       }),
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
-  FindLibraries find_libraries;
   if (parts_.libraries) {
-    find_libraries = [this](const WantedLibraries& wanted,
-                            const LayerBuilds::Progress& progress,
-                            CancelToken& cancel) {
-      return libraries_->Get(wanted, progress, cancel);
-    };
+    install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
+    parts_.libraries->runner = &*install_runner_;
+    libraries_.emplace(*std::move(parts_.libraries));
   }
   const JailHostParts host = {
       .sandbox = parts_.sandbox.get(),
@@ -119,7 +116,7 @@ absl::Status RunningDaemon::Start() {
           [this](const policy::Language& language) {
             return languages_->Prepared(language);
           },
-      .find_libraries = find_libraries,
+      .libraries = libraries_ ? &*libraries_ : nullptr,
       .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
   router_.emplace(host);
@@ -161,22 +158,13 @@ absl::Status RunningDaemon::Start() {
     }
     compile_cache_->Start();
   }
-  if (parts_.libraries) {
-    install_runner_.emplace(operations_.readiness(), *router_);
-    parts_.libraries->runner = &*install_runner_;
-    libraries_.emplace(*std::move(parts_.libraries));
-  }
-  const auto available = [this](const policy::Language& language,
-                                const policy::Profile& profile) {
-    if (absl::Status may = MayRunBy(profile); !may.ok()) return may;
-    return languages_->Available(language, profile);
-  };
+  gate_.emplace(operations_, *languages_);
   sessions_.emplace(
       policy_, config.sessions,
       [host](const SessionSpec& spec, const SessionOrigin& origin) {
         return std::make_unique<JailHost>(host, spec, origin);
       },
-      available, parts_.sessions.get(), trail);
+      *gate_, parts_.sessions.get(), trail);
   sessions_->Start();
   ApprovalRecorder record;
   if (audit != nullptr) {
@@ -186,32 +174,19 @@ absl::Status RunningDaemon::Start() {
   }
   approvals_.emplace(config.approvals, std::move(record));
   dispatcher_.emplace(DispatcherOptions{
-      .policy = &policy_,
       .admission = config.admission,
       .retention = config.retention,
-      .runner = &*router_,
-      .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-      .find_libraries = find_libraries,
-      .find_session =
-          [sessions = &*sessions_](const Caller& caller,
-                                   const std::string& session_id) {
-            return sessions->Find(caller, session_id);
-          },
-      .available = available,
-      .prepared =
-          [languages = &*languages_](const policy::Language& language) {
-            return languages->Prepared(language);
-          },
       .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
+      .policy = &policy_,
+      .runner = &*router_,
+      .gate = &*gate_,
+      .sessions = &*sessions_,
+      .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
+      .libraries = libraries_ ? &*libraries_ : nullptr,
       .approvals = &*approvals_,
       .audit = audit,
       .denied = denied_ ? &*denied_ : nullptr,
-      .on_end = [this](const auto& ended,
-                       const RunEnd& end) { operations_.NoteRun(ended, end); },
-      .on_refused =
-          [this](const Caller& caller, const absl::Status& status) {
-            operations_.NoteRefused(caller, status);
-          }});
+      .watcher = &operations_});
   dispatcher_->Start();
   info_ = {.policy = &policy_,
            .languages = &*languages_,
@@ -241,7 +216,9 @@ absl::Status RunningDaemon::Start() {
             operations_.NoteCommand(owner, language, end);
           },
       .may_run =
-          [this](const policy::Profile& profile) { return MayRunBy(profile); },
+          [gate = &*gate_](const policy::Profile& profile) {
+            return gate->MayRunBy(profile);
+          },
       .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
@@ -309,14 +286,6 @@ absl::Status RunningDaemon::Start() {
        {"memory_budget_bytes", config.admission.memory_budget_bytes}});
   NotifyServiceManager("READY=1");
   return absl::OkStatus();
-}
-
-absl::Status RunningDaemon::MayRunBy(const policy::Profile& profile) const {
-  if (absl::Status hold = JailsHold(operations_.readiness()); !hold.ok()) {
-    return hold;
-  }
-  return operations_.EscapedFrom(profile) ? JailsOfProfileEscaped(profile.name)
-                                          : absl::OkStatus();
 }
 
 absl::Status RunningDaemon::ServeOperations() {

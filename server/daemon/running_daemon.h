@@ -14,6 +14,7 @@
 #include "server/daemon/daemon_audit.h"
 #include "server/daemon/daemon_start.h"
 #include "server/daemon/install_runner.h"
+#include "server/daemon/run_gate.h"
 #include "server/exec/exec_table.h"
 #include "server/job/refused_calls.h"
 #include "server/languages/languages.h"
@@ -76,9 +77,6 @@ class RunningDaemon {
   // time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   absl::Status ServeOperations();
-  // An error while a program was seen to get out of its jail. `profile` may be
-  // one that was replaced, by which a session goes on.
-  absl::Status MayRunBy(const policy::Profile& profile) const;
   void StartReload();
   // Whether the policy reader and the spawners answer.
   void LookAfterHelpers();
@@ -101,11 +99,12 @@ class RunningDaemon {
   std::unique_ptr<DaemonAudit> audit_;  // null: there is none
   std::optional<DeniedCalls> denied_;   // with --trace-syscalls
   std::optional<JailPool> pool_;
-  std::optional<JobRouter> router_;  // threads that use it end before it goes
-  std::optional<LanguageProbe> languages_;
-  std::optional<CompileCache> compile_cache_;
   std::optional<InstallRunner> install_runner_;
   std::optional<Libraries> libraries_;
+  std::optional<JobRouter> router_;  // threads that use it end before it goes
+  std::optional<LanguageProbe> languages_;
+  std::optional<RunGate> gate_;
+  std::optional<CompileCache> compile_cache_;
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;
   std::optional<RunDispatcher> dispatcher_;

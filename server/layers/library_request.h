@@ -57,14 +57,19 @@ struct FoundLibraries {
   std::string zygote;
 };
 
-// Finds libraries, or has them installed, on the calling thread; lines of the
-// installer's words go to `progress`, which may be empty. CANCELLED when the
-// token fires; other errors are for the caller as they are. Called by many
-// threads at once.
-using FindLibraries = std::function<absl::StatusOr<FoundLibraries>(
-    const WantedLibraries& wanted,
-    const std::function<void(std::string_view line)>& progress,
-    CancelToken& cancel)>;
+// Where libraries come from. Called by many threads at once.
+class LibraryFinder {
+ public:
+  virtual ~LibraryFinder() = default;
+
+  // Finds them, or has them installed, on the calling thread; lines of the
+  // installer's words go to `progress`, which may be empty. CANCELLED when the
+  // token fires; other errors are for the caller as they are.
+  virtual absl::StatusOr<FoundLibraries> Get(
+      const WantedLibraries& wanted,
+      const std::function<void(std::string_view line)>& progress,
+      CancelToken& cancel) = 0;
+};
 
 // What a run says of the libraries that it had.
 struct UsedLibraries {

@@ -53,16 +53,16 @@ LayerKey KeyOf(const LibraryInstaller& installer,
 
 // Finds sets of libraries as layers, and installs what isn't there.
 // Thread-safe.
-class Libraries {
+class Libraries final : public LibraryFinder {
  public:
   explicit Libraries(LibrariesParts parts);
 
-  // As FindLibraries. FAILED_PRECONDITION: the language has none here, or they
-  // must be there and aren't; else errors of LayerBuilds::GetOrBuild and
+  // As LibraryFinder's. FAILED_PRECONDITION: the language has none here, or
+  // they must be there and aren't; else errors of LayerBuilds::GetOrBuild and
   // InstallLibraries.
   absl::StatusOr<FoundLibraries> Get(const WantedLibraries& wanted,
                                      const LayerBuilds::Progress& progress,
-                                     CancelToken& cancel);
+                                     CancelToken& cancel) override;
 
   // Whether this caller has had the layer since the daemon started: what others
   // have installed is theirs to know.

@@ -22,13 +22,14 @@
 #include "server/pool/fill_grace.h"
 #include "server/pool/jail_pool.h"
 #include "server/run/run.h"
+#include "server/run/run_watcher.h"
 
 namespace sandglass::server {
 
 // What those who run the daemon see of it: counts, metrics, readiness, status.
 // Hears of runs, commands, jails and calls; the work itself depends on nothing
 // here but Readiness.
-class Operations {
+class Operations final : public RunWatcher {
  public:
   Operations();
 
@@ -38,8 +39,8 @@ class Operations {
 
   // A fill that is noted.
   FillFunction Noted(FillFunction fill);
-  void NoteRun(const Run& run, const RunEnd& end);
-  void NoteRefused(const Caller& caller, const absl::Status& status);
+  void NoteRun(const Run& run, const RunEnd& end) override;
+  void NoteRefused(const Caller& caller, const absl::Status& status) override;
   void NoteCommand(const Caller& owner, const std::string& language,
                    const v1::ExecEnd& end);
 

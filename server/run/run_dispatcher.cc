@@ -201,10 +201,10 @@ absl::Status RunDispatcher::TakeLibraries(Run& run,
                                           std::optional<UsedLibraries>& used) {
   Job& job = run.mutable_job();
   if (!job.libraries || job.look_only) return absl::OkStatus();
-  if (!options_.find_libraries) {
+  if (options_.libraries == nullptr) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
-  absl::StatusOr<FoundLibraries> found = options_.find_libraries(
+  absl::StatusOr<FoundLibraries> found = options_.libraries->Get(
       *job.libraries,
       [&run](std::string_view line) { run.OnLibraryProgress(line); },
       run.cancel());
@@ -302,7 +302,7 @@ void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
          {"total_ms", Ms(total)},
          {"trace_id", origin.caller.trace_id, true}});
   }
-  if (options_.on_end) options_.on_end(run, end);
+  if (options_.watcher != nullptr) options_.watcher->NoteRun(run, end);
   // First, so that a caller who goes on has nobody of its own before it.
   PassTurnOn(run);
   registry_.Finish(run, end);

@@ -2,7 +2,6 @@
 #define SANDGLASS_SERVER_RUN_RUN_DISPATCHER_H_
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "server/admission/admission.h"
 #include "server/job/inspection.h"
 #include "server/job/job_runner.h"
+#include "server/job/language_gate.h"
 #include "server/job/refused_calls.h"
 #include "server/layers/library_request.h"
 #include "server/live_policy/live_policy.h"
@@ -22,38 +22,30 @@
 #include "server/run/run.h"
 #include "server/run/run_audit.h"
 #include "server/run/run_registry.h"
+#include "server/run/run_watcher.h"
 #include "server/run/validate.h"
 #include "server/session/session.h"
 #include "server/session/session_lines.h"
+#include "server/session/session_table.h"
 
 namespace sandglass::server {
 
 struct DispatcherOptions {
-  const LivePolicy* policy = nullptr;  // outlives the dispatcher
   AdmissionOptions admission;
   RetentionOptions retention;
-  JobRunner* runner = nullptr;            // outlives it as well
-  CompileCache* compile_cache = nullptr;  // outlives it as well; may be null
-  FindLibraries find_libraries;           // empty: none can be had
-  // A caller's session by its id, for runs that name one.
-  std::function<absl::StatusOr<std::shared_ptr<Session>>(const Caller&,
-                                                         const std::string&)>
-      find_session;
-  // Whether a language can be used now; an error goes to the caller as it is.
-  std::function<absl::Status(const policy::Language&, const policy::Profile&)>
-      available;
-  // Whether what is prepared for a language, its analyser among it, is there;
-  // likewise. Empty: it is.
-  std::function<absl::Status(const policy::Language&)> prepared;
   uint64_t max_response_bytes = uint64_t{16} << 20;
-  // Outlives the dispatcher; null: nobody can approve anything.
-  ApprovalTable* approvals = nullptr;
-  RunAudit* audit = nullptr;      // outlives it; null: no audit log
-  DeniedCalls* denied = nullptr;  // outlives it; null: calls aren't traced
-  // Hear of each run that was accepted, as its answer is about to go out, and
-  // of each request that wasn't; may be empty. They never wait.
-  std::function<void(const Run&, const RunEnd&)> on_end;
-  std::function<void(const Caller&, const absl::Status&)> on_refused;
+  // All that is pointed to outlives the dispatcher. Never null:
+  const LivePolicy* policy = nullptr;
+  JobRunner* runner = nullptr;
+  const LanguageGate* gate = nullptr;
+  SessionTable* sessions = nullptr;  // unless no request names a session
+  // May be null:
+  CompileCache* compile_cache = nullptr;
+  LibraryFinder* libraries = nullptr;  // then none can be had
+  ApprovalTable* approvals = nullptr;  // then nobody can approve anything
+  RunAudit* audit = nullptr;           // then there is no audit log
+  DeniedCalls* denied = nullptr;       // then calls aren't traced
+  RunWatcher* watcher = nullptr;
 };
 
 // A run that ends with the look at its program's text.

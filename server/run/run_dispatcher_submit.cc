@@ -79,8 +79,8 @@ void RunDispatcher::Refuse(const Submission& submission,
        {"error", std::string(status.message())},
        {"trace_id", caller.trace_id, true}});
   // Of a question about a program nothing would have run.
-  if (options_.on_refused && !submission.look) {
-    options_.on_refused(caller, status);
+  if (options_.watcher != nullptr && !submission.look) {
+    options_.watcher->NoteRefused(caller, status);
   }
   listener->OnEnd({.status = status});
 }
@@ -115,7 +115,7 @@ absl::Status RunDispatcher::Resolve(Submission& submission) {
   v1::RunCodeRequest& request = submission.request;
   if (!request.session_id().empty()) {
     absl::StatusOr<std::shared_ptr<Session>> found =
-        options_.find_session(submission.caller, request.session_id());
+        options_.sessions->Find(submission.caller, request.session_id());
     if (!found.ok()) return found.status();
     submission.session = *std::move(found);
   }
@@ -135,12 +135,12 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
   submission.valid = *std::move(valid);
   const policy::Language& language = *submission.valid.language;
   if (absl::Status available =
-          options_.available(language, *submission.valid.profile);
+          options_.gate->Available(language, *submission.valid.profile);
       !available.ok()) {
     return available;
   }
-  if (NeedsPreparedAnalyser(submission.valid.job) && options_.prepared) {
-    return options_.prepared(language);
+  if (NeedsPreparedAnalyser(submission.valid.job)) {
+    return options_.gate->Prepared(language);
   }
   return absl::OkStatus();
 }

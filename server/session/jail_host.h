@@ -32,7 +32,7 @@ struct JailHostParts {
   JailPool* pool = nullptr;
   // Whether what a language's kernel is started from is there.
   std::function<absl::Status(const policy::Language&)> prepared;
-  FindLibraries find_libraries;  // for sessions with some; may be empty
+  LibraryFinder* libraries = nullptr;  // null: none can be had
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
   DeniedCalls* denied = nullptr;  // null: calls aren't traced

@@ -45,10 +45,10 @@ absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
     start.layer = layer_;
     return absl::OkStatus();
   }
-  if (!parts_.find_libraries) {
+  if (parts_.libraries == nullptr) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
-  absl::StatusOr<FoundLibraries> found = parts_.find_libraries(
+  absl::StatusOr<FoundLibraries> found = parts_.libraries->Get(
       *spec_.libraries,
       [&use](std::string_view line) {
         if (use.observer != nullptr) use.observer->OnLibraryProgress(line);

@@ -34,13 +34,12 @@ bool InStates(const v1::Session& session,
 
 SessionTable::SessionTable(const LivePolicy& policy,
                            const SessionOptions& options,
-                           MakeSessionHost make_host,
-                           AvailableFunction available, SessionStore* store,
-                           AuditTrail* audit)
+                           MakeSessionHost make_host, const LanguageGate& gate,
+                           SessionStore* store, AuditTrail* audit)
     : policy_(policy),
       options_(options),
       make_host_(std::move(make_host)),
-      available_(std::move(available)),
+      gate_(gate),
       store_(store),
       audit_(audit),
       shares_({.most = options.max_sessions,
@@ -177,7 +176,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   std::sort(spec.env.begin(), spec.env.end());
   spec.labels = {request.labels().begin(), request.labels().end()};
   if (spec.language != nullptr) {
-    if (absl::Status available = available_(*spec.language, *spec.profile);
+    if (absl::Status available = gate_.Available(*spec.language, *spec.profile);
         !available.ok()) {
       return available;
     }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +18,7 @@
 #include "server/base/clock.h"
 #include "server/base/shares.h"
 #include "server/identity/caller.h"
+#include "server/job/language_gate.h"
 #include "server/job/request_checks.h"
 #include "server/job/session_spec.h"
 #include "server/live_policy/live_policy.h"
@@ -27,19 +27,15 @@
 
 namespace sandglass::server {
 
-// As in DispatcherOptions.
-using AvailableFunction = std::function<absl::Status(const policy::Language&,
-                                                     const policy::Profile&)>;
-
 // All sessions there are, and for a while how the others ended. A thread of its
 // own ends those that are over. Thread-safe.
 class SessionTable {
  public:
-  // `policy` outlives the table.
+  // `policy` and `gate` outlive the table.
   // `store` has the durable sessions, null: there are none; it outlives the
   // table, as does `audit`, null: nothing is put on record.
   SessionTable(const LivePolicy& policy, const SessionOptions& options,
-               MakeSessionHost make_host, AvailableFunction available,
+               MakeSessionHost make_host, const LanguageGate& gate,
                SessionStore* store = nullptr, AuditTrail* audit = nullptr);
   // Calls Stop.
   ~SessionTable();
@@ -135,7 +131,7 @@ class SessionTable {
   const LivePolicy& policy_;
   const SessionOptions options_;
   const MakeSessionHost make_host_;
-  const AvailableFunction available_;
+  const LanguageGate& gate_;
   SessionStore* const store_;
   AuditTrail* const audit_;
 

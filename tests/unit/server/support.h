@@ -15,7 +15,6 @@
 #include "gtest/gtest.h"
 #include "server/job/job_runner.h"
 #include "server/job/run_id.h"
-#include "server/languages/languages.h"
 #include "server/live_policy/live_policy.h"
 #include "server/live_policy/policy_set.h"
 #include "server/run/run.h"
@@ -53,12 +52,6 @@ inline PolicySet TestPolicy() {
   auto set = PolicySet::Create(*std::move(languages), {standard, narrow});
   EXPECT_TRUE(set.ok()) << set.status();
   return *std::move(set);
-}
-
-// For DispatcherOptions::available.
-inline absl::Status Installed(const policy::Language& language,
-                              const policy::Profile&) {
-  return CheckInstalled(language);
 }
 
 inline v1::RunCodeRequest GoodRequest(const std::string& code = "echo hi") {

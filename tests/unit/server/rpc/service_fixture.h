@@ -15,9 +15,11 @@
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 #include "server/base/unix_socket.h"
+#include "server/languages/languages.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/sandbox_service.h"
+#include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -30,7 +32,7 @@ class ServiceTest : public ::testing::Test {
     options.admission.max_running = 2;
     options.admission.memory_budget_bytes = uint64_t{4} << 30;
     options.runner = &runs_;
-    options.available = Installed;
+    options.gate = &kInstalled;
     dispatcher_.emplace(options);
     dispatcher_->Start();
     languages_.emplace(policy_, std::nullopt, runs_);

@@ -13,6 +13,7 @@
 #include "server/daemon/daemon_audit.h"
 #include "server/languages/languages.h"
 #include "server/run/run_dispatcher.h"
+#include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
@@ -44,7 +45,7 @@ class RunAuditTest : public ::testing::Test {
     options_.admission.max_queued_per_caller = 1;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
     options_.runner = &runs_;
-    options_.available = Installed;
+    options_.gate = &kInstalled;
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {
@@ -181,9 +182,6 @@ PolicySet CompiledPolicy() {
 TEST_F(RunAuditTest, WhatACompilerUsedIsThereToo) {
   const LivePolicy compiled{CompiledPolicy()};
   options_.policy = &compiled;
-  options_.available = [](const policy::Language&, const policy::Profile&) {
-    return absl::OkStatus();
-  };
   ScriptedRunner runner([](const Job& job, CancelToken&, JobObserver*) {
     JobResult result = OkResult(job, "");
     if (job.phase == policy::Phase::kCompile) {

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "server/base/errors.h"
 #include "server/languages/languages.h"
+#include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -19,7 +20,7 @@ class DispatcherTest : public ::testing::Test {
     options_.admission.max_queued = 4;
     options_.admission.memory_budget_bytes = uint64_t{4} << 30;
     options_.runner = &runs_;
-    options_.available = Installed;
+    options_.gate = &kInstalled;
   }
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {

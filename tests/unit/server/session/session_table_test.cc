@@ -15,6 +15,7 @@
 #include "server/files/file_session.h"
 #include "server/languages/languages.h"
 #include "server/run/run_dispatcher.h"
+#include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/scripted_runner.h"
 #include "tests/unit/server/support.h"
 
@@ -75,7 +76,7 @@ class SessionTableTest : public ::testing::Test {
           [this](const SessionSpec&, const SessionOrigin&) {
             return std::make_unique<FakeHost>(hosts_);
           },
-          Installed);
+          kInstalled);
       table_->Start();
     }
     return *table_;
@@ -83,16 +84,13 @@ class SessionTableTest : public ::testing::Test {
   RunDispatcher& dispatcher() {
     if (!dispatcher_) {
       dispatcher_.emplace(DispatcherOptions{
-          .policy = &policy_,
           .admission = {.max_running = 2,
                         .memory_budget_bytes = uint64_t{4} << 30,
                         .max_queued_bytes = most_line_bytes_},
+          .policy = &policy_,
           .runner = &cells_,
-          .find_session =
-              [this](const Caller& caller, const std::string& id) {
-                return table().Find(caller, id);
-              },
-          .available = Installed});
+          .gate = &kInstalled,
+          .sessions = &table()});
       dispatcher_->Start();
     }
     return *dispatcher_;

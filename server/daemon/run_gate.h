@@ -1,0 +1,37 @@
+#ifndef SANDGLASS_SERVER_DAEMON_RUN_GATE_H_
+#define SANDGLASS_SERVER_DAEMON_RUN_GATE_H_
+
+#include "absl/status/status.h"
+#include "server/job/language_gate.h"
+#include "server/languages/languages.h"
+#include "server/ops/operations.h"
+#include "server/ops/readiness.h"
+
+namespace sandglass::server {
+
+// An error while a program was seen to get out of its jail.
+absl::Status JailsHold(const Readiness& readiness);
+
+// Lets programs run in languages that work here, while jails hold.
+class RunGate final : public LanguageGate {
+ public:
+  // Both outlive it.
+  RunGate(const Operations& operations, const LanguageProbe& languages)
+      : operations_(operations), languages_(languages) {}
+
+  // An error while a program was seen to get out of its jail. `profile` may be
+  // one that was replaced, by which a session goes on.
+  absl::Status MayRunBy(const policy::Profile& profile) const;
+
+  absl::Status Available(const policy::Language& language,
+                         const policy::Profile& profile) const override;
+  absl::Status Prepared(const policy::Language& language) const override;
+
+ private:
+  const Operations& operations_;
+  const LanguageProbe& languages_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_DAEMON_RUN_GATE_H_
