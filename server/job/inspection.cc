@@ -49,37 +49,25 @@ const policy::Finding* FirstOf(const policy::Findings& findings,
   return found == findings.list.end() ? nullptr : &*found;
 }
 
-// Who approved, in this session, each finding that wants it.
-std::optional<ApprovedBy> ApprovedBefore(const Inspection& inspection,
-                                         const policy::Findings& findings) {
-  if (!inspection.approved_before || findings.dropped > 0) return std::nullopt;
-  std::optional<ApprovedBy> approved;
-  for (const policy::Finding& finding : findings.list) {
-    if (finding.severity < policy::Severity::kRequireApproval) continue;
-    approved = inspection.approved_before(finding.rule);
-    if (!approved) return std::nullopt;
-  }
-  return approved;
-}
-
 // A kernel takes what is no program: magics.
 bool IsCell(const Job& job) {
   return job.kernel != nullptr ||
          (job.session != nullptr && job.inspection->language->kernel);
 }
 
-// What the rules have to say may be told to a person, who then answers.
+// What the rules have to say may be told to a person, who then answers, or has
+// answered.
 void AskForApproval(const Inspection& inspection, Inspected& inspected) {
-  inspected.approved = ApprovedBefore(inspection, inspected.findings);
-  if (inspected.approved) return;
   std::string problem;
-  if (inspection.use_approval) {
-    absl::StatusOr<ApprovedBy> used = inspection.use_approval();
-    if (used.ok()) {
-      inspected.approved = *std::move(used);
-      return;
+  if (inspection.approver != nullptr) {
+    absl::StatusOr<std::optional<ApprovedBy>> approved =
+        inspection.approver->Approve(inspected.findings);
+    if (approved.ok()) {
+      inspected.approved = *std::move(approved);
+      if (inspected.approved) return;
+    } else {
+      problem = absl::StrCat(" ", std::string(approved.status().message()));
     }
-    problem = absl::StrCat(" ", std::string(used.status().message()));
   }
   inspected.decision = Decision::kNeedsApproval;
   const policy::Finding* first =

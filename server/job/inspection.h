@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_JOB_INSPECTION_H_
 #define SANDGLASS_SERVER_JOB_INSPECTION_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +25,18 @@ struct ApprovedBy {
   bool for_session = false;
 };
 
+// Knows who lets a run begin that needs a person's approval.
+class RunApprover {
+ public:
+  virtual ~RunApprover() = default;
+
+  // Who lets a program run in which this was found; nullopt: nobody. An error
+  // says why the approval that the request named is not good, in words for the
+  // caller. A good one is used up by this call.
+  virtual absl::StatusOr<std::optional<ApprovedBy>> Approve(
+      const policy::Findings& findings) = 0;
+};
+
 // That the text of a run's program is looked at before it runs, by the rules
 // of its profile.
 struct Inspection {
@@ -38,13 +49,9 @@ struct Inspection {
   std::vector<std::string> sources;
   // Files of the job that the program could load and that no analyser reads.
   std::vector<std::string> opaque;
-  // Takes the approval that the request named; OK: it was there and good for
-  // this run, and is used up now. Empty where it named none.
-  std::function<absl::StatusOr<ApprovedBy>()> use_approval;
-  // Who approved a rule for all runs of the session; nobody: nullopt. Empty:
-  // none was.
-  std::function<std::optional<ApprovedBy>(const std::string& rule)>
-      approved_before;
+  // Asked on the run's worker where a rule wants an approval; null: nobody can
+  // approve the run.
+  std::shared_ptr<RunApprover> approver;
 };
 
 // What becomes of a run whose program was looked at.

@@ -9,6 +9,7 @@
 #include "server/base/log.h"
 #include "server/job/job_builder.h"
 #include "server/job/run_id.h"
+#include "server/run/approval_of_run.h"
 #include "server/run/run_dispatcher.h"
 
 namespace sandglass::server {
@@ -24,6 +25,18 @@ void NameCaller(const std::string& name, Job& job) {
     absl::StrAppend(&job.compile->caching->scope, " of ", name);
   }
   if (job.libraries) job.libraries->caller = name;
+}
+
+// With what the policy made of the request.
+ApprovalSubject WithDecided(ApprovalSubject subject,
+                            const ValidRequest& valid) {
+  const policy::Profile& profile = *valid.profile;
+  subject.expires_after = profile.approval.expires_after;
+  subject.shown.set_language(valid.language->id);
+  subject.shown.set_profile(profile.name);
+  subject.shown.set_self_approval(profile.approval.self_approval);
+  *subject.shown.mutable_limits() = ToProto(valid.job.limits);
+  return subject;
 }
 
 }  // namespace
@@ -164,48 +177,29 @@ absl::Status RunDispatcher::Authorise(Submission& submission) {
 }
 
 absl::Status RunDispatcher::PrepareApproval(Submission& submission) {
-  ApprovalTable* approvals = options_.approvals;
-  ValidRequest& valid = submission.valid;
-  if (approvals == nullptr ||
+  const ValidRequest& valid = submission.valid;
+  if (options_.approvals == nullptr ||
       !policy::MayAskForApproval(valid.profile->rules, valid.language->id)) {
     return absl::OkStatus();
   }
-  auto subject = std::make_shared<ApprovalSubject>(submission.asked);
-  subject->expires_after = valid.profile->approval.expires_after;
-  v1::Approval& shown = subject->shown;
-  shown.set_language(valid.language->id);
-  shown.set_profile(valid.profile->name);
-  shown.set_self_approval(valid.profile->approval.self_approval);
-  *shown.mutable_limits() = ToProto(valid.job.limits);
-  Inspection& inspection = *valid.job.inspection;
-  const std::string& approval_id = submission.approval_id;
-  if (!approval_id.empty()) {
+  const auto subject = std::make_shared<const ApprovalSubject>(
+      WithDecided(std::move(submission.asked), valid));
+  const auto approver =
+      std::make_shared<ApprovalOfRun>(*options_.approvals, subject);
+  if (!submission.approval_id.empty()) {
     AddDigests(
         valid.job,
         options_.audit != nullptr && options_.audit->trail().keeps_code(),
         submission.inputs);
     const std::string fingerprint = FingerprintOfRun(
-        *subject, submission.inputs, shown.limits(), *valid.profile);
-    if (absl::Status there =
-            approvals->Check(approval_id, submission.caller, fingerprint);
-        !there.ok()) {
-      return there;
+        *subject, submission.inputs, subject->shown.limits(), *valid.profile);
+    if (absl::Status good = approver->Name(submission.approval_id, fingerprint);
+        !good.ok()) {
+      return good;
     }
-    inspection.use_approval = [approvals, approval_id, subject,
-                               fingerprint]() -> absl::StatusOr<ApprovedBy> {
-      const absl::StatusOr<v1::Approval> used =
-          approvals->Use(approval_id, subject->caller, fingerprint);
-      if (!used.ok()) return used.status();
-      return ApprovedBy{approval_id, used->approver()};
-    };
   }
-  if (!shown.session_id().empty()) {
-    inspection.approved_before =
-        [approvals, session = shown.session_id()](const std::string& rule) {
-          return approvals->ApprovedForSession(session, rule);
-        };
-  }
-  submission.origin.approval = std::move(subject);
+  valid.job.inspection->approver = approver;
+  submission.origin.approval = subject;
   return absl::OkStatus();
 }
 

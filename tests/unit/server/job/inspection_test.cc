@@ -214,60 +214,47 @@ TEST_F(InspectionTest, ALookThatARunnerDidNotTakeIsTakenApart) {
   EXPECT_THAT(ran_, SizeIs(2));
 }
 
+// Has one approval; counts how often it is asked for it.
+class FakeApprover final : public RunApprover {
+ public:
+  absl::StatusOr<std::optional<ApprovedBy>> Approve(
+      const policy::Findings&) override {
+    ++asked_;
+    if (!answer_.ok()) return answer_;
+    return ApprovedBy{"appr-1", "uid:0"};
+  }
+
+  int asked_ = 0;
+  absl::Status answer_;
+};
+
 TEST_F(InspectionTest, AnApprovalIsUsedOnlyWhereARuleAsks) {
   profile_.rules[0].severity = policy::Severity::kRequireApproval;
-  int used = 0;
-  absl::Status answer;
+  const auto approver = std::make_shared<FakeApprover>();
   const auto job = [&] {
     Job made = MakeJob();
-    made.inspection->use_approval = [&]() -> absl::StatusOr<ApprovedBy> {
-      ++used;
-      if (!answer.ok()) return answer;
-      return ApprovedBy{"appr-1", "uid:0"};
-    };
+    made.inspection->approver = approver;
     return made;
   };
   EXPECT_EQ(Run(job()).verdict.outcome, policy::Outcome::kOk);
-  EXPECT_EQ(used, 0);
+  EXPECT_EQ(approver->asked_, 0);
   said_ = kUsesOs;
   EXPECT_EQ(Run(MakeJob()).verdict.outcome, policy::Outcome::kNeedsApproval);
   const JobResult approved = Run(job());
   EXPECT_EQ(approved.verdict.outcome, policy::Outcome::kOk);
   ASSERT_TRUE(approved.inspected->approved.has_value());
   EXPECT_EQ(approved.inspected->approved->approver, "uid:0");
-  EXPECT_EQ(used, 1);
-  answer = absl::FailedPreconditionError("somebody was faster");
+  EXPECT_EQ(approver->asked_, 1);
+  approver->answer_ = absl::FailedPreconditionError("somebody was faster");
   const JobResult late = Run(job());
   EXPECT_EQ(late.verdict.outcome, policy::Outcome::kNeedsApproval);
   EXPECT_THAT(late.verdict.explanation, HasSubstr("somebody was faster"));
   // Of a rule that forbids it approves nothing.
-  answer = absl::OkStatus();
+  approver->answer_ = absl::OkStatus();
   AddRule("also", policy::Severity::kDeny, policy::RuleKind::kModules, {"os"});
-  used = 0;
+  approver->asked_ = 0;
   EXPECT_EQ(Run(job()).verdict.outcome, policy::Outcome::kDenied);
-  EXPECT_EQ(used, 0);
-}
-
-TEST_F(InspectionTest, AnApprovalForASessionCoversItsRules) {
-  profile_.rules[0].severity = policy::Severity::kRequireApproval;
-  AddRule("loop", policy::Severity::kRequireApproval,
-          policy::RuleKind::kEndlessLoops);
-  said_ = kUsesOs;
-  const auto run = [this](const std::string& approved) {
-    Job job = MakeJob();
-    job.inspection->approved_before =
-        [approved](const std::string& rule) -> std::optional<ApprovedBy> {
-      if (rule != approved) return std::nullopt;
-      return ApprovedBy{"appr-1", "uid:0", true};
-    };
-    return Run(std::move(job)).verdict.outcome;
-  };
-  EXPECT_EQ(run("os"), policy::Outcome::kOk);
-  EXPECT_EQ(run("loop"), policy::Outcome::kNeedsApproval);
-  said_ =
-      "sandglass-facts 1\nimport\t0\t2\t1\t1\tos\t\n"
-      "endless-loop\t0\t3\t1\t1\twhile\t\nend\n";
-  EXPECT_EQ(run("os"), policy::Outcome::kNeedsApproval);
+  EXPECT_EQ(approver->asked_, 0);
 }
 
 TEST_F(InspectionTest, ALookAloneRunsNothing) {

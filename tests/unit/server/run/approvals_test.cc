@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/run/approval_of_run.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -223,6 +224,54 @@ TEST_F(Approvals, ARuleCanBeApprovedForASession) {
   EXPECT_FALSE(table_.ApprovedForSession("ses-1", "r"));
   EXPECT_THAT(Message(table_.Use(id, alice_, "g").status()),
               HasSubstr("has expired"));
+}
+
+policy::Findings Found(const std::vector<std::string>& rules) {
+  policy::Findings findings;
+  for (const std::string& rule : rules) {
+    findings.list.push_back(
+        {.rule = rule, .severity = policy::Severity::kRequireApproval});
+  }
+  findings.list.push_back({.rule = "n", .severity = policy::Severity::kNote});
+  return findings;
+}
+
+TEST_F(Approvals, OfASessionLetRunWhatTheyCover) {
+  ApprovalOfRun run(table_, std::make_shared<const ApprovalSubject>(
+                                Subject(alice_, "g", true, "ses-1")));
+  ASSERT_TRUE(run.Approve(Found({"r"})).ok());
+  EXPECT_FALSE(run.Approve(Found({"r"}))->has_value());
+  const std::string id = Ask(Subject(alice_, "f", true, "ses-1"));
+  ASSERT_TRUE(table_.Approve(alice_, Approving(id, true)).ok());
+  const auto approved = run.Approve(Found({"r"}));
+  ASSERT_TRUE(approved.ok() && approved->has_value());
+  EXPECT_EQ((*approved)->approval_id, id);
+  EXPECT_TRUE((*approved)->for_session);
+  EXPECT_FALSE(run.Approve(Found({"loop"}))->has_value());
+  EXPECT_FALSE(run.Approve(Found({"r", "loop"}))->has_value());
+  policy::Findings too_many = Found({"r"});
+  too_many.dropped = 1;
+  EXPECT_FALSE(run.Approve(too_many)->has_value());
+  // One without a session is covered by none.
+  ApprovalOfRun alone(table_, std::make_shared<const ApprovalSubject>(
+                                  Subject(alice_, "g", true)));
+  EXPECT_FALSE(alone.Approve(Found({"r"}))->has_value());
+}
+
+TEST_F(Approvals, ThatARequestNamesAreUsedUpAtTheRunsBegin) {
+  ApprovalOfRun run(
+      table_, std::make_shared<const ApprovalSubject>(Subject(alice_, "f")));
+  const std::string id = Ask(Subject(alice_, "f"));
+  EXPECT_THAT(Message(run.Name(id, "f")), HasSubstr("nobody has answered"));
+  ASSERT_TRUE(table_.Approve(bob_, Approving(id)).ok());
+  EXPECT_TRUE(run.Name(id, "f").ok());
+  EXPECT_TRUE(table_.Check(id, alice_, "f").ok());
+  const auto approved = run.Approve(Found({"r"}));
+  ASSERT_TRUE(approved.ok() && approved->has_value());
+  EXPECT_EQ((*approved)->approver, "uid:1001");
+  EXPECT_FALSE((*approved)->for_session);
+  EXPECT_THAT(Message(run.Approve(Found({"r"})).status()),
+              HasSubstr("used up"));
 }
 
 TEST_F(Approvals, WhatWasNotLookedAtIsApprovedForOneRunOnly) {
