@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/base/file_io.h"
+#include "client/base/utf8_check.h"
 #include "client/llm/json_value.h"
 #include "client/llm/view.h"
 #include "nlohmann/json.hpp"
@@ -21,11 +22,7 @@ std::string FirstLine(const std::string& text) {
 
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMostSummary) return text;
-  size_t end = kMostSummary;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return absl::StrCat(text.substr(0, end), "…");
+  return absl::StrCat(text.substr(0, WholeCharacters(text, kMostSummary)), "…");
 }
 
 std::string TextOf(const nlohmann::json& json, const char* key) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/base/utf8_check.h"
 
 namespace sandglass::client {
 namespace {
@@ -33,14 +34,6 @@ size_t LastTurn(const std::vector<LlmMessage>& messages) {
     if (BeginsTurn(messages[i])) last = i;
   }
   return last;
-}
-
-// A whole character's end at or before `size`.
-size_t WholeCharacters(const std::string& text, size_t size) {
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) {
-    --size;
-  }
-  return size;
 }
 
 bool Shorten(LlmToolResult& result) {

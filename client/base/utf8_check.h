@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_CLIENT_BASE_UTF8_CHECK_H_
 #define SANDGLASS_CLIENT_BASE_UTF8_CHECK_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,10 @@ absl::Status CheckUtf8(absl::string_view what, absl::string_view text);
 absl::Status CheckUtf8(
     absl::string_view flag,
     const google::protobuf::Map<std::string, std::string>& pairs);
+
+// How many bytes, `most` or a few less, end where a character does: where to
+// cut a text. `text` is UTF-8.
+size_t WholeCharacters(absl::string_view text, size_t most);
 
 }  // namespace sandglass::client
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "policy/text/utf8.h"
 #include "policy/text/views.h"
 
 namespace sandglass::policy {
@@ -151,8 +152,8 @@ std::string CleanInstallerLine(std::string_view line) {
     }
     const char c = text[i] == '\t' ? ' ' : text[i];
     // Of a character in UTF-8 its first byte stands for all.
-    const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-    if (c != '\r' && !continues) clean += c >= ' ' && c <= '~' ? c : '?';
+    if (c != '\r' && !IsUtf8Continuation(c))
+      clean += c >= ' ' && c <= '~' ? c : '?';
     ++i;
   }
   // Before it is cut: half of a password is still one's.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "policy/text/utf8.h"
 #include "policy/text/views.h"
 
 namespace sandglass::policy {
@@ -32,37 +33,6 @@ std::string_view TakeSegment(std::string_view& rest) {
   return segment;
 }
 
-// Takes one character off `text`, which is not empty. A byte that begins no
-// well-formed sequence counts alone, with a value that no character has.
-char32_t TakeCharacter(std::string_view& text) {
-  const auto byte = [&text](size_t i) {
-    return static_cast<unsigned char>(text[i]);
-  };
-  const unsigned char lead = byte(0);
-  const size_t length = lead < 0x80                   ? 1
-                        : lead >= 0xc2 && lead < 0xe0 ? 2
-                        : lead >= 0xe0 && lead < 0xf0 ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  char32_t value = length == 1 ? lead : lead & (0x7fu >> length);
-  bool whole = length > 0 && length <= text.size();
-  for (size_t i = 1; whole && i < length; ++i) {
-    whole = (byte(i) & 0xc0) == 0x80;
-    value = (value << 6) | (byte(i) & 0x3fu);
-  }
-  // Longer than needed, a surrogate, or past Unicode's end.
-  if ((length == 3 && (value < 0x800 || (value >> 11) == 0x1b)) ||
-      (length == 4 && (value < 0x10000 || value > 0x10ffff))) {
-    whole = false;
-  }
-  if (!whole) {
-    text.remove_prefix(1);
-    return 0x200000u | lead;
-  }
-  text.remove_prefix(length);
-  return value;
-}
-
 // Length of the bracket expression at the start of `pattern`, 0 when it isn't
 // closed.
 size_t BracketLength(std::string_view pattern) {
@@ -79,11 +49,11 @@ bool InBracket(std::string_view set, char32_t character) {
   if (negated) set.remove_prefix(1);
   bool found = false;
   while (!set.empty()) {
-    const char32_t low = TakeCharacter(set);
+    const char32_t low = TakeUtf8Character(set);
     char32_t high = low;
     if (set.size() >= 2 && set[0] == '-') {
       set.remove_prefix(1);
-      high = TakeCharacter(set);
+      high = TakeUtf8Character(set);
     }
     found |= low <= character && character <= high;
   }
@@ -103,7 +73,7 @@ bool TakeElement(std::string_view& pattern, char32_t character) {
     pattern.remove_prefix(length);
     return InBracket(set, character);
   }
-  return TakeCharacter(pattern) == character;
+  return TakeUtf8Character(pattern) == character;
 }
 
 // Only the last star needs to be tried again: an earlier one that took less
@@ -123,11 +93,11 @@ bool SegmentMatch(std::string_view pattern, std::string_view name) {
     }
     if (name.empty() && pattern.empty()) return true;
     if (!name.empty() && !pattern.empty() &&
-        TakeElement(pattern, TakeCharacter(name))) {
+        TakeElement(pattern, TakeUtf8Character(name))) {
       continue;
     }
     if (!starred || retry_name.empty()) return false;
-    TakeCharacter(retry_name);
+    TakeUtf8Character(retry_name);
     pattern = retry_pattern;
     name = retry_name;
   }

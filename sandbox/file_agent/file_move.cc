@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "policy/text/utf8.h"
 #include "sandbox/file_agent/file_compare.h"
 #include "sandbox/file_agent/file_ops.h"
 #include "sandbox/file_agent/file_paths.h"
@@ -138,10 +138,8 @@ class StagedCopy {
 std::string MovedBackName(const std::string& name, int number) {
   std::string end = ".moved-back";
   if (number > 1) absl::StrAppend(&end, ".", number);
-  size_t kept = std::min(name.size(), NAME_MAX - end.size());
-  // Not within a character.
-  while (kept > 0 && kept < name.size() && (name[kept] & 0xc0) == 0x80) --kept;
-  return name.substr(0, kept) + end;
+  return name.substr(0, policy::WholeCharacters(name, NAME_MAX - end.size())) +
+         end;
 }
 
 // What is to be moved, under a name beside its own that nobody else knows, so

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "policy/text/utf8.h"
 #include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
@@ -16,10 +17,6 @@ namespace {
 constexpr size_t kMostLineBytes = 1024 * 1024;
 constexpr size_t kMostExpressionBytes = 64 * 1024;
 constexpr int64_t kRegexMemory = 16 * 1024 * 1024;
-
-bool IsContinuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
 
 }  // namespace
 
@@ -124,8 +121,10 @@ absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
   size_t start = begin > spare / 4 ? begin - spare / 4 : 0;
   start = std::min(start, line.size() - most);
   size_t end = start + most;
-  while (start < end && IsContinuation(line[start])) ++start;
-  while (end > start && end < line.size() && IsContinuation(line[end])) --end;
+  while (start < end && policy::IsUtf8Continuation(line[start])) ++start;
+  while (end > start && end < line.size() &&
+         policy::IsUtf8Continuation(line[end]))
+    --end;
   return line.substr(start, end - start);
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
+#include "server/base/strings.h"
 
 namespace sandglass::server::errors {
 void Attach(const google::protobuf::Message& detail, absl::Status& status) {
@@ -33,10 +34,7 @@ absl::Status Make(absl::StatusCode code, const std::string& reason,
 
 std::string Shorten(absl::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
+  const size_t end = WholeCharacters(StdView(text), max_bytes);
   return absl::StrCat(text.substr(0, end), "…");
 }
 

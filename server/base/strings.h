@@ -19,7 +19,9 @@ using policy::StdView;
 // `max_bytes` of its bytes. Safe for terminals, logs and protobuf strings.
 std::string Quote(std::string_view text, size_t max_bytes = 64);
 
+using policy::IsUtf8Continuation;
 using policy::IsValidUtf8;
+using policy::WholeCharacters;
 
 // `bytes` with U+FFFD for each that is no UTF-8.
 std::string AsUtf8(std::string_view bytes);

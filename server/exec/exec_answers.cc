@@ -71,10 +71,8 @@ void KeepForShow(ExecPlan& plan) {
   }
   for (std::string& argument : argv) {
     if (argument.size() <= kMostShownBytes) continue;
-    size_t end = kMostShownBytes;
-    // At a character's boundary.
-    while ((static_cast<unsigned char>(argument[end]) & 0xc0) == 0x80) --end;
-    argument = absl::StrCat(argument.substr(0, end), "…");
+    argument.resize(WholeCharacters(argument, kMostShownBytes));
+    argument += "…";
   }
 }
 

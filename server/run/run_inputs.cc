@@ -8,12 +8,7 @@
 namespace sandglass::server {
 
 std::string ShortenedText(const std::string& text) {
-  if (text.size() <= kMostAuditedCodeBytes) return text;
-  size_t end = kMostAuditedCodeBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return text.substr(0, end);
+  return text.substr(0, WholeCharacters(text, kMostAuditedCodeBytes));
 }
 
 RunInputs InputsOf(const v1::RunCodeRequest& request) {

@@ -284,8 +284,7 @@ absl::StatusOr<KernelEvent> ParseDisplay(EventReader& event) {
 std::string Tail(std::string text) {
   if (text.size() <= kMaxErrorBytes) return text;
   size_t begin = text.size() - kMaxErrorBytes;
-  while (begin < text.size() &&
-         (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) {
+  while (begin < text.size() && IsUtf8Continuation(text[begin])) {
     ++begin;
   }
   return text.substr(begin);
