@@ -9,24 +9,24 @@
 
 namespace sandglass::server {
 
-// Whom the daemon becomes once it is set up.
+// The user and group that the daemon switches to once it is set up.
 struct Identity {
   uid_t uid;
   gid_t gid;
 };
 
 // `user` is an account's name or "uid:gid". Empty means the account
-// "sandglass", or, on a host without one, the number just below `uid_base` as
-// uid and gid: next to the range that the jails' uids come from, which no
-// account may own either. INVALID_ARGUMENT for an unknown account and for
-// root.
+// "sandglass". On a host without that account, it means the number just below
+// `uid_base` as uid and gid: this is next to the range that the jails' uids
+// come from, and no account may own it either. INVALID_ARGUMENT for an unknown
+// account and for root.
 absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
                                          uid_t uid_base);
 
 // `group` is a group's name or number; empty means `fallback`.
 absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback);
 
-// `user` is an account's name or a number. INVALID_ARGUMENT for neither.
+// `user` is an account's name or a number. INVALID_ARGUMENT when it is neither.
 absl::StatusOr<uid_t> ResolveUser(const std::string& user);
 
 }  // namespace sandglass::server

@@ -11,9 +11,9 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
-// So long a thread that isn't one of the first waits for work.
+// How long a thread beyond the first ones waits for work before it ends.
 constexpr absl::Duration kPatience = absl::Seconds(10);
-// The key of urgent tasks, which is no caller's.
+// The key of urgent tasks; it belongs to no caller.
 const CallKey& Urgently() {
   static const auto& key = *new CallKey{"", "urgent"};
   return key;
@@ -119,7 +119,7 @@ bool CallThreads::HasWork() const {
 }
 
 void CallThreads::StartThread(int most) {
-  // Who looks for work finds it.
+  // An idle thread will find the work.
   if (idle_ > 0 || threads_.size() >= static_cast<size_t>(most) ||
       !CanRunSome()) {
     return;
@@ -130,7 +130,7 @@ void CallThreads::StartThread(int most) {
   try {
     *self = std::thread([this, self] { Work(self); });
   } catch (const std::system_error&) {
-    // Those that there are do it, later.
+    // The threads that exist will do the work later.
     threads_.erase(self);
   }
 }
@@ -169,12 +169,13 @@ void CallThreads::Work(Threads::iterator self) {
     StartThread(options_.most_threads);
     mutex_.Unlock();
     taken.task();
-    // What it holds goes here, too.
+    // Frees what the task holds here too, while the mutex isn't held.
     taken.task = nullptr;
     mutex_.Lock();
     if (!urgent) running_.Give(taken.key.caller);
     if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
-    // One was there for what was urgent, if no more of that has come.
+    // This may be the extra thread that an urgent task got; it ends if no other
+    // urgent task waits.
     if (threads_.size() > static_cast<size_t>(options_.most_threads) &&
         (waiting_.empty() || !(waiting_.front().key == Urgently()))) {
       ended_.splice(ended_.end(), threads_, self);

@@ -19,22 +19,25 @@ namespace sandglass::server {
 
 struct CallThreadsOptions {
   int threads = 8;
-  // So many when all wait on their jails; those beyond the first end again. The
-  // last quarter works for callers for which few work: see Shares.
+  // The most threads that there are while all of them wait on their jails;
+  // those beyond the first `threads` end again when they are idle. The last
+  // quarter is reserved for callers that have few tasks running: see Shares.
   int most_threads = 512;
-  // Of these, the most that work for one key.
+  // The most of these threads that work for one key.
   int per_key = 4;
-  // What may wait: tasks of all keys, of one, and the bytes that they hold. The
-  // last quarter of what is for all is for callers that hold little of it.
+  // How much may wait: tasks of all keys together, tasks of one key, and the
+  // bytes that they hold. The last quarter of what all keys have together is
+  // reserved for callers that hold little of it.
   size_t max_waiting = 4096;
   size_t max_waiting_per_key = 64;
   uint64_t max_waiting_bytes = uint64_t{256} << 20;
-  // Of one key; more where nothing of its waits.
+  // The bytes of one key. A key of which nothing waits may exceed it with one
+  // task.
   uint64_t max_waiting_bytes_per_key = uint64_t{16} << 20;
 };
 
-// What a task is counted for: a caller by its name, and what it waits for, a
-// session in most cases.
+// A task is counted for a key: the caller, by its name, and what the task waits
+// for, which in most cases is a session.
 struct CallKey {
   std::string caller;
   std::string what;
@@ -47,28 +50,30 @@ struct CallKey {
   }
 };
 
-// Threads for calls that wait on a jail, so that gRPC's own never do. Jails
-// that keep their callers waiting hold up no others: each key has its share and
-// no more, and while all threads wait there come more. Nor does a caller with
-// many keys: threads and what may wait are shared as Shares says. Thread-safe.
+// Threads for calls that wait on a jail, so that gRPC's own threads never do.
+// Jails that keep their callers waiting don't hold up others: each key has a
+// bounded share, and while all threads wait, more are started. A caller with
+// many keys can't hold up others either: threads and room for waiting tasks are
+// shared between callers as Shares says. Thread-safe.
 class CallThreads {
  public:
   using Task = std::function<void()>;
 
   explicit CallThreads(const CallThreadsOptions& options);
-  // Does first what waits.
+  // First runs the tasks that wait.
   ~CallThreads();
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // Tasks of one key begin in their order. RESOURCE_EXHAUSTED when too much
-  // waits: the task is dropped.
+  // Tasks of one key begin in the order in which they were added.
+  // RESOURCE_EXHAUSTED when too much waits: the task is dropped.
   absl::Status Add(const CallKey& key, uint64_t bytes, Task task)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The next step of a call that was let in; never refused.
+  // Adds the next step of a call that Add has let in. It is never refused.
   void Continue(const CallKey& key, Task task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Done before all that waits, on a thread of its own where callers have all
-  // others busy; never refused. For one that is soon done.
+  // The task is run before all tasks that wait, on an extra thread when callers
+  // keep all others busy. It is never refused. Meant for tasks that are done
+  // quickly.
   void Urgent(Task task) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -91,7 +96,8 @@ class CallThreads {
   bool MayRun(const Waiting& waiting) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool CanRunSome() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // One more thread, if all that there are have work and some is left.
+  // Starts one more thread if all threads are busy, there are fewer than `most`
+  // and some waiting task may run.
   void StartThread(int most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work(Threads::iterator self) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -99,7 +105,7 @@ class CallThreads {
   absl::Mutex mutex_;
   std::list<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   std::map<CallKey, Load> loads_ ABSL_GUARDED_BY(mutex_);
-  // By caller; what is urgent is nobody's.
+  // Counted by caller; urgent tasks count for nobody.
   Shares waiting_shares_ ABSL_GUARDED_BY(mutex_);
   Shares waiting_bytes_ ABSL_GUARDED_BY(mutex_);
   Shares running_ ABSL_GUARDED_BY(mutex_);

@@ -9,11 +9,12 @@
 
 namespace sandglass::server {
 
-// Asks a run to stop. Thread-safe; the first reason stays.
+// Asks a run to stop. Thread-safe. When several reasons are given, the first
+// one stays.
 class CancelToken {
  public:
-  // Of the reasons for which someone outside the run ends it: kCancelled,
-  // kSessionEnded, kSessionDied and kShutdown.
+  // `reason` is one of those for which someone outside the run ends it:
+  // kCancelled, kSessionEnded, kSessionDied or kShutdown.
   void Cancel(policy::KillReason reason);
 
   std::optional<policy::KillReason> reason() const;

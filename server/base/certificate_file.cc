@@ -13,7 +13,7 @@
 namespace sandglass::server {
 namespace {
 
-// How many there are; -1: one isn't well made.
+// Counts the certificates; -1 when one isn't well formed.
 int Certificates(const std::string& text) {
   const std::unique_ptr<BIO, decltype(&::BIO_free)> input(
       ::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),

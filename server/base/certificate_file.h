@@ -7,9 +7,10 @@
 
 namespace sandglass::server {
 
-// A file of certificates in PEM, as it is; "" of no path. INVALID_ARGUMENT with
-// `setting`, the key that names it, when it can't be read, has no certificate
-// or one that isn't well made.
+// Returns the contents of a file of PEM certificates, unchanged, or "" when
+// `path` is empty. INVALID_ARGUMENT, naming the configuration key `setting`,
+// when the file can't be read, has no certificate or has one that isn't well
+// formed.
 absl::StatusOr<std::string> ReadCertificates(const std::string& setting,
                                              const std::string& path);
 

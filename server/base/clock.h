@@ -7,8 +7,8 @@
 
 namespace sandglass::server {
 
-// Deadlines and durations stand on the monotonic clock; wall clock only in
-// logs and in what people read.
+// Deadlines and durations are measured on the monotonic clock; the wall clock
+// is only for logs and for times that people read.
 using Monotonic = std::chrono::steady_clock;
 using MonotonicTime = Monotonic::time_point;
 

@@ -13,8 +13,8 @@ std::string Finish(EVP_MD_CTX* context) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// Looked up once: EVP_sha256() is looked up at each use (crypto(7), "Implicit
-// fetching").
+// Fetched once, because EVP_sha256() would look the algorithm up at each use
+// (crypto(7), "Implicit fetching").
 const EVP_MD* TheDigest() {
   static const EVP_MD* const kDigest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return kDigest;

@@ -11,8 +11,9 @@
 
 namespace sandglass::server {
 
-// SHA-256 over texts, each with its length before it, and lists, each with its
-// count, so that no two sequences of calls of the same shape look alike.
+// A SHA-256 over texts, each preceded by its length, and over lists, each
+// preceded by its count. So two different sequences of calls of the same shape
+// never hash the same bytes.
 class Digest {
  public:
   Digest();
@@ -20,14 +21,14 @@ class Digest {
   void AddNumber(uint64_t number);
   void AddAll(const std::vector<std::string>& texts);
   void AddPairs(const std::vector<std::pair<std::string, std::string>>& pairs);
-  // 64 hexadecimal digits. Call once, last.
+  // Returns 64 hexadecimal digits. Call it once, as the last call.
   std::string Hex();
 
  private:
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
-// SHA-256 of the bytes as they are: 32 bytes.
+// The SHA-256 of the bytes as they are: 32 bytes.
 std::string Sha256(std::string_view bytes);
 
 }  // namespace sandglass::server

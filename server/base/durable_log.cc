@@ -18,7 +18,7 @@ namespace {
 
 struct Head {
   uint32_t size;
-  uint32_t size_crc;  // or a wrong size would look like a record that was cut
+  uint32_t size_crc;  // else a wrong size would look like a cut record
   uint32_t crc;       // of the record
 };
 static_assert(sizeof(Head) == DurableLog::kFrameBytes);
@@ -112,7 +112,7 @@ absl::Status DurableLog::Append(absl::string_view record) {
     return absl::OkStatus();
   }
   absl::Status failure = DiskError("write to the disk");
-  // What is there of it must not come before the next.
+  // What was written of this record must not stand before the next one.
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) file_.reset();
   return failure;
 }

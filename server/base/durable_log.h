@@ -12,31 +12,34 @@
 
 namespace sandglass::server {
 
-// A file of records, each with its length and CRC-32. What Append returned OK
-// for is read again after a SIGKILL at any moment; a record that was being
-// written then is as if it had never been. Nothing waits for the disk itself,
-// so a power cut can take the last seconds. One thread at a time.
+// A file of records, each stored with its length and CRC-32. A record for which
+// Append returned OK can be read again after a SIGKILL at any moment; a record
+// that was just being written then is as if it had never been. Nothing waits
+// for the disk itself, so a power cut can lose the last seconds. Use it from
+// one thread at a time.
 class DurableLog {
  public:
-  // Also the longest record.
+  // The largest size of the whole file, and of one record.
   static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
   static constexpr uint32_t kMostRecordBytes = uint32_t{64} << 20;
-  static constexpr uint64_t kFrameBytes = 12;  // around each record
+  static constexpr uint64_t kFrameBytes = 12;  // added to each record
 
   using Take = std::function<absl::Status(absl::string_view record)>;
 
   DurableLog() = default;
 
-  // Opens the file, which is made when it isn't there, and hands out what it
-  // has. A record that was cut at the end is taken off. DATA_LOSS: something in
-  // it isn't as it was written. Errors of `take` are passed on.
+  // Opens the file, creating it when it isn't there, and calls `take` with each
+  // of its records. A record at the end that was cut off is removed. DATA_LOSS:
+  // some part of the file isn't as it was written. Errors of `take` are passed
+  // on.
   static absl::StatusOr<DurableLog> Open(const os::Fd& directory,
                                          const std::string& name,
                                          const Take& take);
 
-  // All or nothing. RESOURCE_EXHAUSTED: the disk is full.
+  // Appends the whole record or nothing. RESOURCE_EXHAUSTED: the disk is full.
   absl::Status Append(absl::string_view record);
-  // Makes the file new with just these, all or nothing.
+  // Replaces the file by a new one with just this record, completely or not at
+  // all.
   static absl::StatusOr<DurableLog> Replace(const os::Fd& directory,
                                             const std::string& name,
                                             absl::string_view record);
@@ -49,7 +52,8 @@ class DurableLog {
   uint64_t bytes_ = 0;
 };
 
-// For people: what failed and why; RESOURCE_EXHAUSTED where the disk is full.
+// An error, worded for people, that says what failed and why;
+// RESOURCE_EXHAUSTED when the disk is full.
 absl::Status DiskError(absl::string_view what);
 
 }  // namespace sandglass::server

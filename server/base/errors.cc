@@ -17,8 +17,9 @@ using errors::kTypePrefix;
 using errors::Make;
 using errors::Shorten;
 
-// Of what trailing metadata may hold: the details, 4/3 of their size in base64,
-// go there beside the message, which server/rpc/grpc_status.cc bounds.
+// Part of the space that trailing metadata has: the details go there, 4/3 of
+// their size in base64, beside the message, which server/rpc/grpc_status.cc
+// bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
 
@@ -318,7 +319,8 @@ absl::Status LibrariesUnavailable(const std::string& why) {
 }
 
 absl::Status LibrariesNotInstalled(const absl::Status& cause) {
-  // What a layer can't have is no fault of the request's form.
+  // If the libraries can't be put into a layer, the request's form isn't at
+  // fault.
   return Make(absl::IsInvalidArgument(cause)
                   ? absl::StatusCode::kFailedPrecondition
                   : cause.code(),
@@ -429,7 +431,8 @@ absl::Status CallerGone() {
 }
 
 absl::Status RunFailed(const absl::Status& cause) {
-  // Marks of the sandbox's own, such as sandbox::IsWantOfMemory, are no reason.
+  // Some errors carry marks of the sandbox, such as the one that
+  // sandbox::IsWantOfMemory reads; those aren't reasons.
   if (!ErrorReason(cause).empty()) return cause;
   const std::string message(cause.message());
   switch (cause.code()) {
@@ -438,7 +441,7 @@ absl::Status RunFailed(const absl::Status& cause) {
     case absl::StatusCode::kUnavailable:
       return Make(cause.code(), "SANDBOX_UNAVAILABLE", message,
                   kRetryAfterFailure);
-    case absl::StatusCode::kCancelled:  // by none of those who may cancel it
+    case absl::StatusCode::kCancelled:  // not by anybody who may cancel it
       return Make(absl::StatusCode::kUnavailable, "SANDBOX_UNAVAILABLE",
                   message, kRetryAfterFailure);
     case absl::StatusCode::kDataLoss:

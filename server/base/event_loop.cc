@@ -56,7 +56,8 @@ void EventLoop::Post(Task task) {
 uint64_t EventLoop::Watch(int fd, uint32_t events, Watcher watcher) {
   const uint64_t watch = next_watch_++;
   const bool added = Add(fd, events, watch);
-  // Without room in the kernel it is watched a little later.
+  // When the kernel has no room for it now, the descriptor is watched a little
+  // later.
   if (!added && !os::IsShortage(errno)) return 0;
   watched_[watch] = {fd, std::move(watcher)};
   if (!added) AddLater(events, watch);
@@ -120,7 +121,7 @@ bool EventLoop::DoPosted() {
 }
 
 void EventLoop::DoTimers() {
-  // What they add is due in the next round at the earliest.
+  // Timers that these calls add come in the next round at the earliest.
   const uint64_t known = next_timer_;
   const Instant now = Now();
   while (!timers_.empty()) {
@@ -138,7 +139,7 @@ void EventLoop::Wait() {
   if (!timers_.empty()) {
     const Instant left =
         std::max<Instant>(0, timers_.begin()->first.first - Now());
-    // Rounded up, not to turn in circles within the last millisecond.
+    // Rounded up, so that the loop doesn't spin during the last millisecond.
     timeout_ms = static_cast<int>(
         std::min(kLongestWaitMs, (left + 999'999) / 1'000'000));
   }
@@ -155,7 +156,7 @@ void EventLoop::Wait() {
       ::eventfd_read(wake_.get(), &ignored);
       continue;
     }
-    // One before may have forgotten it.
+    // A watcher that was called before may have forgotten this one.
     const auto found = watched_.find(events[i].data.u64);
     if (found == watched_.end()) continue;
     const Watcher watcher = found->second.watcher;

@@ -17,33 +17,35 @@
 
 namespace sandglass::server {
 
-// One thread that waits on many descriptors and times, and does what it is
-// handed, in order. Whatever it does must not wait. Only Post may be called on
-// other threads.
+// One thread that waits on many descriptors and times, and runs in order the
+// tasks that it is handed. No task, watcher or timer may block. Only Post may
+// be called from other threads.
 class EventLoop {
  public:
   using Task = absl::AnyInvocable<void()>;
-  // Bits as of epoll(7).
+  // `events` are the bits of epoll(7).
   using Watcher = std::function<void(uint32_t events)>;
 
   EventLoop() = default;
-  // Does what was posted, then ends.
+  // Runs the tasks that were posted, then ends.
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Call once, before all else. INTERNAL when there are no descriptors left.
+  // Call this once, before everything else. INTERNAL when there are no
+  // descriptors left.
   absl::Status Start();
 
   void Post(Task task) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Calls `watcher` as long as there are `events`, or an error or hangup, until
-  // Forget or the end of the loop. The descriptor must stay open as long. Gives
-  // the number of the watch, never 0; 0 when the kernel refuses.
+  // Calls `watcher` whenever the descriptor has one of `events`, an error or a
+  // hangup, until Forget or the end of the loop. The descriptor must stay open
+  // that long. Returns the number of the watch, never 0; 0 when the kernel
+  // refuses.
   uint64_t Watch(int fd, uint32_t events, Watcher watcher);
   void Forget(uint64_t watch);
 
-  // Once. Gives the number of the timer, never 0.
+  // Calls `call` once. Returns the number of the timer, never 0.
   uint64_t CallAt(Instant when, std::function<void()> call);
   void Cancel(uint64_t timer);
 
@@ -53,11 +55,11 @@ class EventLoop {
     Watcher watcher;
   };
 
-  // False with errno.
+  // On failure returns false and sets errno.
   bool Add(int fd, uint32_t events, uint64_t watch) const;
   void AddLater(uint32_t events, uint64_t watch);
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // False when there is nothing more to do for good.
+  // Returns false when the loop has to end.
   bool DoPosted() ABSL_LOCKS_EXCLUDED(mutex_);
   void DoTimers();
   void Wait();
@@ -70,7 +72,7 @@ class EventLoop {
   std::vector<Task> posted_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // The loop's own.
+  // Used only by the loop's own thread.
   std::map<uint64_t, Watched> watched_;
   std::map<std::pair<Instant, uint64_t>, std::function<void()>> timers_;
   std::map<uint64_t, Instant> timer_times_;

@@ -32,7 +32,7 @@ v1::Limits ToProto(const policy::LimitFloors& floors) {
   v1::Limits named = ToProto(limits);
   const google::protobuf::Descriptor& type = *v1::Limits::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {
-    // The kinds are the numbers of the fields.
+    // The values of LimitKind are the numbers of the proto's fields.
     const auto kind = static_cast<policy::LimitKind>(type.field(i)->number());
     if (std::none_of(floors.begin(), floors.end(),
                      [&](const auto& floor) { return floor.first == kind; })) {

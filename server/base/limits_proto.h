@@ -7,9 +7,9 @@
 
 namespace sandglass::server {
 
-// Limits as the API shows them.
+// Limits in the form that the API shows.
 v1::Limits ToProto(const policy::Limits& limits);
-// Only the fields that are named.
+// Sets only the fields that `floors` names.
 v1::Limits ToProto(const policy::LimitFloors& floors);
 
 }  // namespace sandglass::server

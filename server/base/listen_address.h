@@ -9,8 +9,9 @@ namespace sandglass::server {
 
 // Where the daemon listens: a unix socket or a loopback TCP port.
 struct ListenAddress {
-  std::string unix_path;    // absolute; empty for TCP
-  std::string tcp_address;  // as gRPC takes it; empty for a unix socket
+  std::string unix_path;  // absolute; empty for TCP
+  // In the form that gRPC takes; empty for a unix socket.
+  std::string tcp_address;
 
   // "unix:/run/sandglass/sandglass.sock" or "127.0.0.1:8080".
   std::string ToString() const;

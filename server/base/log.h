@@ -13,16 +13,16 @@ namespace sandglass::server {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
 
-// Sends later events to stderr from `level` upwards. Call while the process
-// has one thread. Without it the log is text from kInfo upwards.
+// Sends events of `level` and above to stderr from now on. Call it while the
+// process has one thread. Before that the log is text, of kInfo and above.
 void StartLog(LogLevel level, LogFormat format);
 
 // One named value of an event.
 struct LogField {
   using Value = std::variant<std::string, int64_t, uint64_t, double, bool>;
-  std::string_view key;  // our own word, [a-z_]+
+  std::string_view key;  // a word of this code base, [a-z_]+
   Value value;
-  bool only_if_any = false;  // an empty string is left out
+  bool only_if_any = false;  // leaves the field out when it is an empty string
 };
 
 // Writes one line: time, level, event, fields. As text
@@ -32,8 +32,8 @@ struct LogField {
 void Log(LogLevel level, std::string_view event,
          std::initializer_list<LogField> fields = {});
 
-// Lines from kWarning upwards since the process began, whether or not the log's
-// level let them out.
+// The number of events of kWarning and above since the process began, whether
+// or not the log's level let them through.
 struct LogCounts {
   uint64_t warnings;
   uint64_t errors;

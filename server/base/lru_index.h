@@ -10,17 +10,17 @@
 
 namespace sandglass::server {
 
-// Keys with their sizes in the order of their last use. Not thread-safe.
+// Keys with their sizes, in the order of their last use. Not thread-safe.
 class LruIndex {
  public:
-  // Adds a key, or changes its size; it is then the latest.
+  // Adds a key or changes its size. It counts as used just now.
   void Put(const std::string& key, uint64_t bytes) {
     Erase(key);
     order_.push_front({key, bytes});
     places_[key] = order_.begin();
     bytes_ += bytes;
   }
-  // False when it isn't there.
+  // Marks a key as used just now. Returns false when it isn't there.
   bool Use(const std::string& key) {
     const auto it = places_.find(key);
     if (it == places_.end()) return false;

@@ -23,7 +23,8 @@ std::string ReadSmallFile(const std::string& path) {
   return text.str();
 }
 
-// nullopt for "max", for v1's number that stands for it, and for no file.
+// Returns nullopt for "max", for the number that stands for it in v1, and when
+// there is no file.
 std::optional<uint64_t> ReadLimit(const std::string& path) {
   uint64_t value = 0;
   if (!absl::SimpleAtoi(ReadSmallFile(path), &value)) return std::nullopt;
@@ -31,7 +32,7 @@ std::optional<uint64_t> ReadLimit(const std::string& path) {
   return value;
 }
 
-// Of a line "MemTotal: 16000 kB", for example.
+// Returns the bytes of a line such as "MemTotal: 16000 kB".
 std::optional<uint64_t> ReadMeminfo(const std::string& path,
                                     absl::string_view name) {
   const std::string text = ReadSmallFile(path);
@@ -44,7 +45,8 @@ std::optional<uint64_t> ReadMeminfo(const std::string& path,
   return std::nullopt;
 }
 
-// The tightest limit at `path` below `base` and above it.
+// Returns the tightest limit of the cgroup `path` below `base` and of those
+// above it.
 std::optional<uint64_t> TightestLimit(const std::string& base, std::string path,
                                       const std::string& file) {
   std::optional<uint64_t> tightest;

@@ -6,21 +6,22 @@
 
 namespace sandglass::server {
 
-// Where to look; tests have a tree of their own.
+// The files to read; tests have a tree of their own.
 struct MemoryFiles {
   std::string meminfo = "/proc/meminfo";
   std::string self_cgroup = "/proc/self/cgroup";
   std::string cgroup_root = "/sys/fs/cgroup";
 };
 
-// Memory that runs may take together when the operator sets none: 70 % of what
-// is available now (MemAvailable), or of the tightest memory limit of our own
-// cgroup and those above it, if that is less. v2, v1 and hybrid layouts. 1 GiB
-// when nothing can be read.
+// The memory in bytes that all runs may take together when the operator sets
+// none: 70 % of what is available now (MemAvailable), or 70 % of the tightest
+// memory limit of our own cgroup and those above it, if that is less.
+// Understands cgroup v1, v2 and hybrid layouts. 1 GiB when nothing can be read.
 uint64_t DefaultMemoryBudget(const MemoryFiles& files = {});
 
-// All that could ever be had: the machine's memory (MemTotal), or the tightest
-// limit as above, if that is less. The largest number when nothing can be read.
+// The most memory in bytes that this process could ever have: the machine's
+// memory (MemTotal), or the tightest cgroup limit as above, if that is less.
+// The largest number when nothing can be read.
 uint64_t MachineMemory(const MemoryFiles& files = {});
 
 }  // namespace sandglass::server

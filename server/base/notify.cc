@@ -14,7 +14,7 @@
 namespace sandglass::server {
 
 void NotifyServiceManager(const std::string& state) {
-  // Nothing in this process changes its environment.
+  // This is safe because nothing in this process changes its environment.
   const char* name =
       std::getenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe)
   if (name == nullptr) return;

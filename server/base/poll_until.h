@@ -11,7 +11,7 @@
 
 namespace sandglass::server {
 
-// False when the deadline passed with nothing to do.
+// Returns false when the deadline passed without any event.
 inline bool PollUntil(struct pollfd* fds, size_t count, Instant deadline) {
   const Instant left = std::max<Instant>(0, deadline - Now());
   struct timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};

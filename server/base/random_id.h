@@ -8,9 +8,9 @@
 
 namespace sandglass::server {
 
-// `prefix` and two lower-case hexadecimal digits for each of `bytes` bytes, at
-// most 256, from the kernel's random source. Never fails: it tries again until
-// the kernel has given them.
+// Returns `prefix` followed by two lower-case hexadecimal digits for each of
+// `bytes` random bytes (at most 256) from the kernel's random source. Never
+// fails: it tries again until the kernel has supplied them.
 std::string RandomId(absl::string_view prefix, size_t bytes);
 
 }  // namespace sandglass::server

@@ -21,7 +21,7 @@ Shares::Room Shares::RoomFor(const std::string& caller, uint64_t amount) const {
   }
   const uint64_t all = options_.most + options_.reserve;
   const uint64_t left = all > held_ ? all - held_ : 0;
-  // What there is for all, no caller alone goes beyond.
+  // No caller alone goes beyond what there is for all.
   const uint64_t most_own = std::min(left, options_.most);
   if (own <= most_own && amount <= most_own - own) return Room::kYes;
   return own > 0 && amount <= left ? Room::kCallerHasItsShare : Room::kNone;

@@ -9,45 +9,47 @@
 namespace sandglass::server {
 
 struct SharesOptions {
-  // Up to here it is who comes first.
+  // Up to this amount, whoever comes first gets it.
   uint64_t most = 0;
-  // Beyond that, for callers that hold little.
+  // Beyond `most`, so much more is kept for callers that hold little.
   uint64_t reserve = 0;
-  // What one caller may hold in any case.
+  // The most that one caller may ever hold.
   uint64_t most_per_caller = std::numeric_limits<uint64_t>::max();
 };
 
 // How much of one thing (run slots, sessions, bytes of waiting requests …)
 // callers may hold together, so that none of them can shut another out.
 //
-// The rule: up to `most` everybody takes as much as they like. Beyond it, a
-// caller may take some while all that it then holds is no more than what the
-// reserve has left, nor more than `most`. Who has taken everything before is
-// thereby the one who gets nothing more, and nothing is taken away from
-// anybody. Of a reserve of 16 that nobody has touched, a caller without any
-// gets 8, the next one 4, then 2, and two more callers one each.
+// The rule: until `most` is taken, each caller gets as much as it asks for.
+// Beyond that, a caller may take more only if all that it would then hold is no
+// more than what is left of the reserve, and no more than `most`. So a caller
+// that has already taken everything else is the one that gets nothing more, and
+// nothing is taken away from anybody. For example, of an untouched reserve of
+// 16, a caller that holds nothing gets 8, the next one 4, then 2, and two more
+// callers one each.
 //
-// Not thread-safe: its owner has a lock.
+// Not thread-safe: the owner must hold a lock.
 class Shares {
  public:
   enum class Room {
     kYes,
     // The caller has to give some back first; a caller that holds less could
-    // have more.
+    // still get more.
     kCallerHasItsShare,
-    // Nobody can have so much now.
+    // Nobody can have that much now.
     kNone,
   };
 
   explicit Shares(const SharesOptions& options) : options_(options) {}
 
-  // An amount that is larger than all bounds has room where nothing is held, so
+  // An amount that is larger than all bounds is let in when nothing is held, so
   // that it doesn't wait for ever.
   Room RoomFor(const std::string& caller, uint64_t amount = 1) const;
 
-  // Whether or not there is room: what was there before, for example.
+  // Takes the amount whether or not there is room. Needed, for example, for
+  // what was held before these shares were counted.
   void Take(const std::string& caller, uint64_t amount = 1);
-  // What was taken.
+  // Gives back an amount that was taken.
   void Give(const std::string& caller, uint64_t amount = 1);
 
   uint64_t held() const { return held_; }
@@ -60,8 +62,9 @@ class Shares {
   std::map<std::string, uint64_t> by_caller_;  // no zeros
 };
 
-// Of a bound that has no reserve beside it: three quarters for all and the last
-// quarter, rounded up, as the reserve. A bound of 1 has none.
+// Splits a bound that has no separate reserve: the last quarter, rounded up,
+// becomes the reserve, and the other three quarters are for everybody. A bound
+// of 1 has no reserve.
 SharesOptions WithReserveWithin(uint64_t bound);
 
 }  // namespace sandglass::server

@@ -19,13 +19,13 @@
 namespace sandglass::server {
 namespace {
 
-// What mke2fs(8) puts into a new file system.
+// A directory that mke2fs(8) puts into each new file system.
 constexpr char kOfFileSystem[] = "lost+found";
 constexpr char kLockName[] = "sandglassd.lock";
-// More than `--check` has the lock, to see whether a daemon has it.
+// `--check` holds the lock for less than this, to see whether a daemon has it.
 constexpr auto kOnlookersHold = std::chrono::milliseconds(200);
 
-// In a user namespace the host's root has no number of its own; who owns "/"
+// In a user namespace the host's root has no uid of its own; the owner of "/"
 // stands for it.
 bool IsRoots(const struct stat& info) {
   struct stat top = {};
@@ -33,8 +33,8 @@ bool IsRoots(const struct stat& info) {
          (::stat("/", &top) == 0 && info.st_uid == top.st_uid);
 }
 
-// FNV-1a, 64 bits: stable between releases, no secret. That jails see no
-// number of the host's.
+// FNV-1a, 64 bits. It gives the same result in each release and needn't be
+// secret. Hashing keeps jails from seeing any number of the host.
 uint64_t Fnv1a(const std::string& text) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : text) {
@@ -48,7 +48,7 @@ std::string Above(const std::string& directory) {
   return std::filesystem::path(directory).parent_path().string();
 }
 
-// What CheckNobodyElses says of one directory, `info` being its state.
+// Does CheckNobodyElses for one directory whose state is `info`.
 absl::Status CheckState(const std::string& setting, const std::string& at,
                         const struct stat& info, uid_t owner) {
   if (!IsRoots(info) && info.st_uid != owner && info.st_uid != ::geteuid()) {
@@ -72,13 +72,13 @@ absl::Status MakeDirectories(const std::string& path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (::mkdir(part.c_str(), 0755) == 0) {
-      // Whatever the umask was.
+      // The umask must not change the mode.
       ::chmod(part.c_str(), 0755);
     } else if (errno != EEXIST) {
       const std::string what =
           absl::StrCat("can't make the directory ", Quote(part, 256), ": ",
                        ErrorText(errno));
-      // The rest may be otherwise in a moment.
+      // Other errors may be gone in a moment.
       const bool stays = errno == EROFS || errno == ENOTDIR ||
                          errno == EACCES || errno == EPERM;
       return stays ? absl::FailedPreconditionError(what)
@@ -138,7 +138,7 @@ absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
   };
   os::Fd fd(::open(directory.c_str(),
                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  // What was opened, which may not be what the path leads to any more.
+  // Look at the directory that was opened; the path may lead elsewhere by now.
   struct stat info = {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
     return failure("open", directory);

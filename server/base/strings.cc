@@ -12,7 +12,8 @@ namespace sandglass::server {
 
 std::string Quote(std::string_view text, size_t max_bytes) {
   const bool cut = text.size() > max_bytes;
-  // The escaping is C's; between double quotes a single one needs none.
+  // CHexEscape escapes as in C, but between double quotes a single quote needs
+  // no escape.
   const std::string escaped = absl::StrReplaceAll(
       absl::CHexEscape(AbslView(text.substr(0, max_bytes))), {{"\\'", "'"}});
   return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");

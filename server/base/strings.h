@@ -15,25 +15,28 @@ namespace sandglass::server {
 using policy::AbslView;
 using policy::StdView;
 
-// `text` in double quotes, every byte outside printable ASCII escaped, cut to
-// `max_bytes` of its bytes. Safe for terminals, logs and protobuf strings.
+// Returns `text` in double quotes, with every byte outside printable ASCII
+// escaped, cut after the first `max_bytes` bytes of `text`. The result is safe
+// for terminals, logs and protobuf strings.
 std::string Quote(std::string_view text, size_t max_bytes = 64);
 
 using policy::IsUtf8Continuation;
 using policy::IsValidUtf8;
 using policy::WholeCharacters;
 
-// `bytes` with U+FFFD for each that is no UTF-8.
+// Returns `bytes` with each byte that isn't valid UTF-8 replaced by U+FFFD.
 std::string AsUtf8(std::string_view bytes);
 
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
 
-// What errno `error` means, as strerror(3) says it, but thread-safe.
+// The meaning of the errno value `error` in the words of strerror(3), but
+// thread-safe.
 std::string ErrorText(int error);
 
-// The same error with ". See PAGE" behind its message, where that names no page
-// of docs/ yet. An error for people who run the daemon ends so.
+// The same error with ". See PAGE" added to its message, unless the message
+// already names a page of docs/. Every error for the people who run the daemon
+// ends like that.
 absl::Status WithPage(const absl::Status& error, absl::string_view page);
 
 }  // namespace sandglass::server

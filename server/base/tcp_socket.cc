@@ -13,8 +13,8 @@
 namespace sandglass::server {
 namespace {
 
-// More wait here while the server is busy accepting; the kernel cuts it to
-// net.core.somaxconn.
+// So many connections may wait while the server is busy accepting; the kernel
+// lowers this to net.core.somaxconn.
 constexpr int kBacklog = 4096;
 
 }  // namespace
@@ -41,7 +41,7 @@ absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
   os::Fd socket(::socket(found->ai_family,
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
-  // What is only waiting for late packets doesn't count.
+  // Addresses that are only waiting for late packets don't count as taken.
   if (socket.valid() &&
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
           0 &&

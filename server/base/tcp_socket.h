@@ -8,13 +8,13 @@
 
 namespace sandglass::server {
 
-// A non-blocking socket that listens on a numeric "IP:PORT" for as long as it
-// is kept; nobody else can listen there meanwhile. Port 0 takes any free one.
-// UNAVAILABLE, with the name of the setting, when that can't be.
+// Returns a non-blocking socket that listens on a numeric "IP:PORT" until it is
+// closed; nobody else can listen there meanwhile. Port 0 means any free port.
+// UNAVAILABLE, with the name of the setting, when it can't listen there.
 absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
                                    const std::string& address);
 
-// The port of such a socket.
+// The port that such a socket listens on.
 int TcpPortOf(const os::Fd& socket);
 
 }  // namespace sandglass::server

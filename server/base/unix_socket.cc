@@ -16,8 +16,8 @@
 namespace sandglass::server {
 namespace {
 
-// More wait here while the server is busy accepting; the kernel cuts it to
-// net.core.somaxconn.
+// So many connections may wait while the server is busy accepting; the kernel
+// lowers this to net.core.somaxconn.
 constexpr int kBacklog = 4096;
 
 absl::Status Failed(const std::string& path, const char* step) {
@@ -90,8 +90,9 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   os::Fd socket = NewSocket();
   if (!socket.valid()) return Failed(path, "socket");
 
-  // ORDER: bound without any permission bits, then the owner, then the mode,
-  // then listen: at no time is it open wider than it ends.
+  // ORDER: first bind without any permission bits, then set the owner, then the
+  // mode, then listen: at no time is the socket open to more users than it is
+  // in the end.
   const sockaddr_un address = AddressOf(path);
   const mode_t old_mask = ::umask(0777);
   const int bound =
@@ -101,7 +102,7 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   ::umask(old_mask);
   errno = bind_error;
   if (bound != 0) return Failed(path, "bind");
-  // Nothing that nobody listens on stays behind.
+  // If a later step fails, no socket stays behind that nobody listens on.
   absl::Cleanup undo = [&path] {
     const int error = errno;
     ::unlink(path.c_str());

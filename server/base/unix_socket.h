@@ -19,17 +19,18 @@ struct UnixSocketOptions {
 };
 
 // Makes a listening, non-blocking socket with that owner and mode; nobody can
-// connect before they are set. Makes the directory (0755) when it is missing.
-// A socket that nobody answers on any more is replaced; FAILED_PRECONDITION
-// when somebody does, when the path is something else than a socket, or as
-// CheckNobodyElses of its directory.
+// connect before they are set. Makes the directory (0755) when it is missing. A
+// socket on which nobody answers any more is replaced. FAILED_PRECONDITION when
+// somebody does answer, when the path is something other than a socket, or for
+// the reasons of CheckNobodyElses of its directory.
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options);
 
-// Whether somebody listens on a socket; false when there is none.
+// Returns whether somebody listens on the socket at `path`; false when there is
+// no socket.
 absl::StatusOr<bool> Answers(const std::string& path);
 
-// Removes a socket that nobody answers on any more; OK when there is none. The
-// errors are ListenOnUnixSocket's.
+// Removes a socket on which nobody answers any more; OK when there is none. The
+// errors are those of ListenOnUnixSocket.
 absl::Status RemoveStaleSocket(const std::string& path);
 
 }  // namespace sandglass::server
