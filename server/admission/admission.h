@@ -20,38 +20,42 @@ namespace sandglass::server {
 
 struct AdmissionOptions {
   uint32_t max_running = 4;  // 1 or more
-  // Beyond max_running, for callers that have few runs going on: see Shares.
+  // So many more may run beyond max_running, for callers that have few runs
+  // going on: see Shares.
   uint32_t reserve = 0;
   uint32_t max_queued = 256;  // 1 or more
-  // Beyond max_queued, for callers of which few runs wait.
+  // So many more may wait beyond max_queued, for callers of which few runs
+  // wait.
   uint32_t queued_reserve = 0;
   // Runs of one caller that may wait at once; 0 means half of max_queued.
   uint32_t max_queued_per_caller = 0;
   absl::Duration queue_timeout = absl::Seconds(10);
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
-  // Beyond memory_budget_bytes, for callers that have no run going on.
+  // So much more memory beyond memory_budget_bytes, for callers that have no
+  // run going on.
   uint64_t memory_reserve_bytes = 0;
-  // Counted with every run: its init, page tables, kernel objects.
+  // Memory that is counted for every run in addition to its limits: for its
+  // init, page tables and kernel objects.
   uint64_t overhead_bytes = uint64_t{16} << 20;
-  // Bytes of requests that may wait at once: half of them of one caller, and
-  // the last quarter for callers that hold few.
+  // Bytes of requests that may wait at once. One caller may have at most half
+  // of them, and the last quarter is for callers that hold few.
   uint64_t max_queued_bytes = uint64_t{256} << 20;
 
-  // Runs that may go on at once in all, so many workers there are.
+  // The most runs that may go on at once; there are as many workers.
   uint32_t most_running() const { return max_running + reserve; }
 };
 
-// The gate before the workers: a queue of bounded length and time, in which
-// callers take turns, and a ledger of run slots and memory. RunQueue says who
-// is next: however much one caller runs, holds and has waiting, another's run
-// starts as soon as it has its turn, and a large run doesn't starve.
-// Thread-safe.
+// Decides when a run may go to a worker. It has a queue of bounded length and
+// time, in which callers take turns, and a ledger of run slots and memory.
+// RunQueue says which run is next: however much one caller runs, holds and has
+// waiting, another caller's run starts as soon as it has its turn, and a large
+// run doesn't starve. Thread-safe.
 class Admission {
  public:
   explicit Admission(const AdmissionOptions& options);
 
-  // A run's slot and memory; both come free when it goes. Must not outlive
-  // its Admission.
+  // A run's slot and memory; both become free when this object is destroyed.
+  // Must not outlive its Admission.
   class Reservation {
    public:
     Reservation(Reservation&& other) noexcept
@@ -80,25 +84,27 @@ class Admission {
   absl::Status Enqueue(std::shared_ptr<QueuedRun> run)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Takes a run out of the queue; false when it is not there (any more).
+  // Takes a run out of the queue. Returns false when it isn't there, or isn't
+  // there any more.
   bool Remove(const QueuedRun* run) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until the next run fits and reserves for it. nullopt after Stop().
+  // Waits until the next run fits, and reserves a slot and memory for it.
+  // Returns nullopt after Stop().
   std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until runs have been in the queue for queue_timeout, and takes them
-  // out of it. Empty after Stop().
+  // Waits until some runs have been in the queue for queue_timeout, and takes
+  // those out of it. Returns an empty list after Stop().
   std::vector<std::shared_ptr<QueuedRun>> TakeOverdue()
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the waits above and hands out what is still in the queue.
+  // Ends the waits above and returns the runs that are still in the queue.
   std::vector<std::shared_ptr<QueuedRun>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The wall clock was set, by which absl::Mutex counts its timeouts:
-  // TakeOverdue looks at what is overdue now.
+  // Call this when the wall clock was set, since absl::Mutex counts its
+  // timeouts by that clock: TakeOverdue then checks at once what is overdue.
   void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A guess at when there will be room: how long the queue takes at the pace
-  // of late, 100 ms to 30 s.
+  // Guesses when there will be room: the time that the queue needs at its
+  // recent pace, at least 100 ms and at most 30 s.
   absl::Duration RetryDelay() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Snapshot {
@@ -113,7 +119,7 @@ class Admission {
   bool CanStartOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool StoppedOrLooksAgain() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Whether one more may wait.
+  // Whether one more run may wait.
   absl::Status Room(const std::string& caller, uint64_t bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);

@@ -10,10 +10,11 @@
 namespace sandglass::server {
 namespace {
 
-// The part of memory_budget that there is beyond it as memory_reserve.
+// memory_reserve is memory_budget divided by this, on top of memory_budget.
 constexpr uint64_t kReservePart = 8;
 
-// What there is beyond each bound, for callers that have few: see Shares.
+// How much more there is beyond each bound, for callers that have few: see
+// Shares.
 uint32_t RunReserve(const AdmissionOptions& options) {
   return std::max(2u, options.max_running / 2);
 }
@@ -33,7 +34,7 @@ AdmissionOptions DefaultAdmission() {
   options.reserve = RunReserve(options);
   options.queued_reserve = QueueReserve(options);
   options.max_queued_per_caller = QueueOfCaller(options);
-  // Both together are what runs may take.
+  // Budget and reserve together are what runs may take.
   const uint64_t memory = DefaultMemoryBudget();
   options.memory_reserve_bytes = memory / (kReservePart + 1);
   options.memory_budget_bytes = memory - options.memory_reserve_bytes;

@@ -7,12 +7,13 @@
 
 namespace sandglass::server {
 
-// What holds where the configuration says nothing: by the number of processors,
-// and the memory that is available now.
+// The values that hold where the configuration sets none. They depend on the
+// number of processors and on the memory that is available now.
 AdmissionOptions DefaultAdmission();
 
-// The key "admission". What it doesn't say follows from what it does, else it
-// stays as it is. What is wrong becomes an error of `root`.
+// Reads the key "admission" into `options`. Values that it doesn't set are
+// derived from those that it does set where they depend on them, and otherwise
+// stay as they are. Mistakes become errors of `root`.
 void ReadAdmission(policy::JsonObject& root, AdmissionOptions& options);
 nlohmann::ordered_json AdmissionToJson(const AdmissionOptions& options);
 

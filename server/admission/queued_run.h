@@ -6,8 +6,8 @@
 
 namespace sandglass::server {
 
-// What the queue knows of a run that waits in it: by whose share it waits, and
-// what it takes.
+// What the queue knows about a run that waits in it: whose share it counts for,
+// and what it needs.
 class QueuedRun {
  public:
   virtual ~QueuedRun() = default;
@@ -16,7 +16,8 @@ class QueuedRun {
   virtual const std::string& caller_name() const = 0;
   // Bytes that its request holds while it waits.
   virtual uint64_t request_bytes() const = 0;
-  // Bytes of memory that its jail may take at once, by its limits.
+  // Bytes of memory that its jail may use at any one time, according to its
+  // limits.
   virtual uint64_t highest_memory_bytes() const = 0;
 };
 

@@ -84,7 +84,8 @@ void RunQueue::Choose() {
   next_.reset();
   bool first = true;
   for (const auto& [going_on, last_turn, caller] : order_) {
-    // Those behind it have as many going on, or more.
+    // The callers after this one have at least as many runs going on, so they
+    // get no slot either.
     if (slots_.RoomFor(caller) != Shares::Room::kYes) return;
     const Number number = *lines_.at(caller).runs.begin();
     const uint64_t wanted = waiting_.at(number).memory_bytes;

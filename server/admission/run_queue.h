@@ -18,35 +18,37 @@
 namespace sandglass::server {
 
 struct RunQueueOptions {
-  // Run slots: `most` for all, `reserve` beyond that, see Shares.
+  // Run slots: `most` are for everybody, `reserve` come on top of that, see
+  // Shares.
   SharesOptions slots;
   uint64_t memory_bytes = 0;
-  // Beyond memory_bytes, for callers none of whose runs is going on.
+  // Memory beyond memory_bytes, for callers that have no run going on.
   uint64_t memory_reserve_bytes = 0;
-  // Runs that wait, and the bytes that their requests hold.
+  // How many runs may wait, and how many bytes their requests may hold.
   SharesOptions waiting;
   SharesOptions waiting_bytes;
 };
 
-// Which run is next, and what those that go on hold. Knows no threads and no
-// clock; Admission has these.
+// Decides which run is next, and keeps account of what running runs hold. It
+// knows neither threads nor a clock; Admission has these.
 //
 // 1. Callers take turns. The next run is that of the caller with the fewest
-//    runs going on; among equals, of the one whose last turn is longest ago.
-//    Who comes anew stands behind those who wait. Runs of one caller start in
-//    the order in which they came.
-// 2. It starts as soon as there is a slot and memory for it. Slots are shared
-//    as Shares says: while all of them are taken, a caller none of whose runs
-//    is going on still gets one of the reserve, so that nobody waits for the
+//    runs going on; among equals, of the one whose last turn was longest ago.
+//    A caller that comes anew stands behind those that already wait. Runs of
+//    one caller start in the order in which they came.
+// 2. The run starts as soon as there is a slot and memory for it. Slots are
+//    shared as Shares says: while all of them are taken, a caller that has no
+//    run going on still gets one of the reserve, so that nobody waits for the
 //    end of another's long runs.
 // 3. A run that is too large for the memory that is free now keeps its turn.
-//    What comes free of memory_bytes is saved up for it, so that small runs
-//    don't keep it waiting for ever. Meanwhile callers none of whose runs is
+//    Whatever becomes free of memory_bytes is saved up for it, so that small
+//    runs don't keep it waiting for ever. Meanwhile callers that have no run
 //    going on may start one each, in their order, from memory_reserve_bytes.
-//    That is accounted for apart, so the large run doesn't wait for theirs.
+//    The reserve is accounted for separately, so the large run doesn't wait
+//    for theirs.
 //
-// A caller thus waits at most for its own runs, for those before it in the
-// round, and for the end of what goes on where both reserves are in use.
+// So a caller waits at most for its own runs, for those before it in the round,
+// and, where both reserves are in use, for the end of running runs.
 class RunQueue {
  public:
   struct Waiting {
@@ -54,9 +56,9 @@ class RunQueue {
     std::string caller;
     uint64_t memory_bytes = 0;
     uint64_t request_bytes = 0;
-    MonotonicTime until;  // the later it came, the later it is
+    MonotonicTime until;  // its deadline; a run that came later has a later one
   };
-  // What a run holds that goes on.
+  // What a running run holds.
   struct Held {
     std::string caller;
     uint64_t memory_bytes = 0;
@@ -69,7 +71,7 @@ class RunQueue {
 
   explicit RunQueue(const RunQueueOptions& options);
 
-  // Whether one more may wait.
+  // Whether one more run of the caller may wait.
   Shares::Room RoomFor(const std::string& caller) const {
     return waiting_shares_.RoomFor(caller);
   }
@@ -78,19 +80,20 @@ class RunQueue {
   }
 
   void Add(Waiting waiting);
-  // False when it doesn't wait (any more).
+  // Returns false when the run doesn't wait, or doesn't wait any more.
   bool Remove(const QueuedRun* run);
-  // Takes out all that wait.
+  // Takes out all runs that wait.
   std::vector<std::shared_ptr<QueuedRun>> Clear();
-  // Takes out those whose time is over.
+  // Takes out the runs whose time to wait is over.
   std::vector<std::shared_ptr<QueuedRun>> TakeOverdue(MonotonicTime now);
-  // When there will be the next of those; absent: nothing waits.
+  // The time at which the next run becomes overdue; absent when none waits.
   std::optional<MonotonicTime> next_overdue() const;
 
   bool CanStart() const { return next_.has_value(); }
-  // The next one. Precondition: CanStart().
+  // Takes the next run out of the queue and counts what it holds. Precondition:
+  // CanStart().
   Started Start();
-  // It has ended.
+  // Gives back what a run held that has ended.
   void End(const Held& held);
 
   size_t waiting() const { return waiting_.size(); }
@@ -101,12 +104,12 @@ class RunQueue {
 
  private:
   using Number = uint64_t;
-  // Of a caller that has a run waiting.
+  // The line of a caller that has at least one run waiting.
   struct Line {
     std::set<Number> runs;  // in order
     uint64_t last_turn = 0;
   };
-  // Runs that go on, the last turn, whose.
+  // The number of the caller's running runs, its last turn, and its name.
   using Place = std::tuple<uint64_t, uint64_t, std::string>;
   struct Next {
     Number number;
@@ -116,9 +119,9 @@ class RunQueue {
   Place PlaceOf(const std::string& caller, const Line& line) const {
     return {slots_.held_by(caller), line.last_turn, caller};
   }
-  // Out of the queue, with all that was counted for it.
+  // Takes a run out of the queue, with all that was counted for its waiting.
   Waiting Take(std::map<Number, Waiting>::iterator waiting, bool had_turn);
-  // Finds next_, after each change.
+  // Finds next_ again. Called after each change.
   void Choose();
 
   const RunQueueOptions options_;
