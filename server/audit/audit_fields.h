@@ -12,12 +12,12 @@
 
 namespace sandglass::server {
 
-// Parts of lines in the audit log that several events have.
+// Parts of the audit log's lines that several events have in common.
 
-// Times in µs; without those that are infinite.
+// Times are in µs. Limits that are infinite are left out.
 nlohmann::ordered_json AuditLimits(const policy::Limits& limits);
 
-// "outcome" and "rule", "exit_code" or "signal", "usage". `end` is a
+// Adds "outcome" and "rule", "exit_code" or "signal", and "usage". `end` is a
 // v1::RunCodeResponse or a v1::ExecEnd.
 template <typename End>
 void AddAuditEnd(const End& end, nlohmann::ordered_json& fields);
@@ -26,14 +26,14 @@ void AddAuditRedactions(
     const google::protobuf::RepeatedPtrField<v1::Redaction>& redactions,
     nlohmann::ordered_json& fields);
 
-// "error", "reason" and "message".
+// Adds "error", "reason" and "message".
 void AddAuditError(const absl::Status& status, nlohmann::ordered_json& fields);
 
 std::string AuditOutcome(v1::Outcome outcome);
 nlohmann::ordered_json AuditUsage(const v1::Usage& usage);
 nlohmann::ordered_json AuditNetwork(const v1::NetworkUse& network);
 
-// "network", where there was one. `end` as above.
+// Adds "network" if the program had one. `end` is of the same types as above.
 template <typename End>
 void AddAuditNetwork(const End& end, nlohmann::ordered_json& fields) {
   if (end.has_network()) fields["network"] = AuditNetwork(end.network());

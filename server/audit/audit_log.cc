@@ -23,8 +23,9 @@ namespace sandglass::server {
 namespace {
 
 constexpr auto kBetweenTries = std::chrono::milliseconds(500);
-// What must be free before the log is taken for writable again: with room for
-// "resumed" alone, programs would be run whose lines can't be written.
+// So many bytes must be free before the log counts as writable again. With room
+// for only the line "resumed", programs would be run whose lines can't be
+// written.
 constexpr off_t kRoomBytes = 64 << 10;
 constexpr char kRestart[] =
     "; put it back or make it anew, and restart sandglassd";
@@ -118,7 +119,8 @@ absl::Status AuditLog::CheckDirectory() const {
   }
   struct stat named = {};
   const bool found = ::stat(path_.c_str(), &named) == 0;
-  // Who may not look along the path is none the wiser.
+  // A process that may not look along the path can't tell, so that is no
+  // failure.
   if (found ? IsSameFile(ours, named) : errno != ENOENT) {
     return absl::OkStatus();
   }
@@ -241,7 +243,7 @@ absl::Status AuditLog::WriteHere(absl::string_view bytes) {
     bytes_ += bytes.size();
     return absl::OkStatus();
   }
-  // A part was written: the disk is full, which write(2) would say next.
+  // Only a part was written: the disk is full, as the next write(2) would say.
   if (put >= 0) errno = ENOSPC;
   absl::Status failure = DiskError("write a line");
   if (put > 0 && ::ftruncate(file_->get(), static_cast<off_t>(bytes_)) != 0) {
@@ -298,7 +300,7 @@ absl::Status AuditLog::Fail(absl::Status why) {
 }
 
 void AuditLog::TryAgain() {
-  // Which lets go of the lock while the disk is busy.
+  // Resume() lets go of the lock while the disk is busy.
   if (resuming_ || Monotonic::now() < next_try_) return;
   resuming_ = true;
   absl::Status resumed = Resume();
@@ -323,7 +325,7 @@ absl::Status AuditLog::Resume() {
       ::ftruncate(file_->get(), static_cast<off_t>(bytes_)) == 0) {
     leftover_ = 0;
   }
-  // Not into a directory that is gone.
+  // Don't write into a directory that was removed.
   if (absl::Status status = CheckDirectory(); !status.ok()) return status;
   if (!doubtful_) {
     const bool anew = !Check().ok();
@@ -336,8 +338,8 @@ absl::Status AuditLog::Resume() {
                ? Sync(written_)
                : resumed;
   }
-  // As long as the disk takes nothing, no try leaves a file, and none makes an
-  // old one go.
+  // While the disk takes nothing, a try that fails must leave no file behind
+  // and make no old one go.
   const auto old_file = file_;
   const auto old = std::tuple(file_seq_, bytes_, leftover_, head_, written_);
   absl::Status resumed = BeginFile();
@@ -351,7 +353,7 @@ absl::Status AuditLog::Resume() {
   if (begun) {
     ::unlinkat(directory_.get(), policy::AuditFileName(file_seq_).c_str(), 0);
   }
-  // "resumed" itself is no loss.
+  // The line "resumed" itself doesn't count as lost.
   lost_ -= written_ - std::get<4>(old);
   lost_in_all_ -= written_ - std::get<4>(old);
   file_ = old_file;
@@ -397,7 +399,8 @@ absl::Status AuditLog::Sync(uint64_t lines) {
     if (result != 0) {
       errno = error;
       if (file == file_) return Fail(SyncFailed());
-      // The next file has begun meanwhile; what is in doubt is in this one.
+      // The next file was begun meanwhile; the lines in doubt are in the file
+      // that was synced here, the one before.
       ++sync_failures_;
       lost_ += target - before;
       lost_in_all_ += target - before;
@@ -411,8 +414,8 @@ absl::Status AuditLog::Sync(uint64_t lines) {
 absl::Status AuditLog::SyncFailed() {
   absl::Status failure = DiskError("sync a file");
   ++sync_failures_;
-  // The system tells it once, and takes the pages for written from then on
-  // (fsync(2), "EIO").
+  // The system reports a failure only once and from then on considers the pages
+  // written (fsync(2), "EIO").
   doubtful_ = true;
   lost_ += written_ - synced_;
   lost_in_all_ += written_ - synced_;

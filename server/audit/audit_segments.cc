@@ -18,7 +18,8 @@
 namespace sandglass::server {
 namespace {
 
-// A last line, what a crash left of the next, and at least one line before.
+// Has room for a last line, what a crash left of the next one, and at least one
+// line before them.
 constexpr uint64_t kTailBytes = 3 * policy::kMostAuditLineBytes;
 
 struct OpenFile {
@@ -44,7 +45,7 @@ absl::StatusOr<OpenFile> OpenAuditFile(const os::Fd& directory, uint64_t seq) {
   return file;
 }
 
-// The last bytes of a file, from the beginning of a line.
+// Reads the last bytes of a file, starting at the beginning of a line.
 absl::StatusOr<std::string> ReadTail(const OpenFile& file) {
   const uint64_t from = file.bytes - std::min(file.bytes, kTailBytes);
   std::string text(file.bytes - from, '\0');
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> ReadTail(const OpenFile& file) {
   return text;
 }
 
-// Where the last line is that has a line's form.
+// The last line that has the form of a line, and where it ends.
 struct LastLine {
   policy::AuditHead head;
   bool intact = false;
@@ -94,7 +95,7 @@ absl::Status Damaged(uint64_t file_seq, absl::string_view what) {
       absl::StrCat(policy::AuditFileName(file_seq), ": ", what));
 }
 
-// What a verifier finds in whole lines.
+// Runs the verifier over whole lines and returns what it finds.
 absl::Status CheckLines(uint64_t file_seq, absl::string_view lines,
                         bool from_beginning) {
   policy::AuditVerifier verifier;
@@ -112,7 +113,7 @@ absl::Status CheckLines(uint64_t file_seq, absl::string_view lines,
   return absl::OkStatus();
 }
 
-// The head of a file that another follows.
+// The head of the last line of a file that another file follows.
 absl::StatusOr<policy::AuditHead> HeadOf(const os::Fd& directory,
                                          uint64_t file_seq) {
   const absl::StatusOr<OpenFile> file = OpenAuditFile(directory, file_seq);
@@ -182,7 +183,7 @@ absl::StatusOr<AuditTail> OpenAuditTail(const os::Fd& directory) {
              text->size() > policy::kMostAuditLineBytes) {
     return Damaged(tail.file_seq, "it does not end with a line of a log");
   } else {
-    // A crash came when it was begun.
+    // A crash came when the newest file had just been begun.
     if (files->size() > 1) {
       absl::StatusOr<policy::AuditHead> before =
           HeadOf(directory, (*files)[files->size() - 2]);

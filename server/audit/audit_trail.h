@@ -10,38 +10,40 @@
 
 namespace sandglass::server {
 
-// What becomes of runs, sessions and commands whose line can't be written.
+// What happens to runs, sessions and commands when the line about them can't be
+// written.
 enum class AuditFailure {
-  kRefuse,    // they are not begun, or their answer is withheld
-  kContinue,  // the daemon's own log says so, and they go on
+  kRefuse,    // they don't begin, or their answer is withheld
+  kContinue,  // they go on; only the daemon's own log tells of it
 };
 
 struct AuditTrailOptions {
-  bool code = false;  // write the programs' texts down, too
+  bool code = false;  // also write the programs' texts into the log
   AuditFailure on_failure = AuditFailure::kRefuse;
 };
 
-// The audit log as the daemon's work writes to it: what can't be written must
-// not happen, where the options say so. Thread-safe.
+// The daemon's work writes to the audit log through this class. Where the
+// options say so, whatever can't be written there must not happen. Thread-safe.
 class AuditTrail {
  public:
-  // The log outlives this.
+  // `log` must outlive this object.
   AuditTrail(AuditLog& log, const AuditTrailOptions& options)
       : log_(log), options_(options) {}
 
-  // "AUDIT_UNWRITABLE" (server/base/errors.h) when no run may begin now, as it
-  // was found at most so long ago.
+  // Returns "AUDIT_UNWRITABLE" (server/base/errors.h) when no run may begin
+  // now. A check that was made no longer than `at_most_ago` ago counts.
   absl::Status Ready(std::chrono::milliseconds at_most_ago = {});
 
-  // Writes a line; `fields` and `first_members` as for AuditLog::Append. Not OK
-  // ("AUDIT_UNWRITABLE"): what it tells must not happen, or nobody hear of it.
-  // `about` is for the daemon's own log.
+  // Writes a line; `fields` and `first_members` are as for AuditLog::Append.
+  // When it returns an error ("AUDIT_UNWRITABLE"), what the line is about must
+  // not happen, or nobody may be told of it. `about` is for the daemon's own
+  // log.
   absl::Status WriteEvent(const std::string& event,
                           const nlohmann::ordered_json& fields,
                           const std::string& about,
                           const std::string& first_members = {});
 
-  // Whether programs' texts are to be in it.
+  // Whether the log is to contain the programs' texts.
   bool keeps_code() const { return options_.code; }
 
   // Whether a log that can't be written stops runs.
