@@ -16,7 +16,7 @@ namespace sandglass::server {
 std::optional<std::string> RealPathInImage(const std::string& root,
                                            const std::string& path) {
   if (!root.empty()) {
-    // Jails have these links themselves.
+    // In jails, /bin and /sbin are links into /usr.
     const bool merged =
         absl::StartsWith(path, "/bin/") || absl::StartsWith(path, "/sbin/");
     return os::RealPathInRoot(root, absl::StrCat(merged ? "/usr" : "", path));

@@ -10,19 +10,20 @@
 
 namespace sandglass::server {
 
-// What an image has at an absolute path, as a path in it with all links
-// followed; they never lead out of it. `root` is where the host has the image,
-// "" for its own. Absent when there is nothing.
+// Looks up an absolute path in an image. Returns a path in the image with all
+// links followed; links never lead out of the image. `root` is the directory
+// where the host has the image, "" for the host's own files. Absent when
+// nothing is there.
 std::optional<std::string> RealPathInImage(const std::string& root,
                                            const std::string& path);
 
-// A text that changes with what jails get of an image beside its /usr, and of
-// one that has a record, with that. Before the image is made: a change that
-// comes in between is then taken for a new image, not overlooked. Empty when it
-// can't be told.
+// Returns a text that changes whenever the parts of an image that jails get
+// besides its /usr change, or its record, if it has one. Call it before the
+// image is made: a change that comes in between then makes it look like a new
+// image, instead of being overlooked. Empty when the state can't be told.
 std::string ImageState(const std::string& root);
 
-// By image's name, "" for the host's.
+// Keyed by the image's name, "" for the host's own files.
 using ImageStates = std::map<std::string, std::string>;
 ImageStates AllImageStates(const std::vector<policy::Image>& images);
 

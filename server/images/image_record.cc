@@ -28,7 +28,8 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
   if (!document.ok()) return document.status();
   policy::JsonObject root = document->root();
   ImageRecord record;
-  // Of another format nothing is known, what its keys mean included.
+  // If the format is another one, nothing is known about it, not even what its
+  // keys mean.
   const uint64_t format = root.Unsigned("format");
   if (root.Has("format") && format != kFormat) {
     return absl::InvalidArgumentError(
@@ -48,7 +49,7 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
     root.AddError("built",
                   absl::StrCat(Quote(built, 100), " is no time: ", why));
   }
-  // For people.
+  // These keys are for people only.
   root.String("suite");
   root.String("architecture");
   root.Strings("languages");

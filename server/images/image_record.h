@@ -11,24 +11,25 @@
 
 namespace sandglass::server {
 
-// Its file, below an image's root.
+// The path of the record's file, below an image's root.
 inline constexpr char kImageRecord[] = "/sandglass-image.json";
 
-// What deploy/images/build.sh wrote down of an image.
+// What deploy/images/build.sh wrote down about an image.
 struct ImageRecord {
-  // SHA-256 over all of its files but the record, 64 hexadecimal digits. That
-  // the files are still those nobody has checked.
+  // SHA-256 over all of the image's files except the record, 64 hexadecimal
+  // digits. Nothing has checked that the files are still the same.
   std::string digest;
   absl::Time built = absl::UnixEpoch();
 };
-using ImageRecords = std::map<std::string, ImageRecord>;  // by image
+using ImageRecords = std::map<std::string, ImageRecord>;  // by the image's name
 
-// The image's file sandglass-image.json. NOT_FOUND when it has none, as one
-// that was made otherwise; FAILED_PRECONDITION with all that is wrong when it
-// can't be read or is damaged.
+// Reads the image's file sandglass-image.json. NOT_FOUND when there is none, as
+// in an image that was made in another way; FAILED_PRECONDITION, with
+// everything that is wrong, when it can't be read or is damaged.
 absl::StatusOr<ImageRecord> ReadImageRecord(const policy::Image& image);
 
-// Of those that have one. FAILED_PRECONDITION as above, at the first.
+// The records of those images that have one. FAILED_PRECONDITION as above, for
+// the first image with a bad record.
 absl::StatusOr<ImageRecords> ReadImageRecords(
     const std::vector<policy::Image>& images);
 

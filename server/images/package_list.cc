@@ -8,7 +8,7 @@
 namespace sandglass::server {
 namespace {
 
-// Ours; nothing that is prepared comes of it.
+// Our own package; nothing that is prepared depends on it.
 constexpr absl::string_view kOwnPackage = "sandglass";
 
 struct Package {

@@ -19,11 +19,12 @@
 namespace sandglass::server {
 namespace {
 
-// Of a language's "reads"; more would take milliseconds of each run.
+// The bound for a language's "reads"; more files would cost each run
+// milliseconds.
 constexpr size_t kMostFiles = 2000;
 constexpr int kMostLevels = 32;
 
-// ctime: nobody can set it back, unlike mtime.
+// Contains the ctime because, unlike mtime, nobody can set it back.
 std::string Stamp(const struct stat& info) {
   return absl::StrCat(info.st_mode, " ", info.st_size, " ", info.st_ino, " ",
                       info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ",
@@ -39,7 +40,8 @@ class Walk {
  public:
   explicit Walk(size_t most) : most_(most) {}
 
-  // False when there is too much. `levels`: how deep to go.
+  // Returns false when there is too much to look at. `levels` says how deep to
+  // go.
   bool Look(const std::string& path, int levels) {
     if (++seen_ > most_) return false;
     struct stat info = {};
@@ -54,7 +56,7 @@ class Walk {
       const ssize_t size = ::readlink(path.c_str(), target, sizeof(target));
       digest_.Add({target, size < 0 ? 0 : static_cast<size_t>(size)});
       digest_.Add(StampOf(path));
-      // What a link leads to is part of it, also when that is a directory.
+      // What a link leads to counts as well, even if it is a directory.
       if (::stat(path.c_str(), &info) != 0) return true;
     }
     return !S_ISDIR(info.st_mode) || levels == 0 || Below(path, levels - 1);
@@ -66,7 +68,8 @@ class Walk {
   bool Below(const std::string& path, int levels) {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()),
                                                         ::closedir);
-    if (directory == nullptr) return true;  // its stamp is all anybody sees
+    // Nobody sees more of it than its stamp.
+    if (directory == nullptr) return true;
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(directory.get())) {
       const std::string name = entry->d_name;
@@ -110,7 +113,7 @@ std::optional<std::string> Toolchain::Packages() const {
   if (state != read_state_) {
     const absl::StatusOr<std::string> content =
         os::ReadWholeFile(packages_.status);
-    // Changed while it was read: the next one sees it whole.
+    // It was changed while it was read; the next caller sees it whole.
     if (!content.ok() || StampOf(packages_.status) != state) {
       return std::nullopt;
     }
