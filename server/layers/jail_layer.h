@@ -6,11 +6,11 @@
 
 namespace sandglass::server {
 
-// The libraries that jails have as sandbox::kLibrariesInJail.
+// The libraries that a jail sees as sandbox::kLibrariesInJail.
 struct JailLayer {
   std::string id;  // of the LayerStore; empty: none
-  // Keeps them from being evicted; held by whoever may still make such jails,
-  // and by each of these jails.
+  // Keeps the layer from being evicted. Held by whoever may still make such
+  // jails, and by each of these jails.
   std::shared_ptr<const void> pin;
 };
 

@@ -9,7 +9,7 @@
 namespace sandglass::server {
 namespace {
 
-// How soon a caller that was cancelled leaves.
+// How soon a cancelled caller stops waiting.
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 
 }  // namespace
@@ -102,12 +102,13 @@ absl::StatusOr<LayerStore::Pin> LayerBuilds::Wait(const std::string& key,
 void LayerBuilds::Leave(const std::string& key, Running& running) {
   if (--running.waiting > 0) return;
   if (running.result) {
-    // Its thread is joined later; the layer isn't in use until then.
+    // The build's thread is joined later; the layer isn't in use until then.
     running.result = absl::CancelledError("nobody waits for it");
     return;
   }
   running.cancel.Cancel(policy::KillReason::kCancelled);
-  // Who comes now has a build of its own, not the end of this one.
+  // A caller that comes now gets a build of its own, not the end of this
+  // cancelled one.
   const auto place = running_.find(key);
   if (place != running_.end() && place->second.get() == &running) {
     running_.erase(place);
@@ -123,7 +124,7 @@ void LayerBuilds::Run(const LayerKey& key, const Build& build,
   for (auto it = failures_.begin(); it != failures_.end();) {
     it = it->second.until < now ? failures_.erase(it) : std::next(it);
   }
-  // One that was cancelled says nothing about the libraries.
+  // A build that was cancelled says nothing about the libraries.
   if (!result.ok() && !running->cancel.reason()) {
     failures_[hex] = {result.status(), now + absl::ToChronoNanoseconds(
                                                  options_.remember_failure)};

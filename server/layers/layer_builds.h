@@ -24,38 +24,41 @@
 namespace sandglass::server {
 
 struct LayerBuildsOptions {
-  // So long a failure is told to who asks for the same again, so that a loop
-  // of callers doesn't ask the registry each time.
+  // For so long a failure is remembered and returned to whoever asks for the
+  // same again, so that callers in a loop don't ask the registry each time.
   absl::Duration remember_failure = absl::Seconds(5);
 };
 
-// Builds layers, each once however many ask for it. Thread-safe.
+// Builds layers, each only once, however many callers ask for it. Thread-safe.
 class LayerBuilds {
  public:
-  // A line for people, without its end; at most kMostLine bytes are kept.
+  // Gets a line for people, without its newline; at most kMostLine bytes are
+  // kept.
   using Progress = std::function<void(std::string_view line)>;
-  // Installs into the staging directory, until the token fires.
+  // Installs into the staging directory. Stops when the token fires.
   using Build = std::function<absl::Status(const LayerStore::Staging& staging,
                                            const Progress& progress,
                                            CancelToken& cancel)>;
 
   static constexpr size_t kMostLine = 2048;
-  // Lines that a caller who comes later gets of what was said before.
+  // So many of the earlier lines a caller gets that comes later.
   static constexpr size_t kMostLines = 256;
 
   LayerBuilds(LayerStore& store, const LayerBuildsOptions& options)
       : store_(store), options_(options) {}
-  // Cancels what is under way and waits for it. Nobody may be in GetOrBuild.
+  // Cancels the builds that are under way and waits for them. Nobody may be in
+  // GetOrBuild.
   ~LayerBuilds() ABSL_LOCKS_EXCLUDED(mutex_);
   LayerBuilds(const LayerBuilds&) = delete;
   LayerBuilds& operator=(const LayerBuilds&) = delete;
 
-  // The store's layer for the key; where it has none, `build` makes one, on a
-  // thread of its own. Who asks for the same meanwhile waits with it and gets
-  // all lines of its progress too, on its own thread. CANCELLED when `cancel`
-  // fires; the build goes on while others wait, and is cancelled when none
-  // does. Errors of the build and of the store's Commit are told to all that
-  // wait, and to who comes within remember_failure.
+  // Returns the store's layer for the key. When it has none, `build` makes one
+  // on a thread of its own. Callers that ask for the same key meanwhile wait
+  // for the same build, and each also gets all lines of its progress, on its
+  // own thread. CANCELLED when `cancel` fires; the build goes on while others
+  // wait for it, and is cancelled when nobody does. Errors of the build and of
+  // the store's Commit are returned to all that wait, and to those that come
+  // within remember_failure.
   absl::StatusOr<LayerStore::Pin> GetOrBuild(const LayerKey& key,
                                              const Build& build,
                                              const Progress& progress,
@@ -85,7 +88,7 @@ class LayerBuilds {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Leave(const std::string& key, Running& running)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A build's thread.
+  // What a build's thread runs.
   void Run(const LayerKey& key, const Build& build,
            const std::shared_ptr<Running>& running) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<LayerStore::Pin> BuildOne(const LayerKey& key,
@@ -97,11 +100,12 @@ class LayerBuilds {
   LayerStore& store_;
   const LayerBuildsOptions options_;
   absl::Mutex mutex_;
-  // By key; those that can be joined. What a Running has is guarded too.
+  // By key: the builds that callers can join. The mutex guards the contents of
+  // each Running, too.
   std::map<std::string, std::shared_ptr<Running>> running_
       ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Failure> failures_ ABSL_GUARDED_BY(mutex_);
-  // All whose thread was started and not joined.
+  // All builds whose thread was started and not joined yet.
   std::vector<std::shared_ptr<Running>> threads_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -9,21 +9,21 @@
 
 namespace sandglass::server {
 
-// Files of the store of layers, beside the layers' own trees.
+// The files that the store of layers keeps beside the layers' own trees.
 
 inline constexpr char kLayerManifest[] = "manifest";
 inline constexpr char kLayerRecord[] = "record.json";
 
-// Removes a directory with all that is in it; logs what it can't.
+// Removes a directory with everything in it; logs what it can't remove.
 void RemoveTree(const std::string& path);
 
-// Makes or replaces a file, whole or not at all. RESOURCE_EXHAUSTED: the disk
-// is full.
+// Makes or replaces a file, completely or not at all. RESOURCE_EXHAUSTED: the
+// disk is full.
 absl::Status WriteWhole(const std::string& directory, const std::string& name,
                         const std::string& text);
 
-// The manifest in a layer's directory. DATA_LOSS: it has none, or not that of
-// the layer with this id.
+// Reads the manifest in a layer's directory `own`. DATA_LOSS: there is none, or
+// it isn't that of the layer with this id.
 absl::StatusOr<LayerManifest> ReadLayerManifest(const std::string& own,
                                                 const std::string& id);
 

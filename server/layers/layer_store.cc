@@ -66,7 +66,8 @@ LayerStore::Staging::~Staging() {
 absl::StatusOr<std::unique_ptr<LayerStore>> LayerStore::Open(
     const std::string& directory, uid_t owner, gid_t group,
     const LayerStoreOptions& options) {
-  // Its content runs in jails of other users than this server's.
+  // What is in this directory is used in jails, which belong to other users
+  // than this server.
   absl::StatusOr<os::Fd> fd =
       TakeOverDirectory(directory, owner, group, 0755, kSetting);
   if (!fd.ok()) return fd.status();
@@ -202,7 +203,8 @@ absl::Status LayerStore::ReadAll(const Held& held) const {
   if (now->Id() != held.id) {
     return absl::DataLossError("the layer was changed");
   }
-  // As after a copy of the directory: the same files, made anew.
+  // After a copy of the directory, for example, the contents are the same but
+  // the files were made anew.
   if (now->entries != written->entries) {
     return WriteWhole(own, kLayerManifest, now->ToText());
   }
@@ -223,7 +225,8 @@ std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
   }
   absl::Status state;
   if (!read || !watch_.IsUntouched(pin->id())) {
-    // ORDER: what is touched during the look is heard.
+    // ORDER: the watch begins first, so that it notices what is touched during
+    // the check.
     const LayerWatch::Ticket ticket = Watch(*pin->held_);
     if (!read || !LooksGood(*pin->held_)) state = ReadAll(*pin->held_);
     if (state.ok()) watch_.Confirm(pin->id(), ticket);
@@ -239,7 +242,7 @@ std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
   }
   absl::MutexLock lock(&mutex_);
   const auto layer = layers_.find(pin->id());
-  // Somebody else found it damaged meanwhile.
+  // Another thread found the layer damaged meanwhile.
   if (layer == layers_.end()) return std::nullopt;
   layer->second.read_since_start = true;
   NoteUse(layer->second);
@@ -256,7 +259,7 @@ absl::StatusOr<LayerStore::Staging> LayerStore::Begin() {
     return DiskError("make a layer's directory");
   }
   Staging staging(own);
-  // Whatever the umask was.
+  // The umask must not change the mode.
   if (::chmod(own.c_str(), 0755) != 0 ||
       ::mkdir(staging.path().c_str(), 0755) != 0 ||
       ::chmod(staging.path().c_str(), 0755) != 0) {
@@ -288,9 +291,9 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Commit(const LayerKey& key,
   absl::Status written =
       WriteWhole(staging.own_, kLayerManifest, manifest->ToText());
   if (written.ok()) written = WriteRecord(layer, staging.own_);
-  // Not synced, which would wait for all that others wrote: after a crash of
-  // the machine a layer is read before its first use, and dropped if it isn't
-  // whole.
+  // There is no sync, which would wait for everything that others wrote, too.
+  // It isn't needed: after a crash of the machine a layer is read before its
+  // first use, and dropped if it isn't complete.
   if (!written.ok()) return written;
   absl::StatusOr<Pin> pin = [&] {
     absl::MutexLock lock(&mutex_);
@@ -350,7 +353,7 @@ absl::Status LayerStore::MakeRoom(uint64_t bytes) {
 void LayerStore::NoteUse(Layer& layer) {
   layer.last_used = absl::Now();
   order_.Use(layer.held->id);
-  // After a restart it needn't be known to the second.
+  // The time of the last use needn't be exact to the second after a restart.
   if (layer.last_used - layer.noted_use < kNoteUseEvery) return;
   layer.noted_use = layer.last_used;
   const std::string record =
@@ -363,7 +366,8 @@ void LayerStore::TakeKey(const std::string& key, const std::string& id) {
   if (before != ids_.end() && before->second != id) {
     const auto other = layers_.find(before->second);
     other->second.keys.erase(key);
-    // Nothing leads to it any more; one in use goes with its age.
+    // Nothing leads to the layer any more. If it is in use, it stays and is
+    // evicted when it is old.
     if (other->second.keys.empty() && !InUse(other->second)) {
       Forget(std::string(before->second));
     }
@@ -393,7 +397,7 @@ void LayerStore::Drop(Pin pin, const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
     const auto layer = layers_.find(pin.id());
-    // Not the one that was built in its place meanwhile.
+    // Don't forget the layer that was built in its place meanwhile.
     if (layer != layers_.end() && layer->second.held == pin.held_) {
       const std::string& id = pin.id();
       Forget(id);
@@ -408,7 +412,7 @@ void LayerStore::RemoveGone() {
   {
     absl::MutexLock lock(&mutex_);
     for (size_t i = 0; i < gone_.size();) {
-      // Jails may still have it.
+      // Jails may still have the layer.
       if (gone_[i].held.use_count() > 1) {
         ++i;
         continue;
@@ -485,7 +489,7 @@ void LayerStore::EvictOld() {
       if (layer.last_used < since && !InUse(layer)) old.push_back(id);
     }
     for (const std::string& id : old) Forget(id);
-    // Where there is too much in use, more goes when that ends.
+    // If too much is in use now, more is removed once it no longer is.
     MakeRoom(0).IgnoreError();
   }
   RemoveGone();

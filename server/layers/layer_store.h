@@ -24,18 +24,19 @@
 
 namespace sandglass::server {
 
-// What an installed set of libraries depends on.
+// Everything that an installed set of libraries depends on.
 struct LayerKey {
   policy::Ecosystem ecosystem = policy::Ecosystem::kPython;
   std::string libraries;  // LibrarySet::Canonical()
-  std::string lock;       // digest of LockFiles(); empty: there is none
+  std::string lock;       // digest of LockFiles(); empty when there is none
   std::string toolchain;  // state of interpreter and installer
   std::string registry;   // where it came from
 
-  // Hex(), once it was made; nothing is changed afterwards.
+  // The result of Hex(), once it was computed; the other fields don't change
+  // afterwards.
   std::string hex = std::string();
 
-  // 64 hexadecimal digits.
+  // Returns 64 hexadecimal digits.
   std::string Hex() const;
 };
 
@@ -48,8 +49,8 @@ struct LayerStoreOptions {
 struct LayerInfo {
   std::string id;
   policy::Ecosystem ecosystem = policy::Ecosystem::kPython;
-  // Canonical texts of the sets that it is; several where they install the
-  // same.
+  // The canonical texts of the sets that this layer stands for; there are
+  // several where they install the same files.
   std::vector<std::string> libraries;
   uint64_t bytes = 0;
   uint64_t files = 0;
@@ -58,10 +59,11 @@ struct LayerInfo {
   bool in_use = false;
 };
 
-// Installed sets of libraries, kept over restarts: a directory of the host with
-// a subdirectory for each layer, named by the layer's id. All of it belongs to
-// the server's uid; jails see a layer's tree read-only. Nothing that isn't
-// whole has a layer's name. Thread-safe; methods block on the disk.
+// Installed sets of libraries that are kept over restarts: a directory of the
+// host with a subdirectory for each layer, named by the layer's id. All of it
+// belongs to the server's uid; jails see a layer's tree read-only. A directory
+// that isn't complete never has a layer's name. Thread-safe; methods block on
+// the disk.
 class LayerStore {
  private:
   struct Held {
@@ -74,7 +76,7 @@ class LayerStore {
   class Pin {
    public:
     const std::string& id() const { return held_->id; }
-    // The tree, to be mounted.
+    // The tree that is to be mounted.
     const std::string& path() const { return held_->path; }
 
    private:
@@ -83,7 +85,8 @@ class LayerStore {
     std::shared_ptr<const Held> held_;
   };
 
-  // A directory to install into; it goes with the object unless committed.
+  // A directory to install into. It is removed with this object unless it was
+  // committed.
   class Staging {
    public:
     Staging(Staging&& other) noexcept
@@ -95,59 +98,63 @@ class LayerStore {
    private:
     friend class LayerStore;
     explicit Staging(std::string own) : own_(std::move(own)) {}
-    std::string own_;  // empty: committed
+    std::string own_;  // empty once it was committed
   };
 
-  // Makes the directory as root, before the server's rights go, and removes
-  // what was left unfinished. FAILED_PRECONDITION: it belongs to anybody but
-  // root or `owner`, or another daemon uses it.
+  // Makes the directory as root, before the server gives up its rights, and
+  // removes what was left unfinished there. FAILED_PRECONDITION: the directory
+  // belongs to somebody other than root and `owner`, or another daemon uses it.
   static absl::StatusOr<std::unique_ptr<LayerStore>> Open(
       const std::string& directory, uid_t owner, gid_t group,
       const LayerStoreOptions& options);
   LayerStore(const LayerStore&) = delete;
   LayerStore& operator=(const LayerStore&) = delete;
 
-  // The layer of a key, as it was committed; notes that it is in use. Unless
-  // the kernel says that nothing was touched since the last time (LayerWatch),
-  // it is looked over for files that were; after a start, and when any was, all
-  // are read. A layer that isn't as it was is dropped and logged: absent, as
-  // one that was never there.
+  // Returns the layer of a key as it was committed, and notes that it is used.
+  // Unless the kernel says that nothing was touched since the last check
+  // (LayerWatch), the layer is checked for files that were touched; when it is
+  // found for the first time since the start, or when any file was touched, all
+  // its files are read. A layer that has changed is dropped and logged; the
+  // result is then absent, as for a layer that was never there.
   std::optional<Pin> Find(const LayerKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // RESOURCE_EXHAUSTED: the disk is full.
+  // Makes a directory to install into. RESOURCE_EXHAUSTED: the disk is full.
   absl::StatusOr<Staging> Begin() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a layer of what was installed, whole or not at all. It makes room by
-  // evicting what has been unused the longest.
-  // INVALID_ARGUMENT: there is nothing in it, or what a layer can't have (see
-  // ScanLayer). RESOURCE_EXHAUSTED: too much for a layer, for the store beside
-  // the layers in use, or for the disk.
+  // Makes a layer of what was installed, completely or not at all. It makes
+  // room by evicting the layers that have been unused the longest.
+  // INVALID_ARGUMENT: there is nothing in it, or something that a layer can't
+  // have (see ScanLayer). RESOURCE_EXHAUSTED: it is too much for a layer, for
+  // the store beside the layers in use, or for the disk.
   absl::StatusOr<Pin> Commit(const LayerKey& key, Staging staging)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Reads all of a layer. NOT_FOUND; DATA_LOSS: it isn't as it was, and is
-  // dropped, to be built anew.
+  // Reads all of a layer. NOT_FOUND: there is no such layer. DATA_LOSS: it has
+  // changed; it is dropped and will be built anew.
   absl::Status Verify(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Sorted by id.
   std::vector<LayerInfo> List() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // NOT_FOUND; FAILED_PRECONDITION while it is in use.
+  // Removes a layer. NOT_FOUND: there is no such layer; FAILED_PRECONDITION: it
+  // is in use.
   absl::Status Remove(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Removes what has been unused for max_age; to be called now and then.
+  // Removes the layers that have been unused for max_age. To be called now and
+  // then.
   void EvictOld() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Layer {
     std::shared_ptr<const Held> held;
     policy::Ecosystem ecosystem = policy::Ecosystem::kPython;
-    std::map<std::string, std::string> keys;  // and each one's libraries
+    std::map<std::string, std::string> keys;  // with each one's libraries
     uint64_t bytes = 0;
     uint64_t files = 0;
     absl::Time created;
     absl::Time last_used;
-    absl::Time noted_use = absl::InfinitePast();  // on the disk, too
+    // The last use noted on the disk.
+    absl::Time noted_use = absl::InfinitePast();
     bool read_since_start = false;
   };
   struct Gone {
@@ -164,12 +171,14 @@ class LayerStore {
   void Load() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Layer> LoadOne(const std::string& id) const;
   absl::Status WriteRecord(const Layer& layer, const std::string& own) const;
-  // Reads the layer's files; notes their state where that changed alone.
+  // Reads the layer's files. Where only their state on the disk changed, notes
+  // the new state.
   absl::Status ReadAll(const Held& held) const;
   bool LooksGood(const Held& held) const;
-  // Before a look.
+  // Begins to watch a layer. Called before the layer is checked.
   LayerWatch::Ticket Watch(const Held& held);
-  // Only by who holds the layer's `Held` once.
+  // Right only for callers that hold no further reference to the layer's
+  // `Held`.
   static bool InUse(const Layer& layer) { return layer.held.use_count() > 1; }
 
   absl::StatusOr<Pin> Adopt(const LayerKey& key, Layer layer,
@@ -177,10 +186,11 @@ class LayerStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteUse(Layer& layer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A key leads to one layer.
+  // Makes the key lead to this layer and to no other.
   void TakeKey(const std::string& key, const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes a layer's name away; RemoveGone removes its files.
+  // Takes the layer out of the tables and its name away; RemoveGone removes its
+  // files.
   void Forget(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Drop(Pin pin, const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
   void RemoveGone() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -28,7 +28,8 @@ namespace sandglass::server {
 namespace {
 
 constexpr int kMostLevels = 100;
-constexpr size_t kMostPath = 3000;  // with the mount's own path below PATH_MAX
+// Stays below PATH_MAX with the mount's own path.
+constexpr size_t kMostPath = 3000;
 constexpr size_t kReadBytes = size_t{1} << 18;
 constexpr char kFormat[] = "sandglass layer 1";
 constexpr size_t kFields = 8;
@@ -181,7 +182,7 @@ class Scan {
       if (got < 0) return DiskError(absl::StrCat("read ", Quote(path, 256)));
       if (got == 0) break;
       total += static_cast<uint64_t>(got);
-      // It would never end where somebody writes as fast.
+      // Otherwise this would never end if somebody wrote as fast as it reads.
       if (total > size) break;
       EVP_DigestUpdate(context.get(), buffer.get(), static_cast<size_t>(got));
     }
@@ -213,8 +214,8 @@ class Scan {
     return Keep(std::move(entry));
   }
 
-  // That a link stays inside, by its text and by what the kernel makes of it:
-  // one link's way may lead through others.
+  // Checks that a link stays inside, both by its text and by where the kernel
+  // finds that it leads, since the way along one link may lead through others.
   absl::Status CheckLink(const LayerEntry& entry) const {
     const std::string& target = entry.content;
     if (target.empty() || target[0] == '/') {
@@ -228,7 +229,8 @@ class Scan {
     }
     const os::Fd found =
         os::OpenBeneath(top_, entry.path.c_str(), O_PATH | O_CLOEXEC);
-    // A link to nothing can't lead anywhere: nothing is added to a layer.
+    // A link to nothing can't come to lead anywhere, because nothing is ever
+    // added to a layer.
     if (found.valid() || errno == ENOENT || errno == ENOTDIR) {
       return absl::OkStatus();
     }

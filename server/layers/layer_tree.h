@@ -14,13 +14,14 @@ namespace sandglass::server {
 
 // A file, directory or symbolic link of a layer, and its state on the disk.
 struct LayerEntry {
-  std::string path;   // from the layer's top, which is "."
+  std::string path;   // relative to the layer's top, which is "."
   char type = 'f';    // 'f', 'd' or 'l'
-  uint32_t mode = 0;  // permission bits; of a link 0
+  uint32_t mode = 0;  // permission bits; 0 for a link
   uint64_t size = 0;  // of a file, in bytes
-  // Of a file its SHA-256 as 64 hexadecimal digits, of a link its target.
+  // For a file its SHA-256 as 64 hexadecimal digits, for a link its target.
   std::string content;
-  // What changes whenever somebody touches it; not part of the layer's id.
+  // These change whenever somebody touches the entry; they are not part of the
+  // layer's id.
   uint64_t inode = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
@@ -30,10 +31,10 @@ struct LayerEntry {
 
 struct LayerBounds {
   uint64_t max_bytes = uint64_t{2} << 30;  // of all files together
-  uint64_t max_files = 200'000;            // with directories and links
+  uint64_t max_files = 200'000;            // directories and links count, too
 };
 
-// All that a layer has, sorted by path.
+// Everything that is in a layer, sorted by path.
 struct LayerManifest {
   std::vector<LayerEntry> entries;
 
@@ -44,7 +45,7 @@ struct LayerManifest {
   std::string Id() const;
 
   std::string ToText() const;
-  // DATA_LOSS: the text is none that ToText gave.
+  // DATA_LOSS: the text wasn't made by ToText.
   static absl::StatusOr<LayerManifest> Parse(absl::string_view text);
 };
 
@@ -54,16 +55,17 @@ enum class ScanMode {
           // 0755
 };
 
-// Reads a whole tree. INVALID_ARGUMENT, with the path, for what a layer can't
-// have: other than regular files, directories and relative links that stay
-// inside; set-id and sticky bits, file capabilities, second names, files of
-// other users, names with control characters, more than 100 levels.
-// RESOURCE_EXHAUSTED: past the bounds.
+// Reads a whole tree. RESOURCE_EXHAUSTED: it exceeds the bounds.
+// INVALID_ARGUMENT, with the path, for what a layer can't have: anything other
+// than regular files, directories and relative links that stay inside; set-id
+// and sticky bits; file capabilities; files with more than one name; files of
+// other users; names with control characters; more than 100 levels.
 absl::StatusOr<LayerManifest> ScanLayer(const os::Fd& top,
                                         const LayerBounds& bounds,
                                         ScanMode mode);
 
-// Whether nothing was touched since the manifest was made. No file is read.
+// Whether nothing was touched since the manifest was made. It reads no file's
+// contents.
 bool LooksUntouched(const os::Fd& top, const LayerManifest& manifest);
 
 }  // namespace sandglass::server

@@ -16,14 +16,15 @@
 namespace sandglass::server {
 namespace {
 
-// All but reading. A file that was written through a mapping is heard of as it
-// is closed.
+// Every kind of event except reading. A write through a mapping is reported
+// when the file is closed.
 constexpr uint32_t kTouches = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE |
                               IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF |
                               IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
 constexpr size_t kBufferBytes = size_t{16} << 10;
 
-// The store writes the record itself, and a draft of it beside.
+// The record and its draft are written by the store itself, so their events
+// don't count.
 bool IsOfRecord(std::string_view name) {
   return name.substr(0, sizeof(kLayerRecord) - 1) == kLayerRecord;
 }
@@ -47,7 +48,8 @@ LayerWatch::Ticket LayerWatch::Begin(
     const int watch =
         ::inotify_add_watch(inotify_.get(), directory.c_str(), kTouches);
     if (watch < 0) {
-      // Past fs.inotify.max_user_watches, in most cases; told once.
+      // In most cases fs.inotify.max_user_watches is reached. This is logged
+      // only once.
       if (!std::exchange(told_, true)) {
         Log(LogLevel::kInfo, "layer_not_watched",
             {{"layer_id", layer}, {"error", ErrorText(errno)}});
@@ -65,7 +67,8 @@ void LayerWatch::Confirm(const std::string& layer, Ticket ticket) {
   const absl::MutexLock lock(&mutex_);
   Listen();
   const auto found = layers_.find(layer);
-  // Touched meanwhile, or another look began, which is confirmed by who looks.
+  // Either the layer was touched meanwhile, or another check began, whose own
+  // caller confirms it.
   if (found == layers_.end() || found->second.ticket != ticket) return;
   found->second.confirmed = true;
 }
@@ -100,7 +103,7 @@ void LayerWatch::Listen() {
         while (!layers_.empty()) Remove(std::string(layers_.begin()->first));
         continue;
       }
-      // Of a watch that was removed more may be heard.
+      // There may still be events of a watch that was removed.
       const auto found = layer_of_.find(event.wd);
       if (found == layer_of_.end()) continue;
       if (event.len > 0 && IsOfRecord(name)) continue;
@@ -114,7 +117,8 @@ void LayerWatch::Remove(const std::string& layer) {
   if (found == layers_.end()) return;
   for (const int watch : found->second.watches) {
     layer_of_.erase(watch);
-    // One whose directory is gone is gone with it.
+    // The watch of a directory that was removed is already gone, so errors
+    // don't matter.
     (void)::inotify_rm_watch(inotify_.get(), watch);
   }
   layers_.erase(found);

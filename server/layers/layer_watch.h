@@ -16,17 +16,19 @@
 namespace sandglass::server {
 
 struct LayerWatchOptions {
-  // Watched at once, of all layers: each holds about a KiB of the kernel's
-  // memory. The layer that was asked about the longest ago makes room.
+  // The most directories that are watched at once, of all layers together: each
+  // takes about a KiB of the kernel's memory. To make room, the layer that was
+  // asked about the longest ago is no longer watched.
   size_t most_directories = 16'384;
-  // So long a look counts. Writes through a mapping of a file that stays open,
-  // or through a second name elsewhere, aren't heard.
+  // How long a check counts. Needed because the kernel doesn't report writes
+  // through a mapping of a file that stays open, or through a second name
+  // elsewhere.
   absl::Duration trusted = absl::Minutes(1);
 };
 
-// Hears from the kernel (inotify(7)) when files of layers are touched, so that
-// who looked at them needn't look again: a write is heard before the call that
-// writes returns. Thread-safe.
+// Learns from the kernel (inotify(7)) when files of layers are touched, so that
+// files that were checked once needn't be checked again: a write is reported
+// before the call that writes returns. Thread-safe.
 class LayerWatch {
  public:
   using Ticket = uint64_t;
@@ -35,17 +37,19 @@ class LayerWatch {
   LayerWatch(const LayerWatch&) = delete;
   LayerWatch& operator=(const LayerWatch&) = delete;
 
-  // Begins anew to hear of a layer: of what is touched in these directories, or
-  // happens to them. To be called before they are looked at. 0: can't be heard.
+  // Begins anew to watch a layer: whatever is touched in these directories, or
+  // happens to them, is noticed from now on. Call it before the directories are
+  // checked. Returns 0 when they can't be watched.
   Ticket Begin(const std::string& layer,
                const std::vector<std::string>& directories)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // After the look, which found them good.
+  // Call it after the check, if it found the layer good.
   void Confirm(const std::string& layer, Ticket ticket)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nothing was touched since a Begin that was confirmed. False: who knows.
+  // True when nothing was touched since a Begin that was confirmed. False when
+  // that isn't known.
   bool IsUntouched(const std::string& layer) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Stops to hear of it.
+  // Stops watching the layer.
   void End(const std::string& layer) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -57,13 +61,13 @@ class LayerWatch {
     uint64_t asked = 0;
   };
 
-  // Takes what was heard, and forgets the layers that were touched.
+  // Reads the kernel's events and forgets the layers that were touched.
   void Listen() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(const std::string& layer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MakeRoom(size_t directories) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LayerWatchOptions options_;
-  const os::Fd inotify_;  // invalid: nothing can be heard
+  const os::Fd inotify_;  // invalid when nothing can be watched
   absl::Mutex mutex_;
   std::map<std::string, Watched> layers_ ABSL_GUARDED_BY(mutex_);
   std::map<int, std::string> layer_of_ ABSL_GUARDED_BY(mutex_);  // by watch

@@ -28,7 +28,7 @@ struct LibraryWish {
   bool empty() const { return libraries.empty() && lock.empty(); }
 };
 
-// Libraries that were parsed, and that a profile allows; shared by all who ask
+// Libraries that were parsed and that a profile allows. Shared by all who ask
 // for the same.
 struct DecidedLibraries {
   policy::LibrarySet set;
@@ -37,23 +37,24 @@ struct DecidedLibraries {
   bool offline = false;            // they must be there already
 };
 
-// Libraries that a program or a session is to have.
+// Libraries that a program or a session is meant to have.
 struct WantedLibraries {
   std::shared_ptr<const DecidedLibraries> decided;  // never null
-  bool offline = false;                             // likewise
-  std::string image;                                // as in policy::Language
-  std::string caller;  // who is told of the layer later; empty: nobody
+  bool offline = false;  // they must be there already
+  std::string image;     // as in policy::Language
+  std::string caller;    // who hears of the layer later; empty for nobody
 
   const policy::LibrarySet& set() const { return decided->set; }
   const LibraryWish& wish() const { return decided->wish; }
 };
 
-// What there is of them.
+// What was found or installed for them.
 struct FoundLibraries {
   JailLayer layer;
-  bool installed = false;  // they weren't there
-  absl::Duration wait;     // for all of it
-  // The kind of the zygote that has imported from it; empty: none has.
+  bool installed = false;  // they weren't there before
+  absl::Duration wait;     // how long all of it took
+  // The kind of the zygote that has already imported from the layer; empty when
+  // none has.
   std::string zygote;
 };
 
@@ -71,7 +72,7 @@ class LibraryFinder {
       CancelToken& cancel) = 0;
 };
 
-// What a run says of the libraries that it had.
+// What a run's answer says about the libraries that it had.
 struct UsedLibraries {
   std::string layer_id;
   std::vector<std::string> names;  // as they were installed
