@@ -10,9 +10,9 @@
 
 namespace sandglass::server {
 
-// The policy in force. Whoever works by it takes it once, at the beginning of a
-// piece of work; what it says then holds to that work's end, whatever is in
-// force by that time. Thread-safe.
+// The policy in force. A piece of work takes it once, when it begins, and
+// follows what it says until the work ends, whatever is in force by that time.
+// Thread-safe.
 class LivePolicy {
  public:
   explicit LivePolicy(PolicySet first)

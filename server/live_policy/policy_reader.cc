@@ -26,9 +26,10 @@
 namespace sandglass::server {
 namespace {
 
-// What goes over the channel: a question is one of the first two and a number;
-// its answer that number, a line's end, one of the others, and then names, one
-// a line, or the words of the error. By the number a late answer is known.
+// The messages on the channel. A question is one of the first two characters
+// and a number. Its answer is that number, a newline, one of the other
+// characters, and then either names, one a line, or the error's text. The
+// number shows when an answer comes late, to an earlier question.
 constexpr char kRead = 'r';
 constexpr char kBeat = 'b';
 constexpr char kGood = '+';
@@ -63,8 +64,8 @@ bool KeepOnly(std::initializer_list<int> sorted) {
   return os::CloseFrom(from);
 }
 
-// To read is all that is left, and not only in the directory: by then another
-// one may have its name.
+// Leaves nothing but the right to read. That right isn't bound to the policy
+// directory, since by the next question another directory may have its name.
 bool GiveUpRights(uid_t uid, gid_t gid) {
   if (!sandbox::DropPrivileges(uid, gid).ok()) return false;
   const int abi = os::LandlockAbi();
@@ -100,19 +101,21 @@ absl::StatusOr<std::unique_ptr<PolicyReader>> PolicyReader::Start(
   const pid_t pid = os::Clone3({.pidfd = &pidfd});
   if (pid < 0) return os::ErrnoStatus("clone3 of the policy reader");
   if (pid == 0) {
-    // A signal for the terminal's whole group is the server's business.
+    // A signal that the terminal sends to the whole group is for the server to
+    // handle.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
       ::signal(signal, SIG_IGN);
     }
-    // Not to be taken for a daemon. Where the kernel can't change that, nothing
-    // is lost but looks.
-    // Of its own memory: the kernel shows no other.
+    // Gives the process a name of its own, so that it isn't mistaken for a
+    // daemon. If the kernel can't change it, that is only a blemish. The text
+    // must be in this process's own memory, since the kernel shows no other.
     const std::string title("sandglass-policy-reader\0*", 25);
     (void)::pthread_setname_np(::pthread_self(), "policy-reader");
     (void)os::UseTitle(title.data(), title.size());
     const int own = channel->second.get();
     const int book = ledger.file().get();
-    // ORDER: a change of ids forgets whose death to die with.
+    // ORDER: DieWithParent comes last, because a change of ids makes the kernel
+    // forget whose death this process is to die with.
     if (!KeepOnly({std::min(own, book), std::max(own, book)}) ||
         !GiveUpRights(uid, gid) || !os::DieWithParent(parent)) {
       ::_exit(1);
@@ -133,13 +136,14 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
   if (!channel_.valid()) return gone();
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(timeout);
-  // One that hangs has the last such question still before it.
+  // A process that hangs still has the last such question before it, so no
+  // second one is sent.
   if (what != kBeat || answered_ == asked_) {
     const absl::Status sent = os::SendPacket(
         channel_.get(), absl::StrCat(std::string(1, what), ++asked_), {},
         os::Wait::kNo);
     if (absl::IsResourceExhausted(sent)) {
-      --asked_;  // it was not
+      --asked_;  // the question was not sent
       return sent;
     }
     if (!sent.ok()) return gone();
@@ -149,7 +153,7 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
     const auto rest_ms = static_cast<int>(absl::ToInt64Milliseconds(std::max(
         absl::Ceil(Until(end), absl::Milliseconds(1)), absl::ZeroDuration())));
     const int ready = ::poll(&fd, 1, rest_ms);
-    // ENOMEM passes, and is nobody's death.
+    // ENOMEM goes away, and doesn't mean that the process has died.
     if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
     if (ready <= 0 && Until(end) > absl::ZeroDuration()) continue;
     if (ready <= 0) {
@@ -190,7 +194,7 @@ absl::Status PolicyReader::Beat(absl::Duration timeout) {
 PolicyReader::~PolicyReader() {
   constexpr int kPatienceMs = 1000;
   channel_.reset();
-  // The server has no right to kill it.
+  // The server has no right to kill the process, so it waits for its end.
   struct pollfd fd = {pidfd_.get(), POLLIN, 0};
   if (::poll(&fd, 1, kPatienceMs) == 1) ::waitpid(pid_, nullptr, 0);
 }

@@ -23,7 +23,8 @@ bool Equal(const policy::Profile& a, const policy::Profile& b) {
   return a.canonical == b.canonical && a.jail_template == b.jail_template;
 }
 
-// At the start it was root who read.
+// Explains why a file can't be read now although the start went well: at the
+// start root read it.
 absl::Status WithHint(const absl::Status& status) {
   if (!absl::StrContains(status.message(), ErrorText(EACCES))) return status;
   return absl::Status(
@@ -98,7 +99,7 @@ void PolicyReload::Loop() {
       if (parts_.look) parts_.look();
       continue;
     }
-    // As sd_notify(3) wants it of who reloads.
+    // sd_notify(3) asks this of a service that reloads.
     NotifyServiceManager(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",
                                       os::MonotonicNanos() / 1000));
     Reload();

@@ -23,7 +23,7 @@ struct PolicyChanges {
   std::vector<std::string> added;
   std::vector<std::string> changed;
   std::vector<std::string> removed;
-  // Two policies of equal digests are the same.
+  // Two policies with equal digests are the same.
   bool any = false;
 };
 PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after);
@@ -31,45 +31,48 @@ PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after);
 struct PolicyReloadParts {
   std::string directory;
   LivePolicy* policy = nullptr;  // outlives the reload
-  // Has the jail templates of what the directory says made known, and tells
+  // Makes the jail templates of what the directory says known, and returns
   // their names (PolicyReader::Read).
   std::function<absl::StatusOr<std::vector<std::string>>()> read;
-  // What the daemon asks of a policy beyond its own rules; empty: nothing.
+  // Checks what the daemon requires of a policy beyond the policy's own rules.
+  // Empty: nothing.
   std::function<absl::Status(const PolicySet&)> check;
-  // Before a policy comes into force; a failure keeps it from that. Empty:
-  // nothing is recorded.
+  // Called before a policy comes into force; if it fails, the policy doesn't.
+  // Empty: nothing is recorded.
   std::function<absl::Status(const PolicySet&, const PolicyChanges&)> record;
-  // After one was refused, and the old one stayed. Empty: as above.
+  // Called after a policy was refused and the old one stayed. Empty: nothing is
+  // recorded.
   std::function<void(const absl::Status& why)> record_refusal;
-  // Called now and then while there is nothing to do: whether what `read` needs
-  // lives. Empty: it isn't looked after.
+  // Called now and then while there is nothing to do, to check whether what
+  // `read` needs is still alive. Empty: nothing is checked.
   std::function<void()> look;
-  // Once it is in force, or was found to be the same that was.
+  // Called once the policy is in force, or was found to be the same as before.
   std::function<void(bool changed)> after;
 };
 
-// Puts what the policy directory says into force while the daemon runs, whole
-// or not at all; what is wrong keeps the old policy in force. Has a thread.
-// Thread-safe.
+// Puts what the policy directory says into force while the daemon runs, all of
+// it or nothing; if anything is wrong with it, the old policy stays in force.
+// Has a thread of its own. Thread-safe.
 class PolicyReload {
  public:
   struct State {
     absl::Time loaded;       // when the policy in force was read
     uint64_t reloads = 0;    // that ended well
-    std::string last_error;  // of the last one; empty: it ended well
+    std::string last_error;  // of the last reload; empty when it ended well
   };
 
   explicit PolicyReload(PolicyReloadParts parts);
-  // Stops.
+  // Calls Stop().
   ~PolicyReload();
   PolicyReload(const PolicyReload&) = delete;
   PolicyReload& operator=(const PolicyReload&) = delete;
 
   // Call once.
   void Start();
-  // Returns at once. What is asked while a reload goes on makes one more.
+  // Asks for a reload and returns at once. All that ask while a reload is under
+  // way get one more together.
   void Ask() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for one that goes on; none begins afterwards.
+  // Waits for the reload that is under way; none begins afterwards.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   State state() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -77,7 +80,7 @@ class PolicyReload {
  private:
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Reload() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The policy that the directory has now.
+  // Reads the policy that the directory has now.
   absl::StatusOr<PolicySet> Load() const;
 
   const PolicyReloadParts parts_;

@@ -18,10 +18,11 @@ namespace {
 
 constexpr char kDefaultProfile[] = "default";
 
-// What a template's name ends in whose jails have a network.
+// The ending of the names of templates whose jails have a network.
 constexpr char kWithNetwork[] = "+network";
 
-// All that a language may raise a profile's limits to, each with its pointer.
+// Everything that a language may raise a profile's limits to, each with its
+// JSON pointer.
 std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
     const policy::Language& language, const policy::Profile& profile) {
   std::vector<std::pair<const char*, const policy::LimitFloors*>> floors;
@@ -31,7 +32,8 @@ std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
   if (policy::AllowsLanguage(profile, language.id) && language.compile) {
     floors.emplace_back("/compile/limits", &language.compile->limits);
   }
-  // Preparations run under the default profile, whatever that allows.
+  // Preparations run under the default profile, whether or not it allows the
+  // language.
   if (profile.name == kDefaultProfile && language.prepare) {
     floors.emplace_back("/prepare/limits", &language.prepare->limits);
   }
@@ -72,7 +74,7 @@ absl::Status CheckImage(const policy::LanguageTable& languages,
                      "\"; there are: ", absl::StrJoin(languages.images(), ", "),
                      ". The daemon's configuration names them (\"images\")"));
   }
-  // What languages need is prepared under it, in the host's.
+  // The languages' preparations run under this profile, in the host's image.
   if (profile.name == kDefaultProfile && profile.image != policy::kHostImage) {
     return absl::InvalidArgumentError(absl::StrCat(
         "profile ", profile.name, ": /image: this profile has the image \"",
@@ -87,7 +89,8 @@ absl::StatusOr<policy::BpfProgram> CompileFilter(
   absl::StatusOr<policy::SeccompPolicy> rules = policy::SeccompPolicy::Load(
       seccomp, profile.seccomp, profile.seccomp_add);
   if (!rules.ok() && !profile.seccomp_add.empty()) {
-    // The fault may be the choice, and not in a file that the message names.
+    // The fault may be the choice of additions, and not a file that the message
+    // names.
     return absl::Status(
         rules.status().code(),
         absl::StrCat("profile ", profile.name,
@@ -104,7 +107,8 @@ absl::StatusOr<policy::BpfProgram> CompileFilter(
   return filter;
 }
 
-// Of all that decides what a jail of the profile is like.
+// The name is made from everything that decides what a jail of the profile is
+// like.
 std::string TemplateName(const policy::Profile& profile,
                          const policy::Limits& maximum,
                          const policy::BpfProgram& filter) {
@@ -126,7 +130,7 @@ std::string DigestOf(const std::string& directory,
     digest.Add(profile.canonical);
     digest.Add(profile.jail_template);
   }
-  // Its patterns are not in the profiles that name them.
+  // The patterns stand in this file and not in the profiles that name them.
   digest.Add(os::ReadWholeFile(absl::StrCat(directory, "/redaction.json"))
                  .value_or(""));
   return digest.Hex();
@@ -162,7 +166,7 @@ absl::Status PolicySet::CheckProfile(const policy::LanguageTable& languages,
 }
 
 std::string PolicySet::FilterName(const policy::Profile& profile) {
-  // Additions decide nothing by their order.
+  // The order of the additions makes no difference, so they are sorted.
   std::vector<std::string> additions = profile.seccomp_add;
   std::sort(additions.begin(), additions.end());
   additions.insert(additions.begin(), profile.seccomp);
@@ -246,7 +250,7 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
                                               SharedLanguages languages) {
   absl::StatusOr<policy::RedactionList> redactions =
       policy::RedactionList::Load(absl::StrCat(directory, "/redaction.json"));
-  // Profiles that name none of its patterns do without the file.
+  // Profiles that name none of its patterns can do without the file.
   if (absl::IsNotFound(redactions.status())) {
     redactions = policy::RedactionList();
   }

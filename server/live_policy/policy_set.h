@@ -12,66 +12,68 @@
 
 namespace sandglass::server {
 
-// What the daemon runs by: languages, which are read once, at its start, and
-// profiles with their jail templates. A profile named "default" is always
-// there. Doesn't change once it is shared: see LivePolicy.
+// The policy by which the daemon works: the languages, which are read once,
+// when it starts, and the profiles with their jail templates. A profile named
+// "default" is always there. A set doesn't change once it is shared: see
+// LivePolicy.
 class PolicySet {
  public:
   // Reads `directory`/{languages,profiles,seccomp,redaction.json}. Errors name
-  // file and JSON pointer.
-  // Profiles may name these images beside the host's.
+  // the file and the JSON pointer. Profiles may name `images` besides the
+  // host's.
   static absl::StatusOr<PolicySet> Load(
       const std::string& directory,
       const std::vector<policy::Image>& images = {});
-  // The same with the languages and images of `of`, whatever the directory has
-  // of the former.
+  // Reads the directory like Load, but takes the languages and images from
+  // `of`, whatever languages the directory has now.
   static absl::StatusOr<PolicySet> Reload(const std::string& directory,
                                           const PolicySet& of);
-  // INVALID_ARGUMENT when there is no profile "default", when a profile names
-  // a language or an image that does not exist, has rules that nobody can match
-  // in its image, or when a language raises a profile's limits to what can't
-  // work.
+  // INVALID_ARGUMENT when there is no profile "default", when a profile names a
+  // language or an image that does not exist or has rules that can't match
+  // anybody in its image, or when a language raises a profile's limits to
+  // values that can't work.
   static absl::StatusOr<PolicySet> Create(
       policy::LanguageTable languages, std::vector<policy::Profile> profiles);
 
-  // Whether a profile goes with the languages: what Create asks of each.
+  // Checks whether a profile goes with the languages. Create requires it of
+  // each profile.
   static absl::Status CheckProfile(const policy::LanguageTable& languages,
                                    const policy::Profile& profile);
 
-  // One table for this set and all that are reloaded from it.
+  // This set and all that are reloaded from it share one table.
   const policy::LanguageTable& languages() const { return *languages_; }
-  // Before the set is shared.
+  // Only to be used before the set is shared.
   policy::LanguageTable& mutable_languages() { return *languages_; }
   const std::vector<policy::SharedProfile>& profiles() const {
     return profiles_;
   }
-  // "" means "default"; nullptr when there is none of that name.
+  // "" means "default". Returns nullptr when there is no profile of that name.
   policy::SharedProfile FindProfile(const std::string& name) const;
-  // By the name of its jail template.
+  // Finds a profile by the name of one of its jail templates.
   policy::SharedProfile FindByTemplate(const std::string& name) const;
 
-  // SHA-256, in hexadecimal, of all that was read but the languages; empty
-  // after Create.
+  // A SHA-256, in hexadecimal, of everything that was read except the
+  // languages; empty after Create.
   const std::string& digest() const { return digest_; }
 
-  // The default one in the language's image: for the language's own tools,
-  // which no profile decides about.
+  // The default profile in the language's image. It is used for the language's
+  // own tools, about which no profile decides.
   policy::SharedProfile ToolProfile(const policy::Language& language) const;
 
-  // Whether a rule of any profile may want a person to approve a run.
+  // Whether some profile has a rule that may ask a person to approve a run.
   bool asks_for_approval() const;
 
-  // What stands for a profile's system call filter: the policy's name, then
-  // "+" and the name of each addition in order. Profiles with equal names have
-  // equal filters.
+  // A text that stands for a profile's system call filter: the name of its
+  // seccomp policy, then "+" and the name of each addition, in order. Profiles
+  // with equal names have equal filters.
   static std::string FilterName(const policy::Profile& profile);
 
-  // One template per profile, and another one for its programs where it has a
-  // network, and one for the tools of each image; its system call filter
-  // compiled; its maximum is
-  // that of the language that needs most. Named after the profile, "@" and a
-  // digest of all that jails of the profile are made by, so that equal names
-  // mean equal jails.
+  // There is one template per profile, another one for the profile's programs
+  // where it has a network, and one for the tools of each image. Each has its
+  // system call filter compiled. Its maximum is that of the language that needs
+  // most. A template is named after the profile, followed by "@" and a digest
+  // of everything that decides what the profile's jails are like, so that equal
+  // names mean equal jails.
   const std::vector<sandbox::JailTemplate>& templates() const {
     return templates_;
   }
@@ -86,13 +88,14 @@ class PolicySet {
   static absl::StatusOr<PolicySet> LoadWith(const std::string& directory,
                                             SharedLanguages languages);
 
-  // The most that any run under the profile may have, whatever its language.
+  // The highest limits that any run under the profile may have, whatever its
+  // language.
   static policy::Limits HighestLimits(const policy::LanguageTable& languages,
                                       const policy::Profile& profile);
 
   SharedLanguages languages_;
   std::vector<policy::SharedProfile> profiles_;
-  // By image, without the host's.
+  // Keyed by image, without the host's.
   std::map<std::string, policy::SharedProfile> tool_profiles_;
   std::vector<sandbox::JailTemplate> templates_;  // empty after Create
   std::string digest_;

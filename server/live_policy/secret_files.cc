@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr off_t kMostBytes = off_t{8} << 10;
 constexpr size_t kMostSecrets = 100;
 
-// It isn't followed where it is a link, and not waited for where it is a pipe.
+// Opens a file or directory. Does not follow `path` if it is a link, and does
+// not wait if it is a pipe.
 absl::StatusOr<os::Fd> OpenOwn(const std::string& path, int type) {
   os::Fd fd(
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -12,15 +12,16 @@
 
 namespace sandglass::server {
 
-// Opens the secrets of a directory: one in each file, which is named as the
-// secret. Nobody reads them here: the server is not to know them. Files whose
-// names can't be a secret's are left out. An empty `directory`: there are none.
-// INVALID_ARGUMENT: it isn't there; directory or file belong to somebody else
-// than the caller or root, or are open to others; a file is empty or too long.
+// Opens the secrets in a directory: each is a file that is named like the
+// secret. The files aren't read here, because the server is not supposed to
+// know them. Files whose names can't be a secret's are left out. With an empty
+// `directory` there are none. INVALID_ARGUMENT: the directory isn't there; the
+// directory or a file belongs to somebody other than root and the user of this
+// process, or is open to others; a file is empty or too long.
 absl::StatusOr<std::map<std::string, os::Fd>> OpenSecrets(
     const std::string& directory);
 
-// INVALID_ARGUMENT: a profile lists a secret that isn't among these.
+// INVALID_ARGUMENT: a profile lists a secret whose name isn't in `names`.
 absl::Status CheckSecrets(const PolicySet& policy,
                           const std::set<std::string>& names);
 
