@@ -12,16 +12,16 @@
 
 namespace sandglass::server {
 
-// Tells a zygote that starts from one that can't: no jail can be had of either,
-// which of the first is no failure. Thread-safe.
+// Distinguishes a zygote that is still starting from one that can't start.
+// Neither gives a jail, but for the first that is no failure. Thread-safe.
 class FillPatience {
  public:
   explicit FillPatience(absl::Duration patience = absl::Seconds(15))
       : patience_(patience) {}
 
-  // How a fill of that kind of jails came out, as it is to be taken: the same,
-  // but no more as sandbox::IsZygoteStarting once that went on for longer than
-  // the patience.
+  // Returns how the result of a fill of that kind of jails is to be treated:
+  // the status itself, except that it is no longer a sandbox::IsZygoteStarting
+  // once that has gone on for longer than the patience.
   absl::Status Judge(const std::string& kind, const absl::Status& status,
                      MonotonicTime now);
 

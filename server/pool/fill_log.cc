@@ -16,7 +16,7 @@ FillNews NewsOf(const absl::Status& last, const absl::Status& now) {
 void LogFillNews(const JailKey& key, const absl::Status& status,
                  FillNews news) {
   if (news == FillNews::kFails) {
-    // The spawner tells of a zygote's ends.
+    // The spawner logs it itself when a zygote ends.
     Log(sandbox::IsZygoteStarting(status) ? LogLevel::kInfo
                                           : LogLevel::kWarning,
         "pool_fill_failed",

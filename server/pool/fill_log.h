@@ -6,10 +6,11 @@
 
 namespace sandglass::server {
 
-// What the latest fill of a key is for the log.
+// What the log has to say about the latest fill of a key.
 enum class FillNews { kNone, kFails, kWorksAgain };
 
-// A failure is news once, until a fill works or fails otherwise.
+// A failure is reported once; then again only after a fill has worked, or when
+// it fails in another way.
 FillNews NewsOf(const absl::Status& last, const absl::Status& now);
 void LogFillNews(const JailKey& key, const absl::Status& status, FillNews news);
 

@@ -12,13 +12,13 @@ namespace {
 
 using sandbox::Jail;
 
-// Targets move with every use of any key; a jail is dropped only when its key
-// has had too many for so long.
+// Targets move with every use of any key, so a jail is dropped only when its
+// key has had too many for so long.
 constexpr absl::Duration kSettle = absl::Seconds(1);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kZygoteRetry = absl::Milliseconds(100);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
-// Far from where arithmetic on time points overflows.
+// Far below where arithmetic on time points would overflow.
 constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
 
 MonotonicTime After(MonotonicTime from, absl::Duration duration) {
@@ -106,7 +106,8 @@ std::unique_ptr<Jail> JailPool::Take(const JailKey& key) {
   if (options_.floor == 0) return nullptr;
   bool first = true;
   while (true) {
-    // Outlives the lock below: no jail is dropped under it.
+    // Declared before the lock below, so that no jail is destroyed while it is
+    // held.
     std::unique_ptr<Jail> jail = TakeNewest(key, first);
     if (jail == nullptr || healthy_(*jail)) return jail;
     first = false;
@@ -116,7 +117,7 @@ std::unique_ptr<Jail> JailPool::Take(const JailKey& key) {
     if (it == entries_.end()) continue;
     --it->second.counts.hits;
     ++it->second.counts.died_idle;
-    // Its end takes system calls: a filler does it.
+    // Ending it takes system calls, so a filler does it.
     condemned_.push_back(std::move(jail));
     condemned_bytes_ += it->second.kind.idle_bytes;
     ++jails_;
@@ -156,8 +157,8 @@ std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
 }
 
 std::unique_ptr<Jail> JailPool::PopNewest(Entry& entry) {
-  // Its memory is the warmest, and the oldest is the one that goes when there
-  // are too many.
+  // The newest jail's memory is the warmest; when there are too many, the
+  // oldest goes.
   std::unique_ptr<Jail> jail = std::move(entry.idle.back().jail);
   entry.idle.pop_back();
   --jails_;
@@ -174,10 +175,10 @@ std::unique_ptr<Jail> JailPool::TakeForTrial(const JailKey& key) {
       return nullptr;
     }
     jail = PopNewest(it->second);
-    it->second.was_full = false;  // of no run's doing
+    it->second.was_full = false;  // no run took this jail
     WakeIfWanted(Monotonic::now());
   }
-  // One that died is the trial's own loss.
+  // If the jail has died, only the trial loses by it.
   return healthy_(*jail) ? std::move(jail) : nullptr;
 }
 
@@ -317,7 +318,8 @@ MonotonicTime JailPool::FillableAt(const Entry& entry) const {
 }
 
 JailPool::Entries::iterator JailPool::PickFill(MonotonicTime now) {
-  // Whoever varies the limits has as many learnt as he likes.
+  // A caller that varies the limits can make the pool learn many keys, so the
+  // keys that are always kept come first.
   bool only_kept = false;
   for (const auto& [key, entry] : entries_) {
     only_kept |= entry.kind.slow && entry.always && Fillable(entry, now);
@@ -328,7 +330,7 @@ JailPool::Entries::iterator JailPool::PickFill(MonotonicTime now) {
     if (!Fillable(entry, now)) continue;
     if (entry.kind.slow && only_kept && !entry.always) continue;
     if (best == entries_.end()) best = it;
-    // Compared as fractions of the targets.
+    // Stocks are compared as fractions of their targets.
     const uint64_t has =
         (entry.idle.size() + entry.coming) * uint64_t{best->second.target};
     const uint64_t best_has = (best->second.idle.size() + best->second.coming) *
@@ -360,7 +362,8 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
   for (const auto& [key, entry] : entries_) {
     const bool over = entry.idle.size() > entry.target && !entry.over_since;
     const bool wants = Wants(entry);
-    // A filler that watches sees it soon enough, unless it can be made now.
+    // A filler that is watching sees it soon enough, unless the jail can be
+    // made now.
     if ((wants && FillableAt(entry) <= now) ||
         ((wants || over) && watching_ == 0)) {
       wake_.Signal();
@@ -386,7 +389,7 @@ FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
     entry.backoff = absl::ZeroDuration();
   } else {
     ++counts.fill_failures;
-    // Fills that were under way together are one failure.
+    // Fills that were under way at the same time count as one failure.
     if (!entry.retry_at || now >= *entry.retry_at) {
       entry.backoff = NextBackoff(entry.backoff);
       entry.retry_at = After(now, entry.backoff);
@@ -427,7 +430,8 @@ std::optional<JailPool::Work> JailPool::NextWork() {
       ++entry.coming;
       ++jails_;
       bytes_ += entry.kind.idle_bytes;
-      // One fill was let through; the callers hold back the next again.
+      // One fill was let through; from now on the callers hold back the next
+      // one again.
       held_since_ = now;
       // There may be work for another filler, too.
       WakeIfWanted(now);

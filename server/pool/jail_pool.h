@@ -24,80 +24,83 @@
 
 namespace sandglass::server {
 
-// Makes one jail ready for a run and waits for it; must come to an end. Called
-// on a filler thread or on a caller's, several at once.
+// Makes one jail and waits until it is ready for a run; must come to an end.
+// Called on filler threads and on callers' threads, several at once.
 using FillFunction =
     std::function<absl::StatusOr<std::unique_ptr<sandbox::Jail>>(
         const JailKey&, sandbox::FillFor)>;
-// False when the jail died while it waited. Must not block nor call the pool.
+// Returns false when the jail died while it was idle. Must neither block nor
+// call the pool.
 using HealthFunction = std::function<bool(sandbox::Jail&)>;
 
-// Jails that are ready for a run before it comes. A jail that was handed out
-// never comes back. How many wait follows what is used: see TargetFor.
-// Thread-safe, but for Start and Stop, which one thread calls.
+// Jails that are made ready before a run needs them. A jail that was handed out
+// never comes back. How many wait depends on how many are used: see TargetFor.
+// Thread-safe, except that Start and Stop must be called by one thread.
 class JailPool {
  public:
-  // Keys that nobody named in `always` and that are kept at once; for one more
-  // the least recently used goes, so that a caller who varies the limits can't
-  // fill the machine.
+  // The most keys that are kept at once without being named in `always`. For
+  // one more, the least recently used one is dropped, so that a caller who
+  // varies the limits can't fill the machine.
   static constexpr size_t kMostLearnt = 16;
 
   JailPool(PoolOptions options, FillFunction fill, HealthFunction healthy);
-  // Stops. No caller may be inside Take or Fill any more.
+  // Calls Stop(). No caller may be inside Take or Fill any more.
   ~JailPool();
   JailPool(const JailPool&) = delete;
   JailPool& operator=(const JailPool&) = delete;
 
   // Starts the fillers. Call once.
   void Start();
-  // Waits for fills that are under way and drops all idle jails. Take has none
-  // afterwards. May be called again.
+  // Waits for the fills that are under way and drops all idle jails. Take finds
+  // none afterwards. May be called again.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // An idle jail of this key, the newest that is alive, and the caller's from
-  // now on; nullptr when there is none, then Fill makes one. Makes no jail,
-  // drops none and never waits for a filler; at most it wakes one. Remembers
-  // that the key is used.
+  // Returns the newest idle jail of this key that is alive; it belongs to the
+  // caller from now on. Returns nullptr when there is none; Fill then makes
+  // one. It makes no jail, drops none and never waits for a filler; at most it
+  // wakes one. It remembers that the key is used.
   std::unique_ptr<sandbox::Jail> Take(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for a trial, which is no use of the key: nothing is remembered.
+  // The same for a trial, which doesn't count as a use of the key: nothing is
+  // remembered.
   std::unique_ptr<sandbox::Jail> TakeForTrial(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps this key from now on as if it had been in `always`.
   void Keep(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Another policy is in force: keeps these keys from now on as if they had
-  // been in `always` and `once_used`, and no others, and drops all jails of
-  // keys for which `in_force` is false. It must not call the pool.
+  // To be called when another policy is in force. From now on the pool keeps
+  // these keys as if they had been in `always` and `once_used`, and no others,
+  // and it drops all jails of keys for which `in_force` is false. `in_force`
+  // must not call the pool.
   void Renew(const std::vector<JailKey>& always, std::vector<JailKey> once_used,
              const std::function<bool(const JailKey&)>& in_force)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Drops all jails of the keys for which `unwanted` is true, soon after this
-  // returned, and forgets these keys. It must not call the pool.
+  // Forgets the keys for which `unwanted` is true. All their jails are dropped
+  // soon after this has returned. `unwanted` must not call the pool.
   void Forget(const std::function<bool(const JailKey&)>& unwanted)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a jail on the caller's thread. The fillers hold back meanwhile
-  // (PoolOptions::longest_hold): a run waits for this one.
+  // Makes a jail on the caller's thread. Because a run waits for this one, the
+  // fillers hold back meanwhile (PoolOptions::longest_hold).
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Admission::LookAgain, for the fillers.
+  // Does for the fillers what Admission::LookAgain does for TakeOverdue.
   void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     wake_.SignalAll();
   }
 
   using KeyState = PoolKeyState;
-  // Since the start, or since the key was learnt; ordered by key.
+  // Counts since the start, or since the key was learnt; ordered by key.
   std::vector<KeyState> State() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Idle {
     std::unique_ptr<sandbox::Jail> jail;
-    MonotonicTime checked;  // when it was last known to live
+    MonotonicTime checked;  // when it was last known to be alive
   };
   struct Entry {
     Entry(const PoolOptions& options, const JailKey& key, uint64_t number,
@@ -107,18 +110,20 @@ class JailPool {
                       : absl::InfiniteDuration();
     }
 
-    uint64_t serial;  // tells a key that was forgotten and learnt anew apart
+    uint64_t serial;  // differs after a key was forgotten and learnt anew
     bool always;
     KindOptions kind;
     TakeMeter meter;
     std::optional<MonotonicTime> last_use;
     std::deque<Idle> idle;  // oldest first
-    uint32_t coming = 0;    // in the fillers' hands
+    uint32_t coming = 0;    // being made by fillers
     uint32_t target = 0;
-    // The stock was complete since it last grew, so a miss says that the target
-    // is too low and not just that filling it takes time.
+    // True when the stock was complete at some time since it last grew. Then a
+    // miss says that the target is too low, and not just that filling takes
+    // time.
     bool was_full = false;
-    std::optional<MonotonicTime> over_since;  // more idle than the target
+    // When there began to be more idle jails than the target.
+    std::optional<MonotonicTime> over_since;
     absl::Duration backoff;
     std::optional<MonotonicTime> retry_at;
     absl::Status last_status;  // of a fill
@@ -126,12 +131,12 @@ class JailPool {
   };
   using Entries = std::map<JailKey, Entry>;
 
-  // What a filler does without the lock: drops jails, or makes one.
+  // What a filler does without holding the lock: it drops jails or makes one.
   struct Work {
     std::vector<std::unique_ptr<sandbox::Jail>> drop;
     JailKey key;
     uint64_t serial = 0;
-    uint64_t bytes = 0;  // of the one or the others
+    uint64_t bytes = 0;  // of the jail made or of those dropped
     sandbox::FillFor fill_for = sandbox::FillFor::kStock;
     bool slow = false;
   };
@@ -139,16 +144,17 @@ class JailPool {
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(
       const JailKey& key, sandbox::FillFor fill_for);
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sleeps until there is something to do; nullopt after Stop().
+  // Sleeps until there is something to do. Returns nullopt after Stop().
   std::optional<Work> NextWork() ABSL_LOCKS_EXCLUDED(mutex_);
   void Drop(Work work) ABSL_LOCKS_EXCLUDED(mutex_);
   void FillOne(const Work& work) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // nullptr: a miss. `first`: not the replacement of a dead one.
+  // Returns nullptr when there is none. `first` is false when it replaces a
+  // jail that turned out to be dead.
   std::unique_ptr<sandbox::Jail> TakeNewest(const JailKey& key, bool first)
       ABSL_LOCKS_EXCLUDED(mutex_);
   Entry& Learn(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The newest of those that wait. There is one.
+  // Takes the newest idle jail. Precondition: there is one.
   std::unique_ptr<sandbox::Jail> PopNewest(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks idle jails, counted from the oldest, for a filler to drop.
@@ -157,36 +163,37 @@ class JailPool {
   std::vector<uint32_t> Targets(MonotonicTime now) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Retarget(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Condemns what is over its target or dead and forgets keys out of use.
+  // Condemns jails that are dead or exceed the target, and forgets keys that
+  // are no longer used.
   void Review(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CheckHealth(Entry& entry, MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether one more jail of this key is wanted and has room.
+  // Whether one more jail of this key is wanted and there is room for it.
   bool Wants(const Entry& entry) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // When the calm after the last Take ends; a past time: it has.
+  // When the calm after the last Take ends; a time in the past if it has ended.
   MonotonicTime CalmUntil() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // When a filler may make a jail of this key; a past time: now.
+  // When a filler may make a jail of this key; a time in the past means now.
   MonotonicTime FillableAt(const Entry& entry) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool Fillable(const Entry& entry, MonotonicTime now) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return Wants(entry) && FillableAt(entry) <= now;
   }
-  // Whether jails go faster than they are made whole: then it's better to have
-  // one sooner than to have it rehearsed.
+  // Whether jails are taken faster than complete ones can be made. Then it's
+  // better to have one sooner than to have it rehearsed.
   static bool Pressed(const Entry& entry, MonotonicTime now) {
     constexpr absl::Duration kJustNow = absl::Milliseconds(50);
     return 2 * entry.idle.size() < entry.target &&
            entry.UnusedFor(now) < kJustNow;
   }
-  // The emptiest of the keys that may be filled now; of slow kinds, those that
-  // are always kept come first.
+  // The key that may be filled now and has the fewest jails relative to its
+  // target; among slow kinds, keys that are always kept come first.
   Entries::iterator PickFill(MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // When something is to be done although nobody wakes us.
+  // When a filler has something to do even if nobody wakes it.
   MonotonicTime NextLook(MonotonicTime now) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Wakes a filler if there is anything for it that it doesn't know of.
+  // Wakes a filler if there is work for it that no filler knows of.
   void WakeIfWanted(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   FillNews NoteFill(Entry& entry, const absl::Status& status,
                     MonotonicTime began, MonotonicTime now)
@@ -195,7 +202,8 @@ class JailPool {
   const PoolOptions options_;
   const FillFunction fill_;
   const HealthFunction healthy_;
-  const absl::Duration settle_;  // an excess older than this is dropped
+  // How long an excess lasts before it is dropped.
+  const absl::Duration settle_;
   std::vector<std::thread> threads_;
 
   mutable absl::Mutex mutex_;
@@ -206,17 +214,18 @@ class JailPool {
   std::vector<std::unique_ptr<sandbox::Jail>> condemned_
       ABSL_GUARDED_BY(mutex_);
   uint64_t condemned_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Idle, in the making, condemned and being dropped.
+  // Counts of jails that are idle, being made, condemned or being dropped.
   uint32_t jails_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t callers_filling_ ABSL_GUARDED_BY(mutex_) = 0;
-  // When they began to hold the fillers back.
+  // When the callers began to hold the fillers back.
   MonotonicTime held_since_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> last_take_ ABSL_GUARDED_BY(mutex_);
-  // Fillers that sleep only until it is calm: Take need not wake another.
+  // Fillers that only sleep until it is calm: while there is one, Take need not
+  // wake another.
   uint32_t watching_ ABSL_GUARDED_BY(mutex_) = 0;
-  // A filler makes a jail of a slow kind. Since when none was made and runs
-  // came without a calm moment.
+  // Whether a filler is making a jail of a slow kind; and since when none was
+  // made while runs came without a calm moment.
   bool filling_slow_ ABSL_GUARDED_BY(mutex_) = false;
   MonotonicTime busy_since_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

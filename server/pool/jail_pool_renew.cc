@@ -1,4 +1,4 @@
-// Keys that the pool learns, and is told to keep or to forget.
+// Keys that the pool learns, and those that it is told to keep or to forget.
 #include <algorithm>
 #include <utility>
 

@@ -7,7 +7,7 @@
 namespace sandglass::server {
 namespace {
 
-// Far from where arithmetic on time points overflows.
+// Far below where arithmetic on time points would overflow.
 constexpr absl::Duration kLongestPeriod = absl::Hours(24 * 365);
 
 // How many jails of this size the budget holds.
@@ -59,8 +59,9 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
     --jails_left;
     bytes_left -= demands[i].idle_bytes;
   };
-  // One jail each in turn rather than all to the first: two keys that are used
-  // by turns would otherwise take the whole budget from each other each time.
+  // Gives one jail to each key in turn rather than all to the first; otherwise
+  // two keys that are used alternately would take the whole budget from each
+  // other each time.
   const auto share_floors = [&](bool always_only) {
     for (bool gave = true; gave;) {
       gave = false;
