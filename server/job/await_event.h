@@ -17,8 +17,8 @@
 
 namespace sandglass::server {
 
-// Until the jail says an Event, at most until `end`, when `what` is the error's
-// beginning ("the jail was not ready"). UNAVAILABLE: it died.
+// Waits until the jail sends an Event, at most until `end`; an error then
+// begins with `what` ("the jail was not ready"). UNAVAILABLE: the jail died.
 template <typename Event>
 absl::Status AwaitEvent(sandbox::Jail& jail, MonotonicTime end,
                         absl::string_view what) {

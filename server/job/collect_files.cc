@@ -17,8 +17,9 @@ constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
 
 }  // namespace
 
-// The jail opened it, with the code's rights; what it is gets checked here,
-// since a forged descriptor must not make the server read something else.
+// The jail opened the file with the rights of the program's code. What kind of
+// file it is gets checked here, since a forged descriptor must not make the
+// server read something else.
 FileResult ReadCollectedFile(const sandbox::FileEvent& event,
                              uint64_t& budget) {
   FileResult result;
@@ -50,7 +51,8 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
     done += static_cast<size_t>(size);
   }
   if (done < result.content.size()) {
-    // It shrank, or can't be read; what was put by for it is given back.
+    // The file shrank or can't be read; the memory that was set aside for it is
+    // given back.
     if (!readable) result.error = FileError::kUnavailable;
     result.content.resize(readable ? done : 0);
     result.content.shrink_to_fit();
@@ -72,7 +74,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
   }
   const Instant deadline = After(Now(), kCollectTimeout);
   uint64_t budget = job.max_collected_bytes;
-  result.files_left_out = true;  // until init says that these are all
+  result.files_left_out = true;  // until init says that it has sent all
   for (bool done = false; !done && Now() < deadline;) {
     struct pollfd fd = {jail->control_fd(), POLLIN, 0};
     if (!PollUntil(&fd, 1, deadline)) break;

@@ -8,16 +8,16 @@
 
 namespace sandglass::server {
 
-// Reads a file that the jail handed out, from its beginning, and takes what it
-// read off `budget` (bytes). What can't be had is said in the result's error:
-// the jail's own report; kNotRegular for anything but a regular file of a
-// tmpfs; kTooLarge, with the size, for a file above the budget. A file that
-// shrinks meanwhile gives what there is.
+// Reads from its beginning a file that the jail handed out, and subtracts the
+// bytes read from `budget`. If the file can't be had, the result's error says
+// why: the jail's own report; kNotRegular for anything but a regular file of a
+// tmpfs; kTooLarge, with the size, for a file above the budget. Of a file that
+// shrinks meanwhile it returns what is there.
 FileResult ReadCollectedFile(const sandbox::FileEvent& event, uint64_t& budget);
 
-// Has the jail hand out the files that the job asks for, for at most ten
-// seconds, and puts them into `result`; those that `observer`, which may be
-// null, takes are not. Without a jail none can be had.
+// Makes the jail hand out the files that the job asks for, for at most ten
+// seconds, and puts them into `result`, except those that `observer`, which may
+// be null, takes over. Without a jail there are no files.
 void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
                   JobResult& result);
 

@@ -6,17 +6,17 @@
 
 namespace sandglass::server {
 
-// From a run's kill to its last process's death. No way to kill is relied on
-// alone: what the control group's passes over dies by its pid, and what init
-// can't reach with the jail's pid namespace
-// (docs/decisions/0042-more-than-one-way-to-kill.md).
+// Takes care of the time from a run's kill to its last process's death. It
+// doesn't rely on one way to kill alone: what survives the control group's kill
+// is killed by its pid, and what init can't reach dies with the jail's pid
+// namespace (docs/decisions/0042-more-than-one-way-to-kill.md).
 class Death {
  public:
   explicit Death(Instant killed) : killed_(killed) {}
 
-  // To be called now and then as long as something lives: kills again, in the
-  // way that it is time for. False after ten seconds: then all ways were gone,
-  // and the run is to be given up.
+  // Call this now and then as long as something is alive: it kills again, in
+  // the way whose time has come. Returns false after ten seconds: then all ways
+  // were tried, and the run is to be given up.
   bool Insist(sandbox::Jail& jail, Instant now);
 
  private:

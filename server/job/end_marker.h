@@ -7,23 +7,25 @@
 
 namespace sandglass::server {
 
-// Finds in a program's output what its interpreter says when the program is
-// over (sandbox/jail/job_frame.h), and takes it out. Who knows the secret can
-// say that too; it ends nothing but its own run.
+// Finds in a program's output the note that its interpreter writes when the
+// program is over (sandbox/jail/job_frame.h), and removes it. A program that
+// knows the secret can write the note too, but that only ends its own run.
 class EndNote {
  public:
-  // Looks for nothing.
+  // Makes an object that looks for nothing.
   EndNote() = default;
   // `word` is an EndWord.
   explicit EndNote(std::string word) : word_(std::move(word)) {}
 
-  // What of the output is the program's, valid until the next call. The end of
-  // `data` is kept back while it may be the beginning of the note.
+  // Returns the part of the output that is the program's; it is valid until the
+  // next call. The end of `data` is kept back while it may be the beginning of
+  // the note.
   std::string_view Take(std::string_view data);
-  // What was kept back, now that no more comes; valid until the next call.
+  // Returns what was kept back, when no more output comes; valid until the next
+  // call.
   std::string_view Rest();
 
-  // Once the note came: 0 to 255.
+  // The program's exit code, 0 to 255, once the note has come.
   std::optional<int> exit_code() const { return exit_code_; }
 
  private:

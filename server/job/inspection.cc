@@ -20,7 +20,8 @@ bool EndsWithOneOf(const std::string& path,
       [&](const std::string& ending) { return absl::EndsWith(path, ending); });
 }
 
-// What an analyser said, with what no analyser reads.
+// The facts that an analyser gave, and those of the files that no analyser
+// reads.
 absl::StatusOr<std::vector<policy::Fact>> FactsOf(
     const Inspection& inspection, const absl::StatusOr<std::string>& said) {
   if (!said.ok()) return said.status();
@@ -32,7 +33,7 @@ absl::StatusOr<std::vector<policy::Fact>> FactsOf(
   return policy::ParseFacts(*said, inspection.sources.size());
 }
 
-// A finding in the words of a verdict.
+// Describes a finding in words that fit into a verdict.
 std::string Why(const policy::Finding& finding) {
   std::string where;
   if (finding.line > 0) where = absl::StrCat(" (line ", finding.line, ")");
@@ -155,8 +156,8 @@ Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said) {
   inspected.findings =
       policy::ApplyRules(rules, language, SourcesOf(job), facts);
   policy::Findings& findings = inspected.findings;
-  // A gate lets nothing pass that it could not read, unless the language's own
-  // word is that it won't run.
+  // A rule that stops runs lets nothing pass that it could not read, unless the
+  // language itself has said that it won't run.
   const policy::Severity gate = policy::SeverestFor(rules, language);
   if (findings.syntax_error && gate >= policy::Severity::kRequireApproval &&
       !(inspection.language->analyser->same_parser && !IsCell(job))) {

@@ -18,7 +18,7 @@ namespace sandglass::server {
 
 struct Job;
 
-// Whose approval a run has.
+// The approval that a run has, and who gave it.
 struct ApprovedBy {
   std::string approval_id;
   std::string approver;
@@ -41,28 +41,29 @@ class RunApprover {
 // of its profile.
 struct Inspection {
   policy::SharedProfile profile;
-  // In whose jails an analyser works: the same unless that has none.
+  // The profile in whose jails an analyser works: the same one, unless it has
+  // no jails.
   policy::SharedProfile jails;
   const policy::Language* language;  // outlives the run
-  // Names of the files below /workspace that hold its text, the main one
-  // first; the others are the job's.
+  // The names of the files below /workspace that hold the program's text, the
+  // main one first; the others are files of the job.
   std::vector<std::string> sources;
-  // Files of the job that the program could load and that no analyser reads.
+  // Files of the job that the program could load but that no analyser reads.
   std::vector<std::string> opaque;
   // Asked on the run's worker where a rule wants an approval; null: nobody can
   // approve the run.
   std::shared_ptr<RunApprover> approver;
 };
 
-// What becomes of a run whose program was looked at.
+// What happens to a run whose program was inspected.
 enum class Decision { kRun, kNeedsApproval, kDenied };
 
 struct Inspected {
   policy::Findings findings;
   std::vector<std::string> sources;  // as in Inspection
   Decision decision = Decision::kRun;
-  std::string reason;   // the verdict's explanation, of the latter two
-  absl::Duration time;  // that looking took
+  std::string reason;   // the verdict's explanation, unless kRun
+  absl::Duration time;  // how long the inspection took
   std::optional<ApprovedBy> approved;
 };
 
@@ -71,20 +72,21 @@ std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
                                            const policy::Language& language,
                                            const Job& job);
 
-// Whether the runner in which the job is to run looks at its text first.
+// Whether the runner in which the job is to run inspects its text first.
 bool LooksInRunner(const Job& job);
 
-// Whether its compiler does, and leaves a file with what it has to say.
+// Whether the job's compiler inspects it, and leaves a file with what it found.
 bool LooksInCompiler(const Job& job);
 
-// The texts that are looked at: views into the job.
+// The texts that are inspected, as views into the job.
 std::vector<std::string_view> SourcesOf(const Job& job);
 
-// Applies the rules to what an analyser said of the job's program, or to why it
-// said nothing. Uses the approval where a rule asks for one.
+// Applies the rules to `said`: what an analyser said about the job's program,
+// or the error for which it said nothing. Uses the approval where a rule asks
+// for one.
 Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said);
 
-// The facts of a run that was not let run.
+// The facts of a run that was not allowed to run.
 policy::RunFacts StoppedFacts(const Inspected& inspected);
 
 // Whether an analyser has to be asked at all, and whether it is one that is

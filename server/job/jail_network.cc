@@ -36,12 +36,12 @@ policy::StringPairs NetworkEnvironment(const policy::Profile& profile) {
   policy::StringPairs env = {{"http_proxy", proxy},   {"https_proxy", proxy},
                              {"no_proxy", kOwnHosts}, {"HTTP_PROXY", proxy},
                              {"HTTPS_PROXY", proxy},  {"NO_PROXY", kOwnHosts}};
-  // Maven's launcher gives it to its JVM, and says nothing of it.
+  // Maven's launcher passes this to its JVM without printing anything about it.
   env.emplace_back("MAVEN_OPTS", absl::StrJoin(JvmNetwork(profile), " "));
   if (!Inspects(*profile.network)) return env;
   for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE",
                            "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
-                           // Over what the image's npmrc may say.
+                           // Overrides what the image's npmrc may say.
                            "NPM_CONFIG_CAFILE"}) {
     env.emplace_back(name, sandbox::kTrustedInJail);
   }
@@ -51,8 +51,8 @@ policy::StringPairs NetworkEnvironment(const policy::Profile& profile) {
 
 std::vector<std::string> JvmNetwork(const policy::Profile& profile) {
   if (profile.network == nullptr) return {};
-  // Which hosts are reached without it (http.nonProxyHosts) is right as it is:
-  // the loopback.
+  // The default of http.nonProxyHosts, the hosts that are reached without the
+  // proxy, is right as it is: the loopback.
   std::vector<std::string> words;
   for (const char* scheme : {"http", "https"}) {
     words.push_back(

@@ -11,16 +11,17 @@
 
 namespace sandglass::server {
 
-// By which variables programs of the profile find the egress proxy in their
-// jail; none where it gives them no network. Both cases of each name, since
-// tools differ in which one they read.
+// The environment variables by which programs of the profile find the egress
+// proxy in their jail; none when the profile gives them no network. Each name
+// is there in upper and lower case, since tools differ in which one they read.
 policy::StringPairs NetworkEnvironment(const policy::Profile& profile);
 
-// The same for a JVM, which reads no such variables: properties, as words of
-// its command.
+// The same for a JVM, which doesn't read such variables: properties, as words
+// of its command line.
 std::vector<std::string> JvmNetwork(const policy::Profile& profile);
 
-// What a program chose in it is made fit for printing.
+// Copies the network use into `proto`, and makes the texts in it that a program
+// chose fit for printing.
 void FillNetwork(const sandbox::NetworkUse& use, v1::NetworkUse& proto);
 
 }  // namespace sandglass::server

@@ -15,19 +15,19 @@ namespace {
 using sandbox::Jail;
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(15);
-// Then a fresh interpreter does as well.
+// After so many tries, a fresh interpreter will do.
 constexpr int kZygoteTries = 2;
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
-  // To start one and wait until it waits takes longer than to start the program
-  // itself.
+  // Only an idle jail is used here, because starting an interpreter and waiting
+  // until it is ready takes longer than starting the program itself.
   if (!job_.prestart.empty()) {
     if (std::unique_ptr<Jail> jail = TakeIdle(KeyOf(job_.prestart))) {
       return jail;
     }
-    // But this is what a trial is of.
+    // A trial, however, is meant to test exactly that.
     if (job_.is_trial) {
       const JailKey key = KeyOf(job_.prestart);
       absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
@@ -49,7 +49,8 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   }
   const JailKey key = KeyOf(sandbox::kExecKind);
   if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
-  // Not ready yet: the program is on its way while init still prepares.
+  // The new jail isn't ready yet: the program is sent while init still
+  // prepares.
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout,
                           sandbox::FillFor::kRun, key.layer.id);
@@ -119,7 +120,8 @@ std::string WaitingFrame(const Job& job, const Jail& jail, EndNote& note) {
   std::optional<std::string> secret;
   if (job.prestart_tells_end) {
     secret.emplace();
-    // Files are taken when nobody can write to them any more.
+    // The note of the end isn't used when files are collected: they may be
+    // collected only when nobody can write to them any more.
     if (job.fetch.empty()) {
       secret = sandbox::MakeEndSecret();
       note = EndNote(sandbox::EndWord(*secret));

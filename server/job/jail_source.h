@@ -12,22 +12,24 @@
 
 namespace sandglass::server {
 
-// Where one job gets its jail from, best first: an idle one in which an
-// interpreter waits, be it a runner or one that was started ahead; a new one
-// with a runner; an idle one without; a new one. All arguments outlive it.
+// The places from which one job gets its jail, best first: an idle jail in
+// which an interpreter waits, be it a runner or one that was started in
+// advance; a new jail with a runner; an idle one without; a new one without.
+// All arguments must outlive this object.
 class JailSource {
  public:
   JailSource(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job)
       : sandbox_(sandbox), pool_(pool), job_(job) {}
 
-  // The next to try. One that died as it was given out is not the last: nothing
-  // has run in it. RESOURCE_EXHAUSTED: no slot free. UNAVAILABLE: the spawner
-  // is gone. A jail without a runner may still be on its way up.
+  // Returns the next jail to try. If it turns out to have died before it was
+  // handed out, the job can try the next one, since nothing has run in it.
+  // RESOURCE_EXHAUSTED: there is no free slot. UNAVAILABLE: the spawner is
+  // gone. A jail without a runner may not be ready yet.
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Next();
 
-  // Whether the latest stood before it was asked for.
+  // Whether the latest jail existed before it was asked for.
   bool warm() const { return warm_; }
-  // Of the latest.
+  // The kind of the latest jail.
   const std::string& kind() const { return kind_; }
 
  private:
@@ -42,16 +44,16 @@ class JailSource {
   std::string kind_;
 };
 
-// What a run's caller is told of a step that failed: INVALID_ARGUMENT when the
-// files of the request don't fit, else INTERNAL.
+// The error that a run's caller gets for a set-up step that failed:
+// INVALID_ARGUMENT when the files of the request don't fit, otherwise INTERNAL.
 absl::Status SetupError(const sandbox::FailedEvent& failed);
 
-// What `jail` is to start, or what its interpreter is to run. Its views are
-// into the job.
+// The program that `jail` is to start, or that its interpreter is to run. Its
+// views point into the job.
 sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
 
-// What is written to an interpreter that waits in this jail, empty where none
-// does. Sets `note` to what it then says at the end.
+// The bytes to write to the interpreter that waits in this jail; empty when
+// none waits. Sets `note` to what the interpreter will write at the end.
 std::string WaitingFrame(const Job& job, const sandbox::Jail& jail,
                          EndNote& note);
 

@@ -19,7 +19,7 @@ namespace {
 
 using policy::StringPairs;
 
-// Of an analyser, in a jail of its own.
+// Bounds for an analyser that works in a jail of its own.
 constexpr absl::Duration kLongestLook = absl::Seconds(10);
 constexpr uint64_t kMostLookOutput = 2 * policy::kMostFactsBytes;
 
@@ -28,7 +28,7 @@ StringPairs Expanded(StringPairs env, const policy::PlaceholderValues& values) {
   return env;
 }
 
-// The program's file and those of the request that are of its language.
+// The program's own file and those of the request that are in its language.
 std::vector<std::string> SourcesOf(const policy::Language& language,
                                    const v1::RunCodeRequest& request) {
   std::vector<std::string> sources = {language.source_file};
@@ -37,22 +37,22 @@ std::vector<std::string> SourcesOf(const policy::Language& language,
                     [&](const std::string& extension) {
                       return absl::EndsWith(file.path(), extension);
                     })) {
-      // Not to be taken for an option, whatever it is called.
+      // With this prefix no file name can be mistaken for an option.
       sources.push_back(absl::StrCat("./", file.path()));
     }
   }
   return sources;
 }
 
-// How long it takes to make an interpreter ready follows the processors of its
-// jail. Made ahead for those who ask for few, it would keep the others'
-// waiting.
+// How long it takes to make an interpreter ready depends on the processors of
+// its jail. Making one in advance for runs that ask for few processors would
+// keep the others' jails waiting.
 bool TooSlowToWait(const policy::Limits& limits,
                    const policy::Profile& profile) {
   return uint64_t{2} * limits.cpu_millis < profile.limits.cpu_millis;
 }
 
-// A compiler's words with others before its sources.
+// A compiler's command line with other words put before its sources.
 policy::Command BeforeSources(policy::Command words,
                               const policy::Command& others) {
   const auto sources = std::find(words.begin(), words.end(), "${sources}");
@@ -87,7 +87,7 @@ CompileJob MakeCompileJob(const policy::Language& language,
   return compile;
 }
 
-// Absent when language or profile don't want it.
+// Absent when the language or the profile doesn't want caching.
 std::optional<CompileCaching> MakeCaching(const policy::Language& language,
                                           const policy::Profile& profile) {
   if (!language.compile->cache ||
@@ -111,7 +111,8 @@ bool Names(const StringPairs& env, const std::string& wanted) {
                      [&](const auto& pair) { return pair.first == wanted; });
 }
 
-// What acts as an interpreter starts can't act in one that has started.
+// Variables that take effect when an interpreter starts have none in one that
+// has already started.
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
                            const StringPairs& wished) {
@@ -121,7 +122,7 @@ bool NeedsFreshInterpreter(const policy::Language& language,
                      });
 }
 
-// Absent: the profile lets it have no libraries.
+// Absent when the profile lets the run have no libraries.
 std::optional<policy::Ecosystem> WhatItCanWant(const policy::Language& language,
                                                const policy::Profile& profile) {
   const auto ecosystem = policy::EcosystemOfLanguage(language.id);
@@ -208,13 +209,14 @@ Job MakeJob(const policy::Language& language,
   job.can_want = WhatItCanWant(language, profile);
   if (with_libraries) Overlay(language.libraries->run_env, job.env);
   Overlay(profile.env, job.env);
-  // A protobuf map has no order of its own.
+  // A protobuf map has no order of its own, so the variables are sorted.
   StringPairs wished(request.env().begin(), request.env().end());
   std::sort(wished.begin(), wished.end());
   Overlay(wished, job.env);
   job.argv = policy::ExpandCommand(language.run, values);
   job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
-  // What a kind has imported already might not be what the libraries have.
+  // The version of a module that a zygote kind has already imported might
+  // differ from the one in the requested libraries.
   const policy::ZygoteKind* kind =
       policy::ChooseZygoteKind(language, with_libraries ? "" : request.code());
   const bool fresh = (with_libraries && language.libraries->fresh) ||
@@ -260,7 +262,7 @@ Job MakeJob(const policy::Language& language,
   }
   job.inspection = MakeInspection(shared, language, job);
   if (language.compile) {
-    job.compile.emplace();  // there is one
+    job.compile.emplace();  // says only that there is one
     job.compile = MakeCompileJob(language, profile, limits.compile, values,
                                  LooksInCompiler(job));
     if (with_libraries) {
@@ -341,8 +343,9 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
   zygote.argv.emplace_back(sandbox::kZygoteScript);
   zygote.argv.insert(zygote.argv.end(), kind.preload.begin(),
                      kind.preload.end());
-  // What acts at an interpreter's start, as every run would set it; nothing
-  // secret, since each runner can read it.
+  // The variables that take effect when an interpreter starts, as every run
+  // would set them. They must hold nothing secret, since each runner can read
+  // them.
   StringPairs env = BaseEnvironment();
   Overlay(Expanded(language.env, values), env);
   if (language.zygote->inject) {
@@ -388,7 +391,7 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   values.prepared = language.prepared_dir;
   values.limits = limits;
   values.heap_percent = language.heap_percent;
-  // As every run would set it.
+  // The environment, as every run would set it.
   StringPairs env = BaseEnvironment();
   if (phase == policy::Phase::kRun) {
     values.jvm_network = JvmNetwork(profile);
@@ -454,7 +457,7 @@ Job MakeLookJob(const Job& job) {
   values.limits = look.limits;
   values.heap_percent = language.heap_percent;
   for (const std::string& source : inspection.sources) {
-    // Not to be taken for an option, whatever it is called.
+    // With this prefix no file name can be mistaken for an option.
     values.sources.push_back(
         source == language.source_file ? source : absl::StrCat("./", source));
   }

@@ -14,76 +14,79 @@
 
 namespace sandglass::server {
 
-// Limits of both phases; compile counts for languages that have that phase.
+// The limits of both phases; `compile` counts only for languages that have that
+// phase.
 struct PhaseLimits {
   policy::Limits run;
   policy::Limits compile;
 };
 
-// A job from a request that has been checked, and that is used up, with the
-// libraries it asked for.
+// Makes a job from a request that has been checked, with the libraries that it
+// asked for. The request is moved from.
 Job MakeJob(const policy::Language& language,
             const policy::SharedProfile& profile, const PhaseLimits& limits,
             v1::RunCodeRequest&& request,
             std::optional<WantedLibraries> libraries = std::nullopt);
 
-// A cell of a session's kernel.
+// Makes a job for a cell of a session's kernel.
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 std::shared_ptr<Session> session, v1::RunCodeRequest&& request);
 
-// A run in a session whose language has no kernel.
+// Makes a job for a run in a session whose language has no kernel.
 Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
                    std::shared_ptr<Session> session,
                    v1::RunCodeRequest&& request);
 
-// What processes of a session have in their environment: the base, the
-// language's, the profile's and the session's own, each over those before.
+// The environment of a session's processes: the base, the language's, the
+// profile's and the session's own variables, each overriding those before.
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);
-// What every program has.
+// The variables that every program has.
 policy::StringPairs BaseEnvironment();
-// Puts `layer` over `env`; the order of first mention stays.
+// Adds the variables of `layer` to `env`, replacing the values of names that
+// are there already; a name keeps its place.
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env);
 
-// What starts a kernel in a jail of its own; `code` is its first cell, by which
-// the zygote is chosen. `spec` has a language with a kernel.
+// Makes a job that starts a kernel in a jail of its own. `code` is its first
+// cell; the zygote is chosen by it. The language of `spec` must have a kernel.
 Job MakeKernelJob(const SessionSpec& spec, const std::string& code);
 
-// The zygote of one kind of a language that has zygotes. Whoever starts it
-// decides how many jails are kept for it.
+// The options of the zygote of one kind, for a language that has zygotes.
+// Whoever starts it decides how many jails are kept for it.
 sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
                                   const policy::ZygoteKind& kind);
 
-// Whether analysers of the language wait in jails of the profile: there is one
-// that can, and rules that need it.
+// Whether analysers of the language wait in jails of the profile: the language
+// has one that can wait, and the profile has rules that need it.
 bool AnalyserWaits(const policy::Language& language,
                    const policy::Profile& profile);
 
-// The kind of jail in which a phase's interpreter waits: "java-compile".
+// The kind of jail in which a phase's interpreter waits, for example
+// "java-compile".
 std::string PrestartKindName(const policy::Language& language,
                              policy::Phase phase);
 
-// The interpreter that waits for a phase, as all runs under these limits start
-// it. An analyser has an environment without the profile's part, as a compiler
-// has. Precondition: the phase has a `prestart`.
+// The interpreter that waits for a phase, started as for all runs under these
+// limits. Like a compiler, an analyser gets an environment without the
+// profile's part. Precondition: the phase has a `prestart`.
 sandbox::ProgramSpec MakePrestart(const policy::Language& language,
                                   policy::Phase phase,
                                   const policy::Profile& profile,
                                   const policy::Limits& limits);
 
-// A job that runs one of a language's own commands, its version or a
-// preparation, with no user's code. `floors` raise the profile's limits.
+// Makes a job that runs one of a language's own commands (for its version or a
+// preparation) without any user's code. `floors` raise the profile's limits.
 Job MakeToolJob(const policy::Language& language,
                 const policy::Profile& profile,
                 const policy::LimitFloors& floors,
                 const policy::Command& command, const policy::StringPairs& env);
 
-// Has a job, whose own profile isn't in force and so has no jails, compiled and
-// looked at in those of another.
+// Changes a job whose own profile isn't in force and so has no jails: it is
+// compiled and inspected in the jails of `profile`.
 void UseJailsOf(const policy::SharedProfile& profile,
                 const policy::Language& language, Job& job);
 
-// A job that has the analyser of the language of `job` say what the text of its
-// program names. Precondition: NeedsAnalyser(job).
+// Makes a job in which the analyser of the language of `job` says what the text
+// of its program names. Precondition: NeedsAnalyser(job).
 Job MakeLookJob(const Job& job);
 
 }  // namespace sandglass::server

@@ -24,7 +24,7 @@ namespace sandglass::server {
 
 struct Inspected;
 
-// One thing that a kernel displays, in several ways.
+// One thing that a kernel displays, in several formats.
 struct RichOutput {
   bool is_value = false;
   std::vector<std::pair<std::string, std::string>> data;  // MIME type, bytes
@@ -32,14 +32,14 @@ struct RichOutput {
   uint64_t stderr_offset = 0;
 };
 
-// An error in the words of its language.
+// An error as its language words it.
 struct ErrorWords {
   std::string name;
   std::string value;
   std::string traceback;
 };
 
-// What a kernel adds to a run's result.
+// What a kernel adds to the result of a run.
 struct CellResult {
   std::vector<RichOutput> outputs;
   uint32_t dropped = 0;  // outputs that were left out, and their bytes
@@ -47,8 +47,9 @@ struct CellResult {
   std::optional<ErrorWords> error;
   uint32_t run_number = 0;
   bool kernel_ended = false;
-  std::string state_lost;  // why the kernel had to be started anew; or empty
-  std::string files_not_saved;  // why a durable session's are not; or empty
+  std::string state_lost;  // why the kernel had to be started anew, or empty
+  // Why a durable session's files are not saved, or empty.
+  std::string files_not_saved;
 };
 
 struct StreamResult {
@@ -58,7 +59,8 @@ struct StreamResult {
   uint64_t head_bytes = 0;
 };
 
-// Values equal sandglass.v1.FileError; kNone for a file that is there.
+// The values equal those of sandglass.v1.FileError; kNone is for a file that is
+// there.
 enum class FileError {
   kNone = 0,
   kNotFound = 1,
@@ -91,11 +93,11 @@ struct Timings {
   absl::Duration drain;
   absl::Duration stage_out;
   bool warm = false;
-  std::string kind;  // of the jail
+  std::string kind;  // the jail's
   std::vector<StepTime> setup_steps;
 };
 
-// All that is known of a finished run.
+// Everything that is known about a finished run.
 struct JobResult {
   policy::Verdict verdict;
   policy::RunFacts facts;
@@ -107,34 +109,35 @@ struct JobResult {
   uint64_t peak_shared_bytes = 0;
   StreamResult stdout_result;
   StreamResult stderr_result;
-  // What was replaced in both streams and in what was displayed; without the
-  // compile phase's, which is in `compile`.
+  // What was replaced in both streams and in what was displayed, without the
+  // compile phase's, which are in `compile`.
   policy::RedactionCounts redactions;
   std::vector<FileResult> files;
   bool files_left_out = false;  // more matched the patterns than are in `files`
-  // Of a compile phase that was taken from the cache: nothing was run, so there
-  // are no facts, usage and limits, only a verdict, output and files.
+  // True for a compile phase that was taken from the cache: nothing was run, so
+  // there are no facts, usage and limits, only a verdict, output and files.
   bool cached = false;
   Timings timings;
-  // Of the compile phase, for a job that has one. When that failed, this
-  // result's verdict and facts are the compile phase's, and nothing was run.
+  // The result of the compile phase, for a job that has one. When that failed,
+  // this result's verdict and facts are those of the compile phase, and nothing
+  // was run.
   std::shared_ptr<const JobResult> compile;
-  // Of a job whose text was looked at. Where the decision was not to run it,
-  // nothing was run, and the verdict is that.
+  // Set for a job whose text was inspected. If the decision was not to run it,
+  // nothing was run, and the verdict says so.
   std::shared_ptr<const Inspected> inspected;
-  // Of a job whose text a runner was to look at and did not: why. Nothing was
-  // run.
+  // Set for a job whose text a runner should have inspected but did not; says
+  // why. Nothing was run.
   std::optional<std::string> not_looked_at;
-  // Absent: it asked for none.
+  // Absent when the job asked for none.
   std::optional<UsedLibraries> libraries;
-  // What it took of the network; absent: it had none.
+  // What it used of the network; absent when it had none.
   std::optional<sandbox::NetworkUse> network;
-  // Where calls are traced (--trace-syscalls).
+  // The calls that were refused, when calls are traced (--trace-syscalls).
   sandbox::RefusedCalls refused;
-  // Of a job that ran as a cell.
+  // Set for a job that ran as a cell.
   std::optional<CellResult> cell;
-  // Spent. Whoever lets go of it last pays for its end (about 0.3 ms), so the
-  // answer goes out first.
+  // The used-up jail. Whoever releases it last pays for its end (about 0.3 ms),
+  // so the answer is sent first.
   std::shared_ptr<sandbox::Jail> jail;
 };
 

@@ -19,7 +19,8 @@ namespace sandglass::server {
 
 namespace {
 
-// What was decided of late. Models ask for the same few sets again and again.
+// Recent decisions are kept, since models ask for the same few sets again and
+// again.
 class Memory {
  public:
   std::shared_ptr<const DecidedLibraries> Find(
@@ -44,7 +45,7 @@ class Memory {
 
  private:
   static constexpr size_t kMost = 256;
-  // That it holds the policy keeps its place in memory from being another's.
+  // The key holds the policy, so that no other policy can get the same address.
   using Key = std::tuple<std::shared_ptr<const policy::LibraryPolicy>,
                          policy::Ecosystem, std::vector<std::string>>;
   absl::Mutex mutex_;

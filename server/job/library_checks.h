@@ -11,11 +11,11 @@
 
 namespace sandglass::server {
 
-// Libraries as they are to be installed: parsed, and let through by the
-// profile; absent where nothing is asked for, or with a violation of
-// "libraries" or "library_lock". `language` and `profile` may be null, which
-// has another violation, but for a session without a language.
-// LibrariesDenied, LibrariesUnavailable.
+// Parses the libraries that are to be installed and checks them against the
+// profile. The result is absent when nothing is asked for, and when there was a
+// violation of "libraries" or "library_lock". `language` and `profile` may be
+// null; in that case another check has added a violation, except in a session
+// without a language. Errors: LibrariesDenied, LibrariesUnavailable.
 absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
     const LibraryWish& wish, const policy::Language* language,
     const policy::Profile* profile, Violations& violations);

@@ -33,7 +33,7 @@ constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
 constexpr size_t kReadBytes = 64 * 1024;
-constexpr int kMostEventsAtOnce = 64;  // then deadlines are looked at
+constexpr int kMostEventsAtOnce = 64;  // then deadlines are checked
 
 class JobRun {
  public:
@@ -47,11 +47,11 @@ class JobRun {
         stdout_{os::Fd(), RunOutput(Stream::kStdout, job)},
         stderr_{os::Fd(), RunOutput(Stream::kStderr, job)} {}
 
-  // One run, top to bottom.
+  // Does one run, step by step.
   absl::StatusOr<JobResult> Execute() {
     began_ = Now();
-    // A jail that was made ahead may die as it is given out. Nothing has run in
-    // it, so the next does as well; each try uses one up.
+    // A jail that was made in advance may die just when it is handed out.
+    // Nothing has run in it, so the next jail will do; each try uses one up.
     while (!started_) {
       if (absl::Status status = Acquire(); !status.ok()) return status;
       if (look_.stopped()) return FinishUnstarted();
@@ -73,13 +73,13 @@ class JobRun {
 
   absl::Status Acquire() {
     gone_ = false;
-    jail_.reset();  // one that died gives up its place
+    jail_.reset();  // a jail that died gives up its slot
     absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
     if (!look_.CanBeIn(*jail_)) return absl::OkStatus();
     if (jail_->is_ready()) TakeStreams();
-    // Sent before the jail is ready: init takes it up without a round trip.
+    // Sent before the jail is ready; init starts on it without a round trip.
     const absl::Status sent = jail_->StartProgram(ToProgram(job_, *jail_));
     gone_ = absl::IsUnavailable(sent);
     return gone_ ? absl::OkStatus() : sent;
@@ -108,8 +108,8 @@ class JobRun {
     }
     if (started_ || look_.stopped()) return absl::OkStatus();
     if (look_.TellDied(*jail_)) return absl::OkStatus();
-    // Init died before the program lived. A memory limit that is too small even
-    // for that is the caller's; all else is ours.
+    // Init died before the program started. If a memory limit is too small even
+    // for that, it's the caller's fault; everything else is ours.
     if (jail_->SawOomKill()) {
       MarkStarted(Now());
     } else if (!source_.warm()) {
@@ -134,8 +134,8 @@ class JobRun {
       }
       if (exited_ || gone_) break;
       if (now >= oom_check_) LookForOomKill();
-      // ORDER: the kernel's kill is a fact, ours are decisions; a fact that is
-      // already there comes first.
+      // ORDER: a kill by the kernel is a fact, while ours are decisions; a fact
+      // that is already there comes first.
       if (oom_after_.has_value()) {
         Kill();
       } else if (const auto reason = cancel_.reason(); reason.has_value()) {
@@ -159,8 +159,8 @@ class JobRun {
     return absl::OkStatus();
   }
 
-  // The earliest moment at which the limit can be reached, by all processors
-  // that the run may use.
+  // The earliest time at which the limit could be reached if the run used all
+  // the processors that it may.
   Instant NextCpuCheck(Instant now, absl::Duration used) const {
     const double processors =
         std::max(1.0, static_cast<double>(job_.limits.cpu_millis) / 1000.0);
@@ -179,12 +179,12 @@ class JobRun {
     if (!jail_->KillRun().ok()) (void)jail_->KillJail();
   }
 
-  // From the program's end (or its kill) to an empty group and empty pipes.
+  // Lasts from the program's end (or its kill) until group and pipes are empty.
   absl::Status Drain() {
     drain_began_ = Now();
-    // What said so has only memory to give back, which nobody needs to wait
-    // for. If there is anything else, files have to be at rest, or init has
-    // refused calls to tell, its end comes first.
+    // A program that said that it is done only has memory to give back, for
+    // which nobody needs to wait. Its end is awaited only if it isn't alone,
+    // files have to be at rest, or init has refused calls to report.
     if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess() &&
                    !jail_->traces_calls())) {
       exited_ = false;
@@ -196,7 +196,7 @@ class JobRun {
       }
       exited_ = true;
       done_ = false;
-      end_ = Now();  // who said that he was done may have gone on
+      end_ = Now();  // the program may have gone on after saying so
     }
     if (exited_ && !done_ && !jail_->RunIsEmpty()) {
       leftover_ = jail_->ProcessCount();
@@ -209,12 +209,12 @@ class JobRun {
         return absl::InternalError(
             "the program's processes did not die after being killed");
       }
-      // Looked at again even if no notice of the last one's death comes.
+      // Check again even if no notice of the last process's death comes.
       const Instant wake = After(Now(), kSampleInterval);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
     }
-    // What is in the pipes is all there will be: nobody can write any more, or
-    // he has said so himself and may do it all the same.
+    // What is in the pipes now is all that counts: nobody can write any more,
+    // or the program said that it is done, even if it goes on writing.
     for (OutputPipe* pipe : {&stdout_, &stderr_}) {
       const uint64_t all =
           pipe->output.written_bytes() + os::WaitingBytes(pipe->fd.get());
@@ -229,7 +229,7 @@ class JobRun {
     return absl::OkStatus();
   }
 
-  // Waits for anything and takes what came.
+  // Waits for any event and handles what came.
   absl::Status PollOnce(Instant deadline) {
     // poll(2) skips negative descriptors.
     struct pollfd fds[] = {
@@ -254,8 +254,8 @@ class JobRun {
     return absl::OkStatus();
   }
 
-  // The kernel announces that it is out of memory before it kills, and also
-  // when it only refuses; so its counter is looked at again, ever less often.
+  // The kernel announces a lack of memory before it kills, and also when it
+  // only refuses; so its kill counter is checked again and again.
   void NoticeOom() {
     jail_->AcknowledgeOom();
     oom_wait_ = kShortestOomCheck;
@@ -307,7 +307,7 @@ class JobRun {
           std::exchange(exited_, true) || wait_status_.has_value();
       if (known) return absl::OkStatus();
       wait_status_ = exited->wait_status;
-      // Init's stamp, unless it can't be true.
+      // Use the time that init gave, unless it can't be true.
       end_ = std::clamp(exited->monotonic_ns, start_, Now());
     } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
       gone_ = true;
@@ -321,7 +321,7 @@ class JobRun {
     look_.Begin();
     stdout_.fd = std::move(jail_->stdout_fd());
     stderr_.fd = std::move(jail_->stderr_fd());
-    // Without anything to write the daemon's end is closed at once.
+    // If there is nothing to write, the daemon's end is closed at once.
     input_.Open(std::move(jail_->stdin_fd()),
                 WaitingFrame(job_, *jail_, end_note_), job_.stdin_data);
   }
@@ -330,23 +330,23 @@ class JobRun {
     input_.Write();
     started_ = true;
     start_ = std::clamp(when, began_, Now());
-    end_ = std::max(end_, start_);     // of a runner it may be told first
-    if (ready_ == 0) ready_ = start_;  // it died before it was
+    end_ = std::max(end_, start_);     // a runner's end may be reported first
+    if (ready_ == 0) ready_ = start_;  // the jail died before it was ready
     start_time_ = os::WallNow() - Between(start_, Now());
     if (observer_ != nullptr) observer_->OnStarted();
   }
 
   void MarkDone(int exit_code) {
     done_ = exited_ = true;
-    wait_status_ = exit_code << 8;  // as wait(2) would have it
-    end_ = Now();  // the program's own word makes nothing shorter
+    wait_status_ = exit_code << 8;  // in the form of wait(2)
+    end_ = Now();  // measured here, so a program can't shorten its time
   }
 
   uint64_t written() const {
     return stdout_.output.written_bytes() + stderr_.output.written_bytes();
   }
 
-  // True while there may be more.
+  // Returns true while there may be more to read.
   bool ReadOutput(OutputPipe& pipe) {
     static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
     const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
@@ -371,7 +371,7 @@ class JobRun {
     pipe.output.Take(data, listener(), Between(start_, Now()));
   }
 
-  // Who is still told of output; or null.
+  // The observer, while it is still told of output; otherwise null.
   JobObserver* listener() const {
     return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
   }
@@ -409,15 +409,15 @@ class JobRun {
     result_.cpu_user = counters.cpu_user;
     result_.cpu_system = counters.cpu_system;
     result_.peak_shared_bytes = peak_shared_;
-    // A run shorter than a sampling interval has no sample of its own memory:
-    // then it is what the peak leaves beside the files of the end.
+    // A run that is shorter than a sampling interval has no sample of its own
+    // memory; it is then what the peak leaves beside the files at the end.
     const uint64_t derived = counters.peak_memory_bytes -
                              std::min(counters.peak_memory_bytes, peak_shared_);
     result_.peak_anonymous_bytes = std::max(peak_anonymous_, derived);
     result_.verdict = policy::Decide(facts, job_.limits);
   }
 
-  // The end of a run whose program was not let start.
+  // Makes the result of a run whose program was not allowed to start.
   JobResult FinishUnstarted() {
     result_.limits = job_.limits;
     result_.start_time = os::WallNow();
@@ -436,7 +436,7 @@ class JobRun {
     timings.warm = source_.warm();
     timings.kind = source_.kind();
     timings.acquire = Between(began_, ready_);
-    // Readiness is heard of; init says when the start was.
+    // Readiness is noted when we hear of it; init tells when the start was.
     timings.stage_in = std::max(Between(ready_, start_), absl::ZeroDuration());
     timings.run = Between(start_, end_);
     timings.drain = Between(end_, end_of_drain_);
@@ -472,7 +472,7 @@ class JobRun {
 
   bool started_ = false;
   bool exited_ = false;
-  bool done_ = false;    // it was said; the process may still be ending
+  bool done_ = false;    // the program said so; its process may still be ending
   bool gone_ = false;    // init is dead
   bool ending_ = false;  // a kill was sent
   std::optional<int> wait_status_;

@@ -9,8 +9,9 @@
 
 namespace sandglass::server {
 
-// Keeps at most `limit` bytes of a stream: everything while it fits, else the
-// first and the last half. Memory grows with what is kept, not with the limit.
+// Keeps at most `limit` bytes of a stream: everything if it fits, otherwise
+// half of that from its beginning and half from its end. Its memory grows with
+// what is kept, not with the limit.
 class OutputBuffer {
  public:
   explicit OutputBuffer(uint64_t limit)
@@ -18,7 +19,7 @@ class OutputBuffer {
 
   void Append(std::string_view data);
   uint64_t total_bytes() const { return total_; }
-  // What was kept; the buffer is empty afterwards.
+  // Returns what was kept; the buffer is empty afterwards.
   StreamResult Take();
 
  private:

@@ -9,7 +9,7 @@ namespace sandglass::server {
 namespace {
 
 bool IsText(const std::string& mime_type) {
-  // Behind a semicolon there may be parameters.
+  // Parameters may follow after a semicolon.
   const absl::string_view type =
       absl::string_view(mime_type).substr(0, mime_type.find(';'));
   return absl::StartsWithIgnoreCase(type, "text/") ||
@@ -67,7 +67,8 @@ void RedactError(const policy::Redactor* redactor, ErrorWords& error,
 void RedactStream(const policy::Redactor* redactor, StreamResult& stream,
                   policy::RedactionCounts& counts) {
   if (redactor == nullptr) return;
-  // Between them something is left out.
+  // The two halves are redacted separately, since something is left out between
+  // them.
   std::string head = stream.data.substr(0, stream.head_bytes);
   std::string tail = stream.data.substr(head.size());
   RedactText(redactor, head, counts);

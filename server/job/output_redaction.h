@@ -12,19 +12,21 @@
 
 namespace sandglass::server {
 
-// Counts a stream of a program's and redacts it, where the profile wants that.
+// Counts the bytes of one of a program's streams and redacts it, if the profile
+// wants that.
 class OutputRedaction {
  public:
-  // Null: nothing is redacted.
+  // With a null redactor nothing is redacted.
   explicit OutputRedaction(std::shared_ptr<const policy::Redactor> redactor);
 
-  // What of the output may be told, valid until the next call or as long as
-  // `data`. The rest waits while it may be the beginning of a match.
+  // Returns the part of the output that may be passed on, valid until the next
+  // call or as long as `data`. The rest waits while it may be the beginning of
+  // a match.
   std::string_view Take(std::string_view data);
-  // What waited, now that no more comes; valid until the next call.
+  // Returns what waited, when no more output comes; valid until the next call.
   std::string_view Rest();
 
-  // What the program wrote.
+  // How many bytes the program wrote.
   uint64_t taken_bytes() const { return taken_; }
   policy::RedactionCounts counts() const;
 
@@ -34,16 +36,17 @@ class OutputRedaction {
   uint64_t taken_ = 0;
 };
 
-// Each as a text of its own. `counts` gets what was replaced. A null redactor
-// leaves all as it is.
+// Each of these redacts its argument as a text of its own and adds what was
+// replaced to `counts`. With a null redactor everything stays as it is.
 void RedactText(const policy::Redactor* redactor, std::string& text,
                 policy::RedactionCounts& counts);
-// What of it is text or JSON; images stay.
+// Redacts the data that is text or JSON; images stay.
 void RedactRich(const policy::Redactor* redactor, RichOutput& output,
                 policy::RedactionCounts& counts);
 void RedactError(const policy::Redactor* redactor, ErrorWords& error,
                  policy::RedactionCounts& counts);
-// What was kept of a stream that was not redacted, or by other rules.
+// Redacts what was kept of a stream that was not redacted yet, or only by other
+// rules.
 void RedactStream(const policy::Redactor* redactor, StreamResult& stream,
                   policy::RedactionCounts& counts);
 

@@ -8,15 +8,16 @@
 
 namespace sandglass::server {
 
-// What goes to a program's standard input, as fast as it is taken.
+// Writes to a program's standard input, as fast as the program reads it.
 class ProgramInput {
  public:
-  // `head`, then `data`, go into the non-blocking `pipe`, which is closed after
-  // the last byte. `data` outlives this.
+  // Writes `head` and then `data` into the non-blocking `pipe`, which is closed
+  // after the last byte. `data` must outlive this object.
   void Open(os::Fd pipe, std::string head, std::string_view data);
-  // For poll(2), POLLOUT; -1 when there is nothing left to write.
+  // The descriptor to poll(2) for POLLOUT; -1 when there is nothing left to
+  // write.
   int fd() const { return pipe_.get(); }
-  // Writes what the pipe takes now.
+  // Writes as much as the pipe takes now.
   void Write();
 
  private:

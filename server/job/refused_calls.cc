@@ -14,9 +14,9 @@ namespace sandglass::server {
 namespace {
 
 constexpr size_t kMostShown = 32;
-// Of different calls of one language and profile.
+// The bound for different calls of one language and profile.
 constexpr size_t kMostTotals = 1024;
-// What the log shows of a text.
+// The most bytes that the log shows of a text.
 constexpr size_t kFieldBytes = 1000;
 
 std::string ArgumentText(uint64_t argument) {
@@ -37,7 +37,8 @@ std::string WithCount(const std::string& call, uint64_t count) {
   return absl::StrCat(call, " x", count);
 }
 
-// The log cuts texts: what doesn't fit into the first goes into the next.
+// The log cuts long texts, so what doesn't fit into the first field goes into
+// the next.
 std::vector<std::string> InFields(const std::vector<std::string>& parts,
                                   size_t fields) {
   std::vector<std::string> texts(1);
@@ -85,7 +86,7 @@ std::string DescribeCalls(const sandbox::RefusedCalls& calls) {
 
 absl::Status CheckTraceable(
     const std::vector<sandbox::JailTemplate>& templates) {
-  // Both numbers are x86-64's.
+  // Both numbers are those of x86-64.
   struct Needed {
     const char* name;
     int number;
@@ -98,7 +99,7 @@ absl::Status CheckTraceable(
       if (policy::Allows(each.seccomp, needed.number, needed.third_argument)) {
         continue;
       }
-      // Without the digest in the template's name.
+      // Shows the template's name without the digest.
       return absl::FailedPreconditionError(absl::StrCat(
           "--trace-syscalls: the system call policy of profile ",
           each.name.substr(0, each.name.find('@')), " refuses ", needed.name,

@@ -16,28 +16,30 @@
 
 namespace sandglass::server {
 
-// One refused call as people read it: "unshare(0x10000000, 0, ...)=EPERM". Only
-// the first three arguments, addresses as "..."; calls of other architectures
-// by number ("i386:102"). Printable ASCII.
+// One refused call in a form for people: "unshare(0x10000000, 0, ...)=EPERM".
+// It shows only the first three arguments, and addresses as "..."; calls of
+// other architectures are named by number ("i386:102"). Printable ASCII.
 std::string DescribeCall(const sandbox::RefusedCall& call);
 
-// All of them with their counts, "; " between: "setns(3, 0, 0)=EPERM x2". At
-// most 32, then how many more kinds there are. "none" for none.
+// All refused calls with their counts and with "; " in between, such as
+// "setns(3, 0, 0)=EPERM x2". At most 32, then the number of further kinds.
+// "none" when there are none.
 std::string DescribeCalls(const sandbox::RefusedCalls& calls);
 
 // FAILED_PRECONDITION when programs under one of the filters could not be
-// traced: it has to allow what hands the listener over (sendmsg) and starts the
-// program.
+// traced: a filter has to allow the calls that hand the listener over (sendmsg)
+// and that start the program.
 absl::Status CheckTraceable(
     const std::vector<sandbox::JailTemplate>& templates);
 
-// What --trace-syscalls reports: in the log a line "syscalls_denied" for each
-// run and each process of a session, and in the end one for each language and
-// profile. Whoever else is to hear of them is told. Thread-safe.
+// Makes the reports of --trace-syscalls: in the log, a line "syscalls_denied"
+// for each run and each process of a session, and at the end one for each
+// language and profile. Others that are to hear of refused calls are told, too.
+// Thread-safe.
 class DeniedCalls {
  public:
   struct Source {
-    std::string run_id;    // empty: a process of a session, or of rich results
+    std::string run_id;  // empty for a process of a session or of rich results
     std::string language;  // id
     std::string profile;
   };
@@ -47,7 +49,7 @@ class DeniedCalls {
 
   void Note(const Source& source, const sandbox::RefusedCalls& calls)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Lines "syscalls_denied_in_all".
+  // Writes the lines "syscalls_denied_in_all".
   void LogSummary() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

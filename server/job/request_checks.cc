@@ -15,7 +15,7 @@ namespace {
 
 constexpr absl::string_view kReservedEnvPrefix = "SANDGLASS_";
 
-// "…; did you mean "python"? There are bash, python."
+// For example: "…; did you mean "python"? There are bash, python."
 std::string Unknown(const std::string& wanted,
                     const std::vector<std::string>& candidates,
                     const std::vector<std::string>& listed) {
@@ -135,7 +135,8 @@ policy::Limits ApplyWishes(const PolicySet& policy,
 void CheckKernelStarts(const policy::Language& language,
                        const policy::Limits& limits, const std::string& field,
                        Violations& violations) {
-  // Fewer than can work at all: that was told.
+  // If the field was already refused, for being below what can work at all, say
+  // no more.
   const bool is_told = std::any_of(
       violations.begin(), violations.end(),
       [&](const auto& violation) { return violation.field == field; });
@@ -177,7 +178,8 @@ void CheckEnv(const StringMap& env, Violations& violations) {
     bytes += name.size() + value.size() + 2;
   }
   if (bytes > kMaxEnvBytes) {
-    // A word on each of millions of names would take far more than they do.
+    // A message about each of millions of names would take far more memory than
+    // the names do.
     violations.push_back({"env", TooLarge(bytes, kMaxEnvBytes)});
     return;
   }

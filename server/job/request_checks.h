@@ -19,13 +19,14 @@
 
 namespace sandglass::server {
 
-// What requests have in common and how it is checked. Each check adds what is
-// wrong to `violations`, by the field's path in the request.
+// Checks of what requests have in common. Each check adds what is wrong to
+// `violations`, by the field's path in the request.
 
 using Violations = std::vector<policy::FieldViolation>;
 using StringMap = google::protobuf::Map<std::string, std::string>;
 
-inline constexpr size_t kMaxEnvBytes = size_t{64} << 10;  // with "=" and NUL
+// "=" and NUL count, too.
+inline constexpr size_t kMaxEnvBytes = size_t{64} << 10;
 inline constexpr size_t kMaxLabels = 32;
 inline constexpr size_t kMaxLabelKeyBytes = 63;
 inline constexpr size_t kMaxLabelValueBytes = 256;
@@ -35,51 +36,55 @@ std::string TooLarge(size_t size, size_t limit);
 std::string TooMany(size_t count, size_t limit);
 // "files[3]".
 std::string Indexed(absl::string_view field, size_t index);
-// A map's entry by its key, as far as that can be shown: "env[\"A B\"]".
+// Names a map's entry by its key, as far as that can be shown: "env[\"A B\"]".
 std::string Keyed(absl::string_view field, const std::string& key);
 
-// By id or alias; nullptr with a violation of "language".
+// Finds a language by id or alias. Returns nullptr, with a violation of
+// "language", when there is none.
 const policy::Language* CheckLanguage(const PolicySet& policy,
                                       const std::string& wanted,
                                       Violations& violations);
-// "" means "default". nullptr with a violation of "profile"; one that doesn't
-// allow the language, which may be null, is a violation of "language".
+// Finds a profile; "" means "default". Returns nullptr, with a violation of
+// "profile", when there is none. A profile that doesn't allow the language,
+// which may be null, is a violation of "language".
 policy::SharedProfile CheckProfile(const PolicySet& policy,
                                    const std::string& wanted,
                                    const policy::Language* language,
                                    Violations& violations);
-// The language as that profile's jails have it; either may be null.
+// The language as it is in the image of that profile's jails; either argument
+// may be null.
 const policy::Language* InImageOf(const PolicySet& policy,
                                   const policy::SharedProfile& profile,
                                   const policy::Language* language);
 
-// The same with each field's path beginning with `prefix`.
+// Returns the violations with `prefix` before each field's path.
 Violations WithPrefix(const std::string& prefix, Violations violations);
 
 inline constexpr size_t kMaxContextBytes = 64;
-// Field "context".
+// Checks the field "context".
 void CheckContext(const std::string& context, Violations& violations);
-// Fields "env" and "labels".
+// Check the fields "env" and "labels".
 void CheckEnv(const StringMap& env, Violations& violations);
 void CheckLabels(const StringMap& labels, Violations& violations);
 
-// Zero or more; nullopt with a violation of `field` otherwise.
+// Returns a duration of zero or more; otherwise nullopt, with a violation of
+// `field`.
 std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
                                        const std::string& field,
                                        Violations& violations);
-// A session's idle timeout or age: the wish, at least 1 s, or `most` where
-// there is none.
+// A session's idle timeout or age: the one asked for, at least 1 s, or `most`
+// when none is asked for.
 absl::Duration SessionTimeWish(bool wished,
                                const google::protobuf::Duration& proto,
                                const std::string& field, absl::Duration most,
                                Violations& violations);
-// `field` is the request's: "limits" or "compile_limits".
+// `field` is the request's field: "limits" or "compile_limits".
 policy::LimitRequest LimitWishes(const v1::Limits& wish,
                                  const std::string& field,
                                  Violations& violations);
-// The wishes for one phase put into the profile's limits, which are raised to
-// what the language, which may be null, needs. What it refuses names a profile
-// that grants all of them, when there is one.
+// Applies the wishes for one phase to the profile's limits, which are raised to
+// what the language, which may be null, needs. A violation for refused wishes
+// names a profile that grants all of them, if there is one.
 policy::Limits ApplyWishes(const PolicySet& policy,
                            const policy::Profile& profile,
                            const policy::Language* language,
@@ -87,9 +92,10 @@ policy::Limits ApplyWishes(const PolicySet& policy,
                            const policy::LimitRequest& wishes,
                            const std::string& field, Violations& violations);
 
-// Whether a kernel of the language can start with as many files open as
-// `limits` say, where the language names the least. A violation of `field`
-// otherwise. Programs may have fewer: what they do without is theirs to say.
+// Checks whether a kernel of the language can start with as many open files as
+// `limits` allow, if the language says how many it needs at least; adds a
+// violation of `field` if not. Programs may have fewer: it is up to them what
+// they do without.
 void CheckKernelStarts(const policy::Language& language,
                        const policy::Limits& limits, const std::string& field,
                        Violations& violations);

@@ -7,7 +7,7 @@
 
 namespace sandglass::server {
 
-// "run-" and 16 hexadecimal digits from the kernel's random source.
+// Returns "run-" and 16 hexadecimal digits from the kernel's random source.
 inline std::string NewRunId() { return RandomId("run-", 8); }
 
 }  // namespace sandglass::server

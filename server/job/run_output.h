@@ -11,8 +11,8 @@
 
 namespace sandglass::server {
 
-// One stream of a run on its way from the program: counted, redacted, told to
-// the observer and kept for the answer, in this order.
+// Handles one stream of a run: what the program writes is counted, redacted,
+// passed to the observer and kept for the answer, in this order.
 class RunOutput {
  public:
   RunOutput(Stream stream, const Job& job)
@@ -21,22 +21,22 @@ class RunOutput {
         buffer_(job.limits.output_bytes) {}
 
   Stream stream() const { return stream_; }
-  // By the program.
+  // Bytes that the program wrote.
   uint64_t written_bytes() const { return redaction_.taken_bytes(); }
-  // To the observer and the answer.
+  // Bytes that were passed to the observer and the answer.
   uint64_t told_bytes() const { return buffer_.total_bytes(); }
 
-  // What the program wrote; `observer` may be null.
+  // Takes what the program wrote; `observer` may be null.
   void Take(std::string_view data, JobObserver* observer,
             absl::Duration since) {
     Tell(redaction_.Take(data), observer, since);
   }
-  // It writes no more.
+  // The program writes no more.
   void Finish(JobObserver* observer, absl::Duration since) {
     Tell(redaction_.Rest(), observer, since);
   }
-  // Once, after Finish: the answer's part, and what was redacted is added to
-  // `counts`.
+  // Returns the answer's part and adds what was redacted to `counts`. Call it
+  // once, after Finish.
   StreamResult TakeResult(policy::RedactionCounts& counts) {
     policy::AddCounts(redaction_.counts(), counts);
     return buffer_.Take();

@@ -8,9 +8,10 @@
 namespace sandglass::server {
 namespace {
 
-// A megabyte of text takes two.
+// Inspecting a megabyte of text takes two seconds.
 constexpr absl::Duration kLongest = absl::Seconds(5);
-// Its processor time is then more than what it costs to take it off.
+// From here on the processor time of the inspection is more than what it costs
+// to subtract it.
 constexpr absl::Duration kLong = absl::Milliseconds(2);
 
 }  // namespace
@@ -43,8 +44,8 @@ bool RunnerLook::TellDied(const sandbox::Jail& jail) {
 
 absl::StatusOr<bool> RunnerLook::Take(const std::string& facts,
                                       sandbox::Jail& jail) {
-  // Of a second jail, when the first died with leave to start, nothing new is
-  // to be learned, and an approval is used up.
+  // If the first jail died after it was allowed to start the program, a second
+  // one tells nothing new, and an approval is already used up.
   if (inspected_ == nullptr) {
     Inspected inspected = Inspect(job_, facts);
     inspected.time = Between(began_, Now());
@@ -52,7 +53,7 @@ absl::StatusOr<bool> RunnerLook::Take(const std::string& facts,
   }
   if (stopped()) return false;
   const absl::Status left = jail.LetStart(inspected_->time > kLong);
-  // GoneEvent follows.
+  // The jail is gone; a GoneEvent follows.
   if (absl::IsUnavailable(left)) return false;
   if (!left.ok()) return left;
   return true;

@@ -13,37 +13,41 @@
 
 namespace sandglass::server {
 
-// The look that a runner takes at a program before it runs it, as its run sees
-// it: asked for with the job, answered by facts, then decided. What goes wrong
-// is told as a reason why the text was not looked at.
+// The inspection that a runner makes of a program before it runs it, from the
+// side of the run: it is asked for with the job, answered with facts, and then
+// decided. When something goes wrong, that is reported as the reason why the
+// text was not inspected.
 class RunnerLook {
  public:
   explicit RunnerLook(const Job& job)
       : job_(job), wanted_(LooksInRunner(job)) {}
 
-  // The jail that the job goes to. False when it has nobody who looks.
+  // Call it with the jail that the job goes to. Returns false when that jail
+  // can't inspect the text.
   bool CanBeIn(const sandbox::Jail& jail);
-  // The jail has the job now. Only the first call counts.
+  // The jail has got the job now. Only the first call counts.
   void Begin();
 
-  // Until when there must be an answer; the far future where none is due.
+  // The time by which there must be an answer; the far future when none is due.
   Instant deadline() const;
-  // That has passed without one.
+  // That time has passed without an answer.
   void TellLate();
-  // The jail came to its end before its program started. True when that was
-  // the look's doing, as far as can be told: an idle jail may die as it is
-  // given out, so it takes two.
+  // The jail came to its end before its program started. Returns true when the
+  // inspection seems to be the cause. Since an idle jail may die just when it
+  // is handed out, that takes two dead jails.
   bool TellDied(const sandbox::Jail& jail);
-  // Decides, and lets the program start or not: true when it has.
+  // Decides, and lets the program start or not. Returns true when the program
+  // may start.
   absl::StatusOr<bool> Take(const std::string& facts, sandbox::Jail& jail);
 
-  // The program is not to start, or not here.
+  // True when the program is not to start, or not in this jail.
   bool stopped() const {
     return not_looked_at_ ||
            (inspected_ != nullptr && inspected_->decision != Decision::kRun);
   }
-  // Puts what came of it into a result: the verdict too, where the program was
-  // not to start. Its time is taken off the staging's.
+  // Puts the outcome into a result, including the verdict if the program was
+  // not to start. The time that the inspection took is subtracted from that of
+  // staging.
   void Fill(JobResult& result);
 
  private:

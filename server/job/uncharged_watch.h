@@ -9,16 +9,17 @@
 
 namespace sandglass::server {
 
-// Looks at what a run holds of kernel memory that no control group is charged
-// for, as often as it is asked to but for what that costs.
+// Measures the kernel memory that a run holds but that no control group is
+// charged for. It does so as often as it is asked to, unless that costs too
+// much time.
 class UnchargedWatch {
  public:
-  // To be called with each sample of the run. A list of many sockets takes long
-  // to read: then some calls do nothing, so that all looks together take at
+  // Call this with each sample of the run. A list of many sockets takes long to
+  // read; then some calls do nothing, so that all measurements together take at
   // most a twentieth of the time.
   void Look(const sandbox::Jail& jail, Instant now);
 
-  // What is too much, as seen last.
+  // What was too much, as last measured.
   const std::optional<policy::Excess>& excess() const { return excess_; }
 
  private:
