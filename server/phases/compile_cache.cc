@@ -12,9 +12,11 @@
 namespace sandglass::server {
 namespace {
 
-// What waits for the disk holds memory; when it is slow, results are lost.
+// Results that wait for the disk take memory; beyond this, when the disk is
+// slow, results are lost.
 constexpr uint64_t kMaxWaitingBytes = uint64_t{64} << 20;
-// No one program may push the others out of memory.
+// One result may take at most this part of the memory, so that no single
+// program pushes the others out.
 constexpr uint64_t kMemoryShare = 4;
 
 std::string Short(const std::string& key) { return key.substr(0, 12); }
@@ -77,7 +79,8 @@ std::shared_ptr<const Compiled> CompileCache::Find(const std::string& key) {
       return it->second;
     }
   }
-  // Also when it isn't known: another daemon may have written it.
+  // The disk is read even when the key isn't known: another daemon may have
+  // written it.
   const absl::StatusOr<std::string> bytes = store_.Read(key, max_entry_bytes_);
   absl::Status problem = bytes.status();
   if (bytes.ok()) {
@@ -192,7 +195,7 @@ void CompileCache::WriterLoop() {
       last_upkeep = Monotonic::now();
     }
   }
-  // The next daemon shall know what was of use last.
+  // The next daemon needs to know what was used last.
   NoteUses();
 }
 
@@ -221,7 +224,8 @@ void CompileCache::Write(const Waiting& next) {
     ++state_.stored;
     return;
   }
-  // A full disk stays full for a while: one line is enough of each kind.
+  // A full disk stays full for a while, so only the first failure is logged as
+  // a warning.
   const bool first = state_.write_failures++ == 0;
   Log(first ? LogLevel::kWarning : LogLevel::kDebug,
       "compile_cache_not_written",
@@ -252,8 +256,8 @@ void CompileCache::Upkeep() {
   LruIndex disk;
   for (const CompileStore::Found& file : found) disk.Put(file.key, file.bytes);
   absl::MutexLock lock(&mutex_);
-  // What was of use meanwhile. What another daemon wrote and we found meanwhile
-  // is counted the next time.
+  // Count what was used meanwhile. Files that another daemon wrote and that we
+  // found meanwhile are counted the next time.
   for (const std::string& key : used_) disk.Use(key);
   disk_ = std::move(disk);
   wrote_ = false;

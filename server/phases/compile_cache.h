@@ -24,11 +24,12 @@
 namespace sandglass::server {
 
 struct CompileCacheOptions {
-  // On the disk; 0: there is no cache.
+  // The bound on the disk; 0 means that there is no cache.
   uint64_t max_bytes = uint64_t{256} << 20;
-  // Of that, held in memory as well.
+  // How much of that may be held in memory as well.
   uint64_t max_memory_bytes = uint64_t{32} << 20;
-  // How often another daemon's files are looked for, and uses noted, at most.
+  // The least time between two upkeeps, which look for files of other daemons
+  // and note uses.
   absl::Duration upkeep_interval = absl::Seconds(30);
 };
 
@@ -47,50 +48,51 @@ struct CompileCacheState {
   uint64_t write_failures = 0;
 };
 
-// Keeps what compilers made, by all that it depends on, over restarts. Reading
-// is on the caller's thread; writing, eviction and upkeep are on one of its
-// own. Thread-safe.
+// Keeps the results of compilers over restarts, under a key made of everything
+// that they depend on. Reading happens on the caller's thread; writing,
+// eviction and upkeep happen on a thread of its own. Thread-safe.
 class CompileCache {
  public:
-  // The largest result that is kept, with its artifacts and outputs.
+  // The largest result that is kept, including its artifacts and outputs.
   static constexpr uint64_t kMaxEntryBytes = uint64_t{32} << 20;
 
-  // `image_state` as in Toolchain.
+  // `image_state` is as in Toolchain.
   CompileCache(CompileStore store, std::string image_state,
                CompileCacheOptions options, PackageDatabase packages = {});
-  // Writes what waits to be written.
+  // First writes what still waits to be written.
   ~CompileCache();
   CompileCache(const CompileCache&) = delete;
   CompileCache& operator=(const CompileCache&) = delete;
 
-  // An image beside the host's, by its name, with its state and where the host
-  // has it. Before Start.
+  // Adds an image besides the host's: its name, its state and where the host
+  // has it. Call it before Start.
   void AddImage(const std::string& name, std::string state, std::string root);
 
-  // Counts what is there and makes it keep to the bound. Call once.
+  // Counts what is there and evicts what exceeds the bound. Call once.
   void Start();
 
-  // The key of a job's compile phase, by the toolchain as it is now; empty when
-  // it is not to be kept, or the toolchain can't be told.
+  // The key of a job's compile phase with the toolchain as it is now. Empty
+  // when the result is not to be kept, or when the state of the toolchain can't
+  // be told.
   std::optional<std::string> KeyOf(const Job& job) const;
 
-  // What an earlier compile made; null when there is none. What is not as it
-  // was written is removed, logged, and never returned.
+  // Returns what an earlier compile made; null when there is nothing. A file
+  // that is not as it was written is removed, logged, and never returned.
   std::shared_ptr<const Compiled> Find(const std::string& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Keeps a result, from now on in memory if it is small, later on the disk.
-  // Nothing that fails there is the caller's business.
+  // Keeps a result: in memory from now on if it is small, and later on the
+  // disk. Errors on the way to the disk don't concern the caller.
   void Keep(const std::string& key, std::shared_ptr<const Compiled> compiled)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Counts a run that KeyOf had nothing for.
+  // Counts a run for which KeyOf returned nothing.
   void CountNotCacheable() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CompileCacheState State() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until all that was kept so far is on the disk, or can't be; false
-  // when the timeout passes first.
+  // Waits until everything that was kept so far is on the disk or could not be
+  // written. Returns false when the timeout passes first.
   bool Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -107,11 +109,11 @@ class CompileCache {
   void WriterLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Write(const Waiting& next) ABSL_LOCKS_EXCLUDED(mutex_);
   void Evict() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Something was written or used since the last upkeep.
+  // Whether something was written or used since the last upkeep.
   bool UpkeepDue() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes over what is on the disk, where other daemons write too.
+  // Takes account of what is on the disk, where other daemons write too.
   void Upkeep() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Uses become the files' times.
+  // Sets the times of the files that were used.
   void NoteUses() ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !waiting_.empty();
@@ -121,7 +123,8 @@ class CompileCache {
   }
 
   const CompileStore store_;
-  std::map<std::string, Toolchain> toolchains_;  // by image; "": the host's
+  // By image; "" stands for the host's.
+  std::map<std::string, Toolchain> toolchains_;
   const CompileCacheOptions options_;
   const uint64_t max_entry_bytes_;
 
@@ -132,13 +135,13 @@ class CompileCache {
       ABSL_GUARDED_BY(mutex_);
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Keys whose files were of use since the last upkeep.
+  // The keys whose files were used since the last upkeep.
   std::set<std::string> used_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Since the last upkeep.
+  // Whether anything was written since the last upkeep.
   bool wrote_ ABSL_GUARDED_BY(mutex_) = false;
-  // Its counts; the sizes are taken from above.
+  // Only its counts are kept here; the sizes are taken from the members above.
   CompileCacheState state_ ABSL_GUARDED_BY(mutex_);
   std::thread writer_;
 };

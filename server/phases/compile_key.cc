@@ -12,8 +12,8 @@
 namespace sandglass::server {
 namespace {
 
-// Raise it when a result of the same inputs would be another, or is written
-// down otherwise.
+// Raise this when the same inputs would give another result, or when results
+// are stored in another form.
 constexpr uint64_t kFormat = 1;
 
 // memmem(3) is fast on megabytes, std::string::find isn't.
@@ -34,8 +34,8 @@ bool EndsWithAny(const std::string& name,
   });
 }
 
-// A deadline lowers the wall time by what is left, which is never twice the
-// same; and whoever is in time gets the same result.
+// A deadline lowers the wall time to what is left, which is hardly ever the
+// same twice; and every compile that ends in time has the same result.
 bool ShowsInResult(policy::LimitKind kind) {
   return kind != policy::LimitKind::kWallTime &&
          kind != policy::LimitKind::kCpuTime;
@@ -59,7 +59,8 @@ std::string CompileKey(const Job& job, const std::string& toolchain) {
   const CompileCaching& caching = *compile.caching;
   Digest digest;
   digest.AddNumber(kFormat);
-  // The image's own files, init and the jail's places are of this version.
+  // The image's own files, init and the places in the jail depend on this
+  // version.
   digest.Add(kVersion);
   digest.Add(toolchain);
   digest.Add(caching.language);
@@ -69,7 +70,8 @@ std::string CompileKey(const Job& job, const std::string& toolchain) {
   digest.AddAll(compile.artifacts);
   digest.Add(job.source_file);
   digest.Add(job.code);
-  // In their order: compilers meet them in the order of their making.
+  // Files are added in their order, since compilers may see them in the order
+  // in which they were made.
   digest.AddNumber(job.files.size());
   for (const Job::File& file : job.files) {
     digest.Add(file.path);

@@ -7,16 +7,16 @@
 
 namespace sandglass::server {
 
-// False for a job whose compile phase is not to be kept: it has none, profile
-// or language don't want it, or one of its files is such that the result
-// depends on more than CompileKey covers.
+// False for a job whose compile phase is not to be kept: it has none, the
+// profile or the language doesn't want it, or one of its files makes the result
+// depend on more than CompileKey covers.
 bool MayKeepCompile(const Job& job);
 
-// What the result of a job's compile phase depends on, as 64 hexadecimal
-// digits: all that its jail is given, in what order, and its limits, except
-// for those of time, which the result doesn't show. `toolchain` stands for what
-// the jail has by itself (Toolchain::Identity).
-// Precondition: MayKeepCompile.
+// A digest, as 64 hexadecimal digits, of everything that the result of a job's
+// compile phase depends on: all that its jail is given, in which order, and its
+// limits, except for those of time, which don't show in the result. `toolchain`
+// stands for what the jail has by itself (Toolchain::Identity). Precondition:
+// MayKeepCompile.
 std::string CompileKey(const Job& job, const std::string& toolchain);
 
 }  // namespace sandglass::server

@@ -37,14 +37,15 @@ bool IsKey(std::string_view name) {
 
 std::string UnfinishedName() { return RandomId(kUnfinished, 8); }
 
-// Why a file is none of ours; empty when it is.
+// Returns why a file can't be one of ours; empty when it can.
 std::string Objection(const struct stat& info, uint64_t max_bytes) {
   if (!S_ISREG(info.st_mode)) return "it is no regular file";
   if (info.st_uid != ::geteuid()) {
     return absl::StrCat("it belongs to uid ", info.st_uid);
   }
   if ((info.st_mode & 07177) != 0) return "others may read or write it";
-  // None: it was evicted or replaced just now, and is as good as it was.
+  // No name at all is fine: the file was just evicted or replaced, and its
+  // content is as good as before.
   if (info.st_nlink > 1) return "it has a second name";
   if (static_cast<uint64_t>(info.st_size) > max_bytes) return "it is too large";
   return "";
@@ -61,7 +62,7 @@ absl::StatusOr<CompileStore> CompileStore::Open(const std::string& directory,
 
 absl::StatusOr<std::string> CompileStore::Read(const std::string& key,
                                                uint64_t max_bytes) const {
-  // O_NONBLOCK: a FIFO must not hold us up.
+  // O_NONBLOCK keeps a FIFO from holding us up.
   const os::Fd file(
       ::openat(directory_.get(), key.c_str(),
                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -97,8 +98,8 @@ absl::StatusOr<std::string> CompileStore::Read(const std::string& key,
 absl::Status CompileStore::Write(const std::string& key,
                                  std::string_view bytes) const {
   const std::string name = UnfinishedName();
-  // Without a name while it is written, so that a crash leaves nothing. Some
-  // file systems, overlayfs among them, can't do that.
+  // The file has no name while it is written, so that a crash leaves nothing
+  // behind. Some file systems, overlayfs among them, can't do that.
   os::Fd file(
       ::openat(directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
   const bool nameless = file.valid();
@@ -108,7 +109,7 @@ absl::Status CompileStore::Write(const std::string& key,
                         0600));
   }
   if (!file.valid()) return Failure("make a file in", path_);
-  // Whatever the umask was.
+  // The umask must not change the mode.
   if (::fchmod(file.get(), 0600) == 0 &&
       os::WriteAll(file.get(), AbslView(bytes)) &&
       (!nameless || Name(file, name)) &&
@@ -122,7 +123,7 @@ absl::Status CompileStore::Write(const std::string& key,
 }
 
 bool CompileStore::Name(const os::Fd& file, const std::string& name) const {
-  // open(2), "O_TMPFILE": without a capability only by this way.
+  // This is the only way without a capability: open(2), "O_TMPFILE".
   return ::linkat(AT_FDCWD, absl::StrCat("/proc/self/fd/", file.get()).c_str(),
                   directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }

@@ -15,48 +15,50 @@
 
 namespace sandglass::server {
 
-// The directory of the compile cache: a file for each key, named by its 64
-// hexadecimal digits, 0600, of the server's uid; the directory is 0700. No jail
-// has it. Several daemons may share it. Thread-safe; methods block on the disk.
+// The directory of the compile cache. It has a file for each key, named by the
+// key's 64 hexadecimal digits, with mode 0600 and owned by the server's uid;
+// the directory's mode is 0700. No jail sees it. Several daemons may share it.
+// Thread-safe; methods block on the disk.
 class CompileStore {
  public:
-  // Makes the directory as root, before the server's rights go. Refuses one
-  // that belongs to anybody but root or `owner`, or is in such a one's.
+  // Makes the directory as root, before the server gives up its rights. Refuses
+  // a directory that belongs to somebody other than root and `owner`, or that
+  // is in such a directory.
   static absl::StatusOr<CompileStore> Open(const std::string& directory,
                                            uid_t owner, gid_t group);
 
   const std::string& directory() const { return path_; }
 
-  // The bytes of a file as they are. NOT_FOUND; DATA_LOSS when what is there is
-  // none of ours: no regular file, of another owner, open to others, with a
-  // second name, or larger than `max_bytes`. UNAVAILABLE when it can't be read
-  // now.
+  // Returns the bytes of a file unchanged. NOT_FOUND: there is none. DATA_LOSS:
+  // what is there can't be ours, since it isn't a regular file, has another
+  // owner, is open to others, has a second name, or is larger than `max_bytes`.
+  // UNAVAILABLE: it can't be read now.
   absl::StatusOr<std::string> Read(const std::string& key,
                                    uint64_t max_bytes) const;
 
-  // Puts a file in place, whole or not at all. It may replace another. What a
-  // crash of the machine leaves of it is for the reader to find.
+  // Puts a file in place, completely or not at all; it may replace another. It
+  // isn't synced, so after a crash of the machine readers have to check it.
   absl::Status Write(const std::string& key, std::string_view bytes) const;
 
-  // Removes whatever stands there. False when something is left.
+  // Removes whatever has that name. Returns false when something is left.
   bool Remove(const std::string& key) const;
 
-  // Notes that a file was of use just now.
+  // Notes that a file was used just now.
   void Touch(const std::string& key) const;
 
   struct Found {
     std::string key;
     uint64_t bytes = 0;
-    timespec used = {};  // the last time
+    timespec used = {};  // when it was last used
   };
-  // All files that bear the name of a key, the longest unused first. Removes
-  // what writers left unfinished an hour ago.
+  // Lists all files that have the name of a key, the longest unused first.
+  // Removes files that writers left unfinished more than an hour ago.
   std::vector<Found> List() const;
 
  private:
   CompileStore(std::string path, os::Fd directory)
       : path_(std::move(path)), directory_(std::move(directory)) {}
-  // Gives a file that has none a name.
+  // Gives a name to a file that has none.
   bool Name(const os::Fd& file, const std::string& name) const;
 
   std::string path_;

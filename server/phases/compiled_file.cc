@@ -14,7 +14,7 @@ constexpr std::string_view kMark = "sandglass compiled 1\n";
 constexpr size_t kKeyBytes = 64;
 constexpr size_t kNumberBytes = 8;
 constexpr size_t kDigestBytes = 32;
-// A descriptor each; of less, a copy is no loss.
+// Each sealed file takes a descriptor; for smaller ones, copying costs nothing.
 constexpr size_t kSealFrom = size_t{256} << 10;
 constexpr size_t kHeaderBytes = kMark.size() + kKeyBytes + kNumberBytes;
 
@@ -36,8 +36,8 @@ void PutOutput(const StreamResult& output, std::string& bytes) {
   PutNumber(output.head_bytes, bytes);
 }
 
-// Takes apart what was put together above. What is not there is read as zero or
-// empty, and remembered.
+// Takes apart what the functions above put together. If something is missing,
+// it is read as zero or empty, and ok() returns false from then on.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -61,7 +61,7 @@ class Reader {
     if (output.head_bytes > output.data.size()) ok_ = false;
     return output;
   }
-  // All was there so far.
+  // Whether everything was there so far.
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
 
@@ -86,7 +86,7 @@ void Compiled::Seal() {
   for (const FileResult& file : files) {
     std::shared_ptr<const os::Fd>& fd = sealed.emplace_back();
     if (file.content.size() < kSealFrom) continue;
-    // Without one it is copied as ever.
+    // If no sealed file can be made, the content is copied as usual.
     absl::StatusOr<os::Fd> made =
         os::MakeSealedMemfd("compiled", AbslView(file.content));
     if (made.ok()) fd = std::make_shared<const os::Fd>(*std::move(made));

@@ -13,28 +13,30 @@
 
 namespace sandglass::server {
 
-// What a compiler that went well made: its artifacts and what it said.
+// The result of a compiler that ended well: its artifacts and its output.
 struct Compiled {
   std::vector<FileResult> files;
   StreamResult stdout_result;
   StreamResult stderr_result;
 
-  // For each file a sealed one with its content, which jails copy without our
-  // writing it for them first; null for small ones. Empty before Seal.
+  // For each file a sealed descriptor with its content, which jails copy
+  // without our having to write it for them first; null for small files. Empty
+  // before Seal.
   std::vector<std::shared_ptr<const os::Fd>> sealed;
 
-  // Call once, when the files are there.
+  // Makes the sealed descriptors. Call it once, when all files are there.
   void Seal();
-  // What it takes in memory, about.
+  // About how many bytes of memory it takes.
   uint64_t bytes() const;
 };
 
-// A file of the compile cache: a mark of the format, the key it is kept under,
-// the length of the result, the result, and the SHA-256 of all before.
+// Returns a file of the compile cache: a mark of the format, the key under
+// which it is kept, the length of the result, the result, and the SHA-256 of
+// all that comes before it.
 std::string EncodeCompiled(const std::string& key, const Compiled& compiled);
 
-// DATA_LOSS says what is wrong: the bytes aren't whole, were changed, or belong
-// to another key.
+// Reverses EncodeCompiled. DATA_LOSS says what is wrong: the bytes are
+// incomplete, were changed, or belong to another key.
 absl::StatusOr<Compiled> DecodeCompiled(const std::string& key,
                                         std::string_view bytes);
 

@@ -19,7 +19,8 @@ namespace {
 
 // A program that gets less than this is not worth starting.
 constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
-// Plenty for a program; a reservation doesn't count what the daemon holds.
+// This is plenty for a program. It is bounded because a run's reservation
+// doesn't count what the daemon itself holds.
 constexpr uint64_t kMaxArtifactBytes = uint64_t{32} << 20;
 constexpr absl::string_view kElf = "\x7f\x45LF";
 
@@ -35,7 +36,7 @@ absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
   return absl::OkStatus();
 }
 
-// The compile phase as a job: the same files, another command.
+// The compile phase as a job: the same files with another command.
 Job ToCompileJob(const Job& job) {
   Job compile;
   compile.run_id = job.run_id;
@@ -53,7 +54,7 @@ Job ToCompileJob(const Job& job) {
   compile.prestart = job.compile->prestart;
   compile.prestart_argv = job.compile->prestart_argv;
   compile.redactor = job.redactor;
-  // They pass through the daemon's memory.
+  // The artifacts pass through the daemon's memory.
   compile.max_collected_bytes =
       std::min(compile.limits.workspace_bytes, kMaxArtifactBytes);
   return compile;
@@ -67,14 +68,15 @@ void RefuseArtifact(const std::string& path, absl::string_view why,
                                             Quote(path), " ", why, ".");
 }
 
-// Both kinds of files that the kernel can start.
+// Whether it is of one of the two kinds of files that the kernel can start.
 bool CanBeExecuted(const FileResult& file) {
   return (file.mode & 0111) != 0 && (absl::StartsWith(file.content, kElf) ||
                                      absl::StartsWith(file.content, "#!"));
 }
 
-// A compiler that says that all is well and leaves nothing, too much, or no
-// program: Go makes a library of a package that isn't main.
+// Finds the cases where a compiler says that all is well but leaves nothing,
+// too much, or no program: Go, for example, makes a library of a package that
+// isn't main.
 void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
                     JobResult& result) {
   for (const FileResult& file : files) {
@@ -90,7 +92,7 @@ void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
   }
 }
 
-// The end of a compile phase, whether a compiler ran or not.
+// The outcome of a compile phase, whether a compiler ran or not.
 struct CompileEnd {
   JobResult result;  // without files
   std::shared_ptr<const Compiled> compiled;
@@ -104,7 +106,7 @@ absl::StatusOr<CompileEnd> Compile(JobRunner& runner, const Job& job,
   if (result->verdict.outcome == policy::Outcome::kOk) {
     CheckArtifacts(job, result->files, *result);
   }
-  // Its memory goes to the run's jail.
+  // The jail is dropped so that its memory is free for the run's jail.
   result->jail.reset();
   auto compiled = std::make_shared<Compiled>();
   compiled->files = std::move(result->files);
@@ -115,7 +117,8 @@ absl::StatusOr<CompileEnd> Compile(JobRunner& runner, const Job& job,
   return CompileEnd{*std::move(result), std::move(compiled)};
 }
 
-// A compile phase that need not be.
+// The outcome of a compile phase that needn't be run, because it is in the
+// cache.
 CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
   CompileEnd end;
   JobResult& result = end.result;
@@ -123,13 +126,14 @@ CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
   result.facts.phase = policy::Phase::kCompile;
   result.facts.wait_status = 0;
   result.verdict = policy::Decide(result.facts, job.compile->limits);
-  // That of another run.
+  // The wait status was that of another run.
   result.facts.wait_status.reset();
   result.verdict.explanation =
       "No compiler ran: an earlier compile of the same program was kept.";
   result.stdout_result = compiled->stdout_result;
   result.stderr_result = compiled->stderr_result;
-  // It may have been kept under another profile's rules, or older ones.
+  // The result may have been kept under the redaction rules of another profile,
+  // or under older ones.
   for (StreamResult* stream : {&result.stdout_result, &result.stderr_result}) {
     RedactStream(job.redactor.get(), *stream, result.redactions);
   }
@@ -180,7 +184,7 @@ absl::StatusOr<CompileEnd> CompileOrFind(JobRunner& runner, Job& job,
 void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
   for (size_t i = 0; i < compiled->files.size(); ++i) {
     const FileResult& artifact = compiled->files[i];
-    // No business of the program's.
+    // The analyser's facts are not for the program.
     if (LooksInCompiler(job) &&
         artifact.path == job.inspection->language->analyser->facts) {
       continue;
@@ -198,7 +202,7 @@ void AddArtifacts(const std::shared_ptr<const Compiled>& compiled, Job& job) {
 JobResult NotRun(const Job& job, std::shared_ptr<const JobResult> compile) {
   JobResult result;
   result.verdict = compile->verdict;
-  // Those of the program, which there was not.
+  // These would be the program's, and no program ran.
   result.verdict.exit_code.reset();
   result.verdict.signal.reset();
   result.facts.phase = policy::Phase::kCompile;
@@ -213,8 +217,8 @@ JobResult NotRun(const Job& job, std::shared_ptr<const JobResult> compile) {
   return result;
 }
 
-// What an analyser said of the program, in a jail of its own; as an error, why
-// it said nothing.
+// Returns what an analyser in a jail of its own said about the program, or an
+// error that says why it said nothing.
 absl::StatusOr<std::string> Said(JobResult&& look) {
   if (look.verdict.outcome != policy::Outcome::kOk) {
     const std::string_view words = look.stderr_result.data;
@@ -256,7 +260,7 @@ absl::StatusOr<Inspected> LookApart(JobRunner& runner, const Job& job,
   return inspected;
 }
 
-// What a compiler left for the rules.
+// The facts that a compiler left for the rules.
 absl::StatusOr<std::string> SaidByCompiler(const Compiled& compiled,
                                            const Job& job) {
   for (const FileResult& file : compiled.files) {
@@ -273,7 +277,8 @@ std::shared_ptr<const Inspected> LookedInVain(const Job& job,
       Inspect(job, absl::InvalidArgumentError(why)));
 }
 
-// After a runner didn't look: there was none, or `why` it didn't.
+// Used when no runner inspected the program: either there was none, or `why`
+// says why it did not.
 absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
     JobRunner& runner, const Job& job, const std::string& why,
     std::optional<MonotonicTime> deadline, CancelToken& cancel) {
@@ -283,7 +288,8 @@ absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
   return std::make_shared<const Inspected>(*std::move(looked));
 }
 
-// The answer when the program was not let run, or is only looked at.
+// The answer when the program was not allowed to run, or was only to be
+// inspected.
 JobResult NotLetRun(const Job& job,
                     std::shared_ptr<const Inspected> inspected) {
   JobResult result;
@@ -367,8 +373,8 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
       compile == nullptr ? absl::ZeroDuration() : Since(began);
   if (inspected != nullptr && inspected->findings.syntax_error &&
       compile != nullptr) {
-    // The analyser took for no program what the compiler did: then nothing was
-    // looked at.
+    // The analyser found a syntax error in a text that the compiler accepts, so
+    // nothing was really inspected.
     inspected = LookedInVain(job, "its compiler takes what the analyser can't");
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
   }

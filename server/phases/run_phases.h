@@ -12,11 +12,11 @@
 
 namespace sandglass::server {
 
-// Runs all phases of a job on the calling thread: the compile phase, if it has
-// one, in a jail of its own; then, when that went well, the program in a fresh
-// jail that gets what was compiled. With a `cache` that has what an earlier
-// compile of the same made, no compiler runs; the cache is given what was
-// compiled before anything of the program runs. It may be null.
+// Runs all phases of a job on the calling thread: first the compile phase, if
+// it has one, in a jail of its own; then, if that went well, the program in a
+// fresh jail that gets what was compiled. If `cache`, which may be null, has
+// the result of an earlier compile of the same program, no compiler runs;
+// otherwise the cache is given the result before any part of the program runs.
 //
 // When `deadline` is set, each phase's wall time is lowered to what it leaves.
 // DEADLINE_EXCEEDED when too little is left to start; else the errors of
@@ -26,8 +26,8 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     CancelToken& cancel, JobObserver* observer,
                                     CompileCache* cache = nullptr);
 
-// What of a call's time must be left over for the answer to arrive: a tenth,
-// within 100 ms and 1 s.
+// How much of a call's remaining time has to be kept for the answer to arrive:
+// a tenth, but at least 100 ms and at most 1 s.
 absl::Duration DeadlineMargin(absl::Duration left);
 
 }  // namespace sandglass::server
