@@ -20,13 +20,15 @@
 namespace sandglass::server {
 namespace {
 
-// A machine under load must not look like a filter that breaks runtimes.
+// Generous, since a machine under load must not look like a filter that breaks
+// runtimes.
 constexpr absl::Duration kLeastTime = absl::Minutes(1);
 constexpr uint64_t kLeastOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
 constexpr int kMostFailures = 2;
-// In a row, with pauses. What a jail wants of the machine may come free; what
-// its profile's own limit leaves no room for doesn't.
+// So many times in a row, with pauses in between. If a jail lacks memory of the
+// machine, that may become free; if its profile's own limit leaves no room, it
+// never does.
 constexpr int kMostWantsOfMemory = 3;
 constexpr absl::Duration kPauseForMemory = absl::Milliseconds(500);
 
@@ -93,7 +95,7 @@ std::string Describe(const JobResult& result) {
   return text;
 }
 
-// That it says nothing of the language.
+// Whether the error says nothing about the language.
 bool CouldNotBeTried(const absl::Status& status) {
   return absl::IsCancelled(status) || absl::IsUnavailable(status) ||
          absl::IsResourceExhausted(status);
@@ -153,7 +155,7 @@ std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
       continue;
     }
     policy::SharedProfile& best = chosen[PolicySet::FilterName(*profile)];
-    // The default one has jails that wait.
+    // The default profile is preferred, since it has jails that wait.
     if (best == nullptr || profile == policy.FindProfile("") ||
         (best != policy.FindProfile("") &&
          best->limits.memory_bytes < profile->limits.memory_bytes)) {

@@ -13,20 +13,21 @@
 
 namespace sandglass::server {
 
-// One run of a language's canary (policy::Canary). A filter that refuses what a
-// runtime needs shows here and not in users' programs.
+// One run of a language's canary (policy::Canary). If a filter refuses
+// something that a runtime needs, this shows here and not in users' programs.
 struct CanaryRun {
   const policy::Language* language;
   policy::SharedProfile profile;
-  // False: in an interpreter that has started already, where the language has
-  // such; what runs take when one is there.
+  // True: with a fresh interpreter. False: in one that has already started, as
+  // runs do when one is there, if the language has such interpreters.
   bool fresh;
 };
 
-// What shows that the language works: its canary once for each distinct filter
-// of the profiles that allow the language, under the default one or else the
-// one that has most memory; with a fresh interpreter, and with one that has
-// started where the language has such. Empty without a canary. Pointers are
+// The runs that show that the language works. Its canary runs once for each
+// distinct filter of the profiles that allow the language: under the default
+// profile if that has the filter, otherwise under the one with the most memory.
+// It runs with a fresh interpreter, and with one that has already started if
+// the language has such. Empty when the language has no canary. Pointers are
 // into `policy`.
 std::vector<CanaryRun> PlanCanaries(const PolicySet& policy,
                                     const policy::Language& language);

@@ -12,8 +12,8 @@ namespace sandglass::server {
 
 // Makes a jail of this key and waits until it is ready for its run, at most 15
 // seconds; for a prestart kind, until its interpreter waits. INTERNAL: a step
-// failed; UNAVAILABLE: it died on the way, or the spawner is gone;
-// RESOURCE_EXHAUSTED: no slot is free.
+// failed; UNAVAILABLE: the jail died before it was ready, or the spawner is
+// gone; RESOURCE_EXHAUSTED: no slot is free.
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
     sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
     const JailKey& key, sandbox::FillFor fill_for);

@@ -26,10 +26,10 @@ namespace {
 constexpr size_t kMaxVersionBytes = 128;
 constexpr uint32_t kMaxPreparedFiles = 10'000;
 constexpr absl::Duration kPreparingRetry = absl::Seconds(2);
-// Where the image has the host's programs; /bin and the like lead there.
+// The place of the host's programs in the image; /bin and the like lead there.
 constexpr absl::string_view kImagePrefix = "/usr/";
 
-// A version goes to terminals and into protobuf strings.
+// Makes a version fit for terminals and protobuf strings.
 std::string Presentable(absl::string_view line) {
   std::string text(
       absl::StripAsciiWhitespace(line).substr(0, kMaxVersionBytes));
@@ -39,7 +39,7 @@ std::string Presentable(absl::string_view line) {
   return text;
 }
 
-// Every executable of the host that a language takes.
+// Every executable of the host that a language uses.
 std::set<std::string> Executables(const policy::Language& language) {
   std::set<std::string> all(language.needs.begin(), language.needs.end());
   all.insert(language.run.front());
@@ -51,7 +51,7 @@ std::set<std::string> Executables(const policy::Language& language) {
   return all;
 }
 
-// Its directory in the store.
+// The name of its directory in the store.
 std::string PlaceOf(const policy::Language& language) {
   const std::string& path = language.prepared_dir;
   return path.substr(path.rfind('/') + 1);
@@ -82,7 +82,7 @@ absl::Status CheckExecutable(const policy::Language& language,
   return absl::OkStatus();
 }
 
-// In messages and maps.
+// The name of a language in messages and maps.
 std::string KeyOf(const policy::Language& language) {
   return language.image.empty()
              ? language.id
@@ -104,7 +104,7 @@ class DraftFiller : public JobObserver {
     return true;
   }
   const absl::Status& status() const { return status_; }
-  // Of the patterns, those that nothing matched.
+  // The patterns that nothing matched.
   const std::set<std::string>& missing() const { return missing_; }
 
  private:
@@ -195,7 +195,7 @@ absl::Status LanguageProbe::Usable(const policy::Language& language) const {
   absl::MutexLock lock(&mutex_);
   const auto it = prepared_.find(KeyOf(language));
   if (it != prepared_.end()) return it->second;
-  // Installed after the start.
+  // The language was installed after the start.
   if (usable_) {
     return LanguageUnavailable(
         absl::StrCat(language.name,
@@ -341,7 +341,7 @@ std::map<std::string, absl::Status> LanguageProbe::CheckOne(
       continue;
     }
     if (status.ok() || cancel_.reason().has_value()) continue;
-    // It says nothing, so what was known stays.
+    // This says nothing, so what was known before stays.
     if (const auto was = before.find(PolicySet::FilterName(*canary.profile));
         was != before.end()) {
       works = was->second;
@@ -413,7 +413,8 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
 absl::Status LanguageProbe::FillDraft(const policy::Language& language,
                                       PreparedStore::Draft& draft) {
   const policy::Preparation& prepare = *language.prepare;
-  // A command needn't make all kinds of artifacts, but one has to.
+  // A single command needn't make all kinds of artifacts, but each kind must be
+  // made by some command.
   std::set<std::string> missing(prepare.artifacts.begin(),
                                 prepare.artifacts.end());
   for (const policy::Command& command : prepare.commands) {

@@ -19,19 +19,20 @@
 
 namespace sandglass::server {
 
-// FAILED_PRECONDITION that names the Debian package when an executable of the
-// language is not installed in its image, or is outside /usr, where no jail has
-// it; or that says why it can't be used there.
+// FAILED_PRECONDITION when an executable of the language is not installed in
+// its image, with the name of the Debian package; when it is outside /usr,
+// where no jail has it; or when it can't be used there for another reason, with
+// that reason.
 absl::Status CheckInstalled(const policy::Language& language);
 
-// What the languages of this machine are: asks each for its version, makes what
-// is to be prepared and runs their canaries, in jails, one after the other, in
-// a thread of its own. Thread-safe.
+// Finds out what the languages of this machine can do: asks each for its
+// version, makes what has to be prepared and runs their canaries. All of this
+// happens in jails, one after the other, on a thread of its own. Thread-safe.
 class LanguageProbe {
  public:
   using ReadyFunction = std::function<void(const policy::Language&)>;
-  // Hears after each CheckCanaries whether all canaries did well, or which
-  // didn't.
+  // Called after each CheckCanaries with OK if all canaries did well, or else
+  // with which did not.
   using CheckedFunction = std::function<void(const absl::Status& all_work)>;
   // `policy` and `runner` outlive the probe. Without a store nothing is
   // prepared. `ready` is called on the probe's thread for each language that is
@@ -40,67 +41,68 @@ class LanguageProbe {
   LanguageProbe(const LivePolicy& policy, std::optional<PreparedStore> store,
                 JobRunner& runner, ReadyFunction ready = nullptr,
                 CheckedFunction checked = nullptr);
-  // Stops.
+  // Calls Stop().
   ~LanguageProbe();
   LanguageProbe(const LanguageProbe&) = delete;
   LanguageProbe& operator=(const LanguageProbe&) = delete;
 
-  // Tries no canaries by itself. Before Start.
+  // The probe then tries no canaries by itself. Call it before Start.
   void SkipCanaries() { skip_canaries_ = true; }
   // Call once.
   void Start();
-  // Cancels what is still running, also of CheckCanaries, and waits for the
+  // Cancels what is still running, CheckCanaries included, and waits for the
   // thread. May be called again.
   void Stop();
-  // False when the timeout came first.
+  // Returns false when the timeout came first.
   bool WaitForVersions(absl::Duration timeout) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Runs the canaries of all languages that are installed and prepared, by the
-  // policy in force, one after another on the calling thread, and remembers
-  // which failed, in place of what was known before; what can't be tried stays
-  // as it was known. For the probe's own thread, and for whoever has put
-  // another policy in force. kFailed: only of languages that failed.
+  // policy in force, one after another on the calling thread. Remembers which
+  // failed, in place of what was known before; what can't be tried stays as it
+  // was known. Called by the probe's own thread, and by whoever has put another
+  // policy in force. kFailed runs only those of languages that failed.
   enum class Which { kAll, kFailed };
   void CheckCanaries(Which which = Which::kAll)
       ABSL_LOCKS_EXCLUDED(mutex_, checking_);
 
   // Whether programs in the language can run now under the profile.
-  // FAILED_PRECONDITION: not installed, it could not be prepared, or its canary
-  // failed under the profile's filter. UNAVAILABLE with RetryInfo: being
-  // prepared.
+  // FAILED_PRECONDITION: it is not installed, could not be prepared, or its
+  // canary failed under the profile's filter. UNAVAILABLE with RetryInfo: it is
+  // being prepared.
   absl::Status Available(const policy::Language& language,
                          const policy::Profile& profile) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same under whatever profile suits it best.
+  // The same for whichever profile suits it best.
   absl::Status Available(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Whether what is prepared for it is there; errors as above.
+  // Whether everything that is prepared for it is there; errors as above.
   absl::Status Prepared(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // True while the language's preparation goes on.
+  // True while the language's preparation is under way.
   bool Preparing(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // True until its canary has told whether it works.
+  // True until its canary has shown whether it works.
   bool Checking(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // First line that the runtime printed, printable ASCII, at most 128 bytes;
-  // empty as long as it is not known. Runtimes of an image other than the
-  // host's are asked later.
+  // The first line that the runtime printed, printable ASCII, at most 128
+  // bytes; empty as long as it is not known. Runtimes of an image other than
+  // the host's are asked later than those of the host.
   std::string Version(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Probe();
-  // What an earlier start prepared is there before anything is run.
+  // Takes over what an earlier start prepared, before anything is run.
   void TakeStored() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskVersions(bool of_host) ABSL_LOCKS_EXCLUDED(mutex_);
-  // One after another: what takes next to nothing, what languages can't be used
-  // without, what only makes them faster.
+  // Preparations are made in this order: those that take next to no time, those
+  // without which languages can't be used, those that only make languages
+  // faster.
   enum class Turn { kQuick, kNeeded, kOptional };
   static Turn TurnOf(const policy::Preparation& preparation);
   void PrepareAll(Turn turn) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -108,17 +110,17 @@ class LanguageProbe {
   absl::Status MakePrepared(const policy::Language& language);
   absl::Status FillDraft(const policy::Language& language,
                          PreparedStore::Draft& draft);
-  // What has to be there before it is of use to run anything.
+  // Checks what has to be there before it makes sense to run anything.
   absl::Status Usable(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // How its canaries did, by filter: the first failure, or OK.
-  // `before` is what was known.
+  // Runs the language's canaries and returns the outcome for each filter: the
+  // first failure, or OK. `before` is what was known.
   std::map<std::string, absl::Status> CheckOne(
       const PolicySet& policy, const policy::Language& language,
       const std::map<std::string, absl::Status>& before);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language,
                                          const policy::Profile& profile);
-  // A command that must end well.
+  // Runs a command that must end well.
   absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
 
   const LivePolicy& policy_;
@@ -129,20 +131,20 @@ class LanguageProbe {
   const CheckedFunction checked_;
   bool skip_canaries_ = false;
   CancelToken cancel_;
-  absl::Mutex checking_;  // one checks at a time; taken before mutex_
+  absl::Mutex checking_;  // held by the one who checks; locked before mutex_
   mutable absl::Mutex mutex_;
-  // By id and image.
+  // Keyed by id and image.
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
-  // How the preparation ended, likewise; none for those that have none or go
-  // on.
+  // How the preparation ended, keyed in the same way; no entry for languages
+  // that have none or whose preparation is still under way.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
-  // How the canaries of languages did, by id and image, then by filter.
+  // How the canaries of languages did: by id and image, then by filter.
   std::map<std::string, std::map<std::string, absl::Status>> canaries_
       ABSL_GUARDED_BY(mutex_);
   bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
-  // All that is needed is prepared; what only makes a language faster may go
-  // on.
+  // Everything that is needed is prepared; what only makes a language faster
+  // may still be under way.
   bool usable_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

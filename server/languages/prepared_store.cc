@@ -42,7 +42,7 @@ absl::Status Failure(absl::string_view what, absl::string_view path) {
       absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
 }
 
-// Which file a name stands for now in an image, and its state.
+// The file that a name stands for in an image now, and its state.
 std::string Identity(const std::string& root, const std::string& path) {
   const std::optional<std::string> real = RealPathInImage(root, path);
   struct stat info = {};
@@ -73,7 +73,7 @@ absl::Status MakeParents(const os::Fd& directory, const std::string& path) {
 
 absl::StatusOr<PreparedStore> PreparedStore::Open(const std::string& directory,
                                                   uid_t owner, gid_t group) {
-  // Its content runs in every jail.
+  // What is in this directory is run in every jail.
   const absl::StatusOr<os::Fd> fd =
       TakeOverDirectory(directory, owner, group, 0755);
   if (!fd.ok()) return fd.status();
@@ -82,7 +82,7 @@ absl::StatusOr<PreparedStore> PreparedStore::Open(const std::string& directory,
 
 bool PreparedStore::Has(const std::string& name) const {
   const std::string mark = absl::StrCat(directory_, "/", name, "/", kComplete);
-  // Its time is that of the last use.
+  // The mark's modification time is that of the last use.
   return ::utimensat(AT_FDCWD, mark.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -125,7 +125,8 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
     return absl::AlreadyExistsError(
         absl::StrCat("two commands make ", path, "; name them apart"));
   }
-  // Jails see the directory already: a file is whole or not there.
+  // Jails already see the directory, so a file must be there completely or not
+  // at all.
   const os::Fd file = os::CreateBeneath(directory_, kUnfinished, 0644);
   if (!file.valid() || ::fstat(content.get(), &info) != 0) {
     return Failure("make", path);
@@ -146,7 +147,8 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
 }
 
 absl::Status PreparedStore::Draft::Complete() {
-  // ORDER: what is complete after a crash of the machine must be whole.
+  // ORDER: the files are synced before the mark is made, so that what is marked
+  // complete is whole even after a crash of the machine.
   if (::syncfs(directory_.get()) != 0) return Failure("write", "to the disk");
   if (!os::CreateBeneath(directory_, kComplete, 0644).valid()) {
     return Failure("make", kComplete);

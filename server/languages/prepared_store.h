@@ -20,22 +20,23 @@ namespace sandglass::server {
 // jails see it read-only.
 class PreparedStore {
  public:
-  // Makes the directory as root, before the server's rights go. Refuses one
-  // that belongs to anybody but root or `owner`.
+  // Makes the directory as root, before the server gives up its rights. Refuses
+  // a directory that belongs to somebody other than root and `owner`.
   static absl::StatusOr<PreparedStore> Open(const std::string& directory,
                                             uid_t owner, gid_t group);
 
   const std::string& directory() const { return directory_; }
 
-  // True when all of it is there. Notes that it is in use.
+  // True when the preparation's files are all there. Notes that they are used.
   bool Has(const std::string& name) const;
 
-  // One preparation under way; nobody else prepares the same meanwhile.
+  // One preparation under way; nobody else makes the same one meanwhile.
   class Draft {
    public:
-    // Copies a file in. `path` is relative, `content` is read from its start.
+    // Copies a file into the draft. `path` is relative; `content` is read from
+    // its start.
     absl::Status Add(const std::string& path, const os::Fd& content);
-    // From now on Has is true, also after a restart.
+    // From now on Has returns true, also after a restart.
     absl::Status Complete();
 
    private:
@@ -43,15 +44,16 @@ class PreparedStore {
     os::Fd lock_;
     os::Fd directory_;
   };
-  // An empty draft; what an earlier one left unfinished is gone. Waits while
-  // another daemon prepares the same. CANCELLED when the token fires.
+  // Returns an empty draft; what an earlier one left unfinished is removed.
+  // Waits while another daemon makes the same preparation. CANCELLED when the
+  // token fires.
   absl::StatusOr<Draft> Begin(const std::string& name,
                               CancelToken& cancel) const;
 
-  // Removes what a failed draft left; while that is still held.
+  // Removes what a failed draft left. Call it while that draft is still held.
   void Remove(const std::string& name) const;
 
-  // Removes what nobody has used for 30 days, and is not in `names`.
+  // Removes what nobody has used for 30 days and is not in `names`.
   void RemoveOld(const std::set<std::string>& names) const;
 
  private:
@@ -60,9 +62,9 @@ class PreparedStore {
   std::string directory_;
 };
 
-// "<id>-<16 hexadecimal digits>": a digest of the preparation, of the
-// executables it names, and of the packages that are installed, so that any
-// change of them prepares anew.
+// Returns "<id>-<16 hexadecimal digits>". The digits are a digest of the
+// preparation, of the executables it names and of the installed packages, so
+// that any change of these makes a new preparation.
 std::string PreparedName(const policy::Language& language);
 
 }  // namespace sandglass::server

@@ -80,7 +80,7 @@ void PrestartKinds::AddDefaultKey(const std::string& name, const Kind& kind,
                  kind.phase == policy::Phase::kRun ? profile->run_template()
                                                    : profile->jail_template,
                  profile->limits};
-  // As for a request that names none.
+  // The limits are those of a request that names none.
   policy::RaiseTo(kind.phase == policy::Phase::kCompile
                       ? kind.language->compile->limits
                       : kind.language->limits,

@@ -14,23 +14,24 @@
 
 namespace sandglass::server {
 
-// The kinds of jails in which an interpreter waits that was started ahead of
-// its program, one per phase of a language that has such.
+// The kinds of jails in which an interpreter waits that was started before its
+// program is known: one per phase, for languages that have such interpreters.
 class PrestartKinds {
  public:
-  // `policy` outlives it.
+  // `policy` must outlive this object.
   explicit PrestartKinds(const LivePolicy& policy);
 
   bool Has(const std::string& kind) const { return kinds_.contains(kind); }
-  // What is started in a jail of this key. NOT_FOUND: its profile has been
-  // replaced. Precondition: Has(key.kind).
+  // The interpreter that is started in a jail of this key. NOT_FOUND: its
+  // profile has been replaced. Precondition: Has(key.kind).
   absl::StatusOr<sandbox::ProgramSpec> InterpreterOf(const JailKey& key) const;
-  // How the pool keeps them; nullopt for other kinds.
+  // How the pool keeps jails of this kind; nullopt when it isn't a prestart
+  // kind.
   std::optional<KindOptions> OptionsOf(const std::string& kind) const;
-  // Under the default profile, as it is in force, and its limits: of one
-  // language those to keep once it is usable, and of all languages those to
-  // keep once they were used. An analyser only where that profile has rules
-  // for it.
+  // Keys under the default profile that is in force, and its limits. FromStart
+  // returns those of one language that are to be kept once it is usable,
+  // OnceUsed those of all languages that are to be kept once they were used.
+  // Analysers are included only if that profile has rules for them.
   std::vector<JailKey> FromStart(const policy::Language& language) const;
   std::vector<JailKey> OnceUsed() const;
 
