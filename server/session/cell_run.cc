@@ -23,7 +23,7 @@ namespace {
 
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
-// What an interrupted cell has to tidy up, and a killed kernel to die.
+// How long an interrupted cell may take to tidy up, and a killed kernel to die.
 constexpr absl::Duration kInterruptGrace = absl::Seconds(1);
 constexpr absl::Duration kKillEvery = absl::Milliseconds(100);
 constexpr absl::Duration kEndJailAfter = absl::Seconds(8);
@@ -43,15 +43,15 @@ class CellRun {
         out_{kernel.out, RunOutput(Stream::kStdout, job)},
         err_{kernel.err, RunOutput(Stream::kStderr, job)} {}
 
-  // One cell, top to bottom.
+  // Does one cell, step by step.
   absl::StatusOr<JobResult> Execute() {
     Begin();
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
       if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
         keeper_.Kill(kernel_);
         if (!kill_.has_value()) return status;
-        // Half a line may be all that an interrupt left; why the cell ends is
-        // known already.
+        // The interrupt may have left only half a line; it is already known why
+        // the cell ends.
         kernel_.events.reset();
         patience_ = Now();
       }
@@ -61,7 +61,7 @@ class CellRun {
       }
     }
     end_ = Now();
-    if (!done_) (void)ReadEvents();  // its last words
+    if (!done_) (void)ReadEvents();  // the last events it sent
     Drain();
     return Finish();
   }
@@ -110,8 +110,8 @@ class CellRun {
         {kill_.has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
     PollUntil(fds, std::size(fds), wake);
-    // ORDER: output first, so that what is displayed comes behind what was
-    // written before it.
+    // ORDER: output is read first, so that what is displayed comes after what
+    // was written before it.
     if (fds[2].revents != 0) Read(out_);
     if (fds[3].revents != 0) Read(err_);
     if (fds[4].revents != 0) Write();
@@ -127,7 +127,7 @@ class CellRun {
       const ssize_t size = ::write(kernel_.in.get(), command_.data() + written_,
                                    command_.size() - written_);
       if (size < 0 && errno == EINTR) continue;
-      // Whoever reads no more has ended, or ends at the wall limit.
+      // A process that reads no more has ended, or ends at the wall limit.
       if (size < 0 && errno != EAGAIN) written_ = command_.size();
       if (size <= 0) return;
       written_ += static_cast<size_t>(size);
@@ -135,7 +135,8 @@ class CellRun {
     if (kernel_.is_program) kernel_.in.reset();
   }
 
-  // Who waits reads it at once; who doesn't gets no more than a few.
+  // A kernel that waits for these reads them at once; one that doesn't gets
+  // only a few.
   void Acknowledge() {
     if (command_.size() - written_ > kMostUnread) return;
     command_.erase(0, written_);
@@ -144,7 +145,8 @@ class CellRun {
     Write();
   }
 
-  // Bounded, so that limits are looked at; true while there may be more.
+  // Reads a bounded amount, so that limits are checked in between. Returns true
+  // while there may be more.
   bool Read(Output& pipe) {
     static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
     const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
@@ -159,12 +161,12 @@ class CellRun {
     return true;
   }
 
-  // Who is still told of output; or null.
+  // The observer, while it is still told of output; otherwise null.
   JobObserver* listener() const {
     return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
   }
 
-  // All that is there now.
+  // Reads everything that is there now.
   void ReadWaiting(Output& pipe) {
     const uint64_t all =
         pipe.output.written_bytes() + os::WaitingBytes(pipe.fd.get());
@@ -180,7 +182,8 @@ class CellRun {
       return absl::OkStatus();
     }
     if (size <= 0) {
-      // Its end, or nobody can hear it any more; then the wall limit ends it.
+      // Either the kernel has ended, or nobody can hear it any more; then the
+      // wall limit ends it.
       kernel_.events.reset();
       return absl::OkStatus();
     }
@@ -195,11 +198,11 @@ class CellRun {
     return absl::OkStatus();
   }
 
-  // A wish to clear is nothing to take: what was streamed can't be taken back,
-  // and the answer begins with it.
+  // A request to clear is ignored: what was streamed can't be taken back, and
+  // the answer begins with it.
   void Take(KernelEvent& event) {
     if (const auto* ready = std::get_if<KernelReady>(&event)) {
-      // Of one that init started the pid is known.
+      // If init started the kernel, its pid is already known.
       if (kernel_.pid == 0) kernel_.pid = ready->pid;
     } else if (auto* display = std::get_if<KernelDisplay>(&event)) {
       if (display->left_out > 0) Drop(1, display->left_out_bytes);
@@ -215,12 +218,12 @@ class CellRun {
       if (done->cell != cell_id_ || done_) return;
       done_ = true;
       exit_code_ = done->exit_code;
-      ++kernel_.runs;  // the kernel says a number, too, and a cell any
+      ++kernel_.runs;  // counted here: a cell could forge the kernel's number
     }
   }
 
   void TakeError(ErrorWords& words) {
-    // Of two the last one stays.
+    // When there are two errors, the last one stays.
     error_redactions_.clear();
     RedactError(job_.redactor.get(), words, error_redactions_);
     cell_.error = std::move(words);
@@ -312,7 +315,7 @@ class CellRun {
     ending_ = true;
     kill_again_ = After(now, kKillEvery);
     keeper_.Kill(kernel_);
-    // Nothing goes on that has been sentenced.
+    // If even killing doesn't end the processes, the whole jail is ended.
     if (now >= end_jail_) {
       keeper_.EndJail("the processes of a run did not die after being killed");
     }
@@ -357,7 +360,7 @@ class CellRun {
     result_.cpu_system = after.cpu_system - before_.cpu_system;
     facts.cpu_time = result_.cpu_user + result_.cpu_system;
     Sample();
-    // The jail's own peak is this cell's where it rose meanwhile.
+    // If the jail's own peak rose during this cell, that is the cell's peak.
     facts.peak_memory_bytes = peak_anonymous_ + peak_shared_;
     if (after.peak_memory_bytes > before_.peak_memory_bytes) {
       facts.peak_memory_bytes =
@@ -375,13 +378,14 @@ class CellRun {
     result_.stdout_result = out_.output.TakeResult(result_.redactions);
     result_.stderr_result = err_.output.TakeResult(result_.redactions);
     policy::AddCounts(error_redactions_, result_.redactions);
-    // What a language says of lacking memory is in its error, too.
+    // A language also puts the words for a lack of memory into its error.
     const std::string why = cell_.error
                                 ? absl::StrCat("\n", cell_.error->traceback)
                                 : result_.stderr_result.data;
     result_.facts.runtime_words =
         policy::FindRuntimeWords(job_.out_of_memory, why);
-    // Where a command of the cell said it, the error doesn't.
+    // If a command of the cell said that the disk is full, the error doesn't
+    // say it.
     result_.facts.said_disk_full =
         policy::SaysDiskFull(why) ||
         policy::SaysDiskFull(result_.stderr_result.data);
@@ -401,14 +405,15 @@ class CellRun {
   JobObserver* const observer_;
   KernelKeeper::Fate fate_;
   sandbox::JailCounters before_;
-  std::optional<sandbox::NetworkUse> network_before_;  // of what has one
+  // For a jail that has one.
+  std::optional<sandbox::NetworkUse> network_before_;
   Output out_;
   Output err_;
 
   uint64_t cell_id_ = 0;
   std::string command_;
   size_t written_ = 0;
-  bool done_ = false;  // by the kernel's word
+  bool done_ = false;  // as the kernel says
   int exit_code_ = 0;
   CellResult cell_;
   uint64_t result_bytes_ = 0;
@@ -421,7 +426,7 @@ class CellRun {
   Instant wall_deadline_ = kNever;
   Instant next_cpu_check_ = kNever;
   Instant next_sample_ = kNever;
-  Instant patience_ = kNever;  // then it is killed
+  Instant patience_ = kNever;  // when it will be killed
   Instant kill_again_ = kNever;
   Instant end_jail_ = kNever;
   Instant give_up_ = kNever;

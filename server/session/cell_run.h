@@ -8,15 +8,15 @@
 
 namespace sandglass::server {
 
-// Runs one cell in a kernel, top to bottom, on the calling thread: say what is
-// to be run, poll until the kernel says that it is done, drain, decide. At a
-// limit, and when cancelled, the cell is interrupted; a kernel that goes on all
-// the same is killed; a program is killed at once. Precondition: the kernel
-// lives and nothing runs in it.
+// Runs one cell in a kernel, step by step, on the calling thread: it tells the
+// kernel what to run, polls until the kernel says that it is done, drains the
+// output and decides the verdict. At a limit, and when it is cancelled, the
+// cell is interrupted; a kernel that goes on all the same is killed. A program
+// is killed at once. Precondition: the kernel lives and nothing runs in it.
 //
-// In the result `cell` is set; counters are those of the time of the cell, the
-// whole session's. The error is ours: INTERNAL, the jail is gone or the kernel
-// does not keep to the protocol.
+// In the result `cell` is set; the counters are those of the whole session
+// during the time of the cell. The error is ours: INTERNAL, the jail is gone or
+// the kernel does not keep to the protocol.
 absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
                                     JobObserver* observer);

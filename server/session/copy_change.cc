@@ -16,10 +16,12 @@ namespace {
 
 using internal::StoredEntry;
 
-// All names and links of one session together, since they are kept in memory.
+// The bound for all names and links of one session together, since they are
+// kept in memory.
 constexpr uint64_t kMostNameBytes = uint64_t{16} << 20;
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 42;
-// Files with holes that aren't compared but written anew.
+// Files with holes from this size on are written anew instead of being
+// compared.
 constexpr uint64_t kLargeFile = uint64_t{256} << 20;
 
 bool WriteAt(const os::Fd& file, absl::string_view data, uint64_t offset) {
@@ -64,7 +66,7 @@ absl::Status CopyChange::Put(StoredEntry entry) {
 }
 
 void CopyChange::Remove(const std::string& path) {
-  // What was put under this name meanwhile is something else.
+  // Something that was put under this name meanwhile is another file.
   if (put_.count(path) == 0) changes_.add_removed(path);
 }
 
@@ -121,7 +123,7 @@ absl::Status CopyChange::PutFile(StoredEntry entry, const os::Fd& content,
           it->second.size() != size) {
         continue;
       }
-      // Names that share a content are names of one file.
+      // Only names of the same file may share a content.
       const bool shared = copy_.blobs_[it->second.blob()].names > 1;
       if ((shared && inode == 0) || taken_.count(it->second.blob()) != 0) {
         continue;
@@ -190,7 +192,7 @@ absl::Status CopyChange::Write(const os::Fd& content, StoredEntry& entry) {
         });
     if (!written) return failure;
     at += piece.size();
-    // It was made shorter meanwhile.
+    // The file was made shorter meanwhile.
     if (piece.size() < wanted) size = at;
   }
   if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
@@ -239,7 +241,7 @@ absl::Status CopyChange::Commit() {
     copy_.RemoveBlob(it->first, it->second.bytes);
     it = copy_.blobs_.erase(it);
   }
-  // What fails here costs room, not files.
+  // A failure here only costs room, not files.
   (void)copy_.Compact();
   return absl::OkStatus();
 }

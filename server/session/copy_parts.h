@@ -18,7 +18,7 @@
 
 namespace sandglass::server {
 
-// What SessionCopy and CopyChange have in common.
+// Parts that SessionCopy and CopyChange share.
 
 inline constexpr size_t kCopyChunk = size_t{256} << 10;
 
@@ -41,8 +41,8 @@ inline ssize_t ReadAt(const os::Fd& file, char* data, size_t size,
   return got;
 }
 
-// Calls `take` for each run of pages of a piece that aren't zeros alone, with
-// its place in the piece. False when that did.
+// Calls `take` for each run of pages in a piece that aren't all zeros, with its
+// offset in the piece. Returns false when `take` did.
 inline bool ForEachRun(
     absl::string_view piece,
     const std::function<bool(size_t, absl::string_view)>& take) {

@@ -55,7 +55,7 @@ sandbox::TarMember MemberOf(const StoredEntry& entry) {
   return member;
 }
 
-// Why Restore or Save ended, for who was to have the files.
+// Why Restore or Save ended, as an error for the one who was to have the files.
 absl::Status Failed(sandbox::FileResult result, absl::string_view what) {
   return sandbox::StatusOfFile(result, what);
 }
@@ -112,7 +112,8 @@ absl::Status DurableFiles::Restore(const std::shared_ptr<FileAgent>& agent,
   SessionCopy::Missing missing;
   if (!done.ok() && !absl::IsCancelled(done) && !absl::IsUnavailable(done) &&
       !absl::IsDeadlineExceeded(done)) {
-    // One file, or a few, stand in the way of all others.
+    // One file, or a few, keep all others from being restored, so leave them
+    // out.
     done = Upload(*agent, *files, limits, end, &missing);
   }
   if (!done.ok()) return done;
@@ -147,7 +148,8 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
                          : FileAgent::Members::kThoseThatCanBe);
   if (!upload.ok()) return Failed(upload.result, kWorkspace);
   sandbox::FileResult sent;
-  // Holes take no room, so that they can be without end.
+  // Holes take no room, so a file with holes can be endless; hence the time is
+  // checked.
   const auto go_on = [&] {
     sent = limits.Check(end);
     return sent.ok() ? absl::OkStatus() : absl::AbortedError("");
@@ -162,7 +164,8 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   absl::Status failure;
   uint64_t sent_entries = 0;
   for (const auto& [path, entry] : files) {
-    // Before its header is sent, behind which all of its bytes have to come.
+    // Check this before the file's header is sent, since all of its bytes have
+    // to follow that.
     if (missing != nullptr) {
       const absl::Status lost = Lost(entry, go_on, checked);
       if (!sent.ok() || absl::IsUnavailable(lost)) {
@@ -196,9 +199,10 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
     if (!failure.ok()) break;
   }
   if (failure.ok()) failure = send(sandbox::TarEnd());
-  // Its end says why it took no more.
+  // How the upload ends says why the agent took no more.
   if (!failure.ok() && sent.code != sandbox::FileCode::kIncomplete) {
-    // It is over before another begins, and what it began is put in order.
+    // This one must be over before another begins, and what it left half done
+    // is tidied up.
     (void)upload.value.Finish(limits.Until(end));
     return sent.ok() ? failure : Failed(sent, kWorkspace);
   }
@@ -252,7 +256,7 @@ absl::Status DurableFiles::Take(sandbox::FileChanged change,
     case FileType::kDirectory:
       return to.Put(std::move(entry));
     case FileType::kSymlink:
-      // Gone before it could be read.
+      // The link was gone before it could be read.
       if (facts.link_target.empty()) return absl::OkStatus();
       entry.set_link_target(facts.link_target);
       return to.Put(std::move(entry));
@@ -261,7 +265,7 @@ absl::Status DurableFiles::Take(sandbox::FileChanged change,
       return to.PutFile(std::move(entry), change.file, facts.inode,
                         change.old_path);
     case FileType::kOther:
-      // What no copy can have takes the place of what was there.
+      // Something that no copy can have has taken the place of what was there.
       to.Remove(facts.name);
       return absl::OkStatus();
   }
@@ -278,10 +282,11 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
     }
   }
   const bool all = all_due_;
-  // A file that honest code renames meanwhile is there twice.
+  // A file that harmless code renames meanwhile is there twice.
   CopyChange change(*copy_, 2 * workspace_bytes_);
-  // Before anything is taken, so that nothing stays by being as it was. What is
-  // missing in the jail stays in the copy: it may be had again in another.
+  // This comes before anything is taken, so that no file stays only because it
+  // was there before. Files that are missing in the jail stay in the copy,
+  // since another jail may get them again.
   if (all && copy_->missing().count == 0) change.BeginAnew();
   absl::Status failure;
   const sandbox::FileAnswer<bool> looked =
@@ -289,7 +294,8 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
         if (failure.ok()) failure = Take(std::move(told), change);
       });
   if (failure.ok() && !looked.ok()) failure = Failed(looked.result, kWorkspace);
-  // Not all could be looked at, so what is missing may still be there.
+  // Not everything could be looked at, so files that seem to be gone may still
+  // be there.
   if (failure.ok() && looked.value && all) {
     failure = absl::FailedPreconditionError(
         "some of its files can't be read or have too long a path, or there are "
@@ -297,7 +303,7 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   }
   if (failure.ok()) failure = change.Commit();
   if (!failure.ok()) {
-    // What this look told isn't told again.
+    // What the agent reported this time isn't reported again, so begin anew.
     Forget();
     return failure;
   }

@@ -15,55 +15,55 @@
 
 namespace sandglass::server {
 
-// Between a jail's /workspace and its copy on the daemon's disk. One thread at
-// a time.
+// Moves files between a jail's /workspace and its copy on the daemon's disk.
+// Use it from one thread at a time.
 class DurableFiles {
  public:
-  // `max_entries` is how many names there may be, `workspace_bytes` how much
-  // they can have at one time.
+  // `max_entries` is how many names there may be, `workspace_bytes` the most
+  // bytes that the files can have at one time.
   DurableFiles(std::shared_ptr<SessionCopy> copy, uint32_t max_entries,
                uint64_t workspace_bytes)
       : copy_(std::move(copy)),
         max_entries_(max_entries),
         workspace_bytes_(workspace_bytes) {}
 
-  // Whether there is nothing to restore.
+  // Returns whether there is nothing to restore.
   absl::StatusOr<bool> Empty() const;
 
-  // Puts the copy's files into a jail in which nothing has run yet. Those that
-  // the copy has lost, or that can't be made there, are noted with the copy as
-  // missing (SessionCopy::missing), and stay in it.
-  // DATA_LOSS: the copy doesn't say any more which files there were; other
-  // errors: nothing can be put there. The time of `limits` is for all of it.
+  // Puts the copy's files into a jail in which nothing has run yet. Files that
+  // the copy has lost, or that can't be made there, are recorded in the copy as
+  // missing (SessionCopy::missing) and stay in it. DATA_LOSS: the copy no
+  // longer tells which files there were; other errors: nothing can be put
+  // there. The time of `limits` is for all of it together.
   absl::Status Restore(const std::shared_ptr<sandbox::FileAgent>& agent,
                        const sandbox::FileLimits& limits);
 
-  // Tells the log what was missing at the last Restore, if anything was.
+  // Logs what was missing at the last Restore, if anything was.
   void LogMissing() const;
 
-  // Brings the copy up to date. With an agent other than the last one, and
-  // after a failure, by looking at all. UNAVAILABLE: the agent doesn't do it.
-  // The agent has the time of `limits` for all that is asked of it.
+  // Brings the copy up to date. Looks at all files when the agent isn't the one
+  // of the last call, and after a failure. UNAVAILABLE: the agent doesn't do
+  // it. The time of `limits` is for everything that is asked of the agent.
   absl::Status Save(const std::shared_ptr<sandbox::FileAgent>& agent,
                     const sandbox::FileLimits& limits);
 
-  // The jail is another one now.
+  // To be called when the session has got another jail.
   void Forget();
 
  private:
-  // With `missing` as far as possible, which reads the copy twice. Is over at
-  // `end`.
+  // With `missing`, uploads as much as possible, for which the copy is read
+  // twice. Ends at `end` at the latest.
   absl::Status Upload(sandbox::FileAgent& agent,
                       const SessionCopy::Files& files,
                       const sandbox::FileLimits& limits, absl::Time end,
                       SessionCopy::Missing* missing) const;
   absl::Status Track(const std::shared_ptr<sandbox::FileAgent>& agent,
                      bool tell_first, const sandbox::FileLimits& limits);
-  // What is known of contents that were read, by their number and sum: one that
-  // has many names is read once.
+  // What is known of contents that were read, by their number and checksum, so
+  // that a content with many names is read only once.
   using Checked = std::map<std::pair<uint64_t, uint32_t>, absl::Status>;
-  // Why a file of the copy can't be had from it any more; `go_on` as of
-  // SessionCopy::Check.
+  // Returns why the copy can no longer supply one of its files; `go_on` is as
+  // in SessionCopy::Check.
   absl::Status Lost(const internal::StoredEntry& entry,
                     const std::function<absl::Status()>& go_on,
                     Checked& checked) const;
@@ -72,10 +72,11 @@ class DurableFiles {
   const std::shared_ptr<SessionCopy> copy_;
   const uint32_t max_entries_;
   const uint64_t workspace_bytes_;
-  // In this order: the tracker ends before the agent that it is part of.
+  // The order matters: the tracker must end before the agent of which it is a
+  // part.
   std::shared_ptr<sandbox::FileAgent> agent_;
   sandbox::FileTracker tracker_;
-  bool all_due_ = true;  // the next look is to tell all there is
+  bool all_due_ = true;  // the next look is to report everything there is
 };
 
 }  // namespace sandglass::server

@@ -40,7 +40,7 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
       agent.BeginPack(kWorkspace, FileAgent::Which::kAll, limits.Until(end));
   if (!begun.ok()) return FileStatus(begun.result, kWorkspace);
   std::string piece(kChunk, '\0');
-  // Holes take no room, so that they can be without end.
+  // Holes take no room, so the files can be endless; hence the time is checked.
   while (true) {
     if (const sandbox::FileResult over = limits.Check(end); !over.ok()) {
       return FileStatus(over, kWorkspace);

@@ -14,22 +14,23 @@
 
 namespace sandglass::server {
 
-// A session's files as a tar in the daemon's memory, for the children of a fork
-// to begin with. Its memory comes free with the last child that waits for it.
+// A session's files as a tar in the daemon's memory, with which the children of
+// a fork begin. The memory is freed when the last child that waits for it has
+// got it or is gone.
 class FileArchive {
  public:
   ~FileArchive();
   FileArchive(const FileArchive&) = delete;
   FileArchive& operator=(const FileArchive&) = delete;
 
-  // Packs /workspace, at most `most_bytes` of it that are no zeros.
-  // RESOURCE_EXHAUSTED: `memory` hasn't so much left. The time of `limits` is
-  // for all of it.
+  // Packs /workspace, at most `most_bytes` of it, not counting zeros.
+  // RESOURCE_EXHAUSTED: `memory` has not that much left. The time of `limits`
+  // is for all of it together.
   static absl::StatusOr<std::shared_ptr<const FileArchive>> Pack(
       sandbox::FileAgent& agent, std::shared_ptr<DiskBudget> memory,
       const sandbox::FileLimits& limits);
 
-  // Puts them into /workspace.
+  // Unpacks the files into /workspace.
   absl::Status Unpack(sandbox::FileAgent& agent,
                       const sandbox::FileLimits& limits) const;
 
@@ -42,7 +43,7 @@ class FileArchive {
   const std::shared_ptr<DiskBudget> memory_;
   os::Fd file_;
   uint64_t size_ = 0;
-  uint64_t bytes_ = 0;  // that were taken from the budget
+  uint64_t bytes_ = 0;  // taken from the budget
 };
 
 }  // namespace sandglass::server

@@ -22,7 +22,7 @@ constexpr absl::Time kFirstTime = absl::FromUnixSeconds(-62'135'596'800);
 constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 constexpr char kWorkspace[] = "/workspace";
 
-// The codes are told by their numbers.
+// The codes are converted by their numbers.
 static_assert(v1::FileErrorCode_MAX == sandbox::kFileCodeCount - 1);
 static_assert(v1::FILE_ERROR_CODE_INVALID_PATH ==
               static_cast<int>(FileCode::kInvalidPath));
@@ -95,7 +95,7 @@ v1::FileInfo ToProto(const sandbox::FileFacts& facts) {
   info.set_type(ToProto(facts.type));
   info.set_size(facts.size);
   info.set_mode(facts.mode & 07777);
-  // The times of Timestamp end with the years 1 and 9999; those of files don't.
+  // A Timestamp only covers the years 1 to 9999; the times of files go further.
   *info.mutable_modify_time() =
       ToProto(std::clamp(facts.mtime, kFirstTime, kLastTime));
   info.set_link_target(AsUtf8(facts.link_target));

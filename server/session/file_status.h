@@ -12,19 +12,20 @@
 
 namespace sandglass::server {
 
-// Between the API's words for files and the file agent's.
+// Translates between the API's words for files and those of the file agent.
 
-// Messages are kept below what clients take by default (4 MiB).
+// Messages are kept smaller than what clients accept by default (4 MiB).
 inline constexpr uint64_t kMostListedBytes = uint64_t{3} << 20;
 
-// The path as the agent takes it: absolute. INVALID_ARGUMENT,
-// "FILE_INVALID_PATH". `empty` says whether an empty one stands for /workspace.
+// Returns the absolute path that the agent needs. INVALID_ARGUMENT,
+// "FILE_INVALID_PATH". `empty` says whether an empty path stands for
+// /workspace.
 enum class EmptyPath { kInvalid, kWorkspace };
 absl::StatusOr<std::string> AgentPath(const std::string& path,
                                       EmptyPath empty = EmptyPath::kInvalid);
 
 v1::FileErrorCode ToProto(sandbox::FileCode code);
-// "FILE_NOT_FOUND" and so on.
+// Returns "FILE_NOT_FOUND" and so on.
 std::string FileReason(sandbox::FileCode code);
 // The gRPC error of a failed operation on `path`.
 absl::Status FileStatus(sandbox::FileResult result, absl::string_view path);

@@ -25,11 +25,11 @@ namespace {
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 constexpr int kMostEventsAtOnce = 64;
-// Its runs have limits of their own; the kernel itself has none.
+// Each run has limits of its own; the kernel itself has none.
 constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 
 constexpr char kDaemonEnded[] = "the daemon was started anew";
-// Files can have more names than there may be files.
+// Allowed in addition, since files can have more names than there may be files.
 constexpr uint32_t kMoreNames = 10'000;
 
 std::string HowEnded(int wait_status) {
@@ -54,7 +54,7 @@ sandbox::ProcessSpec KernelProcess(const Job& start) {
   return process;
 }
 
-// With that caller's share of what is for all.
+// The parts with that caller's share of what all callers have together.
 JailHostParts OfCaller(JailHostParts parts, const std::string& caller) {
   if (parts.fork_memory != nullptr) {
     parts.fork_memory = parts.fork_memory->ShareOf(caller);
@@ -113,7 +113,7 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
   result->cell->state_lost = std::move(state_lost);
   result->libraries = libraries_;
   if (libraries_) {
-    // Told once.
+    // This is reported only once.
     libraries_->installed = false;
     libraries_->wait = absl::ZeroDuration();
   }
@@ -142,7 +142,7 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
       const Process& process = processes_[place.kernel->process];
       if (process.stage == Process::Stage::kRunning) {
         place.status.state = KernelStatus::State::kBusy;
-        // It came with the jail, after one whose state is lost.
+        // The kernel came with the jail, after a kernel whose state is lost.
         if (place.kernel->fresh) {
           state_lost = std::exchange(place.why_ended, "");
         }
@@ -204,7 +204,7 @@ absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
     }
     struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
                            {cancel.fd(), POLLIN, 0}};
-    // One that keeps talking is late, too.
+    // A kernel that keeps talking is late, too.
     if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
       return absl::InternalError("the kernel was not ready in time");
     }
@@ -212,7 +212,7 @@ absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
     const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (size <= 0) break;
-    // Who is asked for nothing yet has one thing to say.
+    // A kernel that wasn't asked for anything yet has only one thing to say.
     if (!kernel.lines.Append({text, static_cast<size_t>(size)})) {
       return absl::InternalError("the kernel said too much as it started");
     }
@@ -256,7 +256,7 @@ void JailHost::Take(sandbox::SessionEvent& event) const {
     process.stage = Process::Stage::kFailed;
   } else if (const auto* ended =
                  std::get_if<sandbox::ProcessExitedEvent>(&event)) {
-    // One that was given up may be forgotten by now.
+    // A process that was given up may be forgotten by now.
     if (const auto it = processes_.find(ended->id); it != processes_.end()) {
       it->second.wait_status = ended->wait_status;
       it->second.stage = Process::Stage::kEnded;
@@ -309,8 +309,8 @@ void JailHost::Kill(const Kernel& kernel) {
 
 void JailHost::KillLocked(const Kernel& kernel) {
   if (!JailLives()) return;
-  // Who kills doesn't always wait for the death, so each goes in both ways: a
-  // control group's may pass over a process (Jail::KillRunByPid).
+  // Not every caller waits for the death, so both ways are used: the control
+  // group's kill may miss a process (Jail::KillRunByPid).
   if (kernel.kill.valid()) {
     (void)sandbox::KillGroup(kernel.kill);
     (void)jail_->KillByPid(kernel.process);
@@ -318,8 +318,8 @@ void JailHost::KillLocked(const Kernel& kernel) {
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
     (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
   } else if (processes_[kernel.process].stage != Process::Stage::kFailed) {
-    // It never said who it is. (One that failed there never was, and what else
-    // is in the jail doesn't end by it.)
+    // The process never said who it is. (One that failed to start never
+    // existed, and other processes in the jail don't end by it.)
     (void)jail_->jail().KillRun();
     (void)jail_->jail().KillRunByPid();
   }
@@ -328,7 +328,7 @@ void JailHost::KillLocked(const Kernel& kernel) {
 void JailHost::EndJail(const std::string& why) {
   absl::MutexLock lock(&mutex_);
   if (!JailLives()) return;
-  // Should that not reach init either, it ends when the jail is let go of.
+  // If that doesn't reach init either, the jail ends when it is released.
   (void)jail_->jail().KillJail();
   Die(why);
 }
@@ -351,7 +351,8 @@ void JailHost::EndKernel(const std::string& context, const std::string& why) {
   Place& place = it->second;
   place.why_ended = why;
   KillLocked(*place.kernel);
-  // A run that goes on in it sees its end; otherwise nobody waits for that.
+  // A run that goes on in the kernel sees its end; otherwise nobody waits for
+  // that.
   if (place.status.state == KernelStatus::State::kBusy) return;
   place.started = false;
   place.status.state = KernelStatus::State::kDead;
@@ -373,7 +374,8 @@ void JailHost::End() {
   ended_ = true;
   if (jail_ == nullptr) return;
   (void)jail_->jail().KillJail();
-  // Whoever still has the session doesn't keep its libraries.
+  // Others may still hold the session, but they don't keep its libraries in
+  // use.
   jail_->jail().Hold(nullptr);
 }
 
@@ -406,7 +408,7 @@ std::string JailHost::LayerId() const {
 std::string JailHost::Death() const {
   absl::MutexLock lock(&mutex_);
   Pump();
-  // The next use follows with another jail.
+  // After that, the next use gets another jail.
   return durable_ == nullptr ? death_ : "";
 }
 

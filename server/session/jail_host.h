@@ -30,22 +30,22 @@ namespace sandglass::server {
 struct JailHostParts {
   sandbox::Sandbox* sandbox = nullptr;
   JailPool* pool = nullptr;
-  // Whether what a language's kernel is started from is there.
+  // Checks that what a language's kernel is started from is there.
   std::function<absl::Status(const policy::Language&)> prepared;
   LibraryFinder* libraries = nullptr;  // null: none can be had
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
-  DeniedCalls* denied = nullptr;  // null: calls aren't traced
+  DeniedCalls* denied = nullptr;  // null when calls aren't traced
 };
 
-// A session on a jail of this machine. The jail comes with the first use: for
-// the default kernel an idle one in which a zygote's child waits, so that it is
-// there at once.
+// A session on a jail of this machine. It gets the jail with its first use: for
+// the default kernel an idle one in which a zygote's child waits, so that the
+// kernel is there at once.
 class JailHost final : public SessionHost,
                        public KernelKeeper,
                        public ProcessHost {
  public:
-  // What `parts` points to outlives it.
+  // Whatever `parts` points to must outlive this object.
   JailHost(const JailHostParts& parts, const SessionSpec& spec,
            const SessionOrigin& origin = {});
 
@@ -73,13 +73,13 @@ class JailHost final : public SessionHost,
   std::string LayerId() const override ABSL_LOCKS_EXCLUDED(mutex_);
   std::string Death() const override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For the run that goes on in a kernel.
+  // These are for the run that is going on in a kernel.
   Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
   void EndJail(const std::string& why) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For commands.
+  // These are for commands.
   absl::Status Attach(CancelToken& cancel) override
       ABSL_LOCKS_EXCLUDED(forking_, attaching_, mutex_);
   bool IsAttached() const override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -95,26 +95,26 @@ class JailHost final : public SessionHost,
   policy::UnchargedMemory ReadUncharged() const override;
 
  private:
-  // The jail's own program: a zygote's child.
+  // The number of the jail's own program, which is a zygote's child.
   static constexpr uint64_t kMainProcess = 0;
 
-  // How a kernel stands, for all threads; the Kernel itself is its run's.
+  // A kernel's state, for all threads; the Kernel itself belongs to its run.
   struct Place {
-    std::unique_ptr<Kernel> kernel;  // there since the first start
+    std::unique_ptr<Kernel> kernel;  // set since the first start
     KernelStatus status;
     bool started = false;
-    std::string why_ended;  // to be told with the next start
+    std::string why_ended;  // reported with the next start
   };
 
-  // What a jail comes for. The default kernel, if it comes with the jail, is
-  // `context`'s; `code` is its first cell.
+  // The use for which a jail is fetched. If the default kernel comes with the
+  // jail, it belongs to `context`; `code` is its first cell.
   struct FirstUse {
     std::string context;
     std::string code;
     JobObserver* observer = nullptr;     // of an install; may be null
     const SessionSpec* guest = nullptr;  // as in Job
   };
-  // What a run is to be like: the session's, or a guest's.
+  // The spec that holds for a run: the session's own, or a guest's.
   const SessionSpec& SpecOf(const Job& job) const {
     return job.guest == nullptr ? spec_ : *job.guest;
   }
@@ -122,17 +122,17 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Gives `start` the session's libraries, for a jail that is to come.
+  // Gives `start` the session's libraries, for a jail that is still to come.
   absl::Status TakeLibraries(const FirstUse& use, CancelToken& cancel,
                              Job& start) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Puts the files there are into a jail that has just come.
+  // Puts the files that were kept into a jail that has just been fetched.
   absl::Status Fill(CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
           ABSL_LOCKS_EXCLUDED(opening_, keeping_, mutex_);
-  // A jail that has died can be followed by another: the copy has its files.
+  // Whether another jail can replace a dead one, as the copy has its files.
   bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Lets go of the jail. Kernels that had a state lost it, and `why`; an empty
-  // one: none had.
+  // Releases the jail. Kernels that had a state lost it, for the reason `why`;
+  // an empty `why` means that none had one.
   void Discard(const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_, mutex_);
   absl::Status SaveNow()
@@ -143,18 +143,18 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
                                                           Timings& timings);
-  // The context's kernel, started when there is none. `state_lost` tells why
-  // the one before went.
+  // Returns the context's kernel, which is started if there is none.
+  // `state_lost` gets the reason why the one before it ended.
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
                                 JobObserver* observer, std::string& state_lost)
       ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // A process of the kernel's number, until it has been started.
+  // Asks for a process with the kernel's number and waits for its start.
   absl::Status Spawn(const sandbox::ProcessSpec& spec, CancelToken& cancel,
                      int64_t deadline, Kernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // One run of a language that has no kernel: its program, in this jail.
+  // Does one run of a language that has no kernel: its program, in this jail.
   absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
                                        JobObserver* observer)
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
@@ -167,17 +167,17 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(mutex_);
   void SignalLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KillLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Until the kernel that init started says that it is ready; its start is none
-  // of a cell's time.
+  // Waits until the kernel that init started says that it is ready. Its start
+  // doesn't count as a cell's time.
   static absl::Status AwaitReady(Kernel& kernel, CancelToken& cancel,
                                  int64_t deadline);
-  // Takes what init has to say.
+  // Handles the events that init has sent.
   void Pump() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a process that has ended.
+  // Notes the refused calls of a process that has ended.
   void NoteDenied(const sandbox::SessionEvent& event) const;
   void Take(sandbox::SessionEvent& event) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // True when it is of a command's process, which is told of it.
+  // Returns true when the event is about a command's process, and passes it on.
   bool TakeForCommand(sandbox::SessionEvent& event) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellCommands(const std::function<ProcessNews()>& news) const
@@ -189,37 +189,37 @@ class JailHost final : public SessionHost,
 
   const JailHostParts parts_;
   const SessionSpec spec_;
-  const JailLayer layer_;  // that it was made with; else without an id
+  const JailLayer layer_;  // the one it was made with, or else without an id
 
-  // Nothing is asked of init while all stands still for a fork.
+  // Held so that init is asked for nothing while a fork stops all processes.
   absl::Mutex forking_;
-  // Of calls to Save at once one does it for all; see there.
+  // Of several threads in Save at the same time, one does the work for all.
   absl::Mutex saves_;
   absl::CondVar save_over_;
   bool saving_ ABSL_GUARDED_BY(saves_) = false;
   uint64_t saves_begun_ ABSL_GUARDED_BY(saves_) = 0;
   uint64_t saves_over_ ABSL_GUARDED_BY(saves_) = 0;
   absl::Status save_result_ ABSL_GUARDED_BY(saves_);
-  CancelToken ending_;  // of saving
+  CancelToken ending_;  // ends saving
   absl::Mutex keeping_;
-  // Null: not durable.
+  // Null when the session isn't durable.
   const std::unique_ptr<DurableFiles> durable_ ABSL_PT_GUARDED_BY(keeping_);
 
   absl::Mutex attaching_;  // one thread gets the jail, the others wait for it
   absl::Mutex opening_;    // … or the file agent
-  // Looking at it takes what init says.
+  // Mutable, since even looking at the state handles what init has sent.
   mutable absl::Mutex mutex_;
-  // Who looks at its counters may have it a moment longer.
+  // Shared, since a thread that reads its counters may hold it a moment longer.
   mutable std::shared_ptr<sandbox::SessionJail> jail_ ABSL_GUARDED_BY(mutex_);
   mutable std::string death_ ABSL_GUARDED_BY(mutex_);
-  // What was kept of the session's files is in the jail.
+  // Whether the files that were kept of the session are in the jail.
   bool filled_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_process_ ABSL_GUARDED_BY(mutex_) = 1;
-  // By context; of processes that were asked for, too.
+  // By context; includes kernels whose process was only asked for so far.
   mutable std::map<std::string, Place> places_ ABSL_GUARDED_BY(mutex_);
-  // By process: how it ended, or that it was started.
+  // How far each process got, and how it ended.
   struct Process {
     enum class Stage { kAsked, kFailed, kRunning, kEnded };
     Stage stage = Stage::kAsked;
@@ -228,20 +228,20 @@ class JailHost final : public SessionHost,
     sandbox::SpawnFailedEvent failed;
   };
   mutable std::map<uint64_t, Process> processes_ ABSL_GUARDED_BY(mutex_);
-  // By process, those of commands.
+  // By process: the receivers of news about commands' processes.
   mutable std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
-  // In the jail, as the next cell tells of them.
+  // The libraries in the jail, as the next cell's answer reports them.
   std::optional<UsedLibraries> libraries_ ABSL_GUARDED_BY(mutex_);
-  // What a fork's child begins with, until it did.
+  // The files with which a fork's child begins, until it has got them.
   std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(mutex_);
-  // File agents that init was asked for and hasn't told of, and its last word.
+  // How many file agents init still has to give us, and its last answer.
   mutable int files_due_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable sandbox::FileChannelEvent files_told_ ABSL_GUARDED_BY(mutex_) = {};
 };
 
-// A session's host for one run that wants results and has no session: the same
-// kernel, for one cell.
+// Does one run that wants rich results and has no session: the host of a
+// session with the same kernel is made for a single cell.
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
                                   CancelToken& cancel, JobObserver* observer);
 

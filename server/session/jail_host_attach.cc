@@ -13,7 +13,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kAttachTimeout = absl::Seconds(15);
-// Its runs have limits of their own; the kernel itself has none.
+// Each run has limits of its own; the kernel itself has none.
 constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 
 }  // namespace
@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
       timings.kind = source.kind();
       return jail;
     }
-    // One that was made ahead may die as it is given out.
+    // A jail that was made in advance may die just when it is handed out.
     if (!absl::IsUnavailable(ready) || !source.warm()) return ready;
   }
 }

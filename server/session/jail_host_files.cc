@@ -17,12 +17,12 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-// Others may take the event that one waits for.
+// Another thread may take the event for which one waits.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
-// As large as a workspace may be.
+// Long enough for the largest workspace that there may be.
 constexpr absl::Duration kFillTimeout = absl::Seconds(120);
 constexpr absl::Duration kSaveTimeout = absl::Seconds(30);
-// While all stands still.
+// All processes are stopped meanwhile.
 constexpr absl::Duration kPackTimeout = absl::Seconds(30);
 constexpr absl::Duration kFreezeTimeout = absl::Seconds(5);
 constexpr absl::Duration kFreezeLook = absl::Microseconds(200);
@@ -63,7 +63,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
       Pump();
       if (ended_) return absl::CancelledError("the session has ended");
       if (!JailLives()) return absl::InternalError(death_);
-      // What a call before didn't wait for comes first.
+      // The answer for which an earlier call didn't wait comes first.
       if (!asked && files_due_ == 0) {
         if (absl::Status sent = jail_->OpenFiles(); !sent.ok()) return sent;
         ++files_due_;
@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
 
 bool JailHost::CanFollow() const {
   if (durable_ == nullptr || death_.empty()) return false;
-  // What a run that goes on has of the jail must not go.
+  // A run that is going on may still need the jail, so the jail must stay.
   return std::none_of(places_.begin(), places_.end(), [](const auto& entry) {
     return entry.second.status.state == KernelStatus::State::kBusy;
   });
@@ -167,7 +167,7 @@ absl::Status JailHost::Save() {
     if (jail_ == nullptr) return absl::OkStatus();
   }
   saves_.Lock();
-  // One that began before this call may have missed what it is for.
+  // A saving that began before this call may have missed what this call is for.
   const uint64_t mine = saves_begun_ + 1;
   while (saves_over_ < mine) {
     if (saving_) {
@@ -191,7 +191,8 @@ absl::Status JailHost::Save() {
 
 absl::Status JailHost::SaveNow() {
   absl::Status result;
-  // The code may have ended the agent since the last time, by mistake or not.
+  // The program's code may have ended the agent since the last time, by mistake
+  // or not.
   for (int tries = 0; tries < 2; ++tries) {
     {
       absl::MutexLock lock(&mutex_);
@@ -221,10 +222,11 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
   absl::MutexLock forking(&forking_);
   {
     absl::MutexLock lock(&mutex_);
-    // Never used: its files are those that it begins with.
+    // The jail was never used: its files are those that it begins with.
     if (jail_ == nullptr) return archive_;
   }
-  // Before all stands still: init may wait for what does.
+  // Get the agent before all processes are stopped: init may wait for one of
+  // them.
   const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
       Files(cancel);
   if (!agent.ok()) return RunFailed(agent.status());

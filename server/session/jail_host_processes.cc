@@ -17,7 +17,7 @@
 namespace sandglass::server {
 namespace {
 
-// Others may take the event that one waits for.
+// Another thread may take the event for which one waits.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
 
 }  // namespace
@@ -75,7 +75,7 @@ absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
 }
 
 absl::Status JailHost::Attach(CancelToken& cancel) {
-  // Nothing can be started in a jail that stands still.
+  // Nothing can be started in a jail whose processes are stopped.
   { absl::ReaderMutexLock unfrozen(&forking_); }
   return Attach(FirstUse(), cancel);
 }

@@ -14,12 +14,12 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-// Its processor time is measured; the kernel's own limit would count what comes
-// after it, too.
+// The processor time is measured instead; the kernel's own limit would also
+// count what comes after the program.
 constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 constexpr uint32_t kProgramMode = 0755;
 
-// What of a job its program consists of: what was compiled, or its code.
+// The files that make up a job's program: what was compiled, or its code.
 std::vector<Job::File> ProgramFiles(const Job& job) {
   if (!job.compile) return {{.path = job.source_file, .content = job.code}};
   std::vector<Job::File> files;
@@ -29,8 +29,8 @@ std::vector<Job::File> ProgramFiles(const Job& job) {
   return files;
 }
 
-// The command as if /workspace had the files that are in `directory`; the
-// arguments of the request, from `own` words on, stay.
+// The command changed as if /workspace had the files that are in `directory`;
+// the arguments of the request, which begin at index `own`, stay as they are.
 std::vector<std::string> Relocated(std::vector<std::string> argv, size_t own,
                                    const std::vector<Job::File>& files,
                                    const std::string& directory) {
@@ -74,7 +74,7 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
   if (!files.ok()) return files.status();
   Kernel& program = BeginProgram(job.context);
   const Instant acquired = Now();
-  // Not in /workspace: its name may be that of a file there.
+  // The directory isn't in /workspace, since a file there may have its name.
   const std::string directory =
       absl::StrCat("/tmp/.sandglass-", program.process);
   absl::StatusOr<JobResult> result =
@@ -83,7 +83,7 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
 
   absl::MutexLock lock(&mutex_);
   Place& place = places_[job.context];
-  // One that never started left nothing to kill.
+  // A program that never started left nothing to kill.
   if (!result.ok() && program.pid > 1) KillLocked(program);
   processes_.erase(program.process);
   place.started = false;

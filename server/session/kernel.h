@@ -16,45 +16,45 @@
 
 namespace sandglass::server {
 
-// The process of one kernel and the daemon's ends of what it talks through.
-// Belongs to the run that goes on in it.
+// The process of one kernel and the daemon's ends of its pipes. It belongs to
+// the run that is going on in it.
 struct Kernel {
-  // A program of its own, which has input instead of commands and no events. It
-  // ends with its only run, or is killed at a limit.
+  // True for a program instead of a kernel: it has input instead of commands,
+  // and no events. It ends with its only run, or is killed at a limit.
   bool is_program = false;
-  uint64_t process = 0;  // by which its keeper knows it
-  // In the jail; 0 as long as it is not known. Others read it.
+  uint64_t process = 0;  // the number by which its keeper knows it
+  // Its pid in the jail; 0 as long as it is not known. Other threads read it.
   std::atomic<pid_t> pid = 0;
   os::Fd in;        // commands
   os::Fd out, err;  // what its cells write
   os::Fd events;
-  os::Fd kill;  // its own group; empty: it shares the jail's
-  // How it wants to be told.
+  os::Fd kill;  // its own group; empty when it shares the jail's
+  // The form in which it wants its commands.
   policy::KernelRecipe::Commands commands =
       policy::KernelRecipe::Commands::kJson;
   KernelLines lines;
-  uint64_t cells = 0;  // that were sent to it
-  uint32_t runs = 0;   // by its own count
+  uint64_t cells = 0;  // how many were sent to it
+  uint32_t runs = 0;   // how many it has done
   Timings timings;     // of its start
   bool fresh = true;   // no cell has run in it
 };
 
-// Who has the jail that kernels run in. Thread-safe.
+// The owner of the jail in which kernels run. Thread-safe.
 class KernelKeeper {
  public:
   struct Fate {
     bool jail_gone = false;
-    std::optional<int> wait_status;  // it has ended
-    // The jail; lives as long as a run goes on in it.
+    std::optional<int> wait_status;  // set when it has ended
+    // The jail, which lives as long as a run is going on in it.
     const sandbox::Jail* jail = nullptr;
-    int control_fd = -1;  // for poll(2): POLLIN, something may have changed
+    int control_fd = -1;  // for poll(2): at POLLIN something may have changed
   };
   virtual Fate Look(const Kernel& kernel) = 0;
-  // Interrupts what runs in it, as Ctrl-C does.
+  // Interrupts what runs in the kernel, as Ctrl-C does.
   virtual void Signal(const Kernel& kernel) = 0;
-  // Kills it with what it started, in each way there is.
+  // Kills the kernel and everything that it started, in every way there is.
   virtual void Kill(const Kernel& kernel) = 0;
-  // Ends the jail, since the kernel can't be ended otherwise.
+  // Ends the jail, for when the kernel can't be ended otherwise.
   virtual void EndJail(const std::string& why) = 0;
 
  protected:

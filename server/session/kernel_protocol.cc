@@ -37,11 +37,12 @@ bool IsJson(const std::string& type) {
   return type == "application/json" || absl::EndsWith(type, "+json");
 }
 
-// Takes an event as it is parsed. Nothing of it becomes objects, which would
-// take thirty times the room of their text.
+// Handles an event while it is being parsed. No objects are made of it, since
+// they would take thirty times the room of their text.
 class EventReader : public Json::json_sax_t {
  public:
-  // Of the event itself, by its name; of those that no kind has, none.
+  // The fields of the event itself, by name; fields that no kind of event has
+  // are left out.
   struct Field {
     enum class Type { kString, kNumber, kBoolean, kOther };
     Type type = Type::kOther;
@@ -56,7 +57,7 @@ class EventReader : public Json::json_sax_t {
   std::string TakeText(const char* name) {
     return std::move(fields_[name].text);
   }
-  // Why it is no event.
+  // Says why the text is no event.
   const char* problem() const { return problem_; }
   bool has_data() const { return has_data_; }
   std::map<std::string, std::string>& data() { return data_; }
@@ -89,7 +90,7 @@ class EventReader : public Json::json_sax_t {
     }
     return true;
   }
-  // Those of no JSON text.
+  // JSON text has no binary values.
   bool binary(Json::binary_t& /*value*/) override { return false; }
 
   bool start_object(std::size_t /*size*/) override {
@@ -145,7 +146,7 @@ class EventReader : public Json::json_sax_t {
     --depth_;
     if (depth_ == 1) in_data_ = false;
     if (!taken_) return true;
-    // The comma behind the last one.
+    // Removes the comma after the last element.
     if (text_.back() == ',') text_.pop_back();
     text_ += bracket;
     if (depth_ > 2) {
@@ -190,7 +191,7 @@ class EventReader : public Json::json_sax_t {
            (data_.size() < kMaxMimeTypes || data_.count(type_) != 0);
   }
 
-  // Text, or bytes in base64.
+  // Takes text, or bytes in base64.
   void TakeString(std::string& value) {
     std::string bytes;
     if (!HasRoom() || !(IsText(type_) || absl::Base64Unescape(value, &bytes))) {
@@ -206,7 +207,7 @@ class EventReader : public Json::json_sax_t {
 
   size_t depth_ = 0;
   std::string key_;   // of the event
-  std::string type_;  // of its data
+  std::string type_;  // the type of the data being parsed
   bool in_data_ = false;
   bool taken_ = false;  // what is parsed is part of text_
   std::string text_;
@@ -218,7 +219,7 @@ class EventReader : public Json::json_sax_t {
   const char* problem_ = "it is no JSON object";
 };
 
-// Getters that note what is missing or of another type.
+// Getters that note which fields are missing or of another type.
 class Fields {
  public:
   explicit Fields(EventReader& event) : event_(event) {}
@@ -273,14 +274,14 @@ absl::StatusOr<KernelEvent> ParseDisplay(EventReader& event) {
   for (auto& [type, bytes] : event.data()) {
     display.output.data.emplace_back(type, std::move(bytes));
   }
-  // For whoever shows only one.
+  // Plain text comes first, for clients that show only one format.
   std::stable_partition(
       display.output.data.begin(), display.output.data.end(),
       [](const auto& entry) { return entry.first == "text/plain"; });
   return display;
 }
 
-// The end of a long text, cut where a character begins.
+// The end of a long text, cut between characters.
 std::string Tail(std::string text) {
   if (text.size() <= kMaxErrorBytes) return text;
   size_t begin = text.size() - kMaxErrorBytes;

@@ -20,11 +20,11 @@
 
 namespace sandglass::server {
 
-// The jail's processes are stopped, or go on.
+// The jail's processes were stopped, or go on again.
 struct JailFroze {
   bool frozen;
 };
-// The jail is dead, and why. Nothing follows.
+// The jail is dead; says how it died. Nothing follows.
 struct JailDied {
   std::string how;
   bool out_of_memory;
@@ -32,43 +32,45 @@ struct JailDied {
 using ProcessNews =
     std::variant<sandbox::SpawnedEvent, sandbox::SpawnFailedEvent,
                  sandbox::ProcessExitedEvent, JailFroze, JailDied>;
-// Called on any thread, under the host's lock: it only notes what it gets.
+// Called on any thread, under the host's lock, so it may only store what it
+// gets.
 using TakeProcessNews = std::function<void(ProcessNews)>;
 
 struct JailFacts {
   sandbox::JailCounters counters;
   sandbox::MemorySample memory;
   std::vector<policy::FilesystemFill> filesystems;
-  std::optional<sandbox::NetworkUse> network;  // of what has one
+  std::optional<sandbox::NetworkUse> network;  // for a jail that has one
   uint32_t processes = 0;
-  bool kernel_busy = false;  // a run goes on in a kernel
+  bool kernel_busy = false;  // a run is going on in a kernel
 };
 
-// What commands need of a session's jail. Thread-safe; only Attach waits.
+// What commands need of a session's jail. Thread-safe; only Attach blocks.
 class ProcessHost {
  public:
-  // Gets the jail where there is none. Errors are as RunJob's.
+  // Gets the jail if there is none yet. The errors are those of RunJob.
   virtual absl::Status Attach(CancelToken& cancel) = 0;
   virtual bool IsAttached() const = 0;
-  // For poll(2): POLLIN, there is news to take; POLLHUP, the jail is gone.
-  // Empty without a jail that lives.
+  // A descriptor for poll(2): POLLIN means that there is news to take, POLLHUP
+  // that the jail is gone. Empty when no jail is alive.
   virtual os::Fd NewsFd() const = 0;
-  // SpawnedEvent or SpawnFailedEvent follows; after the first, in the end,
-  // ProcessExitedEvent. JailDied may come instead of any. Errors are as
-  // SessionJail::Spawn's; INTERNAL: the jail is dead.
+  // Starts a process. `take` then gets a SpawnedEvent or a SpawnFailedEvent;
+  // after a SpawnedEvent, in the end, a ProcessExitedEvent. JailDied may come
+  // instead of any of them. The errors are those of SessionJail::Spawn;
+  // INTERNAL: the jail is dead.
   virtual absl::Status StartProcess(const sandbox::ProcessSpec& spec,
                                     TakeProcessNews take) = 0;
-  // Hands out what there is, also what isn't the caller's.
+  // Hands out all news there is, to other callers as well.
   virtual void TakeNews() = 0;
-  // As SessionJail::SendSignal; nothing when the jail is dead.
+  // Like SessionJail::SendSignal; does nothing when the jail is dead.
   virtual void SignalProcess(pid_t pid, int signal, bool to_group) = 0;
-  // As SessionJail::KillByPid; nothing when the jail is dead.
+  // Like SessionJail::KillByPid; does nothing when the jail is dead.
   virtual void KillProcess(uint64_t id) = 0;
-  // Ends the jail, since a process in it can't be ended otherwise. All who have
-  // processes in it are told, JailDied.
+  // Ends the jail, for when a process in it can't be ended otherwise. All who
+  // have processes in it get JailDied.
   virtual void EndJail(const std::string& why) = 0;
   virtual JailFacts Facts() const = 0;
-  // As Jail::ReadUncharged; nothing when the jail is dead.
+  // Like Jail::ReadUncharged; returns nothing when the jail is dead.
   virtual policy::UnchargedMemory ReadUncharged() const = 0;
 
  protected:

@@ -16,15 +16,17 @@
 namespace sandglass::server {
 namespace {
 
-// Runs of one context that wait or go on, and contexts of one session.
+// Bounds for the runs of one context that wait or go on, and for the contexts
+// of one session.
 constexpr size_t kMostInLine = 64;
 constexpr size_t kMostContexts = 16;
-// Calls on one session's files at once.
+// The most calls on one session's files at the same time.
 constexpr size_t kMostCalls = 16;
 constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
-// Of a missing file's path, so that a list of sessions isn't too long.
+// Bound for the path of a missing file, so that a list of sessions isn't too
+// long.
 constexpr size_t kMostMissingPath = 256;
-// How exactly the disk knows the last use.
+// How exactly the disk knows the time of the last use.
 constexpr absl::Duration kTouchInterval = absl::Seconds(1);
 
 MonotonicTime Ago(absl::Duration time) {
@@ -168,7 +170,7 @@ absl::Status Session::WriteRecord() {
 
 void Session::NoteClockSet() {
   absl::MutexLock lock(&mutex_);
-  // What fails is made good by the next change of the record.
+  // If this fails, the next change of the record makes up for it.
   if (over_.reason.empty()) (void)WriteRecord();
 }
 

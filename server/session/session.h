@@ -27,11 +27,11 @@
 namespace sandglass::server {
 
 // One computer that a caller keeps: its record, the order of its runs, and the
-// host on which they happen. Thread-safe.
+// host on which they are carried out. Thread-safe.
 class Session {
  public:
-  // `copy` is where a durable one is kept, null for others; `past` what it was
-  // before the daemon was started.
+  // `copy` is where a durable session is kept, null for others; `past` says
+  // what the session was before the daemon was started.
   Session(std::string id, Caller caller, SessionSpec spec,
           std::unique_ptr<SessionHost> host,
           std::shared_ptr<SessionCopy> copy = nullptr,
@@ -39,7 +39,7 @@ class Session {
 
   const std::string& id() const { return id_; }
   const Caller& caller() const { return caller_; }
-  // As it was made; labels and times may have changed since.
+  // The session as it was made; labels and times may have changed since.
   const SessionSpec& spec() const { return spec_; }
   SessionHost& host() { return *host_; }
 
@@ -48,89 +48,97 @@ class Session {
       const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs of one context go one after another. True when it is this one's turn
-  // now; otherwise some Leave returns it when it is. Counts as use until Leave.
-  // RESOURCE_EXHAUSTED: too many wait, or there are too many contexts.
-  // NOT_FOUND: the session has ended.
+  // Runs of one context go one after another. Returns true when it is this
+  // run's turn now; otherwise some later Leave returns it when it is. It counts
+  // as a use of the session until Leave. RESOURCE_EXHAUSTED: too many wait, or
+  // there are too many contexts. NOT_FOUND: the session has ended.
   absl::StatusOr<bool> Enter(const std::shared_ptr<Turn>& turn)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // One `arrive` after another: who can be seen has his place in the line.
+  // Runs one `arrive` after another, so that a run that others can see already
+  // has its place in the line.
   void InOrder(absl::FunctionRef<void()> arrive)
       ABSL_LOCKS_EXCLUDED(arriving_) {
     const absl::MutexLock one(&arriving_);
     arrive();
   }
-  // The run is over, or was never begun. The one whose turn it is now, if any.
+  // Call it when the run is over or was never begun. Returns the run whose turn
+  // it is now, if there is one.
   std::shared_ptr<Turn> Leave(const Turn& turn) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes a run away that waits for its turn; false when it doesn't.
+  // Removes a run that waits for its turn; returns false when it doesn't wait.
   bool RemoveWaiting(const Turn& turn) ABSL_LOCKS_EXCLUDED(mutex_);
 
   enum class UseKind {
-    kCall,        // on its files; it can't be paused meanwhile
-    kCommand,     // that somebody waits for; the same
-    kBackground,  // a command that nobody waits for; no use while paused
+    kCall,        // a call on its files; it can't be paused meanwhile
+    kCommand,     // a command that somebody waits for; likewise
+    kBackground,  // a command that nobody waits for; none while paused
   };
-  // What isn't a run begins to use it: it is thawed, and doesn't expire until
-  // EndUse. `on_end` is called once if it ends before, on any thread. Gives a
-  // number for EndUse. Errors as of Enter; commands are never too many.
+  // Begins a use of the session that isn't a run: the session is thawed, and
+  // doesn't expire until EndUse. `on_end` is called once, on any thread, if the
+  // session ends before that. Returns a number for EndUse. The errors are those
+  // of Enter; commands are never too many.
   absl::StatusOr<uint64_t> BeginUse(std::function<void()> on_end,
                                     UseKind kind = UseKind::kCall)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ChangeUse(uint64_t use, UseKind kind) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndUse(uint64_t use) ABSL_LOCKS_EXCLUDED(mutex_);
-  // `call` is called once when it ends, on any thread, before its jail dies.
-  // Error as of Lives.
+  // `call` is called once when the session ends, on any thread, before its jail
+  // dies. The error is that of Lives.
   absl::Status AtEnd(std::function<void(policy::KillReason)> call)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // NOT_FOUND once it has ended.
+  // OK while the session lives; NOT_FOUND once it has ended.
   absl::Status Lives() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Wakes it where it was paused; for whoever is about to use its jail.
+  // Wakes the session if it was paused. For callers that are about to use its
+  // jail.
   absl::Status Thaw() ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION while runs go on or wait.
   absl::Status Pause() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Resume() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes what is set. RESOURCE_EXHAUSTED: the record of a durable session
-  // can't be written.
+  // Changes the values that aren't null. RESOURCE_EXHAUSTED: the record of a
+  // durable session can't be written.
   absl::Status Update(const std::map<std::string, std::string>* labels,
                       const absl::Duration* idle_timeout,
                       const absl::Duration* max_age)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Before what changed its files is acknowledged: OK when those of a durable
-  // session are on the daemon's disk; of others nothing is done. Waits on the
-  // calling thread. An error for the caller.
+  // To be called before a change of the session's files is acknowledged. When
+  // it returns OK, the files of a durable session are on the daemon's disk; for
+  // other sessions it does nothing. Blocks the calling thread. The error can be
+  // sent to the caller.
   absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The wall clock was set: what the disk has by it is written anew.
+  // The wall clock was set, so the times that the disk keeps by it are written
+  // anew.
   void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
-  // False while the policy doesn't allow it as it is.
+  // False while the policy doesn't allow the session as it is.
   bool usable() const { return unusable_.empty(); }
-  // Null where the session isn't durable.
+  // Null when the session isn't durable.
   const std::shared_ptr<SessionCopy>& copy() const { return copy_; }
   bool durable() const { return copy_ != nullptr; }
   void Touch() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Why it is over by itself: "SESSION_EXPIRED" or "SESSION_DIED" with a
-  // sentence; an empty reason when it isn't.
+  // The reason why the session is over without anybody ending it:
+  // "SESSION_EXPIRED" or "SESSION_DIED" with a sentence; the reason is empty
+  // when it isn't over.
   struct Over {
     std::string reason;
     std::string message;
-    // What that is to those that still run or wait in it.
+    // How the runs that still go on or wait in it are ended.
     policy::KillReason to_runs = policy::KillReason::kSessionEnded;
 
     static Over ServerStopped();
   };
   Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Kills what runs and refuses what comes; once.
+  // Kills what runs and refuses what comes. Only the first call counts.
   void End(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   bool InUse() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   size_t UsesOf(UseKind kind) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // While it is in use, as if that ended now.
+  // When the session expires; while it is in use, computed as if the use ended
+  // now.
   MonotonicTime Expires() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status ThawLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TouchLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // An error while it can't be used.
+  // Returns an error while the session can't be used.
   absl::Status UsableLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status WriteRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -151,12 +159,12 @@ class Session {
   MonotonicTime used_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_used_time_ ABSL_GUARDED_BY(mutex_);
   MonotonicTime touched_
-      ABSL_GUARDED_BY(mutex_);  // the copy, for the last time
+      ABSL_GUARDED_BY(mutex_);  // when the copy was last touched
   std::vector<std::string> contexts_ ABSL_GUARDED_BY(mutex_);
   bool dormant_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   Over over_ ABSL_GUARDED_BY(mutex_);
-  // By context; the first of each may run.
+  // By context; the first run of each line may run.
   std::map<std::string, std::deque<std::shared_ptr<Turn>>> lines_
       ABSL_GUARDED_BY(mutex_);
   struct Use {
@@ -169,10 +177,10 @@ class Session {
   uint64_t next_use_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
-// A use of a session, which lasts as long as this is there.
+// A use of a session, which lasts as long as this object.
 class SessionUse {
  public:
-  // As Session::BeginUse.
+  // Does the same as Session::BeginUse.
   static absl::StatusOr<SessionUse> Begin(
       std::shared_ptr<Session> session, std::function<void()> on_end,
       Session::UseKind kind = Session::UseKind::kCall);
@@ -194,7 +202,7 @@ class SessionUse {
   uint64_t number_;
 };
 
-// "ses-" and 16 hexadecimal digits from the kernel's random source.
+// Returns "ses-" and 16 hexadecimal digits from the kernel's random source.
 std::string NewSessionId();
 
 }  // namespace sandglass::server

@@ -31,7 +31,7 @@ void RecordEnd(AuditTrail& audit, const Session& session,
                                    {"reason", over.reason},
                                    {"message", over.message}};
   if (!by.empty()) fields["by"] = by;
-  // Nothing can be held back here.
+  // The session has already ended, so an error can't hold anything back.
   audit.WriteEvent("session_ended", fields, session.id()).IgnoreError();
 }
 

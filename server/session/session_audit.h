@@ -9,12 +9,13 @@
 
 namespace sandglass::server {
 
-// Writes that a session was made. Not OK: it must not stay.
+// Writes that a session was made. On an error the session must not stay.
 absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
                             const Session& session);
 
-// Writes that it has ended, by whom if somebody asked for it. It ends in any
-// case; a line that can't be written is told of in the daemon's own log.
+// Writes that a session has ended and, if somebody asked for it, who. The
+// session ends in any case; if the line can't be written, the daemon's own log
+// says so.
 void RecordEnd(AuditTrail& audit, const Session& session,
                const Session::Over& over, const std::string& by);
 

@@ -22,7 +22,7 @@ using internal::StoredEntry;
 
 constexpr char kRecord[] = "record";
 constexpr char kFiles[] = "files";
-// Of an entry in the log, beside its names.
+// The size of an entry in the log, besides its names.
 constexpr uint64_t kEntryBytes = 64;
 constexpr uint64_t kSmallLog = uint64_t{64} << 10;
 
@@ -39,7 +39,8 @@ std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
 
 bool DiskBudget::HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const {
   if (all > most_) return false;
-  // What was left before these.
+  // The right side of the comparison is what was left before these bytes were
+  // added.
   return all <= most_ - most_ / 4 || own <= most_ - all + bytes;
 }
 
@@ -197,7 +198,7 @@ void SessionCopy::Apply(const StoredChanges& changes) {
   }
 }
 
-// What a daemon that was killed left behind.
+// Removes what a daemon that was killed left behind.
 void SessionCopy::RemoveUnused() {
   const int copy =
       ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,7 +249,7 @@ absl::Status SessionCopy::Read(
                              absl::StrCat(entry.blob()).c_str(),
                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info = {};
-  // There is no room for it now; the copy is as it was.
+  // Descriptors or memory are short now; the copy itself is as it was.
   if (!file.valid() &&
       (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
     return absl::UnavailableError(
@@ -271,7 +272,8 @@ absl::Status SessionCopy::Read(
       crc = Crc(crc, run);
       return true;
     });
-    // The last piece waits for the sum, so that a damaged file never is whole.
+    // The last piece is held back until the checksum is known, so that a
+    // damaged file is never handed out whole.
     if (at + piece.size() == entry.size() && crc != entry.crc()) {
       return damaged();
     }
@@ -298,7 +300,7 @@ SessionCopy::Missing SessionCopy::missing() const {
 
 absl::Status SessionCopy::CloneInto(SessionCopy& child) {
   {
-    // Before there is anything in it that nobody names.
+    // Load the child first, before it has contents that no file names.
     absl::MutexLock lock(&child.mutex_);
     if (absl::Status loaded = child.LoadLocked(); !loaded.ok()) return loaded;
   }
@@ -317,7 +319,7 @@ absl::Status SessionCopy::CloneInto(SessionCopy& child) {
         return DiskError("share a copy");
       }
     }
-    // The child has none of those that are lost.
+    // The child gets none of the files whose contents are lost.
     for (const auto& [path, entry] : files_) {
       if (!HasContent(entry) || blobs.count(entry.blob()) != 0) {
         *all.add_put() = entry;

@@ -24,52 +24,53 @@
 
 namespace sandglass::server {
 
-// Bytes on the disk, or of memory, of all that is kept there together, or of
-// one caller's. Held by a shared_ptr. Thread-safe.
+// A budget of bytes, on the disk or in memory: of everything that is kept there
+// together, or of one caller's part. Held by a shared_ptr. Thread-safe.
 class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
  public:
   explicit DiskBudget(uint64_t most) : most_(most) {}
-  // One caller's part, by the rule of Shares: of the last quarter of all it has
-  // no more than what is left of that.
+  // One caller's part, by the rule of Shares: of the last quarter of the whole,
+  // it may hold no more than what is left of that quarter.
   std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // False when there is no room for so much more.
+  // Takes that much; returns false when there is no room for it.
   bool Take(uint64_t bytes);
   void Force(uint64_t bytes);
   void Give(uint64_t bytes);
-  // Nothing more can be taken.
+  // Whether nothing more can be taken.
   bool full() const;
   uint64_t used() const { return used_; }
   uint64_t most() const { return most_; }
-  // What a refusal says: how much there may be, and has been taken.
+  // The words of a refusal: how much there may be, and how much has been taken.
   std::string Describe() const;
 
  private:
   explicit DiskBudget(std::shared_ptr<DiskBudget> all)
       : most_(all->most_), all_(std::move(all)) {}
-  // Of all, with what a caller then holds of it.
+  // Whether there is room in the whole; `own` and `all` are what the caller and
+  // all callers hold with `bytes` added.
   bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
 
   const uint64_t most_;
-  const std::shared_ptr<DiskBudget> all_;  // null: this is all
+  const std::shared_ptr<DiskBudget> all_;  // null when this is the whole
   std::atomic<uint64_t> used_{0};
   absl::Mutex mutex_;
   std::map<std::string, std::weak_ptr<DiskBudget>> shares_
       ABSL_GUARDED_BY(mutex_);
 };
 
-// The durable copy of one session: a directory of the server's with
-//   record   who it is (StoredSession), written anew with each change;
-//   files    what files there are (StoredChanges), one record per saving;
-//   1, 2, 3… their contents, never changed once they are named there.
+// The durable copy of one session: a directory of the server with
+//   record   who the session is (StoredSession), written anew with each change;
+//   files    which files there are (StoredChanges), one record per saving;
+//   1, 2, 3… the files' contents, never changed once `files` names them.
 // Thread-safe; all methods block on the disk.
 class SessionCopy {
  public:
-  // All files by path; empty where nothing was saved yet.
+  // All files by path; empty when nothing was saved yet.
   using Files = std::map<std::string, internal::StoredEntry>;
 
-  // `directory` is the copy's own. `disk` outlives it.
+  // `directory` is the copy's own. `disk` must outlive the copy.
   SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
               std::string session_id = "");
   ~SessionCopy();
@@ -78,24 +79,24 @@ class SessionCopy {
 
   absl::Status WriteRecord(const internal::StoredSession& record)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Notes that the session was used so long ago. Cheap.
+  // Notes when the session was last used. This is cheap.
   void Touch(absl::Time used) const;
 
   // DATA_LOSS: what is there isn't what was written.
   absl::StatusOr<Files> Load() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A file's content as it was written, in pieces of at most 256 KiB, holes
-  // included. DATA_LOSS as well.
+  // Reads a file's content as it was written, in pieces of at most 256 KiB,
+  // holes included. DATA_LOSS as above.
   absl::Status Read(
       const internal::StoredEntry& entry,
       const std::function<absl::Status(absl::string_view)>& take) const;
 
-  // Whether Read would give all of a file; else why not. `go_on` is asked again
-  // and again meanwhile, and ends it with what it says.
+  // OK when Read would return all of a file; otherwise says why not. `go_on` is
+  // called repeatedly meanwhile; when it returns an error, Check ends with it.
   absl::Status Check(const internal::StoredEntry& entry,
                      const std::function<absl::Status()>& go_on) const;
 
-  // What of it could not be put into the session's jail, and why: of the last
-  // time that it was tried. Paths are bytes.
+  // The files that could not be put into the session's jail, and why, when that
+  // was last tried. Paths are bytes, not always UTF-8.
   struct Missing {
     uint64_t count = 0;
     std::vector<std::pair<std::string, std::string>> first;  // a few of them
@@ -104,9 +105,9 @@ class SessionCopy {
   Missing missing() const ABSL_LOCKS_EXCLUDED(missing_mutex_);
 
   const std::string& session_id() const { return session_id_; }
-  // Bytes on the disk that count for it.
+  // The bytes on the disk that count for this copy.
   uint64_t bytes() const { return bytes_; }
-  // From here on nothing is written: its session has ended.
+  // From now on nothing is written, because the session has ended.
   void Close() { closed_ = true; }
   bool closed() const { return closed_; }
 
@@ -120,7 +121,7 @@ class SessionCopy {
   void Apply(const internal::StoredChanges& changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes the log small again when most of it no longer counts.
+  // Rewrites the log when most of it is no longer needed, which makes it small.
   absl::Status Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RemoveUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Grow(uint64_t bytes);
@@ -133,7 +134,7 @@ class SessionCopy {
   std::atomic<uint64_t> bytes_{0};
   std::atomic<bool> closed_{false};
 
-  // Who only asks for it never waits for the disk.
+  // A mutex of its own, so that reading only this never waits for the disk.
   mutable absl::Mutex missing_mutex_;
   Missing missing_ ABSL_GUARDED_BY(missing_mutex_);
 
@@ -150,33 +151,34 @@ class SessionCopy {
   uint64_t next_blob_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
-// What one saving changes: comes into force with Commit, whole or not at all.
-// One thread at a time, and one change of a copy at a time.
+// The changes of one saving, which come into force with Commit, all or none.
+// Use it from one thread at a time; a copy may have only one change at a time.
 class CopyChange {
  public:
-  // `most_bytes` is how much may be written for it: files whose names move on
-  // while they are saved can be told again and again.
+  // `most_bytes` bounds how much may be written: files that are renamed again
+  // and again while they are saved can be reported each time.
   explicit CopyChange(
       SessionCopy& copy,
       uint64_t most_bytes = std::numeric_limits<uint64_t>::max())
       : copy_(copy), left_(most_bytes) {}
-  // Without Commit nothing is left of it.
+  // Without Commit nothing of the change is left.
   ~CopyChange();
   CopyChange(const CopyChange&) = delete;
   CopyChange& operator=(const CopyChange&) = delete;
 
-  // What isn't put from here on is not there any more.
+  // Files that aren't put from now on count as removed.
   void BeginAnew() { changes_.set_all(true); }
-  // A directory or a link, by path.
+  // Puts a directory or a link, by its path.
   absl::Status Put(internal::StoredEntry entry);
-  // A regular file with what can be read from `content` now; `inode` is the
-  // same for names of one file, 0 for one that has no other. A file that
-  // changes meanwhile is taken as it is read. It is likely what `old_path` was.
-  // FAILED_PRECONDITION: there is more than there may be.
+  // Puts a regular file with the bytes that can be read from `content` now.
+  // `inode` is the same for all names of one file, and 0 for a file that has no
+  // other name. A file that changes meanwhile is stored as it is read. The file
+  // is likely the one that was named `old_path` before. FAILED_PRECONDITION:
+  // there is more than there may be.
   absl::Status PutFile(internal::StoredEntry entry, const os::Fd& content,
                        uint64_t inode, const std::string& old_path);
   void Remove(const std::string& path);
-  // RESOURCE_EXHAUSTED: the disk, or the server's bound, is full.
+  // RESOURCE_EXHAUSTED: the disk, or the server's budget, is full.
   absl::Status Commit();
 
  private:
@@ -186,11 +188,11 @@ class CopyChange {
   void Add(internal::StoredEntry entry);
 
   SessionCopy& copy_;
-  uint64_t left_;  // bytes that may yet be written
+  uint64_t left_;  // how many bytes may still be written
   internal::StoredChanges changes_;
   std::map<std::string, int> put_;  // index in changes_
   std::map<uint64_t, internal::StoredEntry> by_inode_;
-  std::set<uint64_t> taken_;  // blobs that go on under this change
+  std::set<uint64_t> taken_;  // blobs that are kept under this change
   std::vector<std::pair<uint64_t, uint64_t>> written_;  // blobs and bytes
 };
 

@@ -26,7 +26,8 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
                        kMostChildren, " can be made at once")}});
   }
   const v1::Session now = parent.Describe();
-  // What a child doesn't name is the parent's, not the profile's.
+  // What the request doesn't name for a child is as in the parent, not as in
+  // the profile.
   policy::Profile profile = *parent.spec().profile;
   profile.limits = parent.spec().limits;
   const policy::Language* language = parent.spec().language;

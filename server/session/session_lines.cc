@@ -6,7 +6,7 @@
 namespace sandglass::server {
 namespace {
 
-// What a run takes beside its request.
+// The memory that a run takes besides its request.
 constexpr uint64_t kRunBytes = 4096;
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
 

@@ -11,20 +11,20 @@
 
 namespace sandglass::server {
 
-// What runs hold that wait for their turn in a session, before they come to the
-// queue: each session bounds how many they are, and this the memory of all, by
-// callers' shares. Thread-safe.
+// Accounts for the memory of runs that wait for their turn in a session, before
+// they come to the queue. Each session bounds how many may wait; this bounds
+// the memory of all of them together, by callers' shares. Thread-safe.
 class SessionLines {
  public:
-  // Half of `most_bytes` may be one caller's.
+  // One caller may have at most half of `most_bytes`.
   explicit SessionLines(uint64_t most_bytes);
 
   // Counts one more run, by its caller's name and the bytes of its request.
-  // RESOURCE_EXHAUSTED, "QUEUE_BYTES_FULL": there was no room, and it is to
-  // leave the line, if it waits there; it is counted all the same.
+  // RESOURCE_EXHAUSTED, "QUEUE_BYTES_FULL": there was no room, and the run has
+  // to leave the line if it waits there; it is counted all the same.
   absl::Status Add(const std::string& caller, uint64_t request_bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // One that was added with the same values waits there no more.
+  // A run that was added with the same values no longer waits.
   void Remove(const std::string& caller, uint64_t request_bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-// Those of a record, or the profile's, and none above its maximum.
+// The limits of the record where it has them, otherwise the profile's, and none
+// above the profile's maximum.
 policy::Limits LimitsOf(const internal::StoredSession& record,
                         const policy::Profile& profile) {
   std::map<std::string, uint64_t> stored;
@@ -29,8 +30,8 @@ policy::Limits LimitsOf(const internal::StoredSession& record,
     if (it == stored.end()) continue;
     field.set(limits, std::min(it->second, field.get(profile.maximum)));
   }
-  // Disks live in memory, which may have become less: what holds the files
-  // gets the larger part.
+  // The jail's disks are in memory, and its memory limit may have become lower.
+  // The disk for the files gets the larger part.
   const uint64_t half = limits.memory_bytes / 2 / kPage * kPage;
   if (limits.tmp_bytes + limits.workspace_bytes > half) {
     limits.workspace_bytes =
@@ -109,7 +110,8 @@ FormerSession FromRecord(const internal::StoredSession& record,
   } else {
     spec.libraries = *std::move(libraries);
   }
-  // Stands for the one that is gone; nothing can be started in it.
+  // This profile stands for the one that is gone; nothing can be started in the
+  // session.
   if (spec.profile == nullptr) spec.profile = policy.FindProfile("");
   spec.limits = LimitsOf(record, *spec.profile);
   spec.env.assign(record.env().begin(), record.env().end());
@@ -124,7 +126,8 @@ FormerSession FromRecord(const internal::StoredSession& record,
   const absl::Duration zero;
   past.create_time = absl::FromUnixNanos(record.create_time_ns());
   past.last_used_time = last_used;
-  // A clock that was set back in between makes nothing younger than it was.
+  // If the clock was set back in between, the session doesn't become younger
+  // than it was.
   past.age = absl::Nanoseconds(record.age_ns()) +
              std::max(zero, now - absl::FromUnixNanos(record.written_ns()));
   past.idle = std::max(zero, now - last_used);

@@ -12,7 +12,7 @@
 
 namespace sandglass::server {
 
-// What the disk keeps of a session: `spec` with labels and times as they are
+// What the disk keeps of a session: `spec`, with labels and times as they are
 // now, and its age at `now`.
 internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
                                  const SessionSpec& spec, absl::Time created,
@@ -21,7 +21,8 @@ internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
                                  absl::Time now);
 
 // The session of a record under the policy that holds now: limits and times are
-// no higher than it allows. What it doesn't allow at all makes `past.unusable`.
+// no higher than the policy allows. If the policy doesn't allow the session at
+// all, `past.unusable` says so.
 struct FormerSession {
   SessionSpec spec;
   SessionPast past;

@@ -23,7 +23,8 @@ namespace {
 
 constexpr char kRecord[] = "record";
 constexpr char kEnded[] = "ended";
-// Directories that are not sessions: not yet, no more, and not readable.
+// Names of directories that are not sessions: not yet, no longer, or
+// unreadable.
 constexpr char kNew[] = "new-";
 constexpr char kGone[] = "gone-";
 constexpr char kDamaged[] = "damaged-";
@@ -65,7 +66,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
       directory, owner, group, 0700, "sessions.durable_dir", Holds::kItsOwn);
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
-    // That one may end.
+    // UNAVAILABLE, since the other daemon may end.
     return absl::UnavailableError(absl::StrCat(
         "another sandglassd keeps its durable sessions in ",
         Quote(directory, 256),
@@ -121,7 +122,8 @@ std::vector<SessionStore::Found> SessionStore::LoadSessions() {
       continue;
     }
     if (!absl::StartsWith(name, kSession)) continue;
-    // Its end was noted, and then the daemon's came.
+    // The session's end was noted, but the daemon ended before its files were
+    // removed.
     if (ended.count(name) != 0) {
       RemoveDirectory(name);
       continue;

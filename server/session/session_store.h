@@ -21,13 +21,15 @@
 
 namespace sandglass::server {
 
-// The directory of durable sessions, 0700 and the server's: a directory for
-// each, by its id, and "ended", how the others ended. No jail has it, and one
-// daemon at a time. Thread-safe; methods block on the disk.
+// The directory of durable sessions, which belongs to the server and has mode
+// 0700. It has a directory for each session, named by its id, and "ended",
+// which says how the others ended. No jail sees it, and only one daemon uses it
+// at a time. Thread-safe; methods block on the disk.
 class SessionStore {
  public:
-  // Makes the directory as root, before the server's rights go.
-  // FAILED_PRECONDITION when it is somebody else's, or another daemon has it.
+  // Makes the directory as root, before the server gives up its rights.
+  // FAILED_PRECONDITION when it belongs to somebody else, or another daemon
+  // uses it.
   static absl::StatusOr<std::unique_ptr<SessionStore>> Open(
       const std::string& directory, uid_t owner, gid_t group,
       uint64_t most_bytes);
@@ -36,20 +38,21 @@ class SessionStore {
     internal::StoredSession record;
     std::shared_ptr<SessionCopy> copy;
     absl::Time written;    // the record, by the file's time
-    absl::Time last_used;  // the same, or a later use
+    absl::Time last_used;  // the same time, or that of a later use
   };
-  // What a daemon before this one left, oldest first. Removes what it left half
-  // done. One whose record is damaged is put aside.
+  // Returns the sessions that an earlier daemon left, oldest first. Removes
+  // what that daemon left half done. A session whose record is damaged is put
+  // aside.
   std::vector<Found> LoadSessions();
-  // How sessions ended after `since`, oldest first.
+  // Returns how sessions ended after `since`, oldest first.
   std::vector<internal::StoredEnd> LoadEnds(absl::Time since)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A copy for a new session, with the files of `parent` where there is one.
-  // It is there whole or not at all. RESOURCE_EXHAUSTED: no room.
+  // Makes a copy for a new session, with the files of `parent` if there is one,
+  // completely or not at all. RESOURCE_EXHAUSTED: there is no room.
   absl::StatusOr<std::shared_ptr<SessionCopy>> Create(
       const internal::StoredSession& record, SessionCopy* parent);
-  // Forgets a session at once; its files go with RemoveGone.
+  // Forgets a session at once; its files are removed by RemoveGone.
   void Remove(const std::string& session_id);
   void RemoveGone();
   void NoteEnd(const internal::StoredEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -65,7 +68,7 @@ class SessionStore {
   absl::StatusOr<Found> LoadOne(const std::string& name);
   void RemoveDirectory(const std::string& name);
 
-  const os::Fd directory_;  // has the lock
+  const os::Fd directory_;  // holds the lock
   const std::shared_ptr<DiskBudget> disk_;
   std::atomic<bool> has_gone_{false};
   absl::Mutex mutex_;

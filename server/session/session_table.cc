@@ -18,7 +18,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
-// For all durable sessions together, when the daemon ends.
+// The time for all durable sessions together when the daemon ends.
 constexpr absl::Duration kSuspendTime = absl::Seconds(10);
 constexpr size_t kMostRemembered = 10'000;
 constexpr int32_t kDefaultPageSize = 100;
@@ -117,7 +117,8 @@ void SessionTable::BringBack() {
 
 void SessionTable::Suspend(const std::shared_ptr<Session>& session,
                            MonotonicTime until) {
-  // What its processes wrote since the last reply; nobody was promised that.
+  // This saves what its processes wrote since the last reply; nobody was
+  // promised that.
   const absl::Status saved = Until(until) > absl::ZeroDuration()
                                  ? session->Save()
                                  : absl::DeadlineExceededError("no time left");
@@ -190,7 +191,7 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count) {
     if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
   }
   const uint64_t has = shares_.held_by(caller.name);
-  // Else it is what anybody may have.
+  // Otherwise the bound is the one for all callers.
   if (options_.max_per_caller < options_.max_sessions &&
       has + count > options_.max_per_caller) {
     return TooManySessions("one caller has", options_.max_per_caller);
@@ -324,7 +325,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
         {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
                                    kMaxPageSize)});
   }
-  // A token is the number of the last session of the page before.
+  // A token is the number of the last session on the page before.
   uint64_t after = 0;
   if (!request.page_token().empty() &&
       !absl::SimpleAtoi(request.page_token(), &after)) {
@@ -416,7 +417,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Find(
       return SessionNotFound(session_id);
     }
   }
-  // Before the sweeper has seen it.
+  // The session may be over before the sweeper has seen it.
   if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
     End(session, over);
     return SessionOver(over.reason, over.message);

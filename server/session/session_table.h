@@ -42,14 +42,15 @@ class SessionTable {
   SessionTable(const SessionTable&) = delete;
   SessionTable& operator=(const SessionTable&) = delete;
 
-  // Brings back what the daemon before this one left, and starts the thread.
-  // Call once.
+  // Brings back the sessions that an earlier daemon left, and starts the
+  // thread. Call once.
   void Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  // From here on no session can be made.
+  // From now on no session can be made.
   void StopAccepting() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same, and ends all there are; durable ones go on with the next daemon.
+  // Does the same and ends all sessions; durable ones go on with the next
+  // daemon.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The wall clock was set.
+  // To be called when the wall clock was set.
   void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::StatusOr<v1::CreateSessionResponse> Create(
@@ -64,16 +65,17 @@ class SessionTable {
   absl::StatusOr<v1::UpdateSessionResponse> Update(
       const Caller& caller, const v1::UpdateSessionRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Makes sessions with the same files, all or none. Waits for the parent's
-  // jail, so never on gRPC's threads; `cancel` ends that.
+  // Makes sessions with the same files, all of them or none. Waits for the
+  // parent's jail, so it must never be called on gRPC's threads; `cancel` ends
+  // the wait.
   absl::StatusOr<v1::ForkSessionResponse> Fork(
       const Caller& caller, const v1::ForkSessionRequest& request,
       const std::shared_ptr<CancelToken>& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Delete(const Caller& caller, const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // One that lives. NOT_FOUND when the caller has none of that id, with the
-  // reason where it had one.
+  // Finds a session that lives. NOT_FOUND when the caller has none with that
+  // id, with the reason if it had one.
   absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
                                                 const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -89,14 +91,14 @@ class SessionTable {
     MonotonicTime ended;
   };
 
-  // Fields in errors begin with `prefix`.
+  // Fields that errors name begin with `prefix`.
   absl::StatusOr<SessionSpec> Check(const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
-  // Whether a caller may have so many more.
+  // Checks whether a caller may have that many more.
   absl::Status Room(const Caller& caller, size_t count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A session that isn't in the table yet; with `parent` its copy has that
-  // one's files.
+  // Makes a session that isn't in the table yet; with `parent`, its copy has
+  // the parent's files.
   absl::StatusOr<std::shared_ptr<Session>> Make(
       const Caller& caller, SessionSpec spec, SessionCopy* parent,
       std::shared_ptr<const FileArchive> archive) const;
@@ -105,24 +107,26 @@ class SessionTable {
   absl::StatusOr<std::shared_ptr<Session>> Add(const Caller& caller,
                                                SessionSpec spec)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts its creation on record; not OK: it is ended again.
+  // Puts a session's creation on record. On an error the session is ended
+  // again.
   absl::Status Record(const Caller& caller,
                       const std::shared_ptr<Session>& session)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
-  // It goes on with the next daemon. After `until` nothing more is saved.
+  // Ends a session here; it goes on with the next daemon. After `until` nothing
+  // more is saved.
   void Suspend(const std::shared_ptr<Session>& session, MonotonicTime until)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // What children are like, all checked.
+  // The specs of a fork's children, all checked.
   absl::StatusOr<std::vector<SessionSpec>> CheckChildren(
       const Session& parent, const v1::ForkSessionRequest& request) const;
   std::shared_ptr<Session> Latest(const Caller& caller,
                                   const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Takes it out of the table; false when somebody else has.
+  // Takes the session out of the table; false when another thread has done so.
   bool Forget(const Session& session, const Session::Over& over)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // `by`: who asked for it; empty: nobody.
+  // `by` is who asked for it; empty when nobody did.
   void End(const std::shared_ptr<Session>& session, const Session::Over& over,
            const std::string& by = "") ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -136,7 +140,7 @@ class SessionTable {
   AuditTrail* const audit_;
 
   mutable absl::Mutex mutex_;
-  // By number of creation, newest first.
+  // Keyed by the number of creation, newest first.
   std::map<uint64_t, std::shared_ptr<Session>, std::greater<>> sessions_
       ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);

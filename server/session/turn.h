@@ -7,16 +7,18 @@
 
 namespace sandglass::server {
 
-// What waits in a session until it may run there, or runs there now: all that
-// a session has to know of a run. Held by a shared_ptr. Thread-safe.
+// Something that waits in a session until it may run there, or that runs there
+// now: everything that a session has to know about a run. Held by a shared_ptr.
+// Thread-safe.
 class Turn {
  public:
   virtual ~Turn() = default;
   // The run's name, for messages.
   virtual const std::string& id() const = 0;
-  // The session's context that it wants to run in. Never changes.
+  // The context of the session in which it wants to run. Never changes.
   virtual const std::string& context() const = 0;
-  // Asks the run to stop, and returns at once. The first reason stays.
+  // Asks the run to stop, and returns at once. When several reasons are given,
+  // the first one stays.
   virtual void Cancel(policy::KillReason reason) = 0;
 };
 
