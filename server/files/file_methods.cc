@@ -30,7 +30,7 @@ constexpr int kMostIncludes = 64;
 constexpr uint32_t kMostMode = 07777;
 constexpr uint32_t kDirectoryMode = 0755;
 constexpr size_t kMostPatternBytes = 4096;
-// What wraps an entry in its list.
+// The bytes that surround an entry in its list.
 constexpr uint64_t kEntryBytes = 8;
 
 absl::Status Invalid(const std::string& field, const std::string& why) {
@@ -58,8 +58,8 @@ absl::Status CheckPattern(const std::string& field, const std::string& text) {
                  absl::StrCat("must have 1 to ", kMostPatternBytes, " bytes"));
 }
 
-// One of a batch: its own error; that of the whole call where going on makes no
-// sense.
+// Records the result of one item of a batch: usually as the item's own error;
+// as the error of the whole call when it makes no sense to go on.
 template <typename Result>
 absl::Status Note(FileSession& files, sandbox::FileResult result, Result& out) {
   if (result.ok()) return absl::OkStatus();
@@ -80,7 +80,8 @@ void NoteInvalid(const absl::Status& error, Result& out) {
   out.set_message(std::string(error.message()));
 }
 
-// The whole of an opened file that has at most `room` bytes, or why not.
+// Reads an opened file completely if it has at most `room` bytes; otherwise
+// says why not.
 sandbox::FileResult ReadWhole(const sandbox::OpenedFile& opened, uint64_t room,
                               std::string& content) {
   if (opened.facts.size > room) return {FileCode::kTooLarge, 0};
@@ -417,7 +418,7 @@ absl::StatusOr<v1::EditFileResponse> Handle(
   const absl::StatusOr<std::string> path = AgentPath(request.path());
   if (!path.ok()) return path.status();
   if (request.old_text().empty()) return Invalid("old_text", "is empty");
-  // Both go in one message to the jail.
+  // Both texts go to the jail in one message.
   constexpr size_t kMostTexts = size_t{192} << 10;
   if (request.old_text().size() + request.new_text().size() > kMostTexts) {
     return Invalid("new_text", absl::StrCat("and old_text have more than ",

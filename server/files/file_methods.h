@@ -7,7 +7,8 @@
 
 namespace sandglass::server {
 
-// The unary methods of the file service. They wait for the session's jail.
+// The unary methods of the file service. They block until the session's jail is
+// there.
 
 absl::StatusOr<v1::UploadFilesResponse> Handle(
     FileSession& files, const v1::UploadFilesRequest& request);
@@ -30,7 +31,8 @@ absl::StatusOr<v1::GrepFilesResponse> Handle(
 absl::StatusOr<v1::EditFileResponse> Handle(FileSession& files,
                                             const v1::EditFileRequest& request);
 
-// What a write asks for. INVALID_ARGUMENT where there is no such mode.
+// The options that a write asks for. INVALID_ARGUMENT when there is no such
+// mode.
 absl::StatusOr<sandbox::WriteOptions> WriteOptionsOf(
     const v1::FileWriteStart& start);
 

@@ -81,8 +81,9 @@ absl::Status FileSession::Check(sandbox::FileResult result,
   return FileStatus(result, path);
 }
 
-// The next agent ends the one before, and with it what others have it do. Long
-// work is done beside it, so whether it hangs itself a short call shows.
+// The next agent ends the one before, and with it whatever that does for other
+// calls. Long work is done beside the agent itself, so a short call shows
+// whether the agent hangs.
 bool FileSession::Answers(Work timed_out) {
   if (timed_out == Work::kShort) return false;
   const sandbox::FileResult asked =

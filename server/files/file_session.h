@@ -18,7 +18,7 @@
 
 namespace sandglass::server {
 
-// Ends a call on files early: when its client has gone, or its session has
+// Ends a call on files early, when its client has gone or its session has
 // ended. May outlive the call. Thread-safe.
 class FileCallStop {
  public:
@@ -26,10 +26,10 @@ class FileCallStop {
   CancelToken& cancel() { return cancel_; }
   bool stopped() const { return cancel_.reason().has_value(); }
 
-  // A file that the call reads. It goes with the session, so that no slow
-  // client keeps a jail's memory.
+  // Holds a file that the call reads. It is closed when the session ends, so
+  // that no slow client keeps a jail's memory.
   void Hold(os::Fd file) ABSL_LOCKS_EXCLUDED(mutex_);
-  // As pread(2); nullopt when it was stopped.
+  // Reads like pread(2). Returns nullopt when the call was stopped.
   std::optional<ssize_t> Read(char* data, size_t size, uint64_t offset)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -39,13 +39,15 @@ class FileCallStop {
   os::Fd file_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One call's hold on a session and on its file agent. One thread at a time.
+// One call's hold on a session and on its file agent. Use it from one thread at
+// a time.
 class FileSession {
  public:
-  // What a call does at once, and what may take long.
+  // Whether an operation is done at once or may take long.
   enum class Work { kShort, kLong };
 
-  // Waits for the jail and its agent, so never on gRPC's threads.
+  // Waits for the jail and its agent, so it must never be called on gRPC's
+  // threads.
   static absl::StatusOr<std::unique_ptr<FileSession>> Open(
       SessionTable& sessions, const Caller& caller,
       const std::string& session_id, std::shared_ptr<FileCallStop> stop);
@@ -53,12 +55,12 @@ class FileSession {
   sandbox::FileAgent& agent() { return *agent_; }
   sandbox::FileLimits Limits(Work work = Work::kShort) const;
   bool stopped() const { return stop_->stopped(); }
-  // The error of an operation that has just ended, if it is one. An agent that
-  // doesn't answer is done with; after long work that timed out, this waits for
-  // a short call to see whether it does.
+  // Returns the error of an operation that has just ended, if it failed. An
+  // agent that doesn't answer is given up; after long work that timed out, this
+  // waits for a short call to see whether the agent answers.
   absl::Status Check(sandbox::FileResult result, absl::string_view path,
                      Work work = Work::kShort);
-  // As Session::Save: before a change is acknowledged.
+  // Does Session::Save; to be called before a change is acknowledged.
   absl::Status Save() { return use_.session().Save(); }
 
  private:
@@ -67,7 +69,7 @@ class FileSession {
       : use_(std::move(use)),
         stop_(std::move(stop)),
         agent_(std::move(agent)) {}
-  // Whether the agent does still, after a call that `timed_out`.
+  // Whether the agent still answers, after a call that `timed_out`.
   bool Answers(Work timed_out);
 
   SessionUse use_;
