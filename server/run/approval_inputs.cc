@@ -19,7 +19,7 @@
 namespace sandglass::server {
 namespace {
 
-// Whether a person can read it.
+// Whether a person can read the content.
 bool IsText(std::string_view content) {
   return content.find('\0') == std::string_view::npos &&
          policy::IsValidUtf8(content);
@@ -32,7 +32,7 @@ void AddText(std::string_view content, uint64_t& room,
   input.set_text(content.data(), content.size());
 }
 
-// Words of names whose values nobody has to read.
+// A variable with one of these words in its name is shown without its value.
 constexpr absl::string_view kSecretWords[] = {
     "AUTH",   "APIKEY",  "COOKIE",     "CREDENTIAL", "CREDENTIALS", "KEY",
     "PASS",   "PASSWD",  "PASSPHRASE", "PASSWORD",   "PRIVATE",     "PWD",
@@ -49,8 +49,8 @@ bool NamesASecret(const std::string& name) {
   });
 }
 
-// What the program is given beside what every program has, by the request or
-// its session, in place of the names that are there.
+// Shows the variables that the request or its session gives the program, beyond
+// those that every program has. They replace the names that are there.
 void ShowEnvironment(const Job& job, uint64_t& room, v1::Approval& shown) {
   std::map<std::string, std::string> given;
   if (job.session != nullptr) {

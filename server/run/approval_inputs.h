@@ -8,19 +8,22 @@
 
 namespace sandglass::server {
 
-// Texts of one approval's files and input that are kept for its approver. With
-// the program's the answer still fits into the 4 MiB that clients take.
+// The most bytes of text of one approval's files and input that are kept for
+// its approver. Together with the program's text, the answer still fits into
+// the 4 MiB that clients accept.
 inline constexpr uint64_t kMostInputText = uint64_t{2} << 20;
 
-// Says what comes with a run's program: names, sizes and sums, and what can be
-// read of it up to kMostInputText. While the run still has its inputs.
+// Shows what comes with a run's program: names, sizes and checksums, and up to
+// kMostInputText bytes of what people can read. Call it while the run still has
+// its inputs.
 void ShowInputs(Run& run, v1::Approval& shown);
 
-// Bytes of the program's text, and of all texts.
+// Bytes of the program's text, and of all texts together.
 uint64_t ProgramBytes(const v1::Approval& approval);
 uint64_t TextBytes(const v1::Approval& approval);
 
-// Nobody has to read them any more; names, sizes and sums stay.
+// Remove texts that nobody has to read any more; names, sizes and checksums
+// stay.
 void ForgetInputTexts(v1::Approval& approval);
 void ForgetTexts(v1::Approval& approval);
 

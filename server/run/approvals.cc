@@ -18,16 +18,16 @@
 namespace sandglass::server {
 namespace {
 
-// So long an approval that ended can still be asked for.
+// For so long an approval that ended can still be asked for.
 constexpr absl::Duration kRemembered = absl::Minutes(10);
 constexpr size_t kMostComment = 1024;
-// Sessions whose rules are remembered; ids are never used twice, so those of
-// sessions that are gone do no harm.
+// The most sessions whose rules are remembered. Ids are never used twice, so
+// those of sessions that are gone do no harm.
 constexpr size_t kMostSessions = 10000;
 
 std::string NewApprovalId() { return RandomId("appr-", 8); }
 
-// A list has room for many.
+// Texts are left out, so that a list has room for many approvals.
 v1::Approval WithoutText(const v1::Approval& approval) {
   v1::Approval shorter = approval;
   ForgetTexts(shorter);
@@ -73,7 +73,7 @@ ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request) {
   *shown.mutable_labels() = request.labels();
   for (const auto& [name, value] : request.env()) shown.add_env(name);
   std::sort(shown.mutable_env()->begin(), shown.mutable_env()->end());
-  // Put aside, because a copy of the request may be large.
+  // The contents are put aside, because a copy of the request may be large.
   v1::RunCodeRequest aside;
   std::vector<std::string> contents(static_cast<size_t>(request.files_size()));
   const auto swap = [&] {
@@ -133,7 +133,8 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   SharesOptions of_pending = WithReserveWithin(options_.max_pending);
   of_pending.most_per_caller = options_.max_pending_per_caller;
   Shares pending(of_pending);
-  // Who has as many as are kept makes room itself.
+  // A caller that has as many as are kept makes room itself, by dropping its
+  // own.
   Shares kept({.most = options_.max_kept, .reserve = options_.max_kept / 4});
   Shares bytes(WithReserveWithin(options_.max_bytes));
   for (const auto& [id, entry] : entries_) {
@@ -162,7 +163,8 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   const std::string id = NewApprovalId();
   const absl::Time now = os::WallNow();
   v1::Approval& shown = entry.shown;
-  // Files that nobody can read here are no reason to ask nobody.
+  // When the files' texts don't fit, the approver is asked without them, not
+  // left out.
   const uint64_t texts = TextBytes(shown);
   if (texts > options_.max_bytes ||
       bytes.RoomFor(caller, texts) != Shares::Room::kYes) {
@@ -231,7 +233,8 @@ absl::Status ApprovalTable::CheckLocked(const std::string& approval_id,
                                         Entry*& entry) {
   Sweep();
   const auto it = entries_.find(approval_id);
-  // To others it isn't there, approvers among them: it is this caller's run.
+  // To everybody else the approval isn't there, not even to approvers: it is
+  // this caller's run.
   if (it == entries_.end() || !(it->second.caller == caller)) {
     return ApprovalNotFound(approval_id);
   }
@@ -343,7 +346,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Get(
 absl::StatusOr<v1::Approval> ApprovalTable::Answer(Entry& entry,
                                                    v1::Approval answered,
                                                    const char* event) {
-  // ORDER: on record before it has any effect.
+  // ORDER: the answer is recorded before it has any effect.
   if (absl::Status noted = Record(event, answered); !noted.ok()) return noted;
   entry.shown = std::move(answered);
   return WithoutText(entry.shown);
@@ -384,7 +387,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
     std::map<std::string, ApprovedBy>& rules =
         session_rules_[entry.shown.session_id()];
     for (const v1::Finding& finding : entry.shown.findings()) {
-      // What could not be looked at is another program each time.
+      // A program that could not be inspected may be a different one each time.
       if (finding.severity() == v1::SEVERITY_REQUIRE_APPROVAL &&
           finding.rule_id() != policy::kAnalysisFailed &&
           finding.rule_id() != policy::kSyntaxErrorFound) {
@@ -405,7 +408,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Deny(
   absl::StatusOr<Entry*> found = Find(caller, request.approval_id());
   if (!found.ok()) return found.status();
   Entry& entry = **found;
-  // One that was given and not used yet can still be taken back.
+  // An approval that was given but not used yet can still be taken back.
   if (entry.shown.state() != v1::APPROVAL_STATE_PENDING &&
       entry.shown.state() != v1::APPROVAL_STATE_APPROVED) {
     return ApprovalAnswered(entry.shown.approval_id(),
@@ -429,7 +432,7 @@ void ApprovalTable::ForgetProfile(const std::string& profile) {
       ForgetTexts(entry.shown);
     }
   }
-  // Which of them were of this profile isn't known.
+  // Which of the rules belonged to this profile isn't known.
   session_rules_.clear();
 }
 

@@ -25,50 +25,52 @@
 namespace sandglass::server {
 
 struct ApprovalOptions {
-  // Who may answer for others; root always may.
+  // Who may answer for other callers; root always may.
   std::set<uid_t> approvers;
-  // Of these bounds the last quarter is for callers that have few of them, see
-  // Shares; of max_kept a quarter more.
+  // The last quarter of each of these bounds is for callers that have few
+  // approvals, see Shares; for max_kept there is a further quarter on top
+  // instead.
   uint32_t max_pending = 1000;
   uint32_t max_pending_per_caller = 100;
-  // Answered ones too, which are kept for a while.
+  // This counts answered ones, too, which are kept for a while.
   uint32_t max_kept = 10000;
-  // Of the programs' texts that are kept for approvers to read.
+  // Bytes of the programs' texts that are kept for approvers to read.
   uint64_t max_bytes = uint64_t{64} << 20;
 };
 
-// What an approval is for. Another code, other limits, another profile or
-// another caller is another run.
+// What an approval is for. With other code, other limits, another profile or
+// another caller it is another run.
 struct ApprovalSubject {
-  std::string fingerprint;  // of the whole run, once one is wanted
-  // The request but for its ids and labels, and for contents, which RunInputs
-  // has the sums of.
+  std::string fingerprint;  // of the whole run, once an approval is wanted
+  // The request without its ids and labels, and without contents, whose
+  // checksums are in RunInputs.
   std::string request;
   Caller caller;
   absl::Duration expires_after;
-  // All that a person is shown; id, state and times are filled in.
+  // Everything that a person is shown; the table fills in id, state and times.
   v1::Approval shown;
 };
 
-// What a request says of its run, for an approver; its language, profile and
-// limits follow from the policy.
-// `request` is as it was afterwards.
+// What a request says about its run, for an approver; the run's language,
+// profile and limits follow from the policy. Afterwards `request` is as it was
+// before.
 ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request);
 
-// Stands for all that a run is: its request but for the ids and labels, its
-// caller, its limits and its profile. Precondition: `inputs` has its sums.
+// A digest of everything that makes up a run: its request without the ids and
+// labels, its caller, its limits and its profile. Precondition: `inputs` has
+// its checksums.
 std::string FingerprintOfRun(const ApprovalSubject& subject,
                              const RunInputs& inputs, const v1::Limits& limits,
                              const policy::Profile& profile);
 
-// An event for the audit log: "approval_asked", "approval_given",
-// "approval_denied" or "approval_used", with the approval as it is then. An
-// error keeps it from happening.
+// Records an event in the audit log: "approval_asked", "approval_given",
+// "approval_denied" or "approval_used", with the approval as it is then. If it
+// returns an error, the event doesn't happen.
 using ApprovalRecorder =
     std::function<absl::Status(const char* event, const v1::Approval&)>;
 
-// The runs that wait for a person, and what was answered. In memory alone: it
-// ends with the daemon, and so does every approval. Thread-safe.
+// The runs that wait for a person, and what was answered. The table is only in
+// memory: with the daemon it ends, and so does every approval. Thread-safe.
 class ApprovalTable {
  public:
   using Clock = std::function<MonotonicTime()>;
@@ -76,22 +78,23 @@ class ApprovalTable {
   ApprovalTable(ApprovalOptions options, ApprovalRecorder record,
                 Clock clock = &Monotonic::now);
 
-  // Notes that a run waits. The same run that waits already has the same
+  // Notes that a run waits. If the same run waits already, it has the same
   // approval. RESOURCE_EXHAUSTED when too many wait.
   absl::StatusOr<v1::ApprovalNeeded> Ask(const ApprovalSubject& subject)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Whether the approval is there for this run: an error says what is in the
-  // way. It stays as it is.
+  // Checks whether the approval can be used for this run; an error says why it
+  // can't. The approval stays as it is.
   absl::Status Check(const std::string& approval_id, const Caller& caller,
                      const std::string& fingerprint)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same, and uses it up. Of several callers at once one has it.
+  // Checks the same and uses the approval up. Of several callers at the same
+  // time, only one gets it.
   absl::StatusOr<v1::Approval> Use(const std::string& approval_id,
                                    const Caller& caller,
                                    const std::string& fingerprint)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Who said that a rule needs no approval any more in a session.
+  // Returns who said that a rule no longer needs approval in a session.
   std::optional<ApprovedBy> ApprovedForSession(const std::string& session_id,
                                                const std::string& rule) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -109,7 +112,8 @@ class ApprovalTable {
                                     const v1::DenyRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Forgets what was approved for a profile's runs: it isn't what it was.
+  // Forgets what was approved for a profile's runs, because the profile has
+  // changed.
   void ForgetProfile(const std::string& profile) ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool IsApprover(const Caller& caller) const;
@@ -122,13 +126,13 @@ class ApprovalTable {
     v1::Approval shown;
   };
 
-  // Marks what has expired, and drops what ended long ago.
+  // Marks approvals that have expired, and drops those that ended long ago.
   void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops one of that caller that can't be used any more; false when there is
-  // none.
+  // Drops an approval of that caller that can no longer be used; returns false
+  // when there is none.
   bool DropEnded(const std::string& caller)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One that the caller may see. NOT_FOUND.
+  // Finds an approval that the caller may see. NOT_FOUND otherwise.
   absl::StatusOr<Entry*> Find(const Caller& caller,
                               const std::string& approval_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -15,12 +15,12 @@ absl::StatusOr<JobResult> JobRouter::Run(const Job& job, CancelToken& cancel,
   if (job.session == nullptr) {
     return RunJob(*parts_.sandbox, *parts_.pool, job, cancel, observer);
   }
-  // It ended while the run waited; its end has cancelled the run.
+  // If the session ended while the run waited, its end has cancelled the run.
   if (absl::Status lives = job.session->Lives(); !lives.ok()) return lives;
   if (absl::Status thawed = job.session->Thaw(); !thawed.ok()) return thawed;
   absl::StatusOr<JobResult> result =
       job.session->host().RunCell(job, cancel, observer);
-  // Whoever has the answer may rely on the files.
+  // Whoever gets the answer may rely on the files being saved.
   const Instant began = Now();
   const absl::Status saved = job.session->Save();
   if (!result.ok()) return result;

@@ -96,7 +96,7 @@ std::shared_ptr<Run> PolicyQuestions::TestRun(
     return refuse(InvalidRequest(
         {{"run.session_id", "a run in a session can't be tested"}}));
   }
-  // Its answer must never be a run's.
+  // Its answer must never be taken for that of a run.
   request.mutable_run()->clear_request_id();
   return dispatcher_.Submit(caller, std::move(*request.mutable_run()), deadline,
                             "run.", listener, look);

@@ -15,12 +15,13 @@
 
 namespace sandglass::server {
 
-// What the daemon answers about profiles; nothing changes and nothing of a
+// Answers questions about profiles. This changes nothing and touches no
 // caller's runs. Thread-safe.
 class PolicyQuestions {
  public:
-  // Both outlive it. `policy_dir` has what profiles can name.
-  // `no_disk_cap`: why caps of disk I/O aren't in force here, or empty.
+  // `policy` and `dispatcher` must outlive this object. `policy_dir` has the
+  // files that profiles can name. `no_disk_cap` says why caps of disk I/O
+  // aren't in force here, or is empty.
   PolicyQuestions(const LivePolicy& policy, RunDispatcher& dispatcher,
                   std::string policy_dir, std::string no_disk_cap)
       : policy_(policy),
@@ -28,18 +29,19 @@ class PolicyQuestions {
         policy_dir_(std::move(policy_dir)),
         no_disk_cap_(std::move(no_disk_cap)) {}
 
-  // INVALID_ARGUMENT only for a request that is none.
+  // INVALID_ARGUMENT only when the request itself is malformed.
   absl::StatusOr<v1::CheckProfileResponse> CheckProfile(
       const v1::CheckProfileRequest& request) const;
 
-  // Queues a look at the program. `listener` hears the end as of a run; its
-  // response has the decision and no more. Null when it heard it already.
+  // Queues an inspection of the program. `listener` hears of its end as of that
+  // of a run; the response only has the decision. Returns null when OnEnd was
+  // called already.
   std::shared_ptr<Run> TestRun(const Caller& caller,
                                v1::TestRunRequest&& request,
                                std::optional<MonotonicTime> deadline,
                                RunListener* listener) const;
 
-  // As RunDispatcher::Leave.
+  // Does the same as RunDispatcher::Leave.
   bool Leave(const std::shared_ptr<Run>& run, RunListener* listener) const {
     return dispatcher_.Leave(run, listener);
   }

@@ -30,16 +30,16 @@ struct RunEnd {
   std::shared_ptr<const v1::RunCodeResponse> response;
   // The listener came later, under the same request_id.
   bool joined = false;
-  // A repeat with its request_id gets the answer again.
+  // A repeat with the same request_id will get this answer again.
   bool kept = false;
 };
 
-// One call that waits on a run. Methods must not block: the run's worker
-// calls them.
+// One call that waits for a run. Its methods must not block, since the run's
+// worker calls them.
 class RunListener {
  public:
   virtual ~RunListener() = default;
-  // A listener that joined late hears OnEnd only.
+  // A listener that joined late only gets OnEnd.
   virtual void OnCompiled(const JobResult& compile) = 0;
   virtual void OnLibraryProgress(std::string_view line) { (void)line; }
   virtual void OnStarted(const std::string& run_id,
@@ -47,11 +47,11 @@ class RunListener {
   virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                         absl::Duration since_start) = 0;
   virtual void OnRich(const RichOutput& output, absl::Duration since_start) = 0;
-  // Called once and last. The listener may be gone when it returns.
+  // Called once, as the last method. The listener may be gone when it returns.
   virtual void OnEnd(const RunEnd& end) = 0;
 };
 
-// What is known of a run when it is accepted.
+// What is known about a run when it is accepted.
 struct RunOrigin {
   std::string run_id;
   Caller caller;
@@ -61,12 +61,13 @@ struct RunOrigin {
   std::string fingerprint;  // of the request; empty without request_id
   std::map<std::string, std::string> labels;
   uint64_t request_bytes = 0;
-  // When the call's answer must be there; absent: never.
+  // When the call's answer has to be there; absent when the call has no
+  // deadline.
   std::optional<MonotonicTime> deadline;
   absl::Time create_time;
   MonotonicTime accepted;
-  // What a person is asked about it, where a rule of its profile may want that;
-  // the program's own part is added then.
+  // What a person is asked about the run, if a rule of its profile may require
+  // that; the program's own part is added only then.
   std::shared_ptr<const ApprovalSubject> approval;
 };
 
@@ -93,8 +94,8 @@ class Run : public JobObserver, public QueuedRun, public Turn {
         job_(std::move(job)),
         inputs_(std::move(inputs)) {}
 
-  // The run that was put into the queue or into a session's line, which hold
-  // nothing but runs. nullptr stays nullptr.
+  // Returns the run behind an entry of the queue or of a session's line, which
+  // only ever contain runs. nullptr stays nullptr.
   static std::shared_ptr<Run> Of(std::shared_ptr<QueuedRun> queued) {
     return std::static_pointer_cast<Run>(std::move(queued));
   }
@@ -110,14 +111,16 @@ class Run : public JobObserver, public QueuedRun, public Turn {
     return origin_.caller.name;
   }
   uint64_t request_bytes() const override { return origin_.request_bytes; }
-  // Phases come one after the other, so the hungrier one counts.
+  // Phases come one after the other, so the phase that needs more memory
+  // counts.
   uint64_t highest_memory_bytes() const override;
-  // For the thread that owns the run.
+  // These are only for the thread that owns the run.
   Job& mutable_job() { return job_; }
   RunInputs& mutable_inputs() { return inputs_; }
-  // Gives back what was put into the jail, since runs are remembered for long.
+  // Frees what was put into the jail, since runs are remembered for long.
   void ReleaseInputs();
-  // The beginning of its line in the audit log; empty: not made yet.
+  // The beginning of the run's line in the audit log; empty while it isn't
+  // made.
   std::string& mutable_audit_members() { return audit_members_; }
   // Who hears that the program has started, once its listeners have; outlives
   // the run's phases. Set before these begin.
@@ -126,19 +129,20 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 
   enum class Arrival { kFirst, kJoined };
-  // False when the run was abandoned or has ended; the listener is then not
-  // called.
+  // Returns false when the run was abandoned or has ended; the listener is then
+  // not called.
   bool Attach(RunListener* listener, Arrival arrival)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Takes a listener away. False when OnEnd was or is being called; else it is
-  // never called any more. The last one to leave abandons the run.
+  // Takes a listener away. Returns false when OnEnd was called or is being
+  // called; otherwise the listener is never called any more. When the last one
+  // leaves, the run is abandoned.
   bool Detach(RunListener* listener) ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool abandoned() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Leaves the queue. From here on one thread owns the run; it alone calls
-  // the methods below.
+  // Call it when the run leaves the queue. From here on one thread owns the
+  // run; only that thread calls the methods below.
   void MarkRunning() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCompiled(const JobResult& compile) override
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -152,10 +156,10 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   void OnRich(const RichOutput& output, absl::Duration since_start) override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Hands the end to every listener. Only the first call counts.
+  // Tells every listener how the run ended. Only the first call counts.
   void End(const RunEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // One line about the run as it is now.
+  // A one-line summary of the run as it is now.
   v1::RunSummary Summary() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

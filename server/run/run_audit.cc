@@ -61,7 +61,7 @@ Json FindingOf(const v1::Finding& finding) {
 
 void AddAnswer(const v1::RunCodeResponse& response, Json& fields) {
   AddAuditEnd(response, fields);
-  // None where a compile was taken from the cache.
+  // There is none when a compile was taken from the cache.
   if (response.compile().has_usage()) {
     fields["compile_usage"] = AuditUsage(response.compile().usage());
   }
@@ -106,7 +106,7 @@ void RunAudit::Begin(Run& run) const {
   if (run.job().compile) {
     fields["compile_limits"] = AuditLimits(run.job().compile->limits);
   }
-  // No key of these is the line's own.
+  // None of these keys is one that the line has itself.
   members = policy::AuditMembers(fields).value_or("");
 }
 
@@ -130,7 +130,7 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
-  // Of a program that was only looked at nothing has run.
+  // When the program was only inspected, nothing was run.
   const char* event = run.job().look_only ? "policy_test" : "run";
   Begin(run);
   Json fields = Json::object();

@@ -14,24 +14,25 @@ namespace sandglass::server {
 // Writes runs, and what becomes of approvals, into the audit log. Thread-safe.
 class RunAudit final : public RunStartListener {
  public:
-  // The trail outlives this.
+  // `trail` must outlive this object.
   explicit RunAudit(AuditTrail& trail) : trail_(trail) {}
 
   AuditTrail& trail() { return trail_; }
 
-  // Looks at what a run is given, and begins its line. By the thread that owns
-  // it, before it lets go of that; else Write does it. Later calls do nothing.
+  // Looks at the run's inputs and begins its line. To be called by the thread
+  // that owns the run, before it releases the inputs; otherwise Write does it.
+  // Later calls do nothing.
   void Begin(Run& run) const;
   // The same, in the time that the program needs anyway.
   void OnRunStarted(Run& run) override { Begin(run); }
 
-  // Writes the line of a run that has ended, whatever its end. Not OK: the
-  // answer must be this error instead ("AUDIT_UNWRITABLE").
+  // Writes the line of a run that has ended, however it ended. If this fails,
+  // the run's answer must be this error instead ("AUDIT_UNWRITABLE").
   absl::Status Write(Run& run, const RunEnd& end, absl::Duration queued,
                      absl::Duration total);
 
-  // Writes what happened to an approval: `event` as in ApprovalRecorder. Not
-  // OK, likewise: it must not happen.
+  // Writes what happens to an approval: `event` is as in ApprovalRecorder. If
+  // this fails, the event must not happen.
   absl::Status WriteApproval(const std::string& event,
                              const v1::Approval& approval);
 

@@ -13,7 +13,7 @@
 namespace sandglass::server {
 namespace {
 
-// Hashed in some 0.3 ms.
+// Hashing that many bytes takes some 0.3 ms.
 constexpr uint64_t kManyBytes = 256 << 10;
 
 int64_t Ms(absl::Duration duration) {
@@ -43,7 +43,7 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
     return absl::InternalError("nobody can be asked for an approval");
   }
   ApprovalSubject subject = *run.origin().approval;
-  // Most runs need no approval, and none of this.
+  // This is done only now, since most runs need no approval.
   ShowInputs(run, subject.shown);
   subject.fingerprint =
       FingerprintOfRun(subject, run.mutable_inputs(), subject.shown.limits(),
@@ -56,7 +56,7 @@ bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
   absl::Status queued;
   bool turn = true;
   if (const auto& session = run->job().session; session != nullptr) {
-    // Counted before it is in the line, where its turn may come at once.
+    // It is counted before it is in the line, where its turn may come at once.
     const RunOrigin& origin = run->origin();
     const absl::Status room =
         lines_.Add(origin.caller.name, origin.request_bytes);
@@ -86,7 +86,7 @@ bool RunDispatcher::Unqueue(Run& run) {
 void RunDispatcher::PassTurnOn(Run& run) {
   const std::shared_ptr<Session> session = run.job().session;
   if (session == nullptr) return;
-  // None but runs have turns.
+  // Only runs have turns, so the next one is a run.
   const auto next = Run::Of(session->Leave(run));
   if (next == nullptr) return;
   lines_.Remove(next->origin().caller.name, next->origin().request_bytes);
@@ -170,10 +170,10 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
       !run.job().look_only) {
     asked = AskForApproval(run, *result->inspected);
   }
-  // The slot comes free before the answer goes out, so that a caller who runs
+  // The slot is released before the answer is sent, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
-  // A stream that nobody reads may keep the run for long.
+  // A stream that nobody reads may keep the run in memory for long.
   run.ReleaseInputs();
 
   if (result.ok()) NoteDenied(run, *result);
@@ -221,7 +221,7 @@ absl::Status RunDispatcher::TakeLibraries(Run& run,
 }
 
 void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {
-  // A cell's process lives on, and tells its refused calls at its own end.
+  // A cell's process lives on, and reports its refused calls at its own end.
   if (options_.denied == nullptr || result.cell.has_value()) return;
   const RunOrigin& origin = run.origin();
   sandbox::RefusedCalls all = result.refused;

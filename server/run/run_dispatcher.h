@@ -48,16 +48,17 @@ struct DispatcherOptions {
   RunWatcher* watcher = nullptr;
 };
 
-// A run that ends with the look at its program's text.
+// A run that ends after the inspection of its program's text.
 struct LookOnly {
-  // Instead of the one that the request names; null: that one. One that isn't
-  // in force.
+  // A profile that isn't in force, to be used instead of the one that the
+  // request names. Null: the request's own.
   policy::SharedProfile profile;
 };
 
-// Takes requests to their ends: validate, register, admit, run on a worker,
-// answer. Knows nothing of gRPC. There are as many workers as runs may be
-// going on; from the queue on a worker owns its run, top to bottom.
+// Takes requests to their ends: validates, registers and admits them, runs them
+// on a worker and answers. It knows nothing of gRPC. There are as many workers
+// as runs may go on at the same time; once a run has left the queue, one worker
+// owns it until its end.
 class RunDispatcher {
  public:
   explicit RunDispatcher(DispatcherOptions options);
@@ -67,37 +68,36 @@ class RunDispatcher {
   // Starts the threads. Call once.
   void Start();
 
-  // Takes a request in. `listener` hears exactly one OnEnd, perhaps before
-  // this returns, unless Leave takes it away first. Returns the run that the
-  // listener waits on, or null when OnEnd was called already.
-  // `deadline` is the call's; absent means none. `prefix` as in
-  // ValidateRunCode.
+  // Accepts a request. `listener` gets exactly one OnEnd, perhaps before this
+  // returns, unless Leave takes it away first. Returns the run for which the
+  // listener waits, or null when OnEnd was called already. `deadline` is that
+  // of the call; absent means none. `prefix` is as in ValidateRunCode.
   std::shared_ptr<Run> Submit(
       const Caller& caller, v1::RunCodeRequest&& request,
       std::optional<MonotonicTime> deadline, const std::string& prefix,
       RunListener* listener,
       const std::optional<LookOnly>& look = std::nullopt);
 
-  // The listener's call went away. True when it will not hear OnEnd. A run
-  // whose last listener leaves is cancelled.
+  // The listener's call has gone away. Returns true when the listener will not
+  // get OnEnd. A run whose last listener leaves is cancelled.
   bool Leave(const std::shared_ptr<Run>& run, RunListener* listener);
 
-  // CancelRun: stops a run for all who wait on it.
+  // Does CancelRun: stops a run for all who wait for it.
   absl::StatusOr<v1::RunSummary> Cancel(const Caller& caller,
                                         const std::string& run_id);
   absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,
                                             const v1::ListRunsRequest& request);
 
-  // From here on every Submit is answered with UNAVAILABLE.
+  // From now on every Submit is answered with UNAVAILABLE.
   void StopAccepting() { accepting_ = false; }
-  // As Admission::LookAgain.
+  // Does the same as Admission::LookAgain.
   void LookAgain() { admission_.LookAgain(); }
-  // No run is queued or running.
+  // True when no run is queued or running.
   bool idle() const { return registry_.live_count() == 0; }
-  // Stops every run: those that have started answer OUTCOME_SHUTDOWN, those
-  // that have not UNAVAILABLE.
+  // Stops every run. Those that have started are answered with
+  // OUTCOME_SHUTDOWN, the others with UNAVAILABLE.
   void CancelAll();
-  // StopAccepting, CancelAll, waits for the workers.
+  // Does StopAccepting and CancelAll, then waits for the workers.
   void Shutdown();
 
   const Admission& admission() const { return admission_; }
@@ -129,8 +129,9 @@ class RunDispatcher {
   void WorkerLoop();
   void OverdueLoop();
   void Execute(Run& run, Admission::Reservation reservation);
-  // Gives the run's jails the libraries that it wants, if it wants any; that
-  // may take an install. CANCELLED with its token; else errors of Libraries.
+  // Gives the run's jails the libraries that it asks for, if it does; that may
+  // take an install. CANCELLED when its token fires; otherwise the errors of
+  // Libraries.
   absl::Status TakeLibraries(Run& run, std::optional<UsedLibraries>& used);
   void NoteDenied(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
@@ -138,7 +139,7 @@ class RunDispatcher {
   bool Enqueue(const std::shared_ptr<Run>& run);
   // Takes a run away that waits for a worker or for its turn in its session.
   bool Unqueue(Run& run);
-  // Lets the next run of its session have its turn.
+  // Gives the next run of its session its turn.
   void PassTurnOn(Run& run);
   // Ends a run that was told to stop before its program started.
   void EndCancelled(Run& run);
@@ -146,7 +147,8 @@ class RunDispatcher {
   void EndUnstarted(Run& run, const absl::Status& status);
   // Every run that was accepted ends here, once.
   void Finish(Run& run, const RunEnd& unaudited, absl::Duration queued);
-  // What the answer is, given that it is written into the audit log first.
+  // Writes the end into the audit log, and returns the answer that follows from
+  // that.
   RunEnd Audited(Run& run, const RunEnd& end, absl::Duration queued);
 
   const DispatcherOptions options_;

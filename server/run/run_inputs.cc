@@ -15,7 +15,7 @@ RunInputs InputsOf(const v1::RunCodeRequest& request) {
   RunInputs inputs;
   inputs.args = static_cast<size_t>(request.args_size());
   for (const auto& [name, value] : request.env()) inputs.env.push_back(name);
-  // A protobuf map has no order of its own.
+  // A protobuf map has no order of its own, so the names are sorted.
   std::sort(inputs.env.begin(), inputs.env.end());
   inputs.file_count = static_cast<size_t>(request.files_size());
   return inputs;
@@ -26,7 +26,7 @@ void AddDigests(const Job& job, bool with_code, RunInputs& inputs) {
   inputs.code_sha256 = policy::AuditHash(job.code);
   inputs.code_bytes = job.code.size();
   if (with_code) inputs.code = ShortenedText(job.code);
-  // What the language adds comes after the request's own.
+  // Files that the language adds come after the request's own.
   const size_t files = std::min(inputs.file_count, job.files.size());
   for (size_t i = 0; i < files; ++i) {
     const std::string_view bytes = job.files[i].bytes();

@@ -11,9 +11,9 @@
 
 namespace sandglass::server {
 
-// What the audit log says of that which a request brought. Its contents appear
-// as SHA-256 sums in hexadecimal digits, of arguments only their number, of
-// variables only their names.
+// What the audit log says about the inputs of a request. Contents appear as
+// SHA-256 sums in hexadecimal digits; of the arguments there is only the
+// number, of the environment variables only the names.
 struct RunInputs {
   struct File {
     std::string path;  // below /workspace
@@ -24,7 +24,7 @@ struct RunInputs {
   std::vector<std::string> env;  // sorted
   size_t file_count = 0;
 
-  // Empty until AddDigests; the program's text only if that is wanted.
+  // Empty until AddDigests; `code` is set only if the program's text is wanted.
   std::string code_sha256;
   uint64_t code_bytes = 0;
   std::string code;
@@ -33,15 +33,16 @@ struct RunInputs {
   uint64_t stdin_bytes = 0;
 };
 
-// Longer texts are cut, at a character's end.
+// Longer texts are cut, at the end of a character.
 inline constexpr size_t kMostAuditedCodeBytes = size_t{64} << 10;
 std::string ShortenedText(const std::string& text);
 
-// The part that a job no longer has. For requests that may still be refused.
+// Returns the part that can't be told from a job any more. For requests that
+// may still be refused.
 RunInputs InputsOf(const v1::RunCodeRequest& request);
 
-// The rest, from the job that was made of the request, before it lets go of its
-// inputs. Later calls change nothing.
+// Adds the rest from the job that was made of the request. Call it before the
+// job releases its inputs. Later calls change nothing.
 void AddDigests(const Job& job, bool with_code, RunInputs& inputs);
 
 }  // namespace sandglass::server

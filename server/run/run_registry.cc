@@ -38,7 +38,8 @@ bool WorthRepeating(const Run& run, const RunEnd& end) {
   if (run.origin().request_id.empty() || !end.status.ok()) return false;
   const v1::Outcome outcome = end.response->outcome();
   if (outcome == v1::OUTCOME_CANCELLED && run.abandoned()) return false;
-  // The last comes again, with the same id, once it is approved.
+  // With OUTCOME_NEEDS_APPROVAL the client sends the same request_id again once
+  // the run is approved.
   return outcome != v1::OUTCOME_JAIL_FAILED &&
          outcome != v1::OUTCOME_SHUTDOWN &&
          outcome != v1::OUTCOME_NEEDS_APPROVAL;
@@ -74,7 +75,7 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
           entry.live->Attach(listener, Run::Arrival::kJoined)) {
         return {Claimed::How::kJoined, entry.live, {}};
       }
-      // Abandoned and about to end: this request runs afresh.
+      // The run was abandoned and is about to end, so this request runs afresh.
     }
   }
   const uint64_t number = next_number_++;
@@ -103,7 +104,7 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
     entry.finished = Monotonic::now();
     entry.bytes = kEntryBytes + entry.summary.ByteSizeLong();
     const Key key(run.origin().caller.name, run.origin().request_id);
-    // Another run may have taken the request_id over since this one was
+    // Another run may have taken over the request_id since this one was
     // abandoned.
     if (const auto known = by_request_id_.find(key);
         known != by_request_id_.end() && known->second == number) {
@@ -121,11 +122,12 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
     of_caller.numbers.push_back(number);
     entry.live.reset();
     Evict();
-    // It may have been too large to be kept.
+    // The answer may have been too large to be kept.
     const auto kept = by_request_id_.find(key);
     told.kept = kept != by_request_id_.end() && kept->second == number;
   }
-  // After it is filed: a client that has the answer finds the run finished.
+  // The listeners are told after the end is recorded, so that a client that has
+  // the answer finds the run finished.
   run.End(told);
 }
 
@@ -149,7 +151,7 @@ void RunRegistry::EvictOldestOf(FinishedByCaller::iterator caller) {
 void RunRegistry::Evict() {
   for (auto it = finished_.begin(); it != finished_.end();) {
     const auto caller = it++;
-    // The last one takes the caller with it.
+    // When the last run goes, the caller's entry goes with it.
     for (size_t left = caller->second.numbers.size();
          left > 0 &&
          Since(entries_.at(caller->second.numbers.front()).finished) >
@@ -194,7 +196,7 @@ absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
         {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
                                    kMaxPageSize)});
   }
-  // A token is the number of the last run of the page before.
+  // A token is the number of the last run on the page before.
   std::optional<uint64_t> after;
   if (uint64_t number = 0; absl::SimpleAtoi(request.page_token(), &number)) {
     after = number;

@@ -23,30 +23,31 @@ namespace sandglass::server {
 struct RetentionOptions {
   absl::Duration time = absl::Minutes(10);  // how long a finished run is known
   uint64_t max_runs = 10'000;               // finished runs
-  // Bytes of finished runs, stored answers included. When count or bytes are
-  // full the oldest of the caller that holds most of it go first, also before
-  // their time, so that nobody's flood makes others' runs unknown.
+  // Bytes of finished runs, including stored answers. When the number or the
+  // bytes are exhausted, the oldest runs of the caller that holds most of it
+  // are forgotten first, even before their time, so that nobody's flood makes
+  // other callers' runs unknown.
   uint64_t max_bytes = uint64_t{64} << 20;
 };
 
-// All runs that are queued, running or ended a short while ago, and the
-// promise about request_id: within the retention time a repeat by the same
-// caller joins the run or gets its answer. Thread-safe.
+// All runs that are queued, running or ended a short while ago. This class also
+// keeps the promise about request_id: within the retention time, a repeat by
+// the same caller joins the run or gets its answer. Thread-safe.
 //
-// An answer is kept for repeats only when a repeat should get it: not when our
-// own side failed, and not when the run was cancelled because every call that
-// waited for it had gone. Then a repeat runs afresh.
+// An answer is kept for repeats only when a repeat is meant to get it. It is
+// not kept when our own side failed, nor when the run was cancelled because
+// every call that waited for it had gone; a repeat then runs afresh.
 class RunRegistry {
  public:
   explicit RunRegistry(const RetentionOptions& options) : options_(options) {}
 
-  // What became of a request.
+  // What happened to a request.
   struct Claimed {
     enum class How { kNew, kJoined, kEnded };
     How how = How::kNew;
     // kNew: the run that was passed in; kJoined: the earlier one.
     std::shared_ptr<Run> run;
-    // kEnded: the answer, an earlier one or ALREADY_EXISTS.
+    // kEnded: the answer, either an earlier one or ALREADY_EXISTS.
     RunEnd end;
   };
   // Registers `run` with `listener` attached, or attaches the listener to the
@@ -54,7 +55,7 @@ class RunRegistry {
   Claimed Claim(const std::shared_ptr<Run>& run, RunListener* listener)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Files a run's end, then tells its listeners.
+  // Records a run's end, then tells its listeners.
   void Finish(Run& run, const RunEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Newest first. INVALID_ARGUMENT for a bad page_size or page_token.
@@ -62,8 +63,8 @@ class RunRegistry {
                                             const v1::ListRunsRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A run that is queued or running; nullptr when it is finished. NOT_FOUND
-  // when the caller has none of that id.
+  // Finds a run that is queued or running; returns nullptr when it is finished.
+  // NOT_FOUND when the caller has no run with that id.
   absl::StatusOr<std::shared_ptr<Run>> Find(const Caller& caller,
                                             const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -78,7 +79,7 @@ class RunRegistry {
   using Key = std::pair<std::string, std::string>;  // caller, request_id
   struct Entry {
     std::shared_ptr<Run> live;  // null once finished
-    // The rest is set when finished.
+    // The other members are set when the run is finished.
     v1::RunSummary summary;
     std::shared_ptr<const v1::RunCodeResponse> answer;  // when kept for repeats
     std::string fingerprint;
@@ -89,7 +90,7 @@ class RunRegistry {
   static v1::RunSummary SummaryOf(const Entry& entry);
   const Entry* FindEntry(const Caller& caller, const std::string& run_id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Of one caller.
+  // The finished runs of one caller.
   struct Finished {
     std::deque<uint64_t> numbers;  // oldest first
     uint64_t bytes = 0;
@@ -97,13 +98,13 @@ class RunRegistry {
   using FinishedByCaller = std::map<std::string, Finished>;
 
   void Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The caller's oldest; forgets the caller with its last one.
+  // Forgets the caller's oldest run, and with the last one the caller, too.
   void EvictOldestOf(FinishedByCaller::iterator caller)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const RetentionOptions options_;
   mutable absl::Mutex mutex_;
-  // By number of acceptance, newest first.
+  // Keyed by the number of acceptance, newest first.
   std::map<uint64_t, Entry, std::greater<>> entries_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, uint64_t> by_request_id_ ABSL_GUARDED_BY(mutex_);
@@ -116,8 +117,8 @@ class RunRegistry {
 // SHA-256 of the request in protobuf's deterministic form.
 std::string Fingerprint(const v1::RunCodeRequest& request);
 
-// A request's bytes: the same for the same request, in whatever order its maps
-// are.
+// Returns a request's bytes, which are the same for equal requests, whatever
+// the order of their maps.
 std::string InOneOrder(const v1::RunCodeRequest& request);
 
 }  // namespace sandglass::server

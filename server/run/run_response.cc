@@ -108,7 +108,7 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   }
 }
 
-// Where a program says what went wrong.
+// The text in which a program says what went wrong.
 std::string_view WordsOfFailure(const JobResult& result, bool compiling) {
   if (compiling) return result.compile->stderr_result.data;
   if (result.cell.has_value() && result.cell->error.has_value()) {
@@ -141,7 +141,7 @@ void FillCell(const Run& run, const CellResult& cell,
   *out.mutable_expire_time() = ToProto(session->expire_time());
 }
 
-// Takes the largest result out; false when there is none.
+// Removes the largest result; returns false when there is none.
 bool DropLargestResult(v1::RunCodeResponse& response) {
   auto& results = *response.mutable_results();
   const auto largest = std::max_element(
@@ -156,7 +156,7 @@ bool DropLargestResult(v1::RunCodeResponse& response) {
   return true;
 }
 
-// Keeps the first and last part of what is there.
+// Keeps the first and the last part of the output.
 void CutMiddle(v1::Output& output, uint64_t max_bytes) {
   std::string& data = *output.mutable_data();
   if (data.size() <= max_bytes) return;
@@ -198,7 +198,8 @@ void AddHints(const Run& run, const JobResult& result, bool compiling,
                           result.verdict.rule == "tcp-backlog" ||
                           result.verdict.rule == "record-locks",
        .has_network = run.job().has_network})) {
-    // It says that there is no way.
+    // That hint would say that libraries can't be had, but this run can ask for
+    // them.
     if (missing && hint.id == "missing-module") continue;
     add(std::move(hint.id), std::move(hint.message));
   }

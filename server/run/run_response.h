@@ -10,32 +10,32 @@
 
 namespace sandglass::server {
 
-// The compile phase's part of an answer.
+// Adds the rules' findings to an answer.
 void AddFindings(const Inspected& inspected,
                  google::protobuf::RepeatedPtrField<v1::Finding>& proto);
 
 v1::PhaseResult MakePhaseResult(const JobResult& compile);
-// Cuts its outputs so that it fits into any message as an event of its own.
+// Shortens its outputs so that it fits into any message as an event of its own.
 void FitPhase(v1::PhaseResult& phase);
 
 v1::RichResult ToProto(const RichOutput& output);
 v1::LibrariesUsed ToProto(const UsedLibraries& libraries);
 
-// The whole answer to a run, hints included. `queued` is the time in the
+// Makes the whole answer to a run, including hints. `queued` is the time in the
 // queue, `total` the time since the call came in.
 v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
                                  absl::Duration queued, absl::Duration total);
 
-// The answer to a run that was cancelled before its program started, by whoever
-// waited for it or by its session's end.
+// Makes the answer to a run that was cancelled before its program started,
+// either by those who waited for it or by its session's end.
 v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
                                              absl::Duration queued,
                                              policy::KillReason why);
 
-// Leaves the content of returned files out, largest first, until the message
-// has at most `max_bytes`; such a file then says FILE_ERROR_TOO_LARGE and keeps
-// its size. When that is not enough results go, the largest first, then the
-// middle of the outputs.
+// Shortens a response until the message has at most `max_bytes`. First it
+// leaves out the content of returned files, largest first; such a file then
+// says FILE_ERROR_TOO_LARGE and keeps its size. When that is not enough it
+// leaves out results, the largest first, and then the middle of the outputs.
 void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes);
 
 }  // namespace sandglass::server

@@ -47,11 +47,11 @@ void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
   }
 }
 
-// Paths that are taken already, files and directories apart: "a" can't be a
-// file when "a/b" is one.
+// The paths that are taken already, with files and directories kept separately:
+// "a" can't be a file when "a/b" is one.
 class PathSet {
  public:
-  // Empty when the path is free, else what stands in its way.
+  // Empty when the path is free; otherwise says what is in its way.
   std::string Add(const std::string& path) {
     if (directories_.count(path) != 0) {
       return "is a directory for another file";
@@ -77,7 +77,7 @@ class PathSet {
   std::set<std::string> directories_;
 };
 
-// What the compile phase puts beside the request's files.
+// The files that the compile phase puts beside those of the request.
 std::set<std::string> ProductsOf(const policy::Language& language) {
   if (!language.compile) return {};
   const std::vector<std::string>& artifacts = language.compile->artifacts;
@@ -190,7 +190,7 @@ void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
   }
 }
 
-// What a run with results can't have.
+// Refuses what a run with rich results can't have.
 void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   const auto refuse = [&](bool given, const char* field) {
     if (given) violations.push_back({field, "is not for rich_results"});
@@ -200,7 +200,7 @@ void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
   refuse(request.fetch_size() > 0, "fetch");
 }
 
-// What only a run of its own can have, or a program of one.
+// Refuses what only a run outside a session can have, or only a program.
 void CheckLeftOut(const v1::RunCodeRequest& request,
                   const policy::Language& language, Violations& violations) {
   const auto refuse = [&](bool given, const char* field, const char* instead) {
@@ -228,7 +228,7 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
          "compile_limits", "the session's runs have no compile phase");
 }
 
-// Of the limits only those of a single run may be named.
+// A request may name only those limits that apply to a single run.
 policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
                           const v1::RunCodeRequest& request,
                           Violations& violations) {
@@ -256,9 +256,10 @@ policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
                      violations);
 }
 
-// The session as it is for a run in another language than its own: with the
-// same files and limits, but without libraries, which are of its own. Null: the
-// run is in its own, or names none.
+// The session's spec changed for a run in another language than the session's
+// own: it has the same files and limits, but no libraries, since these belong
+// to the session's own language. Null when the run is in that language or names
+// none.
 std::shared_ptr<const SessionSpec> GuestIn(const PolicySet& policy,
                                            const SessionSpec& session,
                                            const std::string& name,
@@ -282,7 +283,7 @@ std::shared_ptr<const SessionSpec> GuestIn(const PolicySet& policy,
   return guest;
 }
 
-// No context that a request names has an "@".
+// A context that a request names never has an "@", so this one is different.
 std::string GuestContext(const std::string& context,
                          const policy::Language& language) {
   return absl::StrCat(context, "@", language.id);
@@ -306,7 +307,7 @@ absl::StatusOr<ValidRequest> ValidateCell(
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   CheckLeftOut(request, *spec.language, violations);
-  // Of the session's own language it was checked as the session was made.
+  // For the session's own language this was checked when the session was made.
   if (guest != nullptr) {
     CheckKernelStarts(*guest->language, guest->limits, "language", violations);
   }
@@ -347,7 +348,7 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
       instead != nullptr
           ? instead
           : CheckProfile(policy, request.profile(), language, violations);
-  // A profile that is only tried has the host's jails.
+  // A profile that is only tried uses the host's jails.
   if (instead == nullptr) language = InImageOf(policy, profile, language);
   CheckCode(request.code(), violations);
   CheckStdin(request, violations);

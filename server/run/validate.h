@@ -13,28 +13,30 @@
 
 namespace sandglass::server {
 
-// Bounds of a request. Sizes are bytes.
+// Bounds of a request. Sizes are in bytes.
 inline constexpr size_t kMaxCodeBytes = size_t{1} << 20;
 inline constexpr size_t kMaxArgs = 1024;
-inline constexpr size_t kMaxArgBytes = size_t{128} << 10;  // a NUL each counted
+// Counting a NUL for each.
+inline constexpr size_t kMaxArgBytes = size_t{128} << 10;
 inline constexpr size_t kMaxStdinBytes = size_t{8} << 20;
 inline constexpr size_t kMaxFiles = 256;
 inline constexpr size_t kMaxFileBytes = size_t{12} << 20;  // all together
 inline constexpr size_t kMaxFetch = 64;
 inline constexpr size_t kMaxRequestIdBytes = 128;
 
-// A request with everything checked and every default resolved.
+// A request with everything checked and all defaults filled in.
 struct ValidRequest {
   Job job;  // without run_id
   const policy::Language* language;
   policy::SharedProfile profile;
 };
 
-// INVALID_ARGUMENT with all violations at once; field paths start with
-// `prefix` ("" or "run."). Takes code, stdin and files out of `request`. The
-// pointers in the result live as long as `policy`. `session` is the request's,
-// or null. FAILED_PRECONDITION when it has no kernel. `instead`, which may be
-// null, is taken in place of the profile that the request names.
+// Checks a request. INVALID_ARGUMENT with all violations at once; field paths
+// start with `prefix` ("" or "run."). Moves code, stdin and files out of
+// `request`. The pointers in the result live as long as `policy`. `session` is
+// the one that the request names, or null; FAILED_PRECONDITION when it has no
+// kernel. `instead`, which may be null, is used in place of the profile that
+// the request names.
 absl::StatusOr<ValidRequest> ValidateRunCode(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix = "",
