@@ -21,10 +21,11 @@
 namespace sandglass::server {
 namespace {
 
-// A client that keeps a command waiting so long is given up.
+// A client that keeps a command waiting for so long is given up.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr absl::Duration kStartTimeout = absl::Seconds(15);
-// Of a terminal nobody knows how much waits in it.
+// For a terminal it can't be told how many bytes wait in it, so this bounds
+// what is read at the end.
 constexpr uint64_t kMostInTerminal = uint64_t{1} << 20;
 constexpr char kEndOfInput = 4;  // ^D
 
@@ -56,12 +57,12 @@ Exec::~Exec() {
 // ---- its process ----
 
 absl::Status Exec::Start(const TakeProcessNews& take) {
-  // ORDER: before its process, whose first connection counts.
+  // ORDER: this comes before its process starts, whose first connection counts.
   before_ = host_->Facts();
   asked_ = Now();
   absl::Status asked = host_->StartProcess(plan_.process, take);
   if (absl::IsFailedPrecondition(asked)) {
-    // It was paused just now.
+    // The session was paused just now.
     if (absl::Status thawed = session().Thaw(); !thawed.ok()) return thawed;
     asked = host_->StartProcess(plan_.process, take);
   }
@@ -98,7 +99,7 @@ void Exec::Take(ProcessNews& news) {
 }
 
 void Exec::Started(sandbox::SpawnedEvent& event) {
-  if (state_ != State::kStarting) {  // it was given up
+  if (state_ != State::kStarting) {  // the command was given up meanwhile
     (void)sandbox::KillGroup(event.fds.kill);
     host_->KillProcess(event.id);
     return;
@@ -108,7 +109,7 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   StopTimer(kill_timer_);
   process_ = event.id;
   pid_ = event.pid;
-  // Init's stamp, unless it can't be true.
+  // Use the time that init gave, unless it can't be true.
   start_ = std::clamp<Instant>(event.monotonic_ns, asked_, now);
   start_time_ = os::WallNow() - Between(start_, now);
   kill_fd_ = std::move(event.fds.kill);
@@ -117,7 +118,7 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   list_fd_ = std::move(event.fds.list);
   if (plan_.on_terminal()) {
     out_.fd = std::move(event.fds.terminal);
-    // Of its own, since it is watched for something else.
+    // A descriptor of its own, since it is watched for other events.
     stdin_fd_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
   } else {
     out_.fd = std::move(event.fds.stdout_fd);
@@ -150,7 +151,7 @@ void Exec::Exited(std::optional<int> wait_status, Instant when) {
   StopTimer(cpu_timer_);
   StopWriting();
   if (!kill_.has_value()) leftover_ = sandbox::CountGroup(list_fd_);
-  // What it left behind.
+  // Kills what the command left behind.
   (void)sandbox::KillGroup(kill_fd_);
   AwaitDeath();
   events_watch_ = around_.loop->Watch(events_fd_.get(), EPOLLPRI,
@@ -170,7 +171,8 @@ void Exec::FinishWhenAlone() {
   StopTimer(kill_timer_);
   for (Source* source : {&out_, &err_}) {
     StopWatching(*source);
-    // Others who have its pipe don't keep it from ending.
+    // Other processes may still have its pipe open, but that doesn't keep the
+    // command from ending.
     source->left = plan_.on_terminal() ? kMostInTerminal
                                        : os::WaitingBytes(source->fd.get());
   }
@@ -232,7 +234,7 @@ void Exec::Changed() {
 void Exec::ChangeUse() {
   if (!use_.has_value()) return;
   const bool attended = !background_ && !clients_.empty();
-  // A process that is being started must not freeze.
+  // A process that is being started must not be frozen.
   use_->Change(attended || state_ == State::kStarting
                    ? Session::UseKind::kCommand
                    : Session::UseKind::kBackground);
@@ -307,7 +309,7 @@ bool Exec::MustWait() const {
 
 void Exec::OutputTaken() {
   if (state_ == State::kRunning) WatchOutput();
-  // It may have waited for that.
+  // The end may have waited for output to be taken.
   if (state_ == State::kEnding && gave_up_ && !MustWait()) {
     const auto self = shared_from_this();
     StopTimer(stall_timer_);
@@ -352,7 +354,8 @@ bool Exec::ReadOnce(Source& source) {
   if (size < 0 && errno == EINTR) return true;
   if (size < 0 && errno == EAGAIN) return false;
   if (size <= 0) {
-    // The pipe's end; of a terminal EIO: nobody has it open any more.
+    // This is the end of the pipe; for a terminal it is EIO: nobody has it open
+    // any more.
     StopWatching(source);
     source.fd.reset();
     return false;
@@ -369,8 +372,8 @@ void Exec::Tell(const Source& source, std::string_view data) {
   if (data.empty()) return;
   if (around_.kept->full()) around_.make_room();
   const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
-  // What was held back comes together, and marks may be longer than what they
-  // stand for.
+  // Output that was held back comes together, and redaction marks may be longer
+  // than what they replace.
   for (const size_t most = output_.piece_bytes(); !data.empty();
        data.remove_prefix(std::min(most, data.size()))) {
     output_.Append(source.stream, data.substr(0, most), since, WantedFrom());
@@ -399,7 +402,7 @@ absl::Status Exec::CheckStdin() const {
 }
 
 void Exec::WriteStdin(std::string_view data) {
-  // What comes too late is lost, as in a pipe that nobody reads.
+  // Input that comes too late is lost, as in a pipe that nobody reads.
   if (stdin_closing_ || stdin_closed_) return;
   stdin_.append(data);
   around_.stdin_waiting->Add(static_cast<int64_t>(data.size()));

@@ -26,58 +26,60 @@ namespace sandglass::server {
 
 class Exec;
 
-// Who waits for a command. Called on the loop's thread; may attach and detach.
+// Somebody who waits for a command. Called on the loop's thread; the methods
+// may attach and detach clients.
 class ExecClient {
  public:
-  // It was started or could not be, wrote, took input, or has ended.
+  // The command was started or could not be, wrote, took input, or has ended.
   virtual void OnExecChange() = 0;
-  // It kept the command waiting too long and is no longer attached.
+  // This client kept the command waiting too long and is no longer attached.
   virtual void OnTooSlow() = 0;
 
-  // The next piece of output that it wants, and whether the command waits
-  // until it has it.
+  // The next piece of output that the client wants, and whether the command
+  // waits until the client has it.
   uint64_t next_sequence = 1;
   bool waits_for_all = false;
-  // It is one of those with whom a command goes, see Exec::Leave.
+  // One of those without which the command is stopped, see Exec::Leave.
   bool keeps_alive = false;
 
  protected:
   ~ExecClient() = default;
 };
 
-// What was done before it is told how a command ended.
+// What was saved and recorded before anybody is told how a command ended.
 struct ExecSaved {
   std::string files_not_saved;  // as in v1::ExecEnd
-  absl::Status recorded;        // not OK: this is told instead
+  absl::Status recorded;        // an error is told instead of the end
 };
 
-// What a command needs of those who keep it; all outlives it.
+// What a command needs of its surroundings; everything must outlive it.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
   std::shared_ptr<KeptBytes> kept;           // output of the session's commands
-  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's
-  // Output of others may go for that of this one.
+  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
+  // Makes room for this command's output by dropping output of others.
   std::function<void()> make_room;
-  // It is about to say that it has ended, or why it could not be started:
-  // calls `done` when it may, on the loop's thread.
+  // Called when the command is about to say that it has ended, or why it could
+  // not be started. Calls `done`, on the loop's thread, when the command may
+  // say so.
   std::function<void(const std::shared_ptr<Exec>& exec,
                      std::function<void(const ExecSaved&)> done)>
       before_end;
-  // It has ended, or could not be started.
+  // Called when it has ended or could not be started.
   std::function<void(Exec& exec)> on_over;
 };
 
-// One command of a session: its process, its output as far as it is kept, and
-// who waits for it. On the loop's thread only.
+// One command of a session: its process, the output that is kept of it, and the
+// clients that wait for it. Only to be used on the loop's thread.
 class Exec : public std::enable_shared_from_this<Exec> {
  public:
   enum class State {
     kStarting,
     kRunning,
     kEnding,  // its process has ended
-    kSaving,  // all is read; before_end
+    kSaving,  // all output is read; before_end is under way
     kEnded,
-    kFailing,  // it could not be started; before_end
+    kFailing,  // it could not be started; before_end is under way
     kFailed,
   };
 
@@ -89,7 +91,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   uint64_t number() const { return number_; }
   const ExecPlan& plan() const { return plan_; }
-  // The session of one that hasn't ended.
+  // The session. Precondition: the command hasn't ended.
   Session& session() { return use_->session(); }
   std::shared_ptr<Session> shared_session() const {
     return use_->shared_session();
@@ -111,35 +113,35 @@ class Exec : public std::enable_shared_from_this<Exec> {
   const v1::ExecEnd& end() const { return end_; }
   v1::ExecInfo Describe();
 
-  // Asks for its process. `take` is what is given to the host.
+  // Asks the host for its process. `take` is passed to the host.
   absl::Status Start(const TakeProcessNews& take);
   void Take(ProcessNews& news);
-  // Others run beside it: what the session's counters say may be theirs.
+  // Others run beside it: changes of the session's counters may be theirs.
   void NoteCompany() { had_company_ = true; }
 
   void Attach(ExecClient* client);
   void Detach(ExecClient* client);
-  // The client has gone. A command that nobody else keeps alive, that has no
-  // name by its client and isn't in the background is stopped.
+  // The client has gone. The command is stopped, unless another client keeps it
+  // alive, its client gave it a name, or it is in the background.
   void Leave(ExecClient* client);
-  // A client's next_sequence has moved on.
+  // Call it when a client's next_sequence has moved on.
   void OutputTaken();
-  // Nobody waits for its end from here on.
+  // From now on nobody waits for its end.
   void GoOnInBackground();
-  // The same before that client leaves, unless another keeps it going.
+  // Does the same before that client leaves, unless another one keeps it going.
   void GoOnWithout(const ExecClient* client);
 
-  // FAILED_PRECONDITION when it has no input that is open.
+  // FAILED_PRECONDITION when it has no open input.
   absl::Status CheckStdin() const;
-  // False as long as earlier input waits.
+  // False as long as earlier input still waits.
   bool stdin_taken() const { return stdin_.empty(); }
   void WriteStdin(std::string_view data);
   void CloseStdin();
   void Resize(const TerminalRoom& room);
   void Signal(int signal);
-  // A signal, and after the grace the end.
+  // Sends a signal, and kills the command when the grace is over.
   void Stop(int signal, absl::Duration grace);
-  // Kills it with all that it started. The first reason stays.
+  // Kills it with everything that it started. The first reason stays.
   void Kill(policy::KillReason reason, uint64_t measured = 0);
 
  private:
@@ -148,7 +150,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
     OutputRedaction redaction;
     os::Fd fd;
     uint64_t watch = 0;
-    uint64_t left = 0;  // to be read after its process's end
+    uint64_t left = 0;  // bytes to read after its process's end
   };
 
   void Started(sandbox::SpawnedEvent& event);
@@ -156,17 +158,17 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void Exited(std::optional<int> wait_status, Instant when);
   void Froze(bool frozen);
   void Fail(const absl::Status& status);
-  // The clients are told.
+  // Tells the clients.
   void Changed();
   void ChangeUse();
 
   bool MustWait() const;
   uint64_t WantedFrom() const;
-  // Watches its output, or lets it wait.
+  // Watches its output, or stops reading when the output has to wait.
   void WatchOutput();
   void StopWatching(Source& source);
   void ReadSome(Source& source);
-  // False when nothing is there now.
+  // Returns false when nothing is there now.
   bool ReadOnce(Source& source);
   void Tell(const Source& source, std::string_view data);
   uint64_t written() const {
@@ -181,7 +183,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void WallTimePassed();
   void HangUpAgain();
   void GraceIsOver();
-  // What was killed has a while to die; meanwhile it is killed in other ways.
+  // Gives a killed command time to die; meanwhile kills it in other ways.
   void AwaitDeath();
   void InsistOnDeath();
   void GiveUp();
@@ -189,7 +191,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   absl::Duration RunTime() const;
 
   void FinishWhenAlone();
-  // What is left in its pipes.
+  // Reads what is left in its pipes.
   void Drain();
   void Conclude();
   policy::RunFacts CollectFacts(const JailFacts& after) const;
@@ -205,13 +207,13 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool background_;
   std::vector<ExecClient*> clients_;
 
-  uint64_t process_ = 0;  // as its host knows it
+  uint64_t process_ = 0;  // the number by which its host knows it
   pid_t pid_ = 0;
   absl::Time start_time_;
-  Instant asked_ = 0;  // for its process
+  Instant asked_ = 0;  // when its process was asked for
   Instant start_ = 0;
   Instant ended_ = 0;
-  Instant frozen_ = 0;  // since; 0: it isn't
+  Instant frozen_ = 0;  // since when it is frozen; 0 when it isn't
   absl::Duration frozen_time_;
   os::Fd kill_fd_, events_fd_, cpu_fd_, list_fd_;
   Source out_;
@@ -227,7 +229,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   uint64_t wall_timer_ = 0, cpu_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
   absl::Duration grace_left_;
-  absl::Duration wall_left_ = absl::InfiniteDuration();  // when it froze
+  absl::Duration wall_left_ = absl::InfiniteDuration();  // when it was frozen
   uint64_t events_watch_ = 0;
   Instant give_up_ = kNever;  // while its death is awaited
   bool gave_up_ = false;

@@ -16,7 +16,8 @@
 namespace sandglass::server {
 namespace {
 
-// Of arguments, so that a list of many commands fits into a message.
+// Bounds for the arguments that are shown, so that a list of many commands fits
+// into a message.
 constexpr size_t kMostShownArgs = 32;
 constexpr size_t kMostShownBytes = 1024;
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);

@@ -14,9 +14,9 @@
 
 namespace sandglass::server {
 
-// What is said of commands.
+// The answers about commands.
 
-// Decides.
+// Decides the verdict and makes the answer about a command's end.
 v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
                         const policy::Limits& limits,
                         const sandbox::GroupCpu& cpu,
@@ -24,16 +24,16 @@ v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
 void LogExecEnd(const std::string& session_id, const std::string& exec_id,
                 const v1::ExecEnd& end);
 
-// Lets go of what is no longer needed of one that was started: what it reads
-// and its environment, and of its arguments all that is long.
+// Drops what is no longer needed of a command that was started: its input, its
+// environment, and the long parts of its arguments.
 void KeepForShow(ExecPlan& plan);
-// What was asked for.
+// Describes what was asked for.
 v1::ExecInfo InfoOf(const ExecPlan& plan);
 
 void FillOutput(const ExecOutput::Piece& piece, v1::ExecOutput& proto);
 void FillGap(const ExecOutput::Gap& gap, v1::ExecGap& proto);
 
-// Why the process could not be started.
+// The error that says why the process could not be started.
 absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
                           const ExecPlan& plan);
 

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What its sum is of: the text for the shell, or each argument with a NUL.
+// The bytes that are hashed: the text for the shell, or each argument with a
+// NUL.
 std::string CommandBytes(const v1::ExecSpec& spec) {
   if (spec.argv().empty()) return spec.command();
   std::string bytes;

@@ -14,19 +14,20 @@
 
 namespace sandglass::server {
 
-// What the audit log says of one command, as far as it is known before its
-// start. What is written to it later isn't in it.
+// What the audit log says about one command, as far as it is known before its
+// start. Input that is written to it later isn't included.
 class ExecRecord {
  public:
-  // Sums are made of what the command is; its text is kept only if the log is
-  // to have it.
+  // Makes checksums of what the command consists of; its text is kept only if
+  // the log is to have it.
   ExecRecord(const AuditTrail& audit, const std::string& caller,
              const Session& session, const v1::ExecSpec& spec,
              const ExecPlan& plan);
 
   void SetExecId(const std::string& exec_id) { fields_["exec_id"] = exec_id; }
 
-  // The line of one that could not be started, or was not let, or has ended.
+  // The line of a command that could not be started or was not allowed to, and
+  // that of one that has ended.
   nlohmann::ordered_json FailureFields(const absl::Status& failure) const;
   nlohmann::ordered_json EndFields(const v1::ExecEnd& end) const;
   std::string exec_id() const { return fields_.value("exec_id", ""); }
@@ -36,8 +37,8 @@ class ExecRecord {
   nlohmann::ordered_json fields_;
 };
 
-// Writes the line: of `failure` unless that is OK, else of `end`. Not OK: the
-// command's client must be told this instead.
+// Writes the line: about `failure` unless that is OK, otherwise about `end`. If
+// this fails, the command's client must be told this error instead.
 absl::Status WriteExec(AuditTrail& audit, const ExecRecord& record,
                        const absl::Status& failure, const v1::ExecEnd& end);
 

@@ -1,4 +1,4 @@
-// How a command is ended: signals, limits, and what is known of it then.
+// How a command is ended: signals, limits, and what is then known about it.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -17,12 +17,14 @@ namespace {
 constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
 constexpr absl::Duration kKillByPidAfter = absl::Milliseconds(50);
 constexpr absl::Duration kKillByPidEvery = absl::Milliseconds(100);
-// A shell that gets it just before it waits for a line goes on waiting: of bash
-// 5.2 and its readline, one in a thousand that are about to show a prompt do.
+// A shell that gets the signal just before it waits for a line goes on waiting:
+// of bash 5.2 shells with readline that are about to show a prompt, one in a
+// thousand does.
 constexpr absl::Duration kHangUpAgain = absl::Seconds(1);
 constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(10);
 
-// By the kernel, it itself or, as its shell says, a child of its.
+// Whether it was killed by the kernel or by itself, or, as its shell reports, a
+// child of it was.
 bool LooksKilled(std::optional<int> wait_status) {
   return wait_status.has_value() &&
          ((WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGKILL) ||
@@ -50,7 +52,8 @@ void Exec::Stop(int signal, absl::Duration grace) {
   kill_ = policy::Kill{policy::KillReason::kCancelled, RunTime(), 0};
   Signal(signal);
   if (plan_.on_terminal()) {
-    // What leads it, too. A shell that talks with a person heeds only this.
+    // Besides the foreground group, the group of the command's own process gets
+    // a signal. An interactive shell reacts only to SIGHUP.
     if (signal == SIGTERM) signal = SIGHUP;
     host_->SignalProcess(pid_, signal, /*to_group=*/true);
     if (signal == SIGHUP && grace > kHangUpAgain) {
@@ -87,7 +90,7 @@ void Exec::Kill(policy::KillReason reason, uint64_t measured) {
 }
 
 void Exec::AwaitDeath() {
-  if (give_up_ != kNever) return;  // it is awaited already
+  if (give_up_ != kNever) return;  // its death is already awaited
   give_up_ = After(Now(), kDeathTimeout);
   SetTimer(kill_timer_, kKillByPidAfter, &Exec::InsistOnDeath);
 }
@@ -95,11 +98,11 @@ void Exec::AwaitDeath() {
 void Exec::InsistOnDeath() {
   kill_timer_ = 0;
   if (Now() >= give_up_) {
-    // Nothing goes on that has been sentenced.
+    // If even killing doesn't end the processes, the whole jail is ended.
     host_->EndJail("a command's processes did not die after being killed");
     return GiveUp();
   }
-  // Its control group's kill may have passed over it.
+  // The control group's kill may have missed it.
   host_->KillProcess(process_);
   SetTimer(kill_timer_, kKillByPidEvery, &Exec::InsistOnDeath);
 }
@@ -178,7 +181,8 @@ void Exec::Conclude() {
   }
   const JailFacts after = host_->Facts();
   policy::Limits limits = plan_.limits;
-  // What was not kept was there for whoever wanted it.
+  // Output that was not kept doesn't count as cut, since clients could read it
+  // in time.
   limits.output_bytes = kNoByteLimit;
   policy::RedactionCounts redacted = out_.redaction.counts();
   policy::AddCounts(err_.redaction.counts(), redacted);
@@ -200,7 +204,7 @@ void Exec::Publish(const ExecSaved& saved) {
   status_ = saved.recorded;
   LogExecEnd(session().id(), plan_.exec_id, end_);
   around_.on_over(*this);
-  // Whoever has the answer may rely on the session being free again.
+  // Whoever gets the answer may rely on the session being free again.
   use_.reset();
   Changed();
 }
@@ -218,7 +222,7 @@ policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
   facts.filesystems_before = before_.filesystems;
   facts.said_disk_full = policy::SaysDiskFull(output_.Tail(policy::kEndBytes));
   facts.counters = sandbox::Since(before_.counters, after.counters);
-  // The counters are the whole session's.
+  // The counters are those of the whole session.
   const bool alone =
       !had_company_ && !before_.kernel_busy && !after.kernel_busy;
   if (!alone && !LooksKilled(wait_status_)) facts.counters.oom_kills = 0;

@@ -7,7 +7,8 @@ namespace sandglass::server {
 namespace {
 
 constexpr size_t kMostPieces = 16 * 1024;
-// Whose places are remembered, for who asks from there on.
+// So many dropped pieces' places are remembered, for clients that ask from
+// there on.
 constexpr size_t kMostDropped = 1024;
 
 uint64_t& BytesOf(Stream stream, ExecOutput::Place& place) {

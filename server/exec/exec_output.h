@@ -13,13 +13,14 @@
 
 namespace sandglass::server {
 
-// Bytes of output that are kept, of one session, one caller or all.
+// Counts the bytes of output that are kept, of one session, one caller or all
+// callers.
 class KeptBytes {
  public:
   KeptBytes(uint64_t most, KeptBytes* all)
       : most_(static_cast<int64_t>(most)), all_(all) {}
   // One caller's share of `all`, by the rule of Shares: it is full when only a
-  // quarter of `all` is left and the caller holds more than that.
+  // quarter of `all` is left and the caller holds more than what is left.
   explicit KeptBytes(KeptBytes* all)
       : most_(all->most_), all_(all), is_share_(true) {}
   KeptBytes(const KeptBytes&) = delete;
@@ -44,24 +45,26 @@ class KeptBytes {
   int64_t bytes_ = 0;
 };
 
-// What a command wrote last, in numbered pieces. One thread at a time.
+// The output that a command wrote last, in numbered pieces. Use it from one
+// thread at a time.
 class ExecOutput {
  public:
   // A piece has at most this many bytes.
   static constexpr size_t kMostPieceBytes = size_t{64} << 10;
-  // So much of it is kept, however full it is elsewhere.
+  // So much of a command's output is kept, however little room there is
+  // elsewhere.
   static constexpr uint64_t kLeastKept = uint64_t{64} << 10;
-  // A limit below is this one, or the pieces would be crumbs.
+  // A lower limit is raised to this one; otherwise the pieces would be tiny.
   static constexpr uint64_t kLeastLimit = uint64_t{8} << 10;
 
   struct Piece {
     uint64_t sequence;
     Stream stream;
     std::string data;
-    uint64_t offset;  // of data[0] in its stream
+    uint64_t offset;  // the place of data[0] in its stream
     absl::Duration since_start;
   };
-  // Places in both streams.
+  // A position in both streams.
   struct Place {
     uint64_t stdout_bytes = 0;
     uint64_t stderr_bytes = 0;
@@ -72,42 +75,45 @@ class ExecOutput {
   };
 
   // Keeps the last `limit` bytes, or somewhat less, as long as `kept` isn't
-  // full. `kept` outlives this.
+  // full. `kept` must outlive this object.
   ExecOutput(uint64_t limit, KeptBytes& kept)
       : limit_(std::max(limit, kLeastLimit)), kept_(kept) {}
   ~ExecOutput() { kept_.Add(-static_cast<int64_t>(bytes_)); }
   ExecOutput(const ExecOutput&) = delete;
   ExecOutput& operator=(const ExecOutput&) = delete;
 
-  // Most that the next Append should bring.
+  // The most bytes that the next Append should get.
   size_t piece_bytes() const;
-  // True when more would drop what is kept.
+  // True when more output would drop some that is kept.
   bool full() const;
-  // `data` isn't empty. Drops the oldest pieces for it, but those from
-  // `wanted_from` on.
+  // Adds output; `data` must not be empty. Drops the oldest pieces to make
+  // room, but none from number `wanted_from` on.
   void Append(Stream stream, std::string_view data, absl::Duration since_start,
               uint64_t wanted_from);
-  // Drops what is over the limit, for whom it was kept having taken it.
+  // Drops what exceeds the limit, once those for whom it was kept have taken
+  // it.
   void Trim(uint64_t wanted_from);
-  // Drops the oldest piece; false when there is none.
+  // Drops the oldest piece; returns false when there is none.
   bool DropOldest();
 
-  // What was written last, to both: `least` bytes or a piece more, or all that
-  // is kept.
+  // Returns what was written last to both streams: `least` bytes or up to one
+  // piece more, or everything that is kept.
   std::string Tail(size_t least) const;
-  // The first piece from `sequence` on, or null. From here on it stays as it
-  // is. It lives until the next change.
+  // Returns the first piece with a number of at least `sequence`, or null.
+  // Nothing is added to that piece any more. The pointer is valid until the
+  // next change.
   const Piece* Find(uint64_t sequence);
-  // What lies between `sequence` and the first piece that is kept; 0 and 1 are
-  // the start. Nothing when `next_sequence` is 0. Bytes of pieces that went
-  // long ago are not counted.
+  // Returns what is missing between `sequence` and the first piece that is
+  // kept; 0 and 1 mean the start. If nothing is missing, its `next_sequence` is
+  // 0. Bytes of pieces that were dropped long ago are not counted.
   Gap GapAt(uint64_t sequence) const;
 
   uint64_t first_sequence() const {
     return pieces_.empty() ? next_sequence_ : pieces_.front().sequence;
   }
   uint64_t next_sequence() const { return next_sequence_; }
-  // The same, told to somebody: the last piece stays as it is.
+  // The same, for a number that somebody is told: nothing is added to the last
+  // piece any more.
   uint64_t TellNext();
   const Place& written() const { return written_; }
   uint64_t total_bytes() const {
@@ -128,10 +134,10 @@ class ExecOutput {
   std::deque<Piece> pieces_;
   uint64_t bytes_ = 0;
   uint64_t next_sequence_ = 1;
-  bool sealed_ = true;  // the last piece takes no more
+  bool sealed_ = true;  // nothing is added to the last piece
   Place written_;
   Place first_;                  // where the first piece begins
-  std::deque<Dropped> dropped_;  // the last ones
+  std::deque<Dropped> dropped_;  // only the latest ones
 };
 
 }  // namespace sandglass::server

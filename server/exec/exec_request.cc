@@ -23,11 +23,11 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint32_t kMostCells = 65535;  // of a terminal, each way
+constexpr uint32_t kMostCells = 65535;  // of a terminal, in each direction
 constexpr uint16_t kDefaultRows = 24;
 constexpr uint16_t kDefaultColumns = 80;
 
-// Two that are alike have the same, whatever the order of a map.
+// Equal specs have the same fingerprint, whatever the order of their maps.
 std::string Fingerprint(const v1::ExecSpec& spec) {
   std::string bytes;
   {
@@ -89,9 +89,10 @@ std::vector<std::string> CheckCommand(const v1::ExecSpec& spec,
   return {spec.argv().begin(), spec.argv().end()};
 }
 
-// A plain path is one whose text says where it leads: it has no ".." and is not
-// in /proc, whose links lead to what processes have open. What links of the
-// workspace do to it is minded where it is opened (sandbox/jailed/program.cc).
+// Accepts only plain paths, whose text says where they lead: they have no ".."
+// and are not in /proc, whose links lead to what processes have open. Links in
+// the workspace are dealt with where the path is opened
+// (sandbox/jailed/program.cc).
 std::string CheckDirectory(const std::string& directory,
                            Violations& violations) {
   if (directory.size() > kMaxDirectoryBytes) {
@@ -152,7 +153,7 @@ void CheckStartBytes(const sandbox::ProcessSpec& process,
                      Violations& violations) {
   size_t bytes = 0;
   for (const auto* texts : {&process.argv, &process.env}) {
-    // A few more for its place in the packet.
+    // Each text takes a few bytes more in the packet.
     for (const std::string& text : *texts) bytes += text.size() + 8;
   }
   if (bytes > kMaxStartBytes) {
@@ -179,8 +180,9 @@ void RefuseSessionLimits(policy::LimitRequest& wishes, Violations& violations) {
   refuse(wishes.max_files, "max_files");
 }
 
-// The session's, lowered by the wishes; without end where nobody waits for the
-// command's end, or a person works in it.
+// The session's limits, lowered as the request wishes. Where nobody waits for
+// the command's end, or a person works in it, time and the total output have no
+// limits unless the request sets them.
 policy::Limits ExecLimits(const PolicySet& policy, const SessionSpec& session,
                           const v1::ExecSpec& spec, bool endless,
                           Violations& violations) {

@@ -19,31 +19,35 @@
 
 namespace sandglass::server {
 
-// Requests that are about commands, checked.
+// Checks requests that are about commands.
 
 inline constexpr size_t kMaxExecIdBytes = 64;
-// Of one text or argument, by the kernel (MAX_ARG_STRLEN less its NUL).
+// The bound for one text or argument, set by the kernel (MAX_ARG_STRLEN without
+// its NUL).
 inline constexpr size_t kMaxCommandBytes = (size_t{128} << 10) - 1;
 inline constexpr size_t kMaxDirectoryBytes = 4095;
-// Arguments and the whole environment; they go to init in one packet.
+// The bound for the arguments and the whole environment together, which go to
+// init in one packet.
 inline constexpr size_t kMaxStartBytes = size_t{224} << 10;
 
-// A limit of time or bytes that isn't there.
+// Stands for a limit of bytes that isn't there.
 inline constexpr uint64_t kNoByteLimit = ~uint64_t{0};
 
-// A command with everything checked and every default resolved.
+// A command with everything checked and all defaults filled in.
 struct ExecPlan {
-  std::string exec_id;      // empty: none was chosen yet
-  bool named = false;       // by its client
-  std::string fingerprint;  // of all that was asked for
+  std::string exec_id;      // empty when none was chosen yet
+  bool named = false;       // whether the client chose it
+  std::string fingerprint;  // of everything that was asked for
   sandbox::ProcessSpec process;
-  // wall_time and cpu_time may be infinite, output_total_bytes kNoByteLimit.
+  // wall_time and cpu_time may be infinite, output_total_bytes may be
+  // kNoByteLimit.
   policy::Limits limits;
   std::string stdin_data;
-  bool open_stdin = false;  // or on a terminal
+  bool open_stdin = false;  // also when on a terminal
   bool background = false;
   std::string trace_id;  // of the call that asked for it
-  std::shared_ptr<const policy::Redactor> redactor;  // of output; null: none
+  // For its output; may be null.
+  std::shared_ptr<const policy::Redactor> redactor;
 
   bool on_terminal() const {
     return process.stdio == sandbox::ProcessSpec::Stdio::kTerminal;
@@ -57,7 +61,7 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
                                        const v1::ExecSpec& spec,
                                        const std::string& prefix);
 
-// INVALID_ARGUMENT of `field` unless it is 1 to 64.
+// INVALID_ARGUMENT, naming `field`, unless it is 1 to 64.
 absl::Status CheckSignal(int32_t signal, const std::string& field);
 
 struct TerminalRoom {
@@ -67,7 +71,7 @@ struct TerminalRoom {
 absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
                                                const std::string& field);
 
-// Zero to `most`, INVALID_ARGUMENT of `field` otherwise.
+// Returns a wait of zero to `most`; otherwise INVALID_ARGUMENT, naming `field`.
 absl::StatusOr<absl::Duration> CheckWait(const google::protobuf::Duration& wait,
                                          const std::string& field,
                                          absl::Duration most);

@@ -17,15 +17,17 @@ namespace sandglass::server {
 namespace {
 
 constexpr uint32_t kMostRunning = 32;  // of one session
-constexpr size_t kMostEnded = 64;      // … that are still known
-// Output that is kept, of all; exec_table_room.cc has that of one session.
+// Ended ones of a session that are still known.
+constexpr size_t kMostEnded = 64;
+// Bound for the output that is kept of all sessions; exec_table_room.cc has
+// that of one session.
 constexpr uint64_t kAllBytes = uint64_t{512} << 20;
-constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
+constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all sessions
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
 
-// One that somebody may wait for as the daemon ends.
+// Whether it is a command whose end somebody may wait for when the daemon ends.
 bool IsFinite(const Exec& exec) {
   return !exec.plan().background && !exec.plan().on_terminal();
 }
@@ -81,7 +83,7 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
   if ((*session)->host().processes()->IsAttached()) {
     return loop_.Post([ready, then] { then(std::move(*ready)); });
   }
-  // What it takes while it waits, roughly.
+  // About what the request takes while it waits.
   const uint64_t bytes = spec.stdin().size() + kMaxStartBytes;
   const absl::Status added =
       parts_.threads->Add({caller.name, (*session)->id()}, bytes,
@@ -230,7 +232,8 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   ++running_;
   running_shares_.Take(caller);
   if (IsFinite(*exec)) ++finite_;
-  // Each time: it may be another jail than the last command's.
+  // This is done each time, since it may be another jail than the last
+  // command's.
   WatchJail(session_id, commands);
   if (commands.running++ == 0) {
     LookAtUnchargedIn(absl::ZeroDuration(), session_id, commands);
@@ -268,7 +271,8 @@ void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
   ForgetJail(commands);
   commands.news = commands.host->NewsFd();
   if (!commands.news.valid()) {
-    // No room for it just now, or the jail has died, which is told otherwise.
+    // There is no room for the descriptor just now, or the jail has died, which
+    // is reported in another way.
     loop_.CallAt(After(Now(), kWatchAgain), [this, session_id] {
       const auto found = sessions_.find(session_id);
       if (found == sessions_.end() || found->second.running == 0 ||
@@ -285,7 +289,8 @@ void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
                                  const auto found = sessions_.find(session_id);
                                  if (found == sessions_.end()) return;
                                  found->second.host->TakeNews();
-                                 // Dead: what there was to say is said.
+                                 // The jail is dead; everything it had to
+                                 // report has been reported.
                                  if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
                                    ForgetJail(found->second);
                                  }
@@ -307,7 +312,7 @@ void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
       return taker->Take(news);
     }
   }
-  // It came too late.
+  // The news came too late.
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
     (void)sandbox::KillGroup(spawned->fds.kill);
     if (found != sessions_.end()) found->second.host->KillProcess(spawned->id);
@@ -320,7 +325,8 @@ void ExecTable::BeforeEnd(const std::string& session_id,
                           TakeSaved done) {
   const bool save = exec->session().durable() && exec->status().ok();
   if (!save && record == nullptr) return done({});
-  // Calls that wait on the session's jail don't hold up a line that does not.
+  // A line alone has a key of its own, so that calls that wait on the session's
+  // jail don't hold up its writing, which doesn't need the jail.
   parts_.threads->Continue(
       {exec->session().caller().name,
        save ? session_id : absl::StrCat(session_id, "/record")},
@@ -358,7 +364,7 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   if (--commands.running > 0) return;
   ForgetJail(commands);
   loop_.Cancel(std::exchange(commands.uncharged_timer, 0));
-  // Its session has ended before.
+  // The session ended before its last command did.
   if (commands.session_over) sessions_.erase(session_id);
 }
 

@@ -32,93 +32,101 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
-  AuditTrail* audit = nullptr;  // null: nothing is put on record
-  // Hears of each command that has ended, whose session's owner it was and in
-  // which language; may be empty. On the loop's thread: it never waits.
+  AuditTrail* audit = nullptr;  // null when nothing is put on record
+  // Called for each command that has ended, with the owner of its session and
+  // the language. May be empty. It is called on the loop's thread, so it must
+  // never block.
   std::function<void(const Caller&, const std::string& language,
                      const v1::ExecEnd&)>
       on_end;
-  // An error while no command may start in jails of that profile; absent: any
-  // time.
+  // Returns an error while no command may start in jails of that profile.
+  // Empty: they always may.
   std::function<absl::Status(const policy::Profile&)> may_run;
-  // Commands that run at once, in all sessions; each takes ten descriptors. The
-  // last quarter is for callers of which few run: see Shares.
+  // The most commands that run at the same time, in all sessions; each takes
+  // ten descriptors. The last quarter is for callers that have few running: see
+  // Shares.
   uint32_t max_running = 1024;
 };
 
-// The commands of all sessions. What isn't marked otherwise is for the loop's
-// thread only.
+// The commands of all sessions. Members that aren't marked otherwise are for
+// the loop's thread only.
 class ExecTable {
  public:
-  // What `parts` points to outlives the table, but sessions end before it.
+  // Whatever `parts` points to must outlive the table, but sessions end before
+  // it.
   explicit ExecTable(const ExecTableParts& parts);
   ~ExecTable();
   ExecTable(const ExecTable&) = delete;
   ExecTable& operator=(const ExecTable&) = delete;
 
-  // Call once. The loops' threads start.
+  // Starts the loops' threads. Call once.
   absl::Status Start();
   EventLoop& loop() { return loop_; }
 
-  // On any thread from here on.
+  // The methods from here on may be called on any thread.
 
   using TakeSaved = std::function<void(const ExecSaved&)>;
-  // A command that may be started: its session is awake, in use and has a jail.
+  // A command that is ready to be started: its session is awake, in use and has
+  // a jail.
   struct Ready {
     ExecPlan plan;
     SessionUse use;
     std::shared_ptr<ExecRecord> record;  // null without an audit log
   };
   using TakeReady = std::function<void(absl::StatusOr<Ready>)>;
-  // Checks and gets it ready; `then` is called on the loop's thread. Never
-  // waits. Fields in errors begin with `prefix`.
+  // Checks a command and gets everything ready for it; then `then` is called on
+  // the loop's thread. Never blocks. Fields that errors name begin with
+  // `prefix`.
   void Prepare(const Caller& caller, const v1::ExecSpec& spec,
                const std::string& prefix, TakeReady then);
-  // A session that lives.
+  // Finds a session that lives.
   absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
                                                 const std::string& session_id);
 
   void StopAccepting() { accepting_ = false; }
   uint32_t running() const { return running_; }
-  // True when no command runs that has an end to be waited for.
+  // True when no command runs for whose end one can wait.
   bool idle() const { return finite_ == 0; }
   void KillAll();
-  // The same, and waits until they have ended, or until `timeout`.
+  // Does the same, and waits until the commands have ended, at most for
+  // `timeout`.
   void Shutdown(absl::Duration timeout);
 
-  // On the loop's thread from here on.
+  // The methods from here on are for the loop's thread.
 
   struct Begun {
     std::shared_ptr<Exec> exec;
     bool joined = false;
   };
-  // Begins the command, or joins the one that has its id and is the same.
-  // ALREADY_EXISTS when it is another. RESOURCE_EXHAUSTED: too many run.
+  // Begins the command, or joins the one that has the same id and is the same.
+  // ALREADY_EXISTS when the one with that id is another. RESOURCE_EXHAUSTED:
+  // too many run.
   absl::StatusOr<Begun> Begin(Ready ready);
-  // NOT_FOUND.
+  // NOT_FOUND when there is none.
   absl::StatusOr<std::shared_ptr<Exec>> Find(const std::string& session_id,
                                              const std::string& exec_id);
   // Newest first.
   std::vector<std::shared_ptr<Exec>> List(const std::string& session_id);
-  // Whether there is room for so much input that waits, in a session of that
-  // caller.
+  // Checks whether there is room for that much more waiting input in a session
+  // of that caller.
   absl::Status CheckStdinRoom(const Caller& owner, size_t bytes);
 
  private:
-  // Of the sessions of one caller: what its commands hold of what is for all.
+  // What the commands in all sessions of one caller hold of what all callers
+  // share.
   struct Owner {
     Owner(KeptBytes& all_kept, KeptBytes& all_stdin)
         : kept(&all_kept), stdin_waiting(&all_stdin) {}
     KeptBytes kept;
     KeptBytes stdin_waiting;
   };
-  // Of one session.
+  // The commands of one session.
   struct Commands {
     explicit Commands(std::shared_ptr<Owner> of);
     std::shared_ptr<Owner> owner;
     std::shared_ptr<KeptBytes> kept;
     ProcessHost* host = nullptr;
-    os::Fd news;  // of the jail that its last command was started in
+    os::Fd news;  // of the jail of its last command
     uint64_t watch = 0;
     uint64_t uncharged_timer = 0;
     std::map<uint64_t, std::shared_ptr<Exec>> by_number;
@@ -128,7 +136,7 @@ class ExecTable {
     bool session_over = false;
   };
 
-  // Whether the session's profile and the audit log let it be started. A
+  // Checks whether the session's profile and the audit log allow a start. A
   // command that the profile forbids is put on record.
   absl::Status MayStart(const Session& session, const ExecRecord* record) const;
   void GetJail(const std::shared_ptr<Ready>& ready, const TakeReady& then);
@@ -149,8 +157,9 @@ class ExecTable {
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
   std::shared_ptr<Owner> OwnerOf(const Caller& caller);
-  // What its processes hold of uncharged memory, after a while. It is looked at
-  // by another thread: a long list takes long to read.
+  // After `wait`, measures what the session's processes hold of memory that is
+  // charged to nobody. Another thread does it, because a long list takes long
+  // to read.
   void LookAtUnchargedIn(absl::Duration wait, const std::string& session_id,
                          Commands& commands);
   void NoteUncharged(const std::string& session_id,
@@ -164,7 +173,7 @@ class ExecTable {
   std::atomic<uint32_t> running_ = 0;
   std::atomic<uint32_t> finite_ = 0;
 
-  // The loop's own.
+  // Used only by the loop's own thread.
   KeptBytes kept_;
   KeptBytes stdin_waiting_;
   Shares running_shares_;
@@ -172,7 +181,7 @@ class ExecTable {
   std::map<std::string, Commands> sessions_;
   uint64_t next_number_ = 1;
 
-  // ORDER: the loops end before what they work on.
+  // ORDER: last, so that the loops end before what they work on.
   EventLoop loop_;
   EventLoop uncharged_loop_;
 };

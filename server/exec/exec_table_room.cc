@@ -1,4 +1,4 @@
-// What commands hold of what is for all, and how there comes room for more.
+// What commands hold of what all callers share, and how room for more is made.
 #include <map>
 #include <memory>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace sandglass::server {
 namespace {
 
-// Output that is kept of one session.
+// Bound for the output that is kept of one session.
 constexpr uint64_t kSessionBytes = uint64_t{32} << 20;
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
@@ -18,7 +18,8 @@ constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
 ExecTable::Commands::Commands(std::shared_ptr<Owner> of)
     : owner(std::move(of)) {
-  // A command may outlive this; what it counts for does not go before it.
+  // A command may outlive this object, so it also keeps alive what it is
+  // counted in.
   struct Kept {
     explicit Kept(const std::shared_ptr<Owner>& of)
         : owner(of), of_session(kSessionBytes, &of->kept) {}
@@ -41,8 +42,8 @@ void ExecTable::MakeRoom(Commands& commands) {
   while (commands.kept->full() && !commands.ended.empty()) {
     DropOldestEnded(commands);
   }
-  // The oldest of the same caller's others go, too, before what is new. What is
-  // another caller's stays.
+  // To make room for new output, the oldest commands in the same caller's other
+  // sessions are dropped, too. Those of other callers stay.
   for (auto& [session_id, others] : sessions_) {
     if (others.owner != commands.owner) continue;
     while (commands.owner->kept.full() && !others.ended.empty()) {

@@ -1,5 +1,5 @@
-// What the commands of a session hold of kernel memory that no control group is
-// charged for.
+// Watches the kernel memory that the commands of a session hold and that no
+// control group is charged for.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -13,10 +13,11 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
-// All looks at uncharged memory take at most this part of the time.
+// All measurements of uncharged memory together take at most this part of the
+// time: one in so many.
 constexpr int kUnchargedShare = 20;
 
-// Of one of those that run; null when none does.
+// The session of one of the running commands; null when none runs.
 std::shared_ptr<Session> RunningSession(const auto& execs) {
   for (const auto& [number, exec] : execs) {
     if (!exec->over()) return exec->shared_session();
@@ -33,7 +34,7 @@ void ExecTable::LookAtUnchargedIn(absl::Duration wait,
       loop_.CallAt(After(Now(), std::max(wait, kUnchargedInterval)),
                    [this, session_id, &commands] {
                      commands.uncharged_timer = 0;
-                     // One that runs holds its session.
+                     // A running command holds its session.
                      const std::shared_ptr<Session> session =
                          RunningSession(commands.by_number);
                      if (session == nullptr) return;
@@ -54,7 +55,7 @@ void ExecTable::NoteUncharged(const std::string& session_id,
                               absl::Duration took) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end() || found->second.running == 0) return;
-  // Another has begun since.
+  // Another measurement has begun since.
   if (found->second.uncharged_timer != 0) return;
   if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
     KillThose(session_id, excess->reason, excess->bytes);
