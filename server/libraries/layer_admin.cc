@@ -24,7 +24,8 @@ namespace {
 
 constexpr size_t kIdDigits = 64;
 constexpr size_t kFewestDigits = 8;
-// Jails that wait with a layer end meanwhile, and those that have just run.
+// Within this time, jails that wait with a layer end, and so do those that have
+// just run.
 constexpr absl::Duration kRemoveWait = absl::Seconds(3);
 constexpr absl::Duration kRemoveStep = absl::Milliseconds(10);
 
@@ -32,7 +33,8 @@ v1::Layer ToProto(const LayerInfo& info) {
   v1::Layer layer;
   layer.set_layer_id(info.id);
   layer.set_language(std::string(policy::EcosystemName(info.ecosystem)));
-  // The same set may be there by several keys, such as those of two registries.
+  // The same set may be there under several keys, such as those of two
+  // registries.
   const std::set<std::string> sets(info.libraries.begin(),
                                    info.libraries.end());
   for (const std::string& set : sets) {

@@ -18,22 +18,23 @@ namespace sandglass::server {
 
 struct LayerAdminParts {
   const LivePolicy* policy = nullptr;
-  const ApprovalTable* approvals = nullptr;  // knows who operates the daemon
+  const ApprovalTable* approvals = nullptr;  // knows who the operators are
   JailPool* pool = nullptr;                  // jails with layers wait there
   Libraries* libraries = nullptr;            // null: none are installed
 };
 
-// What callers ask of installed sets of libraries. Thread-safe; waits on the
-// calling thread. Without libraries all is LIBRARIES_UNAVAILABLE.
+// Answers callers' requests about installed sets of libraries. Thread-safe;
+// blocks the calling thread. Without libraries every answer is
+// LIBRARIES_UNAVAILABLE.
 class LayerAdmin {
  public:
-  // What `parts` points to outlives it.
+  // Whatever `parts` points to must outlive this object.
   explicit LayerAdmin(LayerAdminParts parts) : parts_(parts) {}
 
-  // All for operators; for others those that they have had themselves.
+  // Operators see all layers; others see those that they have had themselves.
   absl::StatusOr<v1::ListLayersResponse> List(
       const Caller& caller, const v1::ListLayersRequest& request) const;
-  // CANCELLED when the token fires; the install then ends unless somebody else
+  // CANCELLED when the token fires; the install then ends, unless somebody else
   // waits for it.
   absl::StatusOr<v1::LayerBuilt> Build(const Caller& caller,
                                        const v1::BuildLayerRequest& request,
@@ -44,7 +45,7 @@ class LayerAdmin {
 
  private:
   absl::Status HasLibraries() const;
-  // The one with these first digits.
+  // Finds the layer whose id begins with these digits.
   absl::StatusOr<LayerInfo> Find(const std::string& digits) const;
 
   const LayerAdminParts parts_;

@@ -14,14 +14,14 @@ namespace {
 
 constexpr size_t kMostKeys = 1024;
 constexpr size_t kMostHad = 16 * 1024;
-// How often an install that waits for others looks whether it is cancelled.
+// How often an install that waits for others checks whether it is cancelled.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
 std::string Name(policy::Ecosystem ecosystem) {
   return std::string(policy::EcosystemName(ecosystem));
 }
 
-// Of all that the installer gets of a lock; empty without one.
+// A digest of everything that the installer gets of a lock; empty without one.
 std::string LockDigest(const policy::LibrarySet& set) {
   if (set.lock() == nullptr) return "";
   Digest digest;
@@ -32,7 +32,7 @@ std::string LockDigest(const policy::LibrarySet& set) {
   return digest.Hex();
 }
 
-// For messages: a lock may have thousands.
+// For messages, since a lock may name thousands of libraries.
 std::string Shortened(const policy::LibrarySet& set) {
   constexpr size_t kMost = 1000;
   const std::string text = set.Canonical();
@@ -72,11 +72,13 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
   found->wait = Between(began, Now());
   if (!wanted.caller.empty()) {
     const absl::MutexLock lock(&mutex_);
-    // Whoever has more than that sees what he used last.
+    // When there are too many, all are forgotten; callers then see only what
+    // they used since.
     if (had_.size() >= kMostHad) had_.clear();
     had_.emplace(wanted.caller, found->layer.id);
   }
-  // The same files may be another image's layer, too.
+  // A layer with the same files may also be there for another image, whose
+  // zygote is not the host's.
   const auto zygote = wanted.image.empty()
                           ? parts_.zygotes.find(found->layer.id)
                           : parts_.zygotes.end();

@@ -23,19 +23,21 @@
 
 namespace sandglass::server {
 
-// An image's name, "" for the host's, and the ecosystem.
+// The name of an image ("" for the host's) and the ecosystem.
 using InstallerKey = std::pair<std::string, policy::Ecosystem>;
 
-// What can be installed, and why the rest can't; made as root at the start.
+// What can be installed, and why the rest can't. Made as root when the daemon
+// starts.
 struct LibraryInstallers {
   std::map<InstallerKey, LibraryInstaller> usable;
-  std::map<InstallerKey, std::string> unusable;  // and why: one sentence
+  // With the reason: one sentence.
+  std::map<InstallerKey, std::string> unusable;
 };
 
-// A zygote that has imported from a layer.
+// A zygote that has already imported from a layer.
 struct LayerZygote {
   std::string kind;
-  LayerStore::Pin pin;  // as long as there is one, the layer stays
+  LayerStore::Pin pin;  // keeps the layer as long as the zygote is there
 };
 
 struct LibrariesParts {
@@ -47,11 +49,11 @@ struct LibrariesParts {
   JobRunner* runner = nullptr;                 // of installs; outlives them
 };
 
-// What a set's layer depends on.
+// Everything that a set's layer depends on.
 LayerKey KeyOf(const LibraryInstaller& installer,
                const policy::LibrarySet& set);
 
-// Finds sets of libraries as layers, and installs what isn't there.
+// Finds sets of libraries as layers, and installs those that aren't there.
 // Thread-safe.
 class Libraries final : public LibraryFinder {
  public:
@@ -64,18 +66,18 @@ class Libraries final : public LibraryFinder {
                                      const LayerBuilds::Progress& progress,
                                      CancelToken& cancel) override;
 
-  // Whether this caller has had the layer since the daemon started: what others
-  // have installed is theirs to know.
+  // Whether this caller has had the layer since the daemon started. What others
+  // have installed is only for them to know.
   bool HasHad(const std::string& caller, const std::string& layer_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   LayerStore& store() { return *parts_.store; }
   uint64_t max_bytes() const { return parts_.max_bytes; }
-  // Removes layers that nobody used for long.
+  // Removes layers that nobody has used for long.
   void EvictOld() { parts_.store->EvictOld(); }
 
  private:
-  // That of a set without a lock is made once.
+  // The key of a set without a lock is computed only once.
   std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
                                          const WantedLibraries& wanted)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -97,7 +99,7 @@ class Libraries final : public LibraryFinder {
       keys_ ABSL_GUARDED_BY(mutex_);
   // Pairs of a caller and the id of a layer.
   std::set<std::pair<std::string, std::string>> had_ ABSL_GUARDED_BY(mutex_);
-  LayerBuilds builds_;  // last: its end waits for installs
+  LayerBuilds builds_;  // last, since its end waits for installs
 };
 
 }  // namespace sandglass::server

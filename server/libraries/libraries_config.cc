@@ -35,7 +35,8 @@ RegistryConfig ReadRegistry(JsonObject object) {
 constexpr size_t kMostZygotes = 8;
 constexpr size_t kMostPreloads = 64;
 
-// A module's name, so that it is no option of the interpreter's.
+// Accepts only a module's name, so that it can't be an option for the
+// interpreter.
 bool IsModule(const std::string& name) {
   return !name.empty() && name.size() <= 128 &&
          name.find_first_not_of(

@@ -13,36 +13,38 @@
 
 namespace sandglass::server {
 
-// Where a language's libraries come from, by the configuration.
+// The place from which a language's libraries come, by the configuration.
 struct RegistryConfig {
-  std::string url;                 // http or https; empty: as the host's tool
-  std::vector<std::string> hosts;  // beside the URL's own
+  std::string url;  // http or https; empty: that of the host's tool
+  std::vector<std::string> hosts;  // besides the URL's own host
 };
 
-// A set of libraries whose programs get an interpreter that has imported them.
+// A set of libraries for whose programs interpreters wait that have already
+// imported them.
 struct LibraryZygoteConfig {
   std::string language;
-  std::vector<std::string> libraries;               // as requests name them
-  std::vector<std::string> preload;                 // modules
-  uint64_t idle_memory_bytes = uint64_t{16} << 20;  // of a jail that waits
+  std::vector<std::string> libraries;  // in the form that requests use
+  std::vector<std::string> preload;    // modules
+  uint64_t idle_memory_bytes = uint64_t{16} << 20;  // of an idle jail
 };
 
 // How libraries are installed and kept.
 struct LibrariesConfig {
-  std::string dir;                         // of the layers; empty: no libraries
-  uint64_t max_bytes = uint64_t{8} << 30;  // of all layers
-  uint64_t max_layer_bytes = uint64_t{2} << 30;  // of one
+  std::string dir;  // of the layers; empty when there are no libraries
+  uint64_t max_bytes = uint64_t{8} << 30;        // of all layers together
+  uint64_t max_layer_bytes = uint64_t{2} << 30;  // of one layer
   absl::Duration max_age = absl::Hours(24 * 30);
   absl::Duration install_timeout = absl::Minutes(5);
   uint64_t install_memory_bytes = uint64_t{4} << 30;
   uint32_t install_at_once = 2;
   std::map<policy::Ecosystem, RegistryConfig> registries;
-  // Certificates that installs trust beside the host's, in PEM; empty: none.
+  // A PEM file of certificates that installs trust in addition to the host's;
+  // empty when there are none.
   std::string ca_file;
   std::vector<LibraryZygoteConfig> zygotes;
 };
 
-// The key "libraries". What is wrong becomes an error of `root`.
+// Reads the key "libraries". Mistakes become errors of `root`.
 void ReadLibrariesConfig(policy::JsonObject& root, LibrariesConfig& libraries);
 nlohmann::ordered_json LibrariesToJson(const LibrariesConfig& libraries);
 

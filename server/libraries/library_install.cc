@@ -35,10 +35,11 @@ constexpr char kScript[] = "install.sh";
 constexpr char kCertificates[] = "registry-ca.pem";
 constexpr char kJavaStore[] = "registry-ca.jks";
 constexpr char kArchive[] = "layer.tar";
-// Links to one file become files: a layer has none with two names. Times don't
-// matter, and those with a fraction would take a header more each.
-// What each tool calls the file with the certificates that it trusts; Java's
-// script takes the store beside it.
+// Hard links become files of their own, since in a layer no file has two names.
+// Times don't matter; they are all set to one, because those with a fraction
+// would take another header each. The variables are the names under which each
+// tool looks for the file with the certificates that it trusts; Java's script
+// uses the store beside it.
 constexpr char kCommand[] =
     "if [ -f registry-ca.pem ]; then"
     "  trusted=$PWD/registry-ca.pem;"
@@ -49,10 +50,10 @@ constexpr char kCommand[] =
     "exec tar --hard-dereference --format=pax --mtime=@1000000000 -cf "
     "layer.tar -C layer .";
 constexpr size_t kLongestLine = 4096;
-// Of its output, to tell why it failed.
+// So many lines of its output are kept, to tell why it failed.
 constexpr size_t kMostLastLines = 400;
 
-// Takes an install's output and what it made.
+// Collects an install's output and the archive that it made.
 class InstallObserver : public JobObserver {
  public:
   InstallObserver(policy::Ecosystem ecosystem,
@@ -78,7 +79,7 @@ class InstallObserver : public JobObserver {
   }
 
   const os::Fd& archive() const { return archive_; }
-  // Why it failed, in the installer's own words.
+  // Says why it failed, in the installer's own words.
   std::string Words(int exit_code) {
     TakeLine(out_);
     TakeLine(err_);
@@ -140,8 +141,8 @@ absl::Status TooLarge(const LayerBounds& bounds) {
                    bounds.max_bytes, " bytes, ", bounds.max_files, " files)"));
 }
 
-// Libraries run code of their own as they are built, in the jail in which their
-// files are put together.
+// Used when the archive isn't as expected: libraries run code of their own
+// while they are built, in the same jail in which their files are put together.
 absl::Status ArchiveChanged() {
   return absl::FailedPreconditionError(absl::StrCat(
       "the libraries could not be installed: what their build left as ",
@@ -169,7 +170,7 @@ absl::Status Unpack(const os::Fd& archive, const std::string& tree,
   const os::Fd top(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!top.valid()) return os::ErrnoStatus("open ", tree);
   off_t at = 0;
-  // Most files are smaller than a header and its padding.
+  // Reads ahead, since most files are smaller than a header and its padding.
   std::string buffer(kReadAhead, '\0');
   std::string_view ahead;
   sandbox::TarReader reader([&](char* data, size_t size) -> ssize_t {
@@ -205,14 +206,15 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
       verdict.outcome == policy::Outcome::kShutdown) {
     return absl::CancelledError("the install was cancelled");
   }
-  // Of the disk it has room for the largest layer and for its archive.
+  // The jail's disk has room for the largest layer and its archive.
   if (verdict.outcome == policy::Outcome::kDiskLimit) {
     return TooLarge(installer.bounds);
   }
   if (verdict.outcome != policy::Outcome::kOk) {
     const std::string words =
         observer.Words(verdict.exit_code.value_or(128 + SIGKILL));
-    // A tool that cleans up leaves no full disk behind.
+    // A tool that cleans up leaves no full disk behind, so its words are
+    // searched, too.
     if (absl::StrContains(words, "No space left on device") ||
         absl::StrContains(words, "ENOSPC")) {
       return TooLarge(installer.bounds);

@@ -17,15 +17,16 @@
 
 namespace sandglass::server {
 
-// How one language's libraries are installed.
+// How the libraries of one language are installed.
 struct LibraryInstaller {
   policy::LibraryRecipe recipe;
   std::string registry;  // its address
-  // Those it trusts, in PEM; empty: those that the image does.
+  // The certificates that it trusts, in PEM; empty: those that the image
+  // trusts.
   std::string certificates;
-  // Says which tools install, and how: a digest.
+  // A digest that says which tools install, and how.
   std::string toolchain;
-  // What jails of installs are: their template, limits and network.
+  // Describes the jails of installs: their template, limits and network.
   policy::Profile profile;
   LayerBounds bounds;
 };

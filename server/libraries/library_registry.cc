@@ -21,7 +21,8 @@ struct Found {
   std::string place;
 };
 
-// The host's environment is that of whoever starts the daemon, its home root's.
+// The host's environment is that of the user who starts the daemon, and its
+// home is root's.
 std::string HomePath(const std::string& file) {
   if (file.rfind("~/", 0) != 0) return file;
   const char* home = std::getenv("HOME");
@@ -42,7 +43,8 @@ void RemoveComments(std::string& xml) {
   }
 }
 
-// A line for each element of this name; those have no attributes.
+// Returns a line for each element of this name; such elements have no
+// attributes.
 std::string LinesOfElements(std::string xml, const std::string& element) {
   RemoveComments(xml);
   std::replace(xml.begin(), xml.end(), '\n', ' ');

@@ -10,18 +10,21 @@
 
 namespace sandglass::server {
 
-// Where a language's libraries come from.
+// The place from which a language's libraries come.
 struct LibraryRegistry {
   std::string url;
-  // Who says so, for people: "/etc/pip.conf", "GOPROXY in the environment".
+  // Where that is configured, for people, for example "/etc/pip.conf" or
+  // "GOPROXY in the environment".
   std::string source;
-  // What the jail that installs may reach: the registry and its other hosts.
+  // The hosts that the installing jail may reach: the registry and its other
+  // hosts.
   policy::NetworkPolicy network;
 };
 
-// The configuration's registry; without one, what this host's tool is
-// configured with, read as the caller. NOT_FOUND: no place has an address.
-// INVALID_ARGUMENT: there is one that can't be used, with the place.
+// Finds the configuration's registry or, if it names none, the one with which
+// this host's tool is configured, read with the rights of the calling process.
+// NOT_FOUND: an address is configured nowhere. INVALID_ARGUMENT: there is one
+// that can't be used; the message names the place.
 absl::StatusOr<LibraryRegistry> FindRegistry(
     const policy::LibraryRecipe& recipe, const RegistryConfig& config,
     const std::string& language);

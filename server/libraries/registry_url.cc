@@ -30,8 +30,9 @@ absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   if (text.size() > kLongestUrl) {
     return absl::InvalidArgumentError("the registry's address is too long");
   }
-  // Wherever it is: tools differ in where they see the host's name begin. Not
-  // quoted, as nothing is that may hold a password.
+  // An '@' is refused wherever it is, because tools differ in where they see
+  // the host's name begin. The address isn't quoted, since it may hold a
+  // password.
   if (text.find('@') != std::string_view::npos) {
     return absl::InvalidArgumentError(
         "a registry's address can't have a user and a password: whatever runs "

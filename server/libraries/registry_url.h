@@ -9,17 +9,17 @@
 
 namespace sandglass::server {
 
-// Where libraries come from.
+// The address of a place from which libraries come.
 struct RegistryUrl {
-  std::string text;  // the whole of it
+  std::string text;  // the whole address
   std::string host;
   uint16_t port = 0;
 };
 
-// INVALID_ARGUMENT, without the text where that may hold a password: other
-// schemes than http and https, user and password, a host or port that is none,
-// query and fragment, what a shell or a tool could take for more than an
-// address.
+// INVALID_ARGUMENT, without the text where that may hold a password, for:
+// schemes other than http and https, a user and password, an invalid host or
+// port, a query or fragment, and anything that a shell or a tool could take for
+// more than an address.
 absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text);
 
 }  // namespace sandglass::server

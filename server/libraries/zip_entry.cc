@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
                ? absl::NotFoundError(message)
                : absl::InvalidArgumentError(message);
   }
-  // What the archive says of its size is only what it says.
+  // The size that the archive states can't be trusted.
   std::string text(kMostEntryBytes + 1, '\0');
   size_t size = 0;
   while (size < text.size()) {

@@ -10,9 +10,9 @@ namespace sandglass::server {
 
 inline constexpr size_t kMostEntryBytes = 256 << 10;
 
-// One file of a zip archive, such as a jar. NOT_FOUND: the archive or the entry
-// isn't there. INVALID_ARGUMENT: it is no archive, is damaged, or the entry is
-// encrypted or larger than kMostEntryBytes.
+// Reads one file of a zip archive, such as a jar. NOT_FOUND: the archive or the
+// entry isn't there. INVALID_ARGUMENT: it is no archive, is damaged, or the
+// entry is encrypted or larger than kMostEntryBytes.
 absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
                                          const std::string& entry);
 
