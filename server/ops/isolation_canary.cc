@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kTime = absl::Seconds(20);
 constexpr uint64_t kLeastOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
-// Init, the file agent at most, the shell and what it starts.
+// Init, possibly the file agent, the shell and what it starts.
 constexpr size_t kMostProcesses = 8;
 
 using Facts = std::map<std::string, std::vector<std::string>>;
@@ -32,7 +32,7 @@ bool IsZero(const std::string& hex) {
   return !hex.empty() && hex.find_first_not_of('0') == std::string::npos;
 }
 
-// Every word is a number, all the same and not root's.
+// Whether all words are the same number, and not root's.
 bool IsOneOrdinaryId(const std::string& ids) {
   const std::vector<std::string> words =
       absl::StrSplit(ids, absl::ByAnyChar(" \t"), absl::SkipEmpty());
@@ -41,7 +41,7 @@ bool IsOneOrdinaryId(const std::string& ids) {
                      [&](const std::string& word) { return word == words[0]; });
 }
 
-// The one value of a key; empty: there is none or there are several.
+// The only value of a key; empty when there is none or there are several.
 std::string Only(const Facts& facts, const std::string& key) {
   const auto found = facts.find(key);
   return found == facts.end() || found->second.size() != 1
@@ -49,12 +49,13 @@ std::string Only(const Facts& facts, const std::string& key) {
              : found->second.front();
 }
 
-// One kind of jail, and what is run in it.
+// One kind of jail, and the job that is run in it.
 struct Place {
   std::string kind;
   std::string name;  // for people
   Job job;
-  const policy::Language* language = nullptr;  // of its program; null: a shell
+  // Of its program; null for a shell.
+  const policy::Language* language = nullptr;
 };
 
 policy::Limits LimitsOf(policy::Limits limits) {
@@ -74,8 +75,8 @@ Job ShellJob(const policy::Profile& profile, const std::string& jail_template) {
   return job;
 }
 
-// As a program of that language is run; nothing when it would not be run by an
-// interpreter that had started.
+// The script as a program of that language; nothing when such a program would
+// not be run by an interpreter that has already started.
 std::optional<Job> ProgramJob(const policy::SharedProfile& profile,
                               const policy::Language& language) {
   policy::Limits limits = profile->limits;
@@ -87,7 +88,7 @@ std::optional<Job> ProgramJob(const policy::SharedProfile& profile,
       MakeJob(language, profile, {.run = LimitsOf(limits)}, std::move(request));
   if (job.zygote.empty() && job.prestart.empty()) return std::nullopt;
   job.files.push_back({policy::kIsolationFile, kIsolationScript, false});
-  // Its text is ours, and what it prints is read as it is.
+  // The script is ours, and its output has to be read unchanged.
   job.inspection = nullptr;
   job.redactor = nullptr;
   return job;
@@ -95,7 +96,7 @@ std::optional<Job> ProgramJob(const policy::SharedProfile& profile,
 
 std::vector<Place> PlacesOf(const PolicySet& policy) {
   std::vector<Place> places;
-  std::set<std::string> known;  // those with the same name are the same
+  std::set<std::string> known;  // kinds with the same name are the same
   const auto add = [&](const std::string& kind, const policy::Profile& profile,
                        const std::string& what, Job job,
                        const policy::Language* language = nullptr) {
@@ -137,12 +138,13 @@ absl::Status TryOnce(Job job, JobRunner& runner, CancelToken& cancel) {
   const absl::StatusOr<JobResult> result = runner.Run(job, cancel, nullptr);
   if (cancel.reason().has_value()) return absl::CancelledError("shutting down");
   if (!result.ok()) {
-    // Only what came out of a jail says anything of it.
+    // Only output that came out of a jail says anything about it.
     return absl::UnavailableError(result.status().message());
   }
   absl::Status judged = JudgeIsolation(result->stdout_result.data);
   if (absl::IsFailedPrecondition(judged)) return judged;
-  // A run falls back to a jail without what it wanted.
+  // When a run can't get the kind of jail that it wants, it falls back to
+  // another.
   const std::string wanted = KindOf(job);
   if (result->timings.kind != wanted) {
     return absl::UnavailableError(absl::StrCat(
@@ -168,17 +170,17 @@ absl::Status Try(const Job& job, JobRunner& runner, CancelToken& cancel) {
     if (!escaped.ok()) return last;
     escaped = last;
   }
-  // It got out once and never held.
+  // The program got out once, and the jail never held.
   return escaped.ok() ? last : escaped;
 }
 
 }  // namespace
 
-// Nothing of it is printed where all is well, but the facts and "end". The
-// shell's own errors go nowhere: they are the good case. Not ":" but "true": a
-// redirection that fails ends the shell when it is a special built-in's (POSIX,
-// "Consequences of Shell Errors"). A file under which there is another can be
-// opened and is empty.
+// When all is well the script prints only the facts and "end". The shell's own
+// errors are dropped, since they are the good case. It uses "true" and not ":",
+// because a redirection that fails ends the shell when it belongs to a special
+// built-in (POSIX, "Consequences of Shell Errors"). A file below which there is
+// another one can be opened and is empty.
 const char kIsolationScript[] = R"sh(
 exec 2>/dev/null
 while read -r key value; do

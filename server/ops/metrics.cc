@@ -31,15 +31,15 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Histogram;
 
-// Seconds. A warm run takes about one millisecond, a profile's limit is a
-// minute or so.
+// Bounds in seconds. A warm run takes about one millisecond; a profile's limit
+// is a minute or so.
 const Histogram::BucketBoundaries& RunBuckets() {
   static const auto* buckets = new Histogram::BucketBoundaries{
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
       0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
   return *buckets;
 }
-// One step of a jail's making takes microseconds.
+// A single step of making a jail takes microseconds.
 const Histogram::BucketBoundaries& StepBuckets() {
   static const auto* buckets = new Histogram::BucketBoundaries{
       0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
@@ -63,7 +63,7 @@ std::string OutcomeText(v1::Outcome outcome) {
       policy::OutcomeName(static_cast<policy::Outcome>(outcome)));
 }
 
-// The limit that such a run met; empty: none.
+// The limit that a run with this outcome reached; empty when it is none.
 std::string LimitOf(v1::Outcome outcome) {
   switch (outcome) {
     case v1::OUTCOME_TIMEOUT:
@@ -89,7 +89,8 @@ double Seconds(const google::protobuf::Duration& duration) {
   return absl::ToDoubleSeconds(FromProto(duration));
 }
 
-// A program can make up numbers without end.
+// Only numbers that have a name become labels, since a program can make up
+// numbers without end.
 std::string CallLabel(const sandbox::RefusedCall& call) {
   std::string name = policy::SyscallName(call.architecture, call.number);
   const bool has_name =
@@ -99,7 +100,7 @@ std::string CallLabel(const sandbox::RefusedCall& call) {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-// "/sandglass.v1.SandboxService/RunCode" in two.
+// Splits "/sandglass.v1.SandboxService/RunCode" into service and method.
 std::pair<std::string, std::string> MethodParts(std::string_view method) {
   if (!method.empty() && method.front() == '/') method.remove_prefix(1);
   const size_t slash = method.find('/');
@@ -111,7 +112,8 @@ std::pair<std::string, std::string> MethodParts(std::string_view method) {
 template <typename Made>
 class ByName {
  public:
-  // What `make` makes for a name that is new. It lives as long as this.
+  // Returns what `make` made when the name was new. It lives as long as this
+  // object.
   template <typename Make>
   Made& Get(const std::string& name, const Make& make)
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -128,8 +130,8 @@ class ByName {
 
 }  // namespace
 
-// The registry's own look-up of labels allocates; what a run needs is looked up
-// once a language.
+// The registry's own look-up of labels allocates memory, so what a run needs is
+// looked up only once for each language.
 struct Metrics::Families {
   struct OfLanguage {
     std::array<Histogram*, 8> phases;
@@ -247,12 +249,13 @@ void Metrics::NoteRun(const v1::RunCodeResponse& response) {
   const bool ran = timings.has_run();
   for (size_t i = 0; i < phases.size(); ++i) {
     const double seconds = Seconds(*phases[i]);
-    // A phase that there was none of says nothing; every run was queued.
+    // A phase that a run didn't have is not counted; every run was queued,
+    // however.
     if (seconds > 0 || (i == 0 && ran)) of.phases[i]->Observe(seconds);
   }
   of.total[timings.warm()]->Observe(Seconds(timings.total()));
   const v1::Usage& usage = response.usage();
-  // One that never ran had none.
+  // A run whose program never started used no memory.
   if (usage.peak_memory_bytes() > 0) {
     of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
   }

@@ -21,14 +21,14 @@
 
 namespace sandglass::server {
 
-// What is told to Prometheus; docs/metrics.md has the whole list. Names and
-// units are Prometheus's own conventions
+// The metrics for Prometheus; docs/metrics.md has the whole list. Names and
+// units follow Prometheus's own conventions
 // (https://prometheus.io/docs/practices/naming/). No label has more than some
-// ten values: never an id, a caller, or anything else that a request chooses.
-// Thread-safe.
+// ten values: it is never an id, a caller, or anything else that a request
+// chooses. Thread-safe.
 //
-// What happens is noted here as it happens; what is there (the pool, sessions,
-// conditions) is asked for when somebody reads the metrics.
+// Events are noted here when they happen; the present state (the pool,
+// sessions, conditions) is asked for when somebody reads the metrics.
 class Metrics {
  public:
   Metrics();
@@ -36,37 +36,39 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // A run that has an answer; `queued` and `total` since it was accepted.
+  // Notes a run that has an answer; its `queued` and `total` are counted since
+  // it was accepted.
   void NoteRun(const v1::RunCodeResponse& response);
   void NoteCommand(const v1::ExecEnd& end);
-  // System calls of programs that a jail's filter refused, where they are
+  // Notes system calls of programs that a jail's filter refused, if calls are
   // traced.
   void NoteDenied(const std::string& language,
                   const sandbox::RefusedCalls& calls);
-  // The pool made a jail, or could not, be it for a run that waits. Jails
-  // without an interpreter that runs make for themselves are in the runs' own
-  // phases and errors.
+  // Notes that the pool made a jail, or could not, including jails for which a
+  // run waits. Jails without an interpreter, which runs make for themselves,
+  // appear in the runs' own phases and errors instead.
   void NoteFill(const JailKey& key, absl::Duration took, bool made);
-  // A call of the API: "/sandglass.v1.SandboxService/RunCode", and the number
-  // of the code that it ended with.
+  // Notes a call of the API: its name, such as
+  // "/sandglass.v1.SandboxService/RunCode", and the number of the status code
+  // with which it ended.
   void NoteCall(std::string_view method, int code, absl::Duration took);
 
-  // What else is served: how the daemon does, and its compile cache, which may
-  // be absent. Called by the thread that serves them.
+  // The rest of what is served: the daemon's status and that of its compile
+  // cache, which may be absent. Called by the thread that serves the metrics.
   struct State {
     v1::GetStatusResponse status;
     std::optional<v1::CompileCache> compile_cache;
   };
   using AskState = std::function<State()>;
 
-  // Serves http://ADDRESS/metrics from now on, as the configuration has the
-  // address; with a thread of its own. Gives the address back, with the port
-  // that was taken. Once. `ask` is called until Stop.
-  // UNAVAILABLE: it can't listen there.
+  // Serves http://ADDRESS/metrics from now on, with a thread of its own;
+  // `address` is in the form of the configuration. Returns the address with the
+  // port that was taken. Call once. `ask` is called until Stop. UNAVAILABLE: it
+  // can't listen there.
   absl::StatusOr<std::string> Serve(const std::string& address, AskState ask);
   void Stop();
 
-  // All as Prometheus reads it.
+  // All metrics in the text format that Prometheus reads.
   std::string Text(const State& state) const;
 
  private:

@@ -14,7 +14,8 @@
 namespace sandglass::server {
 namespace {
 
-// Host and port; both empty when it has not that form.
+// Splits an address into host and port; both are empty when it doesn't have
+// that form.
 std::pair<std::string_view, std::string_view> Split(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {};

@@ -11,23 +11,23 @@
 
 namespace sandglass::server {
 
-// Where Prometheus finds the daemon's metrics.
+// The address at which Prometheus finds the daemon's metrics.
 struct MetricsConfig {
-  // "127.0.0.1:9464" or "[::1]:9464", port 0 for any free one; empty: they
-  // aren't served. Nobody is asked who reads them.
+  // "127.0.0.1:9464" or "[::1]:9464"; port 0 means any free one. Empty: metrics
+  // aren't served. Readers aren't authenticated.
   std::string listen;
 };
 
-// As it is listened on, from what was written: that, or a port of 127.0.0.1
-// alone. INVALID_ARGUMENT: neither that, nor empty, nor a numeric IP address
-// and a port.
+// Returns the address to listen on for what was written: an IP address and
+// port, or a port alone, which means one of 127.0.0.1. INVALID_ARGUMENT: the
+// text is none of these, and not empty either.
 absl::StatusOr<std::string> MetricsAddress(const std::string& text);
-// Whether others than programs of this machine can connect there.
+// Whether others than programs on this machine can connect to that address.
 bool IsOpenToOthers(const std::string& address);
 
-// The key "metrics". What is wrong becomes an error of `root`.
+// Reads the key "metrics". Mistakes become errors of `root`.
 void ReadMetricsConfig(policy::JsonObject& root, MetricsConfig& metrics);
-// Of the command line, if it is there.
+// Applies the command line's value, if it is there.
 absl::Status ApplyMetricsFlag(const std::optional<std::string>& listen,
                               MetricsConfig& metrics);
 nlohmann::ordered_json MetricsToJson(const MetricsConfig& metrics);

@@ -21,13 +21,13 @@ namespace {
 constexpr size_t kMostClients = 128;
 constexpr int kAcceptsPerTurn = 32;
 constexpr size_t kMostHeadBytes = 8192;
-// From its connection to the last byte of its answer.
+// The time for one client, from its connection to the last byte of its answer.
 constexpr absl::Duration kPatience = absl::Seconds(10);
-// Of an answer that nobody reads the kernel keeps no more than this.
+// Of an answer that nobody reads, the kernel keeps no more than this.
 constexpr int kSendBufferBytes = 128 << 10;
 constexpr absl::Duration kBackOff = absl::Milliseconds(100);
 
-// The first line and its end tell enough; other lines are passed over.
+// The first line and the end of the head tell enough; other lines are ignored.
 std::string_view FirstLine(std::string_view head) {
   std::string_view line = head.substr(0, head.find('\n'));
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -86,7 +86,7 @@ void MetricsServer::Loop() {
     if (fds[0].revents != 0) return;
     const MonotonicTime too_long =
         Monotonic::now() - absl::ToChronoNanoseconds(kPatience);
-    std::list<Client> moved;  // a byte, just now
+    std::list<Client> moved;  // those that have just moved a byte
     auto client = clients_.begin();
     for (size_t at = 2; at < fds.size(); ++at) {
       const auto here = client++;

@@ -14,15 +14,15 @@
 
 namespace sandglass::server {
 
-// Answers GET /metrics over HTTP/1, one request a connection, with one thread.
-// Anybody who can connect may: so nobody holds anything up. Who sends nothing,
-// or slowly, or reads slowly costs one of a few places. When all are taken
-// the one that has neither sent nor read anything for the longest time gives
-// way to whoever comes.
+// Answers GET /metrics over HTTP/1, one request per connection, with one
+// thread. Anybody who can connect may ask, so no client can hold up others: one
+// that sends nothing, sends slowly or reads slowly only takes one of a few
+// places. When all places are taken, the client that has neither sent nor read
+// anything for the longest time is dropped for a new one.
 class MetricsServer {
  public:
-  // `listener` is a listening, non-blocking socket. `text` gives the metrics;
-  // it is called by the server's thread until the server is gone.
+  // `listener` is a listening, non-blocking socket. `text` returns the metrics;
+  // the server's thread calls it until the server is destroyed.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(
       os::Fd listener, std::function<std::string()> text);
   ~MetricsServer();
@@ -34,7 +34,7 @@ class MetricsServer {
     os::Fd fd;
     MonotonicTime since;
     std::string request;
-    std::string answer;  // what is left of it
+    std::string answer;  // the part that isn't sent yet
     bool answered = false;
   };
 
@@ -44,7 +44,7 @@ class MetricsServer {
         text_(std::move(text)) {}
   void Loop();
   void Accept();
-  // False: it is over.
+  // These return false when the client is done with.
   bool Read(Client& client);
   bool Write(Client& client);
   std::string Answer(std::string_view head) const;
@@ -52,7 +52,7 @@ class MetricsServer {
   os::Fd listener_;
   os::Fd wake_;
   const std::function<std::string()> text_;
-  std::list<Client> clients_;  // by their last byte, the longest ago first
+  std::list<Client> clients_;  // by their last byte, the longest silent first
   MonotonicTime accept_at_;
   std::thread thread_;
 };

@@ -28,7 +28,7 @@ FillFunction Operations::Noted(FillFunction fill) {
 }
 
 void Operations::NoteRun(const Run& run, const RunEnd& end) {
-  // Of a program that was only looked at nothing has run.
+  // When the program was only inspected, nothing was run.
   if (run.job().look_only) return;
   const RunOrigin& origin = run.origin();
   if (!end.status.ok()) {

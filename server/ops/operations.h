@@ -37,7 +37,7 @@ class Operations final : public RunWatcher {
   const Readiness& readiness() const { return readiness_; }
   Metrics& metrics() { return metrics_; }
 
-  // A fill that is noted.
+  // Returns a function that does `fill` and notes the result.
   FillFunction Noted(FillFunction fill);
   void NoteRun(const Run& run, const RunEnd& end) override;
   void NoteRefused(const Caller& caller, const absl::Status& status) override;
@@ -53,7 +53,7 @@ class Operations final : public RunWatcher {
                   std::function<std::vector<sandbox::YardStock>()> yards,
                   std::function<void()> try_languages,
                   std::function<absl::Status()> audit);
-  // As ReadinessWatch has them.
+  // These do the same as in ReadinessWatch.
   bool WaitForFirst(absl::Duration timeout) const {
     return watch_->WaitForFirst(timeout);
   }
@@ -62,23 +62,24 @@ class Operations final : public RunWatcher {
     return watch_->EscapedFrom(profile);
   }
 
-  // From here on Status can be asked, and metrics are served where the
-  // configuration says so. What `sources` point to outlives this object, as
-  // does `compile_cache`, which may be null. Their readiness, tally and
-  // metrics_address are filled in.
+  // From now on Status can be asked, and metrics are served if the
+  // configuration says so. Whatever `sources` points to must outlive this
+  // object, as must `compile_cache`, which may be null. This fills in
+  // readiness, tally and metrics_address of `sources`.
   absl::Status Serve(const MetricsConfig& config, StatusSources sources,
                      const CompileCache* compile_cache);
-  // What GetStatus answers. May take a moment. After Serve.
+  // The answer to GetStatus. May take a moment. Call it only after Serve.
   v1::GetStatusResponse Status() const { return MakeStatus(sources_); }
   const Tally& tally() const { return tally_; }
-  // Where metrics are served; empty: nowhere.
+  // The address at which metrics are served; empty when they aren't.
   const std::string& metrics_address() const {
     return sources_.metrics_address;
   }
 
-  // Conditions are left as they are. Before what the watch looks at goes.
+  // Stops watching; the conditions stay as they are. Call it before what the
+  // watch looks at is destroyed.
   void StopWatch();
-  // The same, and metrics are served no more. Both may be called again.
+  // Does the same, and stops serving metrics. Both may be called again.
   void Stop();
 
  private:

@@ -29,7 +29,7 @@ ProcessState LookAtOwnProcess() {
        fds.increment(error)) {
     ++state.open_fds;
   }
-  if (state.open_fds > 0) --state.open_fds;  // the iterator's own
+  if (state.open_fds > 0) --state.open_fds;  // the iterator's own descriptor
   rlimit most{};
   if (::getrlimit(RLIMIT_NOFILE, &most) == 0) {
     state.max_open_fds = static_cast<uint32_t>(

@@ -5,11 +5,12 @@
 
 namespace sandglass::server {
 
-// What this process has at the moment, by proc(5); 0: it can't be read.
+// The resources that this process uses now, from proc(5); 0 when they can't be
+// read.
 struct ProcessState {
   uint64_t resident_bytes = 0;
   uint32_t threads = 0;
-  uint32_t open_fds = 0;  // that of the look itself is not counted
+  uint32_t open_fds = 0;  // without the one that this look takes
   uint32_t max_open_fds = 0;
 };
 ProcessState LookAtOwnProcess();

@@ -23,8 +23,8 @@ constexpr const char* kServices[] = {kSandbox, kSession, kFile,    kExec,
 
 struct ConditionRow {
   const char* name;
-  // That can't do their work without it. One language, or one disk, that is out
-  // of order still leaves the others.
+  // The services that can't do their work without the condition. If only one
+  // language or one disk is out of order, the others still work.
   std::vector<std::string_view> services;
 };
 
@@ -35,7 +35,7 @@ const ConditionRow& RowOf(size_t condition) {
       {"pool", {}},
       {"disk", {}},
       {"audit", {kSandbox, kSession, kExec}},
-      // What can't go on without one ends the daemon, so that it is started
+      // A daemon that can't go on without a helper ends, so that it is started
       // again.
       {"helpers", {}},
   }};
@@ -144,7 +144,8 @@ void Readiness::TellOf(Whom whom) {
         if (whom == Whom::kAll || now != before) tell_(service, now);
       };
   for (const char* service : kServices) tell(service);
-  // Last, so that who waits for it finds the others there.
+  // The whole is told last, so that clients that wait for it find the services
+  // ready.
   tell("");
   serving_ = std::move(serving);
 }

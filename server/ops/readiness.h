@@ -17,10 +17,10 @@
 
 namespace sandglass::server {
 
-// What has to hold for the daemon to be ready.
+// The conditions that have to hold for the daemon to be ready.
 enum class ReadyWhen : size_t {
   kIsolation,  // a program that tries to get out of a jail doesn't
-  kLanguages,  // the canaries of the languages do well
+  kLanguages,  // the canaries of the languages succeed
   kPool,       // jails can be made
   kDisk,       // there is room where the daemon writes
   kAudit,      // runs can be put on record
@@ -28,16 +28,16 @@ enum class ReadyWhen : size_t {
 };
 inline constexpr size_t kReadyConditions = 6;
 
-// Tells whether calls can be served: service by service, as gRPC's health
-// service names them, and "" for the daemon as a whole. Thread-safe.
+// Says whether calls can be served, for each service by the name that gRPC's
+// health service uses, and with "" for the daemon as a whole. Thread-safe.
 //
-// A condition takes away the services that could not do their work without it;
-// "" holds only while all conditions do. Before Start and after Stop nothing is
-// served.
+// When a condition fails, the services that could not do their work without it
+// are not served; "" is served only while all conditions hold. Before Start and
+// after Stop nothing is served.
 class Readiness {
  public:
-  // Told of each service at the start and when its state changes, under a lock:
-  // it must not come back here.
+  // Called for each service at the start and whenever its state changes. A lock
+  // is held meanwhile, so it must not call this object.
   using Tell = std::function<void(const std::string& service, bool serving)>;
 
   // The services of the API.
@@ -46,19 +46,20 @@ class Readiness {
   Readiness();
 
   void Start(Tell tell) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nothing is told afterwards.
+  // After this nothing is told any more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // At any time. OK: it holds, and `detail` shows why that is believed. All do
-  // at first, but for kIsolation, which isn't known.
+  // Sets a condition; may be called at any time. OK means that it holds, and
+  // `detail` shows why that is believed. At first all conditions hold except
+  // kIsolation, which isn't known yet.
   void Set(ReadyWhen condition, const absl::Status& status,
            const std::string& detail = "") ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Get(ReadyWhen condition) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Whether "" is served.
+  // Whether "" is served, that is the daemon as a whole.
   bool Ready() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool Stopped() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // In the order of their enumerators.
+  // All conditions, in the order of their enumerators.
   std::vector<v1::Condition> Conditions() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

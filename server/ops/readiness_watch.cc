@@ -14,9 +14,10 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
-// Taking stock wakes every spawner.
+// Asking the yards for their stock wakes every spawner, so it is done less
+// often.
 constexpr int kLooksPerStock = 5;
-// What can't be tried is tried less and less often.
+// What can't be tried is tried at ever longer intervals.
 constexpr absl::Duration kTryAgain = absl::Seconds(5);
 constexpr uint64_t kSmallPart = 20;
 
@@ -29,7 +30,7 @@ absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
     if (state.key.kind != sandbox::kExecKind) continue;
     const auto before = seen_.find(state.key);
     const Seen was = before == seen_.end() ? Seen{} : before->second;
-    // Not a failure: nobody has tried since.
+    // A state without new fills is no failure: nobody has tried since.
     bool fails = was.fails || state.fill_failures > was.failures;
     if (state.idle > 0 || state.filled > was.filled || state.target == 0) {
       fails = false;
@@ -121,7 +122,7 @@ void ReadinessWatch::Stop() {
 
 void ReadinessWatch::LookAfterPoolAndDisk() {
   PoolWatch pool;
-  // What is so only once may be over already.
+  // A problem that was seen only once may be over already.
   absl::Status yards, yards_before;
   int looks = 0;
   absl::MutexLock lock(&mutex_);
@@ -202,12 +203,12 @@ bool ReadinessWatch::CheckIsolation() {
   if (cancel_.reason().has_value()) return false;
   NoteEscapes();
   if (found.not_tried > 0) {
-    // A language may not be prepared yet, a profile let no shell work.
+    // A language may not be prepared yet, or a profile lets no shell work.
     Log(LogLevel::kInfo, "isolation_not_tried",
         {{"kinds_of_jails", static_cast<int64_t>(found.not_tried)},
          {"error", found.why}});
   }
-  // What is known of it stays, until more is.
+  // What is known about the isolation stays until more is known.
   if (!absl::IsUnavailable(found.status) ||
       absl::IsUnavailable(parts_.readiness->Get(ReadyWhen::kIsolation))) {
     parts_.readiness->Set(ReadyWhen::kIsolation, found.status,

@@ -31,44 +31,44 @@ struct ReadinessWatchParts {
   JobRunner* runner = nullptr;
   IsolationCanary::UsableFunction usable;  // not empty
   std::function<std::vector<PoolKeyState>()> pool;
-  // What the yards have; asked now and then. Empty: nobody knows.
+  // What the yards have in stock; asked for now and then. Empty: nobody knows.
   std::function<std::vector<sandbox::YardStock>()> yards;
-  // Tries the languages again that failed; empty: none is tried.
+  // Tries again the languages that failed; empty: none is tried.
   std::function<void()> try_languages;
-  // Whether runs can be put on record; empty: none are.
+  // Whether runs can be put on record; empty: they aren't.
   std::function<absl::Status()> audit;
-  // A disk that takes longer for it counts as one that can't be written to.
+  // A disk that takes longer than this for `audit` counts as not writable.
   absl::Duration audit_patience = absl::Seconds(10);
-  // Directories that the daemon writes to.
+  // The directories to which the daemon writes.
   std::vector<std::string> directories;
   absl::Duration try_every = absl::Minutes(5);
 };
 
-// Looks after the conditions that nobody else tells of: pool and disk on one
-// thread; isolation, which takes as long as programs run, on another; on a
-// third the audit log, which takes as long as its disk does. A fourth has
-// languages tried again that didn't work: what stood in their way may have been
-// the machine.
+// Watches the conditions about which nobody else tells. One thread watches pool
+// and disk. Another one tries the isolation, which takes as long as programs
+// run. A third one checks the audit log, which takes as long as its disk does.
+// A fourth one has the languages tried again that didn't work, since the cause
+// may have been the machine.
 class ReadinessWatch {
  public:
   explicit ReadinessWatch(ReadinessWatchParts parts);
-  // Stops.
+  // Calls Stop().
   ~ReadinessWatch();
   ReadinessWatch(const ReadinessWatch&) = delete;
   ReadinessWatch& operator=(const ReadinessWatch&) = delete;
 
   // Call once.
   void Start();
-  // Waits until the isolation was tried once; false when the timeout came
-  // first.
+  // Waits until the isolation was tried once; returns false when the timeout
+  // came first.
   bool WaitForFirst(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Something may be another way now: tries isolation soon.
+  // Something may have changed, so the isolation is tried again soon.
   void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether programs got out of jails such as this profile's, and no such jail
-  // has held since. True of a profile that was replaced, too.
+  // Whether programs got out of jails like those of this profile, and no such
+  // jail has held since. This is remembered for replaced profiles, too.
   bool EscapedFrom(const policy::Profile& profile) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Cancels what it runs. May be called again.
+  // Cancels what this runs. May be called again.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -77,18 +77,19 @@ class ReadinessWatch {
   void LookAfterLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
   void LookAfterAudit() ABSL_LOCKS_EXCLUDED(mutex_);
   void CheckAuditAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether it could be tried everywhere.
+  // Returns whether it could be tried everywhere.
   bool CheckIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
   void NoteEscapes() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ReadinessWatchParts parts_;
   CancelToken cancel_;
-  IsolationCanary canary_;  // of the thread that tries the isolation
+  IsolationCanary canary_;  // used by the thread that tries the isolation
   mutable absl::Mutex mutex_;
   bool tried_ ABSL_GUARDED_BY(mutex_) = false;
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Since when the audit log is looked at; none: it has answered.
+  // Since when an answer from the audit log is awaited; none when it has
+  // answered.
   std::optional<MonotonicTime> audit_asked_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> escaped_templates_ ABSL_GUARDED_BY(mutex_);
   std::thread pool_and_disk_;
@@ -97,9 +98,10 @@ class ReadinessWatch {
   std::thread audit_;
 };
 
-// Which jails can't be made: of the kind that all runs fall back to, those
-// without a jail whose last fills all failed. Without those that an interpreter
-// waits in runs are only slower. Remembers what it saw before.
+// Finds out which jails can't be made. It only looks at the kind to which all
+// runs fall back, and reports keys that have no idle jail and whose latest
+// fills all failed. Without jails in which an interpreter waits, runs are
+// merely slower. It remembers what it saw before.
 class PoolWatch {
  public:
   absl::Status Look(const std::vector<PoolKeyState>& states);
@@ -113,25 +115,25 @@ class PoolWatch {
   std::map<JailKey, Seen> seen_;
 };
 
-// Whether the yard that all runs fall back to can make parts of jails. One that
-// can't serves the jails that are left, and then none.
+// Checks that the yard to which all runs fall back can make parts of jails. One
+// that can't still hands out the jails that are left, and then none.
 absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards);
 
-// Of a file system, for those without privileges.
+// The room in a file system, for users without privileges.
 struct Room {
   uint64_t bytes = 0;
   uint64_t free_bytes = 0;
-  uint64_t files = 0;  // 0: it doesn't count them
+  uint64_t files = 0;  // 0 when it doesn't count them
   uint64_t free_files = 0;
 };
 // RESOURCE_EXHAUSTED when less than kLeastFreeBytes or kLeastFreeFiles is left;
-// of a small file system a twentieth.
+// on a small file system, when less than a twentieth is left.
 absl::Status JudgeRoom(const std::string& directory, const Room& room);
 inline constexpr uint64_t kLeastFreeBytes = uint64_t{16} << 20;
 inline constexpr uint64_t kLeastFreeFiles = 100;
 
-// The first directory without room. One that can't be asked counts as good:
-// whoever writes there says more.
+// Returns an error for the first directory without room. A directory whose room
+// can't be asked for counts as good: whatever writes there will say more.
 absl::Status CheckRoom(const std::vector<std::string>& directories);
 
 }  // namespace sandglass::server

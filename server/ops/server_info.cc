@@ -77,7 +77,8 @@ void FillProfile(const policy::Profile& profile, const PolicySet& policy,
   if (profile.languages.empty()) {
     for (const policy::Language& language :
          *policy.languages().LanguagesIn(profile.image)) {
-      // What the host's image lacks, the languages themselves say.
+      // What the host's own image lacks is reported for the languages
+      // themselves.
       if (profile.image == policy::kHostImage ||
           CheckInstalled(language).ok()) {
         info.add_languages(language.id);
@@ -120,7 +121,7 @@ void FillImage(const std::string& image, const ServerInfoSources& sources,
 
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind) {
   kind.set_kind(state.key.kind);
-  // Without its digest.
+  // The template's name is shown without its digest.
   kind.set_profile(state.key.profile.substr(0, state.key.profile.find('@')));
   kind.set_memory_bytes(state.key.limits.memory_bytes);
   kind.set_idle(state.idle);

@@ -17,7 +17,8 @@
 
 namespace sandglass::server {
 
-// Answers GetServerInfo. What it points to outlives it.
+// The sources of the answer to GetServerInfo. What they point to must outlive
+// this object.
 struct ServerInfoSources {
   const LivePolicy* policy;
   const LanguageProbe* languages;
@@ -32,7 +33,7 @@ struct ServerInfoSources {
 
 v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources);
 
-// Parts of it that others show, too.
+// Parts of that answer that other answers show, too.
 void FillPoolKind(const PoolKeyState& state, v1::PoolKind& kind);
 void FillCompileCache(const CompileCacheState& state, v1::CompileCache& info);
 void FillAdmission(const Admission& from, v1::Admission& admission);

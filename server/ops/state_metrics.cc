@@ -20,7 +20,7 @@ using Labels = std::vector<ClientMetric::Label>;
 
 class FamilyList {
  public:
-  // A family of the values that Add puts into it next.
+  // Begins a family; the values that Add is given next go into it.
   void Begin(MetricType type, std::string_view name, std::string_view help) {
     MetricFamily& family = families_.emplace_back();
     family.name = std::string(name);
@@ -49,7 +49,8 @@ class FamilyList {
 
 double Number(uint64_t value) { return static_cast<double>(value); }
 
-// Sizes of jails are no label: a request may choose them.
+// Sums over all sizes of jails: the size can't be a label, since a request may
+// choose it.
 struct PoolSum {
   uint64_t idle = 0;
   uint64_t target = 0;
@@ -202,12 +203,12 @@ void AddCompileCache(const v1::CompileCache& cache, FamilyList& list) {
                Number(cache.write_failures()));
 }
 
-// As Prometheus's own client libraries name them.
+// Uses the names of Prometheus's own client libraries.
 void AddProcess(const v1::GetStatusResponse& status, FamilyList& list) {
   list.Begin(MetricType::Gauge, "sandglass_build_info", "Always 1.");
   list.Add({{"version", status.version()}}, 1);
-  // Once, so that it doesn't change with the clock: who sees it change takes
-  // the daemon for another.
+  // Computed once, so that it doesn't change with the clock: a reader that sees
+  // it change takes the daemon for another one.
   static const double began = static_cast<double>(status.time().seconds()) +
                               status.time().nanos() / 1e9 -
                               absl::ToDoubleSeconds(FromProto(status.uptime()));

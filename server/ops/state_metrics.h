@@ -10,7 +10,7 @@
 
 namespace sandglass::server {
 
-// The metrics of what is there at the moment.
+// The metrics of the daemon's present state.
 std::vector<prometheus::MetricFamily> StateFamilies(
     const v1::GetStatusResponse& status,
     const std::optional<v1::CompileCache>& compile_cache);

@@ -17,7 +17,8 @@
 
 namespace sandglass::server {
 
-// Answers GetStatus. What it points to outlives it.
+// The sources of the answer to GetStatus. What they point to must outlive this
+// object.
 struct StatusSources {
   const Readiness* readiness;
   const Admission* admission;
@@ -28,9 +29,9 @@ struct StatusSources {
   std::function<uint32_t()> commands;
   // May take a moment.
   std::function<std::vector<sandbox::YardStock>()> yards;
-  const AuditLog* audit = nullptr;  // null: there is none
+  const AuditLog* audit = nullptr;  // null when there is none
   AuditFailure on_audit_failure = AuditFailure::kRefuse;
-  std::string metrics_address;  // empty: they aren't served
+  std::string metrics_address;  // empty when they aren't served
 };
 
 v1::GetStatusResponse MakeStatus(const StatusSources& sources);

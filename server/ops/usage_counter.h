@@ -20,30 +20,31 @@
 
 namespace sandglass::server {
 
-// What was done and for whom, counted since the daemon's start; forgotten with
-// it (the audit log is what lasts). Thread-safe.
+// Counts what was done and for whom since the daemon's start. The counts end
+// with the daemon (what lasts is the audit log). Thread-safe.
 class Tally {
  public:
-  // Callers that are told apart; those that come later are one, kOthers.
+  // The most callers that are counted separately; those that come later are
+  // counted together as kOthers.
   static constexpr size_t kMostCallers = 1000;
   static constexpr char kOthers[] = "others";
 
   explicit Tally(absl::Time since) : since_(since) {}
 
-  // A run that was accepted and has an answer.
+  // Counts a run that was accepted and has an answer.
   void NoteRun(const Caller& caller, const v1::RunCodeResponse& response)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // A request that has an error for an answer. `language` may be empty.
+  // Counts a request that is answered with an error. `language` may be empty.
   void NoteError(const Caller& caller, const std::string& language,
                  const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A command in a session of this caller's.
+  // Counts a command in one of this caller's sessions.
   void NoteCommand(const Caller& owner, const std::string& language,
                    const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ordered by language, then by outcome.
   std::vector<v1::RunCount> Runs() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<v1::ErrorCount> Errors() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of one caller, or of all.
+  // The usage of one caller, or of all when `caller` is absent.
   v1::GetUsageResponse Usage(const std::optional<std::string>& caller,
                              absl::Time now) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -68,10 +69,10 @@ class Tally {
   mutable absl::Mutex mutex_;
   std::map<std::pair<std::string, v1::Outcome>, uint64_t> runs_
       ABSL_GUARDED_BY(mutex_);
-  // By reason and code.
+  // Keyed by reason and code.
   std::map<std::pair<std::string, std::string>, uint64_t> errors_
       ABSL_GUARDED_BY(mutex_);
-  // By caller, then by language.
+  // Keyed by caller, then by language.
   std::map<std::string, std::map<std::string, Use>> used_
       ABSL_GUARDED_BY(mutex_);
 };
