@@ -23,13 +23,15 @@
 namespace sandglass::server {
 namespace {
 
-// Above what the process opens otherwise, which takes the lowest that is free.
+// Higher than the descriptors that the process opens otherwise, which get the
+// lowest free numbers.
 constexpr int kPreferredFirstNumber = 16384;
-constexpr int kAcceptsPerTurn = 64;  // then closed connections get a look in
+constexpr int kAcceptsPerTurn = 64;  // then closed connections get a turn
 constexpr absl::Duration kBackOff = absl::Milliseconds(100);
 constexpr absl::Duration kLogInterval = absl::Seconds(10);
 constexpr absl::Duration kSweepInterval = absl::Seconds(1);
-// So many bytes of requests leave enough behind that it is worth giving back.
+// So many bytes of requests leave so much free memory behind that it is worth
+// giving it back.
 constexpr uint64_t kFlood = uint64_t{64} << 20;
 
 int FirstNumber() {
@@ -40,7 +42,7 @@ int FirstNumber() {
                                       : kPreferredFirstNumber;
 }
 
-// The numbers that there are for all callers together: root's own come off.
+// The numbers for all callers together; root's own are subtracted.
 uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -51,7 +53,7 @@ uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
   return all - std::min(options.root_numbers, all / 4);
 }
 
-// Who is there; nullopt with errno set.
+// Returns who is at the other end; nullopt, with errno set, on failure.
 std::optional<Caller> PeerOf(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
@@ -59,7 +61,7 @@ std::optional<Caller> PeerOf(int fd) {
     return std::nullopt;
   }
   if (address.ss_family != AF_UNIX) {
-    // gRPC does that for connections that it accepts itself.
+    // gRPC does this for connections that it accepts itself.
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     return Caller{.name = address.ss_family == AF_INET6 ? "tcp:[::1]"
@@ -79,12 +81,12 @@ void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
   for (const uint32_t byte : {size >> 16, size >> 8, size, uint32_t{type}}) {
     bytes.push_back(static_cast<char>(byte));
   }
-  bytes.append(5, '\0');  // no flags, of the whole connection
+  bytes.append(5, '\0');  // no flags; about the whole connection
   bytes.append(payload);
 }
 
-// Reads what a client has sent, or else the kernel throws away what it is told.
-// One that sends all the time is not waited for.
+// Reads what a client has sent; otherwise the kernel would throw away what we
+// tell it. A client that sends all the time is not waited for.
 void DropSome(int fd) {
   constexpr int kMostReads = 16;
   char unread[4096];
@@ -93,7 +95,7 @@ void DropSome(int fd) {
   }
 }
 
-// Says why and goes; a client that doesn't hear it sees the connection end.
+// Says why and closes; a client that doesn't hear it sees the connection end.
 void SendAway(const os::Fd& connection, const std::string& why) {
   constexpr char kEnhanceYourCalm[] = {0, 0, 0, 0, 0, 0, 0, 0x0b};
   std::string bytes;
@@ -152,7 +154,7 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
 
 Acceptor::~Acceptor() {
   const uint64_t one = 1;
-  // An eventfd takes 8 bytes whole; it can't be full after one write.
+  // An eventfd takes its 8 bytes as a whole; it can't be full after one write.
   if (::write(wake_.get(), &one, sizeof(one)) == sizeof(one)) thread_.join();
 }
 
@@ -181,8 +183,8 @@ void Acceptor::Loop() {
         Close(fd);
       }
     }
-    // ORDER: last, since a new connection may get the number of one that has
-    // just ended, of which this turn's events speak.
+    // ORDER: this comes last, since a new connection may get the number of one
+    // that has just ended, to which events of this turn refer.
     if (accept) AcceptSome();
     SweepNumbers();
     if (Monotonic::now() >= sweep_at_) Sweep();
@@ -213,7 +215,7 @@ void Acceptor::Sweep() {
     Log(LogLevel::kWarning, "connections_ended",
         {{"connections", std::exchange(ended_, 0)}});
   }
-  // What large requests took stays with the C library otherwise.
+  // Otherwise the C library would keep the memory that large requests took.
   if (const uint64_t total = room_.total();
       total - flooded_ > kFlood && room_.used() < kFlood) {
     flooded_ = total;
@@ -248,7 +250,7 @@ void Acceptor::AcceptSome() {
     os::Fd connection(::accept4(listener_.get(), nullptr, nullptr,
                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection.valid()) {
-      // A client that gave up while it waited is no error of ours.
+      // A client that gave up while it waited is not an error of ours.
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) BackOff(errno);
       return;
@@ -261,8 +263,8 @@ void Acceptor::Admit(os::Fd connection) {
   std::optional<Caller> caller = PeerOf(connection.get());
   if (!caller.has_value()) return BackOff(errno);
   const std::string name = caller->name;
-  // Nobody's numbers can be taken back to make room. Root has some that others
-  // can't use up, as it has of connections.
+  // Numbers can't be taken back from anybody to make room. Root has some that
+  // others can't use up, as it has connections.
   const bool of_root =
       caller->SeesAll() && numbers_.held_by(name) < options_.root_numbers;
   if (!of_root && numbers_.RoomFor(name) != Shares::Room::kYes) {
@@ -284,7 +286,7 @@ void Acceptor::Admit(os::Fd connection) {
   }
   os::Fd numbered = Renumber(connection.get());
   if (!numbered.valid()) return BackOff(errno);
-  // Without flags epoll reports the end of the connection only.
+  // Without flags, epoll reports only the end of the connection.
   epoll_event event{.events = 0, .data = {.fd = connection.get()}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.get(), &event) != 0) {
     return BackOff(errno);
@@ -301,7 +303,8 @@ void Acceptor::Admit(os::Fd connection) {
 }
 
 os::Fd Acceptor::Renumber(int fd) {
-  // One pass over the numbers: the first that is free and not in its grace.
+  // Goes through the numbers once: takes the first one that is free and not in
+  // its grace.
   bool wrapped = false;
   while (true) {
     os::Fd numbered(::fcntl(fd, F_DUPFD_CLOEXEC, next_number_));
@@ -326,7 +329,7 @@ void Acceptor::Close(int watched) {
   if (it == watched_.end()) return;
   peers_.MarkClosed(it->second.number, options_.number_grace);
   shares_.Remove(it->second.caller);
-  // Closing alone would not take it out of the set while gRPC's descriptor of
+  // Closing alone would not remove it from the set while gRPC's descriptor of
   // the same connection is open.
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched, nullptr);
   watched_.erase(it);

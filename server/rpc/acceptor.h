@@ -20,46 +20,49 @@
 
 namespace sandglass::server {
 
-// Takes connections from the daemon's socket, be it a unix one or TCP: notes
-// who is there (SO_PEERCRED; nobody knows on TCP) and passes the descriptor on.
-// gRPC would accept by itself but tells nothing of a peer's uid, and takes
-// whoever comes first.
+// Takes connections from the daemon's socket, be it a unix or a TCP one, notes
+// who is at the other end (SO_PEERCRED; on TCP nobody knows), and passes the
+// descriptor on. gRPC could accept by itself, but it doesn't report a peer's
+// uid, and it takes whoever comes first.
 //
-// No caller can shut another out: each has a share of the connections. Whoever
-// wants more gets them in the place of its own that are silent longest, with no
-// call open, or else is told so and sent away. A connection that doesn't speak
-// HTTP/2 soon, or stops in the middle of a message, ends.
+// No caller can shut another out: each has a share of the connections. A caller
+// that wants more gets them in the place of those of its own that have been
+// silent longest and have no call open; otherwise it is told so and sent away.
+// A connection is ended if it doesn't speak HTTP/2 soon, or stops in the middle
+// of a message.
 //
-// Each connection keeps a second descriptor here, which shows when it ends and
-// so lets its entry in the table go. Numbers that go to gRPC rise and are not
-// used again soon. Until they may be, they count in the share of the caller who
-// had them, so that whoever connects and hangs up without end shuts out itself.
+// Each connection keeps a second descriptor here, which shows when the
+// connection ends, so that its entry in the table can go. The descriptor
+// numbers that are given to gRPC rise and are not used again soon. Until they
+// may be, they count in the share of the caller who had them, so that a caller
+// that connects and hangs up without end only shuts out itself.
 class Acceptor {
  public:
   struct Options {
     uint32_t max_connections = 1024;
     // How long a closed connection's number stays taken.
     absl::Duration number_grace = absl::Minutes(1);
-    // Numbers that there are, those in their grace with them; fewer where the
-    // process may not have as many files open.
+    // How many numbers there are, including those in their grace; there are
+    // fewer if the process may not have that many files open.
     int most_numbers = kMostTapped;
-    // Of them root has so many in any case.
+    // So many of them root has in any case.
     uint64_t root_numbers = 256;
-    // By then a client has said that it speaks HTTP/2, which needs no answer.
+    // Within this time a client must have said that it speaks HTTP/2, for which
+    // it needs no answer from us.
     absl::Duration first_words = absl::Seconds(10);
-    // So long a message may stop before its end.
+    // For so long a message may stop before its end.
     absl::Duration message_pause = absl::Seconds(30);
     uint32_t max_message_bytes = 16 << 20;
   };
-  // Owns the descriptor that it is given.
+  // Takes over the descriptor that it is given.
   using Handover = std::function<void(int fd)>;
 
-  // `listener` is a listening, non-blocking socket; `peers` and `room` outlive
-  // the acceptor. The thread starts here.
+  // `listener` is a listening, non-blocking socket; `peers` and `room` must
+  // outlive the acceptor. Starts its thread.
   static absl::StatusOr<std::unique_ptr<Acceptor>> Start(
       os::Fd listener, PeerTable& peers, RequestRoom& room, Handover handover,
       const Options& options);
-  // Stops accepting; connections stay.
+  // Stops accepting; existing connections stay.
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -71,20 +74,20 @@ class Acceptor {
   void Loop();
   void AcceptSome();
   void Admit(os::Fd connection);
-  // Whether there is a connection less of `caller`: the longest silent one that
-  // has no call open.
+  // Ends the longest silent connection of `caller` that has no call open.
+  // Returns whether there was one.
   bool EndSilent(const std::string& caller);
-  // Lets numbers go whose grace is over.
+  // Frees the numbers whose grace is over.
   void SweepNumbers();
   os::Fd Renumber(int fd);
-  // The connection is over.
+  // Removes a connection that has ended.
   void Close(int watched);
-  // Ends it.
+  // Ends a connection.
   void End(int watched);
-  // Ends what the daemon doesn't want to have any more.
+  // Ends the connections that the daemon no longer wants to have.
   void Sweep();
   void Listen(uint32_t events);
-  // Stops listening for a while after an error that will not pass by itself.
+  // Stops listening for a while after an error that won't go away by itself.
   void BackOff(int error);
 
   os::Fd listener_;
@@ -99,17 +102,17 @@ class Acceptor {
   bool listening_ = false;
   MonotonicTime resume_at_;
   MonotonicTime sweep_at_;
-  MonotonicTime quiet_until_;  // for the log
+  MonotonicTime quiet_until_;  // so that the log isn't flooded
   uint64_t ended_ = 0;         // since the log's last line
-  uint64_t flooded_ = 0;       // of the room's total, memory was given back for
+  uint64_t flooded_ = 0;  // the room's total when memory was last given back
   struct Watched {
     os::Fd fd;
     int number;  // gRPC's descriptor
     std::string caller;
-    ConnectionTap* tap;  // the table's
+    ConnectionTap* tap;  // belongs to the table
   };
   ConnectionShares shares_;
-  Shares numbers_;  // of connections that the table knows
+  Shares numbers_;  // of the connections in the table
   std::map<int, Watched> watched_;
   std::thread thread_;
 };

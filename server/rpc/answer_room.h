@@ -15,22 +15,22 @@
 namespace sandglass::server {
 
 // Memory for answers that their clients have not read yet: gRPC keeps an answer
-// until its client takes it, which may be never. By the rule of Shares, with
-// the last quarter as the reserve. Thread-safe.
+// until its client takes it, which may never happen. It is shared by the rule
+// of Shares, with the last quarter as the reserve. Thread-safe.
 class AnswerRoom {
  public:
-  // An answer that isn't longer has its room in what a call takes anyway.
+  // An answer up to this size is covered by what a call takes anyway.
   static constexpr uint64_t kFreeBytes = 4096;
 
   explicit AnswerRoom(uint64_t bytes) : shares_(WithReserveWithin(bytes)) {}
   AnswerRoom(const AnswerRoom&) = delete;
   AnswerRoom& operator=(const AnswerRoom&) = delete;
 
-  // An AnswerBytesFull with that advice, and nothing is taken: there is no room
-  // for that caller.
+  // Takes room for an answer. When there is none for that caller, returns
+  // AnswerBytesFull with `advice` and takes nothing.
   absl::Status Take(const std::string& caller, uint64_t bytes,
                     std::string_view advice) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What the caller had taken before.
+  // Gives back what the caller had taken before.
   void Give(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -41,29 +41,29 @@ class AnswerRoom {
   Shares shares_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What one call's answer takes of it: a member of the call, so that it is given
-// back when the call is over. That is when its client has read the answer, or
-// has gone. One thread at a time.
+// What one call's answer takes of an AnswerRoom. It is a member of the call, so
+// that it is given back when the call is over, which is when its client has
+// read the answer or has gone. Use it from one thread at a time.
 class HeldAnswer {
  public:
-  // For a call that did what it is for.
+  // The advice for a call whose work was done.
   static constexpr std::string_view kDone =
       "the call was carried out, only its answer is missing";
 
-  // `room` outlives it.
+  // `room` must outlive this object.
   explicit HeldAnswer(AnswerRoom& room) : room_(room) {}
   ~HeldAnswer() { Give(); }
   HeldAnswer(const HeldAnswer&) = delete;
   HeldAnswer& operator=(const HeldAnswer&) = delete;
 
-  // As AnswerRoom::Take, in the place of what it had.
+  // Does AnswerRoom::Take, and gives back what this object held before.
   absl::Status Take(const std::string& caller, uint64_t bytes,
                     std::string_view advice);
   void Give();
 
-  // Puts the answer into `response`, from where gRPC sends it, if it is one and
-  // there is room. Returns what the call ends with. `advice` as for Take: what
-  // has become of what the call did.
+  // If `answer` is a message and there is room for it, puts it into `response`,
+  // from where gRPC sends it. Returns the status with which the call ends.
+  // `advice` is as for Take: it says what became of the call's effects.
   absl::Status Put(const std::string& caller,
                    absl::StatusOr<grpc::ByteBuffer> answer,
                    grpc::ByteBuffer* response, std::string_view advice = kDone);

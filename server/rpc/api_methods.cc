@@ -12,8 +12,8 @@
 namespace sandglass::server {
 namespace {
 
-// Nothing else names these files, which describe services alone, so a linker
-// would leave them out of the archive, and with them their descriptors.
+// Nothing else refers to these files, which only describe services, so a linker
+// would leave them out of the archive, and their descriptors with them.
 [[gnu::used]] const void* const kDescribed[] = {
     &descriptor_table_sandglass_2fv1_2fsandbox_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2fsession_5fservice_2eproto,

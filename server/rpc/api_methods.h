@@ -6,8 +6,8 @@
 namespace sandglass::server {
 
 // Whether the API has a method of this name, for example
-// "sandglass.v1.SandboxService.RunCode". To link this is also what makes server
-// reflection describe the services.
+// "sandglass.v1.SandboxService.RunCode". Linking this function is also what
+// makes server reflection describe the services.
 bool IsApiMethod(const std::string& name);
 
 }  // namespace sandglass::server

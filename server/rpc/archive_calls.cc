@@ -1,4 +1,4 @@
-// The calls that take a session's files out as an archive, and bring them in.
+// The calls that download a session's files as an archive, and upload them.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +22,9 @@ constexpr uint64_t kAnySize = uint64_t{1} << 62;
 constexpr uint32_t kMostEntries = 1'000'000;
 constexpr uint32_t kListedAtOnce = 1'000;
 
-// What is in a directory goes; that there is none is fine. The code may make
-// more meanwhile, which it has the time of one call for.
+// Removes what is in a directory; it is fine when there is no directory. The
+// program's code may make more files meanwhile, so this ends after the time of
+// one call.
 absl::Status Empty(FileSession& files, const std::string& path) {
   const sandbox::FileLimits limits = files.Limits(Work::kLong);
   const absl::Time end = limits.Deadline();
@@ -41,7 +42,7 @@ absl::Status Empty(FileSession& files, const std::string& path) {
           files.agent()
               .Remove(name, FileAgent::Depth::kRecursive, limits.Until(end))
               .result;
-      // Somebody else was faster.
+      // Another process removed it first.
       if (removed.code == FileCode::kNotFound) continue;
       if (absl::Status done = files.Check(removed, name, Work::kLong);
           !done.ok()) {
@@ -104,7 +105,7 @@ void SnapshotFilesCall::ReadNext() {
   }
   last_ = got.value < data.size();
   if (last_) {
-    // Whether it was the end, or the jail broke off.
+    // Find out whether this was the end, or the jail broke off.
     const sandbox::FileResult result = archive_.Finish(files_->Limits()).result;
     if (absl::Status done = files_->Check(result, path_); !done.ok()) {
       return End(done);
@@ -137,7 +138,7 @@ void RestoreFilesCall::OnReadDone(bool ok) {
   }
   parts_.threads->Continue({caller_.name, session_id_}, [this, ok] {
     if (ok) return Take();
-    // A client that has gone ends its stream, too.
+    // When a client goes away, its stream ends as well.
     End(stop_->stopped() ? CallerGone() : Commit());
   });
 }
@@ -191,7 +192,7 @@ void RestoreFilesCall::Take() {
   if (!done.ok()) return End(done);
   const sandbox::FileResult sent =
       archive_.Append(message.data(), files_->Limits(Work::kLong));
-  // Its end says why it took no more.
+  // How the archive ends says why it took no more.
   if (sent.code == FileCode::kIncomplete) return End(Commit());
   done = files_->Check(sent, path_, Work::kLong);
   if (!done.ok()) return End(done);

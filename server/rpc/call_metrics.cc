@@ -12,7 +12,7 @@ using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
 
-// One call, from its arrival to the status that is sent.
+// Measures one call, from its arrival to the status that is sent.
 class CallMeter final : public grpc::experimental::Interceptor {
  public:
   CallMeter(Metrics& metrics, const char* method)
@@ -54,7 +54,7 @@ const char* MeteredMethod(const char* method) {
   std::string name(method);
   const size_t slash = name.rfind('/');
   if (slash != std::string::npos && slash > 0) {
-    // gRPC's own, which is not made from a descriptor.
+    // These are gRPC's own methods, which aren't made from a descriptor.
     if (name == "/grpc.health.v1.Health/Check" ||
         name == "/grpc.health.v1.Health/Watch") {
       return method;

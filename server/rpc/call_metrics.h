@@ -8,11 +8,12 @@
 
 namespace sandglass::server {
 
-// What a call counts as: its own name, or "/unknown/unknown" for a method that
-// there is none of, which a client can make up without end.
+// The name under which a call is counted: its own, or "/unknown/unknown" for a
+// method that doesn't exist, since a client can make up such names without end.
 const char* MeteredMethod(const char* method);
 
-// Has `metrics`, which outlives the server, told of every call that ends.
+// Makes an interceptor that tells `metrics` of every call that ends. `metrics`
+// must outlive the server.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 MakeCallMetrics(Metrics& metrics);
 

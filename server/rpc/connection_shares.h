@@ -8,16 +8,17 @@
 
 namespace sandglass::server {
 
-// How many connections each caller has, of all that there may be. A caller may
-// have as many as are still free, so that one alone gets half of them and there
-// are always some for whoever comes next. Root, who has to look after the
-// machine, has a few beyond that.
+// Counts how many connections each caller has, out of all that there may be. A
+// caller may have as many as are still free. So one caller alone gets half of
+// them, and there are always some left for the next one. Root, who has to look
+// after the machine, has a few beyond that.
 class ConnectionShares {
  public:
   explicit ConnectionShares(uint32_t most) : most_(most) {}
 
-  // Whether one more of that caller fits into its share; the caller who is in
-  // the way otherwise: itself, or when nothing is free at all whoever has most.
+  // Returns nothing when one more connection of that caller fits into its
+  // share. Otherwise returns the caller who is in the way: the caller itself
+  // or, when nothing is free at all, whoever has most.
   std::optional<std::string> InTheWay(const std::string& caller,
                                       bool is_root) const;
   void Add(const std::string& caller);
@@ -26,7 +27,7 @@ class ConnectionShares {
   uint32_t most() const { return most_; }
 
  private:
-  // Of root, where all are taken.
+  // So many root may have when all others are taken.
   static constexpr uint32_t kRootReserve = 8;
 
   const uint32_t most_;

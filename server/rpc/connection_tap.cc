@@ -11,30 +11,31 @@
 namespace sandglass::server {
 namespace {
 
-// So much of a call has its room in what a call takes anyway.
+// So much of a call is covered by what a call takes anyway.
 constexpr uint64_t kFreeBytes = 4096;
-// gRPC lets a connection have a quarter of that at a time, but only once the
+// gRPC lets a connection have a quarter of this at a time, but only once the
 // client has acknowledged its SETTINGS. Until then, which may be never, gRPC
-// takes as many as come and this is the only bound. A client that begins calls
-// before it has read the SETTINGS may have some more than a quarter.
+// takes as many as come, and this is the only bound. A client that begins calls
+// before it has read the SETTINGS may have somewhat more than a quarter.
 constexpr size_t kMostStreams = 1024;
-// Of the headers of one call, and frames in which they come: gRPC bounds each
-// frame of them and not all together.
+// Bounds for the headers of one call and the frames in which they come: gRPC
+// bounds each frame of them, but not all together.
 constexpr uint64_t kMostHeaderBytes = 32 * 1024;
 constexpr int kMostContinuations = 8;
 constexpr uint32_t kResetBytes = 4;
 constexpr size_t kWindowUpdateBytes = 4;
-// Of calls that are reset before their end: in a row, and each second. All that
-// are open, 256, may be cancelled at once several times; but an open call and
-// its reset cost a client nothing, and no bound of open calls stops them.
+// Bounds for calls that are reset before their end: in a row, and per second. A
+// client may cancel all its open calls, 256, at once several times. But opening
+// a call and resetting it costs a client nothing, and no bound on open calls
+// stops that.
 constexpr double kMostResets = 1024;
 constexpr double kResetsPerSecond = 512;
-// No frame has that type, so gRPC passes over it.
+// No frame has this type, so gRPC ignores it.
 constexpr uint8_t kNoFrameType = 0xff;
-// The end of HEADERS: no CONTINUATION follows.
+// Marks the end of HEADERS: no CONTINUATION follows.
 constexpr uint8_t kEndHeaders = 4;
-// What a refused message's bytes become: gRPC takes it for the beginning of a
-// message of no known sort and, once the method reads, keeps nothing of it.
+// Replaces a refused message's bytes: gRPC takes it for the beginning of a
+// message of an unknown kind and, once the method reads, keeps nothing of it.
 constexpr uint8_t kNoMessage = 2;
 
 std::atomic<bool>& Hidden() {
@@ -42,8 +43,8 @@ std::atomic<bool>& Hidden() {
   return hidden;
 }
 
-// What a call needs of the room: `came` bytes of messages, of which one with
-// `length` is still on its way.
+// The room that a call needs when `came` bytes of messages have come, of which
+// one with `length` is still on its way.
 uint64_t RoomFor(uint64_t came, uint64_t length) {
   if (came <= kFreeBytes) return 0;
   return std::max(length,
@@ -133,7 +134,7 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
         hiding_ = (frame.flags & kEndHeaders) == 0;
         return;
       }
-      // gRPC passes over all others: they begin no call.
+      // gRPC ignores all other streams, as they begin no call.
       if (frame.stream % 2 == 1 && frame.stream > last_stream_) {
         last_stream_ = frame.stream;
         streams_.try_emplace(frame.stream);
@@ -155,7 +156,7 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
   }
 }
 
-// gRPC keeps what it has of the call until it has all of this.
+// gRPC keeps what it has of the call until it has the whole frame.
 void ConnectionTap::LookAtReset(uint32_t id, size_t size) {
   reset_left_ -= std::min(reset_left_, size);
   if (reset_left_ == 0) Reset(id);
@@ -168,7 +169,8 @@ void ConnectionTap::LookAtWindowUpdate(uint32_t id, const uint8_t* data,
   }
   if (update_left_ > 0) return;
   const auto found = streams_.find(id);
-  if (found == streams_.end()) return;  // of the whole connection, or over
+  // For the whole connection, or the call is over.
+  if (found == streams_.end()) return;
   Stream& stream = found->second;
   stream.window += update_ & 0x7fffffff;
   stream.last = now_;
@@ -187,13 +189,13 @@ void ConnectionTap::Reset(uint32_t id) {
 
 void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
                                size_t size) {
-  // gRPC ends a call by itself that pads its data.
+  // When a client pads its data, gRPC itself ends the call.
   if (frame.type != Http2Frame::kData ||
       (frame.flags & ~Http2Frame::kEndStream) != 0) {
     return;
   }
   const auto found = streams_.find(frame.stream);
-  // Of a call that is over.
+  // The data belongs to a call that is over.
   if (found == streams_.end()) return;
   Stream& stream = found->second;
   stream.last = now_;
@@ -282,8 +284,9 @@ bool ConnectionTap::FindRoom(Stream& stream) {
     return true;
   }
   CountAsRefused(stream);
-  // A short one goes by: gRPC keeps no more than a window of the call, and its
-  // command, for example, may run since long ago.
+  // A short message is let through: gRPC keeps no more than a window of the
+  // call, and the command that the call runs, for example, may have been
+  // running for long.
   return stream.length <= kFreeBytes;
 }
 
@@ -294,7 +297,7 @@ void ConnectionTap::CountAsRefused(Stream& stream) {
 }
 
 void ConnectionTap::Refuse(Stream& stream) {
-  // gRPC has a part of it already and waits for the rest.
+  // gRPC already has a part of the message and waits for the rest.
   if (stream.turn != turn_ || stream.fresh != 0) {
     broken_ = true;
     return;

@@ -1,4 +1,4 @@
-// What comes of the socket, and what is held back of it.
+// What comes from the socket, and what is held back of it.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
   if (held > 0) {
     const size_t room = RoomIn(*message);
     if (room <= held) {
-      // No word of the socket comes with it.
+      // No control data of the socket comes with these bytes.
       message->msg_controllen = 0;
       message->msg_flags = 0;
       return GiveHeldAway(*message, room);
@@ -82,7 +82,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
 
 void ConnectionTap::PutHeld(const msghdr& message) {
   const bool of_frame = incoming_.in_head();
-  // What is held are the last bytes of it that were read.
+  // The held bytes are the last ones of the head that were read.
   const size_t first = of_frame ? incoming_.head_bytes() - held_bytes_ : 0;
   const auto found = streams_.find(tail_stream_);
   Stream* const stream =

@@ -15,7 +15,7 @@
 namespace sandglass::server {
 namespace {
 
-// Whether it is a connection that was accepted there.
+// Whether the descriptor is a connection that was accepted there.
 bool IsOf(int fd, const std::string& path, int port) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
@@ -29,7 +29,7 @@ bool IsOf(int fd, const std::string& path, int port) {
   }
   switch (own.ss_family) {
     case AF_UNIX: {
-      // An accepted one has its listener's name.
+      // An accepted connection has its listener's name.
       const auto& address = reinterpret_cast<const sockaddr_un&>(own);
       return !path.empty() && size > offsetof(sockaddr_un, sun_path) &&
              path == address.sun_path;

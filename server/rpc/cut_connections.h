@@ -5,10 +5,11 @@
 
 namespace sandglass::server {
 
-// Shuts down, both ways, each connection that this process has accepted on the
-// unix socket `path` (empty: none) or on the TCP port `port` (0: none), whoever
-// in it owns the descriptor. For clients that have stopped reading: gRPC's
-// server waits for them without end. Returns how many there were.
+// Shuts down, in both directions, each connection that this process has
+// accepted on the unix socket `path` (none if it is empty) or on the TCP port
+// `port` (none if it is 0), whichever part of the process owns the descriptor.
+// It is for clients that have stopped reading, since gRPC's server waits for
+// them without end. Returns how many connections there were.
 int CutConnections(const std::string& path, int port);
 
 }  // namespace sandglass::server

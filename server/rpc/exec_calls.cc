@@ -18,7 +18,8 @@ constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr absl::Duration kDefaultGrace = absl::Seconds(5);
 constexpr absl::Duration kLongestGrace = absl::Minutes(1);
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(100);
-// With all the rest below the 4 MiB that clients take by default.
+// Together with the rest of the answer, this stays below the 4 MiB that clients
+// accept by default.
 constexpr uint64_t kSnapshotBytes = uint64_t{3584} << 10;
 constexpr uint64_t kPieceOverhead = 64;
 
@@ -134,13 +135,13 @@ void WaitExecCall::Refuse(const absl::Status& status) {
 void WaitExecCall::OnCancel() {
   table_.loop().Post([this] {
     gone_ = true;
-    // What it waits for comes, and finds that.
+    // What the call waits for will come, and then sees that the client is gone.
     if (!waiting_) End(CallerGone());
   });
 }
 
 void WaitExecCall::OnDone() {
-  // Behind all that was posted before.
+  // This comes after everything that was posted before.
   table_.loop().Post([this] { delete this; });
 }
 

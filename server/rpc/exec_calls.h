@@ -19,11 +19,12 @@
 
 namespace sandglass::server {
 
-// One call that waits for a command: StartExec, PollExec or StopExec. All but
-// its beginning happens on the table's loop, where OnDone deletes it.
+// One call that waits for a command: StartExec, PollExec or StopExec.
+// Everything after its beginning happens on the table's loop, where OnDone
+// deletes it.
 class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
  public:
-  // All outlive the call.
+  // All arguments must outlive the call.
   WaitExecCall(ExecTable& table, const Caller& caller, AnswerRoom& answers,
                grpc::ByteBuffer* response)
       : table_(table),
@@ -31,7 +32,7 @@ class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
         held_(answers),
         response_(response) {}
 
-  // One of these, once.
+  // Call one of these, once.
   void Start(const Caller& caller, const v1::StartExecRequest& request);
   void Poll(const Caller& caller,
             const std::shared_ptr<v1::PollExecRequest>& request);
@@ -40,15 +41,15 @@ class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
  private:
   enum class Method { kStart, kPoll, kStop };
 
-  // On gRPC's threads.
+  // Called on gRPC's threads.
   void OnCancel() override;
   void OnDone() override;
   void Refuse(const absl::Status& status);
-  // A session that lives, touched, awake if it is to be.
+  // Finds a session that lives and notes its use; wakes it if `awake`.
   absl::Status Wake(const Caller& caller, const std::string& session_id,
                     bool awake);
 
-  // On the loop's.
+  // Called on the loop's thread.
   void OnExecChange() override;
   void OnTooSlow() override {}
   void Begin(absl::StatusOr<ExecTable::Ready> ready);
@@ -63,7 +64,7 @@ class WaitExecCall final : public grpc::ServerUnaryReactor, ExecClient {
   HeldAnswer held_;
   grpc::ByteBuffer* const response_;
   Method method_ = Method::kStart;
-  std::optional<absl::Duration> wait_;  // absent: until it has ended
+  std::optional<absl::Duration> wait_;  // absent: until the command has ended
   bool any_output_ = false;
 
   std::shared_ptr<Exec> exec_;

@@ -24,7 +24,7 @@ class RefusedExecute final : public ByteReactor {
   void OnDone() override { delete this; }
 };
 
-// The answer is made on the table's loop.
+// Makes the answer on the table's loop.
 grpc::ServerUnaryReactor* AnswerOnLoop(
     ExecTable& table, const PeerTable& peers, const Caller& caller,
     grpc::ByteBuffer* response,

@@ -19,7 +19,7 @@ using RawExecService = v1::ExecService::WithRawCallbackMethod_Execute<
 // and never block.
 class ExecServiceImpl final : public RawExecService {
  public:
-  // Both outlive the service.
+  // Both must outlive the service.
   ExecServiceImpl(ExecTable& table, const PeerTable& peers)
       : table_(table), peers_(peers) {}
 

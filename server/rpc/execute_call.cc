@@ -82,13 +82,13 @@ void ExecuteCall::OnWriteDone(bool ok) {
 void ExecuteCall::OnCancel() {
   table_.loop().Post([this] {
     gone_ = true;
-    // What it waits for comes, and finds that.
+    // What the call waits for will come, and then sees that the client is gone.
     if (!waiting_) End(CallerGone());
   });
 }
 
 void ExecuteCall::OnDone() {
-  // Behind all that was posted before.
+  // This comes after everything that was posted before.
   table_.loop().Post([this] { delete this; });
 }
 
@@ -127,7 +127,7 @@ void ExecuteCall::OnExecChange() {
 
 void ExecuteCall::OnTooSlow() {
   exec_ = nullptr;
-  // Nothing else gets past what it doesn't read.
+  // Nothing else gets through to a client that doesn't read.
   context_->TryCancel();
 }
 
@@ -187,7 +187,8 @@ void ExecuteCall::NoMoreMessages() {
     }
     return;
   }
-  // A command that has a name may be talked with by the next client.
+  // The next client may talk with a command that has a name, so its input stays
+  // open.
   if (!joined_ && !exec_->plan().named && !exec_->background()) {
     exec_->CloseStdin();
   }

@@ -19,15 +19,15 @@
 
 namespace sandglass::server {
 
-// One Execute. gRPC's answers are handed to the table's loop, on which all else
-// happens; OnDone deletes the call there. The next message is read when the
-// command has taken the input of the last one, and the next piece of output
-// taken when the last one was written.
+// One Execute. What gRPC reports is passed on to the table's loop, on which
+// everything else happens; OnDone deletes the call there. The next message is
+// read when the command has taken the input of the last one, and the next piece
+// of output is taken when the last one was written.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       ExecClient {
  public:
-  // `table` and `answers` outlive the call, `context` is the call's.
+  // `table` and `answers` must outlive the call; `context` is that of the call.
   ExecuteCall(ExecTable& table, grpc::CallbackServerContext* context,
               const Caller& caller, AnswerRoom& answers)
       : table_(table), context_(context), caller_(caller), held_(answers) {}
@@ -35,7 +35,7 @@ class ExecuteCall final
   void Start() { StartRead(&incoming_); }
 
  private:
-  // On gRPC's threads.
+  // Called on gRPC's threads.
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -43,7 +43,7 @@ class ExecuteCall final
   void TakeFirst(const v1::ExecuteRequest& message);
   absl::Status FindCommand(const v1::ExecAttach& attach);
 
-  // On the loop's.
+  // Called on the loop's thread.
   void OnExecChange() override;
   void OnTooSlow() override;
   void Begin(absl::StatusOr<ExecTable::Ready> ready);
@@ -56,10 +56,10 @@ class ExecuteCall final
   void ReadNext();
   void WriteNext();
   void Write(const v1::ExecuteResponse& response);
-  // Puts the message where gRPC takes it from. False: the call is over, and the
-  // command goes on without it.
+  // Puts the message where gRPC takes it from. Returns false when the call is
+  // over and the command goes on without it.
   bool Put(const v1::ExecuteResponse& response);
-  // The last message.
+  // Writes the last message and ends the call.
   void EndWith(const v1::ExecuteResponse& response);
   void End(const absl::Status& status);
 
@@ -74,7 +74,7 @@ class ExecuteCall final
   grpc::ByteBuffer outgoing_;  // … while it is written
   std::shared_ptr<Exec> exec_;
   uint64_t yield_timer_ = 0;
-  uint64_t yield_at_ = 0;  // before this piece; 0: not at all
+  uint64_t yield_at_ = 0;  // yield before this piece; 0: not at all
   bool waiting_ = true;    // for the first message, or for the session
   bool gone_ = false;
   bool joined_ = false;

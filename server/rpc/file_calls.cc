@@ -39,7 +39,7 @@ void UnaryFileCall::Start(const Caller& caller, const std::string& session_id,
             FileSession::Open(*parts_.sessions, caller, session_id, stop_);
         if (!files.ok()) return Finish(ToGrpcStatus(files.status()));
         absl::StatusOr<grpc::ByteBuffer> answer = method(**files);
-        // Whoever has the answer may rely on the session being free again.
+        // Whoever gets the answer may rely on the session being free again.
         files->reset();
         Finish(
             ToGrpcStatus(held_.Put(caller.name, std::move(answer), response_)));
@@ -101,7 +101,7 @@ void ReadFileCall::ReadNext() {
   if (*got < 0) {
     return End(files_->Check(sandbox::ResultOfErrno(errno), request_.path()));
   }
-  // It was made shorter meanwhile.
+  // The file was made shorter meanwhile.
   if (*got == 0) return End(absl::OkStatus());
   data.resize(static_cast<size_t>(*got));
   next_ += data.size();
@@ -180,7 +180,7 @@ absl::Status WriteFileCall::TakeMessage(const v1::WriteFileRequest& message,
   } else {
     const sandbox::FileResult appended =
         upload_.Append(message.data(), files_->Limits());
-    // Its end says why.
+    // How the upload ends says why.
     if (appended.code == FileCode::kIncomplete) return Commit();
     done = files_->Check(appended, path_);
   }

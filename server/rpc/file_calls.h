@@ -24,9 +24,9 @@
 namespace sandglass::server {
 
 // The calls of the file service. Each object is one call, which gRPC's OnDone
-// deletes. What waits on a jail is done step by step on threads of their own;
-// of the steps and gRPC's answers to them only one is under way at a time, so
-// that a call needs no lock and a slow client holds no thread.
+// deletes. Work that waits for a jail is done step by step on separate threads.
+// Only one thing is under way at a time, either a step or gRPC's reaction to
+// one, so a call needs no lock and a slow client holds no thread.
 
 struct FileCallParts {
   SessionTable* sessions = nullptr;
@@ -40,11 +40,11 @@ class UnaryFileCall final : public grpc::ServerUnaryReactor {
   using Method =
       std::function<absl::StatusOr<grpc::ByteBuffer>(FileSession& files)>;
 
-  // `parts` and `response` outlive the call.
+  // `parts` and `response` must outlive the call.
   UnaryFileCall(const FileCallParts& parts, grpc::ByteBuffer* response)
       : parts_(parts), response_(response) {}
 
-  // `bytes` is what the request holds while it waits.
+  // `bytes` is how much the request holds while it waits.
   void Start(const Caller& caller, const std::string& session_id,
              uint64_t bytes, Method method);
 
@@ -70,7 +70,7 @@ class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnCancel() override { stop_->Stop(); }
   void OnDone() override { delete this; }
 
-  // Steps.
+  // The steps of the call.
   void Open(const Caller& caller);
   void ReadNext();
 
@@ -83,7 +83,7 @@ class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   v1::ReadFileRequest request_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
   std::unique_ptr<FileSession> files_;
-  uint64_t next_ = 0;  // what is read from here on
+  uint64_t next_ = 0;  // the offset from which to read on
   uint64_t end_ = 0;
   grpc::ByteBuffer current_;  // belongs to gRPC while it is written
 };
@@ -91,7 +91,7 @@ class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 // One WriteFile: the next message is taken when the last one was written.
 class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  // `response` outlives the call.
+  // `response` must outlive the call.
   WriteFileCall(const FileCallParts& parts, grpc::ByteBuffer* response)
       : parts_(parts), response_(response) {}
 
@@ -102,12 +102,13 @@ class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   void OnCancel() override { stop_->Stop(); }
   void OnDone() override { delete this; }
 
-  // Steps; the first message's begins on gRPC's thread.
+  // The steps of the call; the first message's step begins on gRPC's thread.
   void TakeFirst();
   void Take();
 
   absl::Status Begin(const v1::FileWriteStart& start);
-  // Begin, or more data; then the end, if this is the last message.
+  // Handles the start or more data, and then the end, if this is the last
+  // message.
   absl::Status TakeMessage(const v1::WriteFileRequest& message, bool& finished);
   absl::Status Commit();
   void End(const absl::Status& status);
@@ -119,13 +120,13 @@ class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
   std::string session_id_;
   std::string path_;
-  // In this order: the upload ends before the agent that does it.
+  // The order matters: the upload must end before the agent that does it.
   std::unique_ptr<FileSession> files_;
   sandbox::FileUpload upload_;
 };
 
 // One SnapshotFiles: the next piece of the archive is taken when the last one
-// was written, and the jail makes no more of it than that.
+// was written, and the jail makes no more of it in advance.
 class SnapshotFilesCall final
     : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
@@ -138,7 +139,7 @@ class SnapshotFilesCall final
   void OnCancel() override { stop_->Stop(); }
   void OnDone() override { delete this; }
 
-  // Steps.
+  // The steps of the call.
   void Open(const Caller& caller);
   void ReadNext();
 
@@ -150,7 +151,7 @@ class SnapshotFilesCall final
   v1::SnapshotFilesRequest request_;
   std::string path_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  // In this order: the archive ends before the agent that makes it.
+  // The order matters: the archive must end before the agent that makes it.
   std::unique_ptr<FileSession> files_;
   sandbox::TreeDownload archive_;
   bool last_ = false;         // `current_` is the archive's end
@@ -161,7 +162,7 @@ class SnapshotFilesCall final
 class RestoreFilesCall final
     : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  // `response` outlives the call.
+  // `response` must outlive the call.
   RestoreFilesCall(const FileCallParts& parts, grpc::ByteBuffer* response)
       : parts_(parts), response_(response) {}
 
@@ -172,12 +173,12 @@ class RestoreFilesCall final
   void OnCancel() override { stop_->Stop(); }
   void OnDone() override { delete this; }
 
-  // Steps; the first message's begins on gRPC's thread.
+  // The steps of the call; the first message's step begins on gRPC's thread.
   void TakeFirst();
   void Take();
 
   absl::Status Begin(const v1::RestoreFilesStart& start);
-  // All messages have come.
+  // Called when all messages have come.
   absl::Status Commit();
   void End(const absl::Status& status);
 
@@ -188,12 +189,13 @@ class RestoreFilesCall final
   grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
   std::string session_id_;
   std::string path_;
-  // In this order: the archive ends before the agent that unpacks it.
+  // The order matters: the archive must end before the agent that unpacks it.
   std::unique_ptr<FileSession> files_;
   sandbox::TreeUpload archive_;
 };
 
-// One WatchFiles: looks, tells what is other, and looks again a while later.
+// One WatchFiles: looks at the files, reports what has changed, and looks again
+// a while later.
 class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit WatchFilesCall(const FileCallParts& parts) : parts_(parts) {}
@@ -205,7 +207,7 @@ class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDone() override { delete this; }
 
-  // Steps.
+  // The steps of the call.
   void Open(const Caller& caller);
   void Look();
 
@@ -224,7 +226,8 @@ class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   sandbox::FileTracker tracker_;
   grpc::ByteBuffer current_;
   absl::Mutex mutex_;
-  // A new one for each wait: the last one's callback may not be done yet.
+  // There is a new alarm for each wait, since the callback of the last one may
+  // not be done yet.
   std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };
 

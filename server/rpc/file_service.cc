@@ -27,7 +27,7 @@ grpc::ServerUnaryReactor* Serve(const FileCallParts& parts,
                                 grpc::CallbackServerContext* context,
                                 const grpc::ByteBuffer* request,
                                 grpc::ByteBuffer* response) {
-  // Shared, since a function that is kept must be able to be copied.
+  // Shared, since a std::function must be copyable.
   auto message = std::make_shared<Request>();
   const absl::StatusOr<Caller> caller =
       Receive(peers, *context, *request, *message);
@@ -40,7 +40,7 @@ grpc::ServerUnaryReactor* Serve(const FileCallParts& parts,
   return call;
 }
 
-// The same for what changes files.
+// The same for methods that change files.
 template <typename Request>
 grpc::ServerUnaryReactor* ServeChange(const FileCallParts& parts,
                                       const PeerTable& peers,

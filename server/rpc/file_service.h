@@ -28,7 +28,7 @@ using RawFileService = v1::FileService::WithRawCallbackMethod_SnapshotFiles<
 // never block.
 class FileServiceImpl final : public RawFileService {
  public:
-  // What they point to outlives the service.
+  // Whatever the arguments point to must outlive the service.
   FileServiceImpl(const FileCallParts& parts, const PeerTable& peers)
       : parts_(parts), peers_(peers) {}
 

@@ -20,20 +20,21 @@
 namespace sandglass::server {
 namespace {
 
-// When gRPC has that much in use it ends calls, of whichever connection it
-// comes upon, without a word. It is far above what RequestRoom lets in and
-// answers take, so that it never comes to that.
+// When gRPC uses that much memory, it ends whichever calls it comes upon,
+// without saying so. This is far above what RequestRoom lets in and what
+// answers take, so it never comes to that.
 constexpr size_t kTransportMemory = size_t{64} << 30;
-// Only reflection takes threads; the rest is callbacks.
+// Only reflection uses threads; everything else is callbacks.
 constexpr int kMaxThreads = 16;
 constexpr int kMaxCallsPerConnection = 256;
-// Clients may ask for a sign of life so often, also between two calls. gRPC's
-// own five minutes end the connections of those that do.
+// So long after the calls that are left were cancelled, connections are cut.
 constexpr absl::Duration kCancelled = absl::Milliseconds(300);
+// Clients may send a ping this often, also between two calls. With gRPC's own
+// default, five minutes, the connections of clients that do would be ended.
 constexpr int kLeastPingMilliseconds = 5000;
 
-// Most of what gRPC calls an error is what some client did, who could fill the
-// log with it; what it says before it aborts is not.
+// Most of what gRPC calls an error is something that a client did, who could
+// fill the log with it. What gRPC says before it aborts is not.
 void LogFromGrpc(gpr_log_func_args* args) {
   const std::string message(args->message);
   const bool fatal = absl::StrContains(message, "assertion failed");
@@ -61,14 +62,14 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kLeastPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Of what nobody has asked for yet, gRPC keeps up to a call's window, which
-  // it would let grow to four megabytes.
+  // gRPC keeps up to a call's window of what nobody has asked for yet, and
+  // would let that grow to four megabytes.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
                              static_cast<int>(ConnectionTap::kWindowBytes));
-  // A message of two megabytes unpacks to one of a gigabyte, and gRPC unpacks
-  // it before it looks at its size. So it is told to unpack none, and refuses
-  // calls that come with one. Answers aren't compressed anyway.
+  // A compressed message of two megabytes may unpack to one of a gigabyte, and
+  // gRPC unpacks it before it looks at its size. So it is told to unpack none,
+  // and refuses calls that come with one. Answers aren't compressed anyway.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);

@@ -19,35 +19,37 @@ struct GrpcOptions {
   Metrics* metrics = nullptr;  // hears of calls; outlives the server
 };
 
-// gRPC's server with our services, health and reflection. It listens nowhere:
-// connections are handed to it, each with a tap (see connection_tap.h) that
-// bounds what gRPC doesn't. Make one only when
-// the process will never fork again.
+// gRPC's server with our services, health and reflection. It doesn't listen
+// anywhere: connections are handed to it, each with a tap (see
+// connection_tap.h) that bounds what gRPC doesn't. Make one only when the
+// process will never fork again.
 class GrpcServer {
  public:
-  // The services outlive the server.
+  // The services must outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const std::vector<grpc::Service*>& services, const GrpcOptions& options);
-  // Calls Shutdown with no time to spare.
+  // Calls Shutdown with a timeout of zero.
   ~GrpcServer();
 
-  // Serves a connected, non-blocking socket; owns it from here on.
+  // Serves a connected, non-blocking socket and takes it over.
   void Serve(int fd);
 
-  // What the health service says of a service, "" being the whole. At first
-  // none is known to it but "", which isn't served.
+  // Sets what the health service says about a service; "" is the server as a
+  // whole. Before this is called, the health service knows none but "", which
+  // isn't served.
   void SetHealth(const std::string& service, bool serving);
 
-  // Takes no new calls, waits for those under way, cancels what is left when
-  // the time is over. Clients that don't read what they were sent would keep it
-  // waiting: soon afterwards `cut` is called, which must end their connections.
+  // Takes no new calls, waits for those under way, and cancels what is left
+  // when the time is over. Clients that don't read what they were sent would
+  // keep it waiting, so soon afterwards `cut` is called, which must end their
+  // connections.
   void Shutdown(absl::Duration timeout,
                 const std::function<void()>& cut = nullptr);
 
  private:
   GrpcServer() = default;
-  // Its end may take ten seconds: so long gRPC's own thread polls for a
-  // connection that took no more.
+  // Destroying it may take ten seconds: for so long gRPC's own thread polls for
+  // a connection that read no more.
   std::unique_ptr<grpc::Server> server_;
   bool stopped_ = false;
 };

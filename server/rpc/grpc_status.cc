@@ -41,7 +41,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
     info.set_domain(kDomain);
     details.add_details()->PackFrom(info);
   }
-  // absl's codes are gRPC's.
+  // The codes of absl have the same values as those of gRPC.
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
                       details.SerializeAsString());
 }

@@ -6,9 +6,9 @@
 
 namespace sandglass::server {
 
-// The one conversion of an error of server/base/errors.h into what a caller
-// gets. Details go into grpc-status-details-bin, bounded so that a client's
-// default limit for metadata (8 KiB) holds.
+// Converts an error of server/base/errors.h into what a caller gets; nothing
+// else does. Details go into grpc-status-details-bin, bounded so that a
+// client's default limit for metadata (8 KiB) holds.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace sandglass::server

@@ -19,7 +19,7 @@ struct Http2Frame {
   static constexpr uint8_t kGoAway = 7;
   static constexpr uint8_t kWindowUpdate = 8;
   static constexpr uint8_t kContinuation = 9;
-  // Of kData and kHeaders: the sender sends no more on this stream.
+  // For kData and kHeaders: the sender sends no more on this stream.
   static constexpr uint8_t kEndStream = 1;
 
   uint32_t length = 0;  // of the payload, in bytes
@@ -28,13 +28,13 @@ struct Http2Frame {
   uint32_t stream = 0;
 };
 
-// Finds the frames in one direction of a connection, of which the bytes come in
-// pieces that begin and end anywhere. A client's preface isn't part of them.
+// Finds the frames in one direction of a connection, whose bytes come in pieces
+// that may begin and end anywhere. A client's preface isn't part of them.
 class Http2Frames {
  public:
   // Reads the next piece, of uint8_t or const uint8_t. Calls on_frame(frame,
-  // type) when a frame's head is complete, where `type` points to its type
-  // within the piece and is null when that was in an earlier one; and
+  // type) when a frame's head is complete: `type` points to the frame's type
+  // within the piece, or is null when that was in an earlier piece. Calls
   // on_payload(frame, data, size) for each part of a payload.
   template <typename Byte, typename OnFrame, typename OnPayload>
   void Read(Byte* data, size_t size, const OnFrame& on_frame,
@@ -43,9 +43,9 @@ class Http2Frames {
     Read(data, size, type, on_frame, on_payload);
   }
 
-  // The same where pieces stay as they are for a while: `type` is kept by the
-  // caller from one to the next, and is null when the piece that it points into
-  // has gone.
+  // The same for pieces that stay in place for a while: the caller keeps `type`
+  // from one piece to the next, and sets it to null when the piece that it
+  // points into is gone.
   template <typename Byte, typename OnFrame, typename OnPayload>
   void Read(Byte* data, size_t size, Byte*& type, const OnFrame& on_frame,
             const OnPayload& on_payload) {
@@ -71,9 +71,9 @@ class Http2Frames {
     }
   }
 
-  // Whether the last byte that was read is of a frame's head.
+  // Whether the last byte that was read belongs to a frame's head.
   bool in_head() const { return head_bytes_ > 0; }
-  // So many bytes of it are there, and these.
+  // So many bytes of the head are there, and these are they.
   size_t head_bytes() const { return head_bytes_; }
   const uint8_t* head() const { return head_.data(); }
 

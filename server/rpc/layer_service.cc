@@ -19,16 +19,16 @@
 namespace sandglass::server {
 namespace {
 
-// Lines that wait for a slow client; further ones are left out.
+// The most lines that wait for a slow client; further ones are left out.
 constexpr size_t kMostWaitingLines = 1000;
-// What callers wait for beside builds.
+// The keys under which calls other than builds wait, and builds.
 constexpr char kShortKey[] = "layers";
 constexpr char kBuildKey[] = "layer builds";
 
-// One BuildLayer. A slow client never holds the install up.
+// One BuildLayer. A slow client never delays the install.
 class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  // `admin` outlives the call.
+  // `admin` must outlive the call.
   explicit BuildLayerCall(LayerAdmin& admin) : admin_(admin) {}
 
   void Start(CallThreads& threads, const Caller& caller,
@@ -41,7 +41,8 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                     });
     if (!added.ok()) Close(added);
   }
-  // No further messages; the call ends with `status` when all are written.
+  // Accepts no further messages; the call ends with `status` when all are
+  // written.
   void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_) {
     Step step;
     {
@@ -85,7 +86,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     Take(step);
   }
 
-  // Decided and marked under the lock.
+  // The step is decided and noted under the lock.
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_) return Step::kNothing;
     if (!queue_.empty() && !broken_) {
@@ -128,7 +129,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::deque<grpc::ByteBuffer> queue_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer current_;  // belongs to gRPC while writing_
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // a write has failed
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };

@@ -14,10 +14,10 @@ using RawLayerService = v1::LayerService::WithRawCallbackMethod_ListLayers<
             v1::LayerService::Service>>>;
 
 // The public service of installed libraries. Its methods run on gRPC's threads
-// and never block: the calls wait on threads of `threads`.
+// and never block: the calls wait on `threads`.
 class LayerServiceImpl final : public RawLayerService {
  public:
-  // All outlive the service.
+  // All arguments must outlive the service.
   LayerServiceImpl(LayerAdmin& admin, CallThreads& threads,
                    const PeerTable& peers)
       : admin_(admin), threads_(threads), peers_(peers) {}

@@ -26,11 +26,11 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
 
-// No message of the API nests deeper.
+// No message of the API is nested more deeply.
 constexpr int kMaxDepth = 8;
 
-// Walks raw fields along `type` and notes strings that are not UTF-8. False
-// when the bytes are no protobuf at all.
+// Walks through the raw fields of a message of `type` and notes strings that
+// are not UTF-8. Returns false when the bytes are no protobuf at all.
 bool FindBadStrings(const std::string& bytes, const Descriptor& type,
                     const std::string& prefix, int depth,
                     std::vector<policy::FieldViolation>& violations) {
@@ -59,7 +59,8 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& type,
   return true;
 }
 
-// Of a message that was refused on its way in; OK: it wasn't.
+// The error for a message that was refused while it was received; OK when it
+// wasn't refused.
 absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
   if (!bytes.Dump(&slices).ok()) return absl::OkStatus();
@@ -86,8 +87,8 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
   if (bytes.Length() == RefusedMessage::kBytes) {
     if (absl::Status why = WhyRefused(bytes); !why.ok()) return why;
   }
-  // The reader moves a cursor in the buffer it is given, so it gets a copy
-  // (which shares the data).
+  // The reader moves a cursor in the buffer that it is given, so it gets a
+  // copy, which shares the data.
   grpc::ByteBuffer shared(bytes);
   {
     grpc::ProtoBufferReader reader(&shared);

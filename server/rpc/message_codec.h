@@ -9,17 +9,18 @@
 namespace sandglass::server {
 
 // Parses what a client sent. gRPC's own parsing answers INTERNAL without a
-// word; this gives INVALID_ARGUMENT that names the string fields which are not
-// UTF-8 by their path, or says that the message is no such protobuf.
+// reason; this gives INVALID_ARGUMENT that names, by their path, the string
+// fields that are not UTF-8, or says that the bytes are no protobuf of that
+// type.
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
                           google::protobuf::Message& message);
 
-// Fails only when memory for the buffer is lacking.
+// Fails only when there is no memory for the buffer.
 absl::StatusOr<grpc::ByteBuffer> SerializeMessage(
     const google::protobuf::Message& message);
 
-// Sends protobuf's own complaints to the log at debug level: a client could
-// fill the log with them otherwise. Call once at start.
+// Sends protobuf's own complaints to the log at debug level, since a client
+// could otherwise fill the log with them. Call it once, at the start.
 void QuietenProtobuf();
 
 }  // namespace sandglass::server

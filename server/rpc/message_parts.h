@@ -10,7 +10,7 @@
 
 namespace sandglass::server {
 
-// Calls `look(data, size)` for each part of the first `bytes` bytes.
+// Calls `look(data, size)` for each part of the message's first `bytes` bytes.
 template <typename Look>
 void ForParts(const msghdr& message, size_t bytes, const Look& look) {
   for (size_t i = 0; i < message.msg_iovlen && bytes > 0; ++i) {

@@ -14,7 +14,7 @@
 namespace sandglass::server {
 namespace {
 
-// What callers wait for here.
+// The key under which calls wait here.
 constexpr char kKey[] = "status";
 
 }  // namespace
@@ -27,8 +27,9 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetStatus(
       Receive(peers_, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new WaitingCall(*caller, peers_.answers(), response);
-  // Nobody's calls keep another's waiting, nor what a caller waits for
-  // elsewhere its look at the daemon.
+  // The key has the caller's name, so that no caller's calls delay those of
+  // another, and so that what a caller waits for elsewhere doesn't delay its
+  // look at the daemon.
   call->Start(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},
               request->Length(), [this] { return SerializeMessage(ask_()); });
   return call;

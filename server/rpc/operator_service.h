@@ -15,14 +15,14 @@ using RawOperatorService = v1::OperatorService::WithRawCallbackMethod_GetStatus<
     v1::OperatorService::WithRawCallbackMethod_GetUsage<
         v1::OperatorService::Service>>;
 
-// The public service of those who run the daemon. Its methods run on gRPC's
-// threads and never block: what takes a moment is asked on threads of
-// `threads`.
+// The public service for the people who run the daemon. Its methods run on
+// gRPC's threads and never block: what takes a moment is done on `threads`.
 class OperatorServiceImpl final : public RawOperatorService {
  public:
   using AskStatus = std::function<v1::GetStatusResponse()>;
 
-  // All outlive the service. `approvals` knows who operates the daemon.
+  // All arguments must outlive the service. `approvals` knows who the operators
+  // are.
   OperatorServiceImpl(AskStatus ask, const Tally& tally,
                       const ApprovalTable& approvals, CallThreads& threads,
                       const PeerTable& peers)

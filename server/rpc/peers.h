@@ -17,34 +17,35 @@
 
 namespace sandglass::server {
 
-// Who is at the other end of each connection. gRPC names a connection that was
-// handed to it as a descriptor by that descriptor's number ("fd:1234"), so a
-// number stands for one caller until its entry is gone, and an entry stays for
-// a while after its connection closed: a call that came in just before may
-// still ask. Also what they all have as room for answers. Thread-safe.
+// Who is at the other end of each connection. gRPC names a connection that it
+// was given as a descriptor by that descriptor's number ("fd:1234"), so a
+// number stands for one caller until its entry is removed. An entry stays for a
+// while after its connection was closed, since a call that came in just before
+// may still ask for it. The table also has the room for answers that all
+// connections share. Thread-safe.
 class PeerTable {
  public:
   static constexpr uint64_t kAnswerBytes = uint64_t{512} << 20;
 
-  // `answer_bytes`: of the room for answers.
+  // `answer_bytes` is the size of the room for answers.
   explicit PeerTable(uint64_t answer_bytes = kAnswerBytes)
       : answers_(answer_bytes) {}
   ~PeerTable();
 
-  // False when the number still stands for an earlier connection. `tap`, which
-  // may be null, sees what gRPC reads and writes on it from now on until it is
-  // closed.
+  // Returns false when the number still stands for an earlier connection.
+  // `tap`, which may be null, sees what gRPC reads and writes on the connection
+  // from now on until it is closed.
   bool Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap = nullptr)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The connection is closed; the number may be used again after `grace`.
+  // The connection was closed; the number may be used again after `grace`.
   void MarkClosed(int fd, absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Drops entries whose grace is over, and looks at no others. Returns their
-  // callers' names, one for each entry.
+  // Drops the entries whose grace is over, without looking at others. Returns
+  // their callers' names, one for each entry.
   std::vector<std::string> Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Contains(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The caller by what grpc::ServerContext::peer() says; nullopt where that is
-  // no connection that was added.
+  // The caller for what grpc::ServerContext::peer() returns; nullopt when that
+  // isn't a connection that was added.
   std::optional<Caller> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -53,14 +54,15 @@ class PeerTable {
  private:
   struct Entry {
     Caller caller;
-    // As long as the entry: gRPC may be using it when the connection closes.
+    // Lives as long as the entry, since gRPC may still be using it when the
+    // connection closes.
     std::unique_ptr<ConnectionTap> tap;
     bool closed = false;
   };
   mutable AnswerRoom answers_;
   mutable absl::Mutex mutex_;
   std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
-  // The numbers of those that are closed, by when they may be used again.
+  // The numbers of closed connections, by the time when they may be used again.
   std::multimap<MonotonicTime, int> closed_ ABSL_GUARDED_BY(mutex_);
 };
 

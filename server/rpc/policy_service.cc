@@ -11,7 +11,7 @@
 namespace sandglass::server {
 namespace {
 
-// Serve for a method whose answer is an approval afterwards.
+// Does Serve for a method whose answer is the approval as it is afterwards.
 template <typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ServeApproval(const PeerTable& peers,
                                         grpc::CallbackServerContext* context,
@@ -30,10 +30,10 @@ grpc::ServerUnaryReactor* ServeApproval(const PeerTable& peers,
       });
 }
 
-// One TestRun: a run as to its life, of which nothing runs.
+// One TestRun. It is treated like a run, except that nothing of it runs.
 class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
  public:
-  // All outlive the call.
+  // All arguments must outlive the call.
   TestRunCall(PolicyQuestions& questions, AnswerRoom& answers,
               grpc::ByteBuffer* response)
       : questions_(questions), held_(answers), response_(response) {}

@@ -20,7 +20,7 @@ using RawPolicyService = v1::PolicyService::WithRawCallbackMethod_ListApprovals<
 // block.
 class PolicyServiceImpl final : public RawPolicyService {
  public:
-  // All outlive the service.
+  // All arguments must outlive the service.
   PolicyServiceImpl(ApprovalTable& approvals, PolicyQuestions& questions,
                     const PeerTable& peers)
       : approvals_(approvals), questions_(questions), peers_(peers) {}

@@ -5,7 +5,7 @@
 namespace sandglass::server {
 namespace {
 
-// The keys of the two highest field numbers that there can be, as varints.
+// The keys of the two highest field numbers that are possible, as varints.
 constexpr size_t kKeyBytes = 5;
 constexpr size_t kValueBytes = 5;
 constexpr std::array<uint8_t, kKeyBytes> kLengthKey = {0xf8, 0xff, 0xff, 0xff,
@@ -14,7 +14,7 @@ constexpr std::array<uint8_t, kKeyBytes> kMostKey = {0xf0, 0xff, 0xff, 0xff,
                                                      0x0f};
 static_assert(2 * (kKeyBytes + kValueBytes) == RefusedMessage::kBytes);
 
-// A varint that always has five bytes.
+// Writes a key and a varint that always has five bytes.
 uint8_t* Put(uint8_t* at, const std::array<uint8_t, kKeyBytes>& key,
              uint32_t value) {
   at = std::copy(key.begin(), key.end(), at);

@@ -8,18 +8,18 @@
 
 namespace sandglass::server {
 
-// What stands in the place of a message that was refused by its length, before
-// it was there: a message of twenty bytes, which the method that it is for
-// answers with an error. It is a valid protobuf of two fields that no message
-// has; a client that sends it itself gets the same error.
+// Takes the place of a message that was refused by its length before it had
+// come. It is a message of twenty bytes, which the called method answers with
+// an error. It is a valid protobuf with two fields that no message of ours has;
+// a client that sends such a message itself gets the same error.
 struct RefusedMessage {
   static constexpr size_t kBytes = 20;
 
-  uint32_t length = 0;  // of the message, in bytes
-  uint32_t most = 0;    // that a message may have; 0: there was no room for it
+  uint32_t length = 0;  // of the refused message, in bytes
+  uint32_t most = 0;    // bytes that a message may have; 0: there was no room
 
   std::array<uint8_t, kBytes> Encode() const;
-  // nullopt: it is none.
+  // Returns nullopt when the bytes are no such message.
   static std::optional<RefusedMessage> Decode(
       const std::array<uint8_t, kBytes>& bytes);
 };

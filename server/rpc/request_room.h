@@ -10,16 +10,17 @@
 
 namespace sandglass::server {
 
-// Memory for requests that are on their way in, or that nobody has read yet.
-// Thread-safe.
+// Memory for requests that are still being received, or that nobody has read
+// yet. Thread-safe.
 //
-// A caller may hold as much as is free. So one alone gets half of it all, two
-// that want all they can get a third each, and there is always something left
-// for whoever comes next.
+// A caller may hold as much as is free. So one caller alone gets half of it
+// all, two that want all they can get have a third each, and there is always
+// something left for the next one.
 class RequestRoom {
  public:
-  // Calls at a time that found no room. Each keeps a window's bytes, 64 KiB, at
-  // most, so all of them together an eighth of a gigabyte.
+  // The most calls at a time that found no room. Each keeps at most a window's
+  // bytes, 64 KiB, so all of them together keep at most an eighth of a
+  // gigabyte.
   static constexpr uint64_t kMostRefused = 2048;
 
   explicit RequestRoom(uint64_t bytes, uint64_t most_refused = kMostRefused)
@@ -27,25 +28,27 @@ class RequestRoom {
   RequestRoom(const RequestRoom&) = delete;
   RequestRoom& operator=(const RequestRoom&) = delete;
 
-  // False, and nothing is taken: the caller's share isn't enough now.
+  // Takes room. Returns false, and takes nothing, when the caller's share isn't
+  // enough now.
   bool Take(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // What the caller had taken before.
+  // Gives back what the caller had taken before.
   void Give(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The same, of calls that found no room, by the same rule: what their clients
-  // have sent by the time that they hear of it comes all the same.
+  // The same for calls that found no room, by the same rule. They are counted
+  // because what their clients have sent by the time they hear of it still
+  // arrives.
   bool TakeRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
   void GiveRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Bytes that are taken now.
   uint64_t used() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Bytes that were ever taken.
+  // Bytes that were taken in all, including those that were given back.
   uint64_t total() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What callers hold of one thing.
+  // How much of one thing the callers hold.
   struct Held {
     explicit Held(uint64_t all) : most(all) {}
     bool Take(const std::string& caller, uint64_t amount);

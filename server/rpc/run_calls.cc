@@ -15,13 +15,15 @@
 namespace sandglass::server {
 namespace {
 
-// What waits for a slow client is merged up to this, so that a program that
-// writes byte by byte costs no more than one that writes blocks.
+// Output that waits for a slow client is merged into pieces of up to this size,
+// so that a program that writes byte by byte costs no more than one that writes
+// blocks.
 constexpr size_t kMaxChunkBytes = 64 * 1024;
-// Of an event beside its output: the message, its place in the queue.
+// What an event costs besides its output: the message and its place in the
+// queue.
 constexpr uint64_t kEventBytes = 512;
 
-// The stored answer is shared; a repeat gets a copy that says so.
+// The stored answer is shared, so a repeat gets a copy that says so.
 absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
   if (!end.joined) return SerializeMessage(*end.response);
   v1::RunCodeResponse copy = *end.response;
@@ -29,7 +31,7 @@ absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
   return SerializeMessage(copy);
 }
 
-// What has become of a run whose answer finds no room.
+// Says what became of a run for whose answer there is no room.
 std::string WhereItsAnswerIs(const RunEnd& end) {
   const std::string run =
       absl::StrCat("the run ", end.response->run_id(), " has ended, and ");
@@ -137,7 +139,7 @@ void StreamRunCall::OnRich(const RichOutput& output,
   {
     absl::MutexLock lock(&mutex_);
     last_stamp_ = since_start;
-    // The result has it, too.
+    // The result contains it as well.
     if (broken_ || !budget_->Take(charge)) return;
     Event& event = queue_.emplace_back();
     event.charged = charge;
@@ -182,7 +184,7 @@ void StreamRunCall::PushOutput(v1::OutputStream stream,
 void StreamRunCall::OnEnd(const RunEnd& end) {
   if (!end.status.ok()) return Close(end.status);
   const v1::RunCodeResponse& response = *end.response;
-  // Who joined gets the output twice.
+  // A client that joined gets the output twice.
   if (absl::Status room =
           held_.Take(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
                      WhereItsAnswerIs(end));
@@ -291,9 +293,10 @@ StreamRunCall::Step StreamRunCall::NextStep() {
   return Step::kFinish;
 }
 
-// Without the lock, since gRPC may delete the call as soon as Finish has begun.
-// After kNothing another thread may have got there already, so nothing of the
-// call is touched; after the other two the flags keep all others away.
+// Called without the lock, since gRPC may delete the call as soon as Finish has
+// begun. After kNothing another thread may already have got there, so nothing
+// of the call is touched; after the other two steps the flags keep all other
+// threads away.
 void StreamRunCall::Take(Step step) {
   if (step == Step::kWrite) StartWrite(&current_);
   if (step == Step::kFinish) Finish(FinalStatus());

@@ -22,14 +22,14 @@
 
 namespace sandglass::server {
 
-// The two calls that wait on a run. Each object is one call: it submits the
-// request, answers when the run ends, and takes itself off the run when the
-// client goes. gRPC's OnDone deletes it.
+// The two calls that wait for a run. Each object is one call: it submits the
+// request, answers when the run ends, and leaves the run when the client goes
+// away. gRPC's OnDone deletes it.
 
 // One RunCode.
 class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
  public:
-  // All outlive the call.
+  // All arguments must outlive the call.
   UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers,
                grpc::ByteBuffer* response)
       : dispatcher_(dispatcher), held_(answers), response_(response) {}
@@ -55,13 +55,13 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
   std::shared_ptr<Run> run_;
 };
 
-// Bytes that all StreamRunCode calls together hold for clients that read more
-// slowly than their programs write, what each waiting event costs included. By
-// the rule of Shares: of the last quarter a caller has no more than what is
-// left of it. Thread-safe.
+// Bounds the bytes that all StreamRunCode calls together hold for clients that
+// read more slowly than their programs write, including what each waiting event
+// costs. By the rule of Shares, a caller may have no more of the last quarter
+// than what is left of it. Thread-safe.
 class StreamBudget {
  public:
-  // What one caller's calls hold.
+  // What the calls of one caller hold.
   class Share {
    public:
     explicit Share(StreamBudget& all) : all_(all) {}
@@ -69,7 +69,7 @@ class StreamBudget {
       const uint64_t own = used_.fetch_add(bytes) + bytes;
       const uint64_t used = all_.used_.fetch_add(bytes) + bytes;
       const uint64_t most = all_.max_bytes_;
-      // What was left before.
+      // This is what was left before these bytes were taken.
       const uint64_t left = most + bytes > used ? most + bytes - used : 0;
       if (used <= most - most / 4 || own <= left) return true;
       Give(bytes);
@@ -86,7 +86,7 @@ class StreamBudget {
   };
 
   explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
-  // The budget outlives it.
+  // The budget must outlive the share.
   std::shared_ptr<Share> ShareOf(const Caller& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -97,18 +97,18 @@ class StreamBudget {
   std::map<std::string, std::weak_ptr<Share>> shares_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One StreamRunCode. A slow client never holds its run up: events wait here,
-// at most output_total_bytes of them a call. When the caller's budget is used
-// up, further output is left out of the stream; OutputChunk.offset shows the
-// gap and the result has what a unary call would have. The result itself has
-// room as an answer until the call is over.
+// One StreamRunCode. A slow client never delays its run: events wait here, for
+// each call at most output_total_bytes of them. When the caller's budget is
+// used up, further output is left out of the stream; OutputChunk.offset shows
+// the gap, and the result contains what that of a unary call would. The result
+// itself has room as an answer until the call is over.
 //
 // A call that joined a run, or repeats one, gets the output in one go at the
-// end: head and tail as the answer keeps them.
+// end: the head and tail that the answer keeps.
 class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             RunListener {
  public:
-  // `dispatcher` and `answers` outlive the call; `budget` is its caller's.
+  // `dispatcher` and `answers` must outlive the call; `budget` is its caller's.
   StreamRunCall(RunDispatcher& dispatcher,
                 std::shared_ptr<StreamBudget::Share> budget,
                 AnswerRoom& answers)
@@ -134,27 +134,29 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   struct Event {
     v1::StreamRunCodeResponse message;
-    uint64_t charged = 0;  // to the budget
+    uint64_t charged = 0;  // bytes taken of the budget
   };
   // Puts the event at the end of the queue.
   void Push(v1::StreamRunCodeResponse&& message) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for what the answer has too, or what is mere news: left out when
-  // the budget has no room for it.
+  // The same for output that the answer contains as well, and for mere news: it
+  // is left out when the budget has no room for it.
   void PushIfRoom(v1::StreamRunCodeResponse&& message)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Leaves out all that waits to be written.
+  // Drops everything that waits to be written.
   void Drop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds output to the last event that waits, if it goes on where that ends.
+  // Adds output to the last waiting event, if it continues where that event
+  // ends.
   bool Extend(v1::OutputStream stream, std::string_view data, uint64_t offset)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PushOutput(v1::OutputStream stream, const v1::Output& output)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // When the result came, never before the last output.
+  // The time of the result, which is never before that of the last output.
   absl::Duration EndStamp(const v1::RunCodeResponse& response)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // No further events; the call ends with `status` when all are written.
+  // Accepts no further events; the call ends with `status` when all are
+  // written.
   void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What is to be done next; decided and marked under the lock.
+  // What to do next. It is decided and noted under the lock.
   enum class Step { kNothing, kWrite, kFinish };
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -171,12 +173,13 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing gets through
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // a write has failed
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer current_;  // belongs to gRPC while writing_
   uint64_t current_charged_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of the latest output: it may be read a moment after the program's end.
+  // The time of the latest output, which may be read a moment after the
+  // program's end.
   absl::Duration last_stamp_ ABSL_GUARDED_BY(mutex_);
 };
 

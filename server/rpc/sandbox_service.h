@@ -11,8 +11,8 @@
 
 namespace sandglass::server {
 
-// Every method gets its message as bytes, so that a bad one is answered by us
-// (see message_codec.h).
+// Every method gets its message as bytes, so that we can answer a malformed one
+// ourselves (see message_codec.h).
 using RawService = v1::SandboxService::WithRawCallbackMethod_RunCode<
     v1::SandboxService::WithRawCallbackMethod_StreamRunCode<
         v1::SandboxService::WithRawCallbackMethod_ListRuns<
@@ -20,11 +20,12 @@ using RawService = v1::SandboxService::WithRawCallbackMethod_RunCode<
                 v1::SandboxService::WithRawCallbackMethod_GetServerInfo<
                     v1::SandboxService::Service>>>>>;
 
-// The public service: finds out who calls, parses, and hands on. Its methods
-// run on gRPC's threads and never block.
+// The public service: it finds out who calls, parses the request, and hands it
+// on. Its methods run on gRPC's threads and never block.
 class SandboxServiceImpl final : public RawService {
  public:
-  // All outlive the service. `stream_budget_bytes` as in StreamBudget.
+  // All arguments must outlive the service. `stream_budget_bytes` is as in
+  // StreamBudget.
   SandboxServiceImpl(RunDispatcher& dispatcher, const PeerTable& peers,
                      const ServerInfoSources& info,
                      uint64_t stream_budget_bytes)

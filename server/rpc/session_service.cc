@@ -12,8 +12,8 @@
 namespace sandglass::server {
 namespace {
 
-// Serve for a method that names a session; its answer is the session
-// afterwards.
+// Does Serve for a method that names a session; its answer is the session as it
+// is afterwards.
 template <typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
                                    SessionTable& sessions,
@@ -37,10 +37,11 @@ grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
       });
 }
 
-// One ForkSession: waits for the parent's jail, so on a thread of its own.
+// One ForkSession. It waits for the parent's jail, so it does that on a thread
+// of its own.
 class ForkCall final : public grpc::ServerUnaryReactor {
  public:
-  // All outlive the call.
+  // All arguments must outlive the call.
   ForkCall(SessionTable& sessions, CallThreads& threads, AnswerRoom& answers,
            grpc::ByteBuffer* response)
       : sessions_(sessions),
@@ -74,7 +75,8 @@ class ForkCall final : public grpc::ServerUnaryReactor {
 
 absl::Status BadContext(const std::string& context) {
   Violations violations;
-  // Of another language than the session's it has that behind an "@".
+  // A context of another language than the session's has that language behind
+  // an "@".
   const size_t at = context.find('@');
   CheckContext(context.substr(0, at), violations);
   if (at != std::string::npos) {

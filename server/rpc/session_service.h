@@ -29,7 +29,8 @@ using RawSessionService = v1::SessionService::WithRawCallbackMethod_ForkSession<
 // block.
 class SessionServiceImpl final : public RawSessionService {
  public:
-  // All outlive the service. What waits for a jail does so on `threads`.
+  // All arguments must outlive the service. What waits for a jail does so on
+  // `threads`.
   SessionServiceImpl(SessionTable& sessions, CallThreads& threads,
                      const PeerTable& peers)
       : sessions_(sessions), threads_(threads), peers_(peers) {}

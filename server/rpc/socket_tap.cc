@@ -17,10 +17,10 @@
 namespace sandglass::server {
 namespace {
 
-// Zero before any constructor runs.
+// All zero before any constructor runs.
 std::array<std::atomic<ConnectionTap*>, kMostTapped> taps;
 
-// Calls with more than a few control bytes are not gRPC's: these pass
+// Calls with more than a few control bytes don't come from gRPC: these pass
 // descriptors.
 constexpr size_t kMostControlBytes = 256;
 
@@ -48,7 +48,7 @@ void SetTap(int fd, ConnectionTap* tap) {
 absl::Status CheckTaps(const std::function<void(int fd)>& serve) {
   constexpr absl::Duration kWait = absl::Seconds(10);
   constexpr absl::Duration kStep = absl::Milliseconds(1);
-  // The preface and empty SETTINGS.
+  // The preface and an empty SETTINGS frame.
   constexpr std::string_view kHello(
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
   int ends[2];
@@ -60,7 +60,8 @@ absl::Status CheckTaps(const std::function<void(int fd)>& serve) {
   os::Fd served(ends[0]);
   const os::Fd client(ends[1]);
   const int fd = served.get();
-  // They stay: gRPC may be using them when this returns.
+  // These are never freed, since gRPC may still be using them when this
+  // returns.
   static RequestRoom room(1 << 20);
   static auto* const tap = new ConnectionTap(room, "start", 1 << 20);
   SetTap(fd, tap);

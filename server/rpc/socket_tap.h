@@ -9,20 +9,21 @@
 namespace sandglass::server {
 
 // gRPC reads its sockets with recvmsg(2) and writes them with sendmsg(2), and
-// has nothing by which one could look at the bytes between. So this process has
-// functions of these names of its own, which the linker prefers to those of the
-// C library: they hand calls on sockets with a tap to it and all others on.
+// offers no way to look at the bytes in between. So this process has functions
+// of these names itself, which the linker prefers to those of the C library.
+// They pass calls on sockets that have a tap to the tap, and all others on to
+// the C library.
 
-// Numbers of sockets that can have a tap are below that.
+// Only sockets with numbers below this can have a tap.
 inline constexpr int kMostTapped = 1 << 17;
 
-// What is received and sent on `fd` goes through `tap` from now on; null: no
-// longer. A call that is under way may still use the earlier tap.
+// What is received and sent on `fd` goes through `tap` from now on; null ends
+// that. A call that is under way may still use the earlier tap.
 void SetTap(int fd, ConnectionTap* tap);
 
-// UNAVAILABLE when gRPC doesn't come by here, as another version might not:
-// then nothing bounds what a request takes. `serve` hands a socket to gRPC's
-// server.
+// UNAVAILABLE when gRPC doesn't call these functions, as another version might
+// not: then nothing would bound what a request takes. `serve` hands a socket to
+// gRPC's server.
 absl::Status CheckTaps(const std::function<void(int fd)>& serve);
 
 }  // namespace sandglass::server

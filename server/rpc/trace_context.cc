@@ -7,7 +7,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr char kHeader[] = "traceparent";
-// "00-", 32 digits, "-", 16 digits, "-", 2 digits.
+// The offsets in "00-", 32 digits, "-", 16 digits, "-", 2 digits.
 constexpr size_t kVersionEnd = 2;
 constexpr size_t kTraceBegin = 3;
 constexpr size_t kTraceDigits = 32;

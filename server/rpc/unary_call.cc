@@ -29,7 +29,8 @@ absl::StatusOr<Caller> Receive(const PeerTable& peers,
   absl::StatusOr<Caller> caller = CallerOf(peers, context);
   if (!caller.ok()) return caller;
   const absl::Status parsed = ParseMessage(bytes, message);
-  // gRPC keeps the request until the call's end, which may be a run's.
+  // Otherwise gRPC keeps the request until the call's end, which may be that of
+  // a run.
   const_cast<grpc::ByteBuffer&>(bytes).Clear();
   if (!parsed.ok()) return parsed;
   return caller;

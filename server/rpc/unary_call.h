@@ -18,33 +18,33 @@
 
 namespace sandglass::server {
 
-// What the methods of the services have in common. They get their messages as
+// Parts that the methods of all services share. They get their messages as
 // bytes, see message_codec.h.
 
-// Who calls. An error of ours, which is logged: nobody is known to be there.
+// Returns who calls. If that isn't known, it is an error of ours and is logged.
 absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
                                 const grpc::CallbackServerContext& context);
 
-// The same, with the message parsed.
+// Does the same and parses the message.
 absl::StatusOr<Caller> Receive(const PeerTable& peers,
                                const grpc::CallbackServerContext& context,
                                const grpc::ByteBuffer& bytes,
                                google::protobuf::Message& message);
 
-// When the call's answer must be there; absent: never. gRPC counts that on the
-// wall clock; from here on it is ours.
+// When the call's answer has to be there; absent when it has no deadline. gRPC
+// uses the wall clock for this; from here on it is the monotonic clock.
 std::optional<MonotonicTime> DeadlineOf(
     const grpc::CallbackServerContext& context);
 
-// A call whose answer is there soon. OnDone deletes it.
+// A call that is answered soon. OnDone deletes it.
 class AnsweredCall final : public grpc::ServerUnaryReactor {
  public:
-  // All outlive the call.
+  // All arguments must outlive the call.
   AnsweredCall(const PeerTable& peers, const Caller& caller,
                grpc::ByteBuffer* response)
       : caller_(caller.name), held_(peers.answers()), response_(response) {}
 
-  // Once.
+  // Call it once.
   void End(absl::StatusOr<grpc::ByteBuffer> answer);
 
  private:
@@ -70,8 +70,8 @@ absl::StatusOr<grpc::ByteBuffer> Serialize(
   return SerializeMessage(*message);
 }
 
-// Answers with what a method makes of caller and message: a response or an
-// error.
+// Answers with what `method` returns for the caller and the message: a response
+// or an error.
 template <typename Request, typename Method>
 grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
                                 grpc::CallbackServerContext* context,

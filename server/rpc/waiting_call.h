@@ -16,16 +16,16 @@
 
 namespace sandglass::server {
 
-// One call that waits on a thread of CallThreads and has one answer. OnDone
-// deletes it.
+// One call that waits on a thread of CallThreads and then has one answer.
+// OnDone deletes it.
 class WaitingCall final : public grpc::ServerUnaryReactor {
  public:
-  // `answers` and `response` outlive the call.
+  // `answers` and `response` must outlive the call.
   WaitingCall(const Caller& caller, AnswerRoom& answers,
               grpc::ByteBuffer* response)
       : caller_(caller.name), held_(answers), response_(response) {}
 
-  // `work` gives the answer. `key` and `bytes` as for CallThreads::Add.
+  // `work` returns the answer. `key` and `bytes` are as for CallThreads::Add.
   void Start(CallThreads& threads, const CallKey& key, uint64_t bytes,
              std::function<absl::StatusOr<grpc::ByteBuffer>()> work) {
     const absl::Status added =

@@ -89,7 +89,8 @@ void WatchFilesCall::OnWriteDone(bool ok) {
 
 void WatchFilesCall::LookLater() {
   absl::MutexLock lock(&mutex_);
-  // One that is cancelled goes on at once, too, and finds that it is to stop.
+  // A call that is cancelled goes on at once as well, and then sees that it is
+  // to stop.
   const auto wait = stop_->stopped() ? absl::ZeroDuration() : interval_;
   alarm_ = std::make_unique<grpc::Alarm>();
   alarm_->Set(
