@@ -34,7 +34,8 @@ int Refuse(const absl::Status& status) {
   return kExitBadConfig;
 }
 
-// What is named besides places: programs, secrets, certificates.
+// Checks what the configuration names besides places: programs, secrets,
+// certificates.
 std::vector<absl::Status> CheckFiles(const Settings& settings) {
   const Config& config = settings.config;
   std::vector<absl::Status> found = CheckHelpers(config);

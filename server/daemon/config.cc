@@ -28,7 +28,8 @@ constexpr uint64_t kMaxPool = 1000;
 constexpr uint64_t kMaxSessions = 1000;
 constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
-// Below: the system's and people's accounts. Above: no room for the slices.
+// Below this range are the accounts of the system and of people; above it there
+// is no room for the slices.
 constexpr uint64_t kMinUidBase = 100'001;
 constexpr uint64_t kMaxUidBase = 4'000'000'000;
 
@@ -38,8 +39,8 @@ std::string ExecutableDirectory() {
   return error ? std::string() : self.parent_path().string();
 }
 
-// In the build tree (<repository>/build/bin), else under the prefix that the
-// daemon is installed in, else where packages go.
+// In the build tree (<repository>/build/bin) if the daemon is run there, else
+// under the prefix where it is installed, else where packages put it.
 std::string DefaultPolicyDirectory(const std::string& exe_dir) {
   if (exe_dir.empty()) return kInstalledPolicy;
   std::error_code error;
@@ -53,7 +54,7 @@ std::string DefaultPolicyDirectory(const std::string& exe_dir) {
   return kInstalledPolicy;
 }
 
-// Of a program that the daemon starts.
+// The path of a program that the daemon starts.
 std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
   std::string installed = kInstalled + name;
   if (exe_dir.empty()) return installed;
@@ -67,7 +68,7 @@ std::string DefaultHelper(const std::string& exe_dir, const std::string& name) {
   return installed;
 }
 
-// Beyond sessions.max, for callers that have few.
+// How many more beyond sessions.max, for callers that have few.
 uint32_t SessionReserve(uint32_t max_sessions) {
   return max_sessions == 0 ? 0 : std::max(4u, max_sessions / 4);
 }
@@ -267,7 +268,7 @@ void ReadImages(policy::JsonObject& root, Config& config) {
   for (const auto& [name, directory] :
        root.StringMap("images", policy::JsonObject::StringPairs())) {
     const std::string pointer = absl::StrCat("/images/", name);
-    // Where the yard has the host's it is "default".
+    // In the yard, the place of the host's image is named "default".
     if (!policy::IsPolicyName(name) || name == policy::kHostImage ||
         name == "default") {
       root.AddErrorAt(pointer,

@@ -27,9 +27,10 @@
 
 namespace sandglass::server {
 
-// What the command line says; absent means the file's value, or the default.
+// The values from the command line; absent means the file's value, or the
+// default.
 struct ConfigFlags {
-  std::string config_file;  // empty: none
+  std::string config_file;  // empty when there is none
   std::optional<std::string> listen;
   std::optional<std::string> state_dir;
   std::optional<std::string> cache_dir;
@@ -40,22 +41,23 @@ struct ConfigFlags {
   bool trace_syscalls = false;
 };
 
-// The audit log.
+// The settings of the audit log.
 struct AuditConfig {
-  std::string dir;  // empty: none is written
+  std::string dir;  // empty when none is written
   AuditLogOptions log;
   AuditTrailOptions trail;
 };
 
-// Everything that can be set, defaults filled in. deploy/sandglassd.json
+// Everything that can be set, with defaults filled in. deploy/sandglassd.json
 // describes each key.
 struct Config {
   ListenAddress listen;
   std::string state_dir = "/run/sandglass";
-  // What is prepared once and kept: losing it costs time at the next start.
+  // The directory for what is prepared once and then kept: losing it costs time
+  // at the next start.
   std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
-  std::vector<policy::Image> images;  // beside the host's
+  std::vector<policy::Image> images;  // besides the host's
   std::string spawner;
   EgressConfig egress;
   LibrariesConfig libraries;
@@ -64,11 +66,11 @@ struct Config {
   uid_t uid_base = 1879048192;  // see sandbox/wire/uid_slice.h
   mode_t socket_mode = 0660;
   std::string socket_group;   // name or number; empty: the user's group
-  std::string cgroup_parent;  // empty: chosen by the host's layout
+  std::string cgroup_parent;  // empty: depends on the host's layout
   AdmissionOptions admission;
   PoolOptions pool = {.floor = 4};
-  // Runners of one zygote; what they share, hash seed and addresses, is new
-  // after so many.
+  // How many runners one zygote makes before it is replaced, so that what they
+  // share, hash seed and addresses, becomes new.
   uint32_t zygote_runs = 1000;
   RetentionOptions retention;
   SessionOptions sessions;
@@ -81,18 +83,20 @@ struct Config {
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
   ApprovalOptions approvals;
-  // Whether each language is tried under each system call filter at the start.
+  // Whether each language is tried under each system call filter when the
+  // daemon starts.
   bool canaries = true;
-  // By the command line alone: calls that filters refuse are reported. Slower,
-  // and without zygotes.
+  // Set only by the command line: calls that filters refuse are reported. This
+  // is slower, and there are no zygotes.
   bool trace_syscalls = false;
 };
 
-// Reads the file, if any, and applies the flags. INVALID_ARGUMENT names flag,
-// or file and JSON pointer, of all that is wrong, unknown keys included.
+// Reads the file, if there is one, and applies the flags. INVALID_ARGUMENT
+// lists everything that is wrong, unknown keys included, by flag, or by file
+// and JSON pointer.
 absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags);
 
-// The effective configuration in the file's own form.
+// The effective configuration in the form of the file.
 std::string ConfigToJson(const Config& config);
 
 }  // namespace sandglass::server

@@ -9,10 +9,11 @@
 
 namespace sandglass::server {
 
-// One line for each setting that a daemon can start with and that is hardly
-// what its operator wants: a budget above the memory there is, a floor that is
-// never reached, a socket that everybody may use, metrics for everybody.
-// Each begins with the setting's name. `machine_memory_bytes` is MachineMemory.
+// Returns one line for each setting with which a daemon can start, but which
+// its operator hardly wants: a budget above the memory that there is, a floor
+// that is never reached, a socket that everybody may use, metrics for
+// everybody. Each line begins with the setting's name. `machine_memory_bytes`
+// is MachineMemory.
 std::vector<std::string> ConfigDoubts(const Config& config,
                                       uint64_t machine_memory_bytes);
 

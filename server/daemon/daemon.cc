@@ -59,7 +59,8 @@
 namespace sandglass::server {
 namespace {
 
-// Raised by the spawner for runs that the pool has nothing for.
+// Jails that the spawner makes in advance, for runs for which the pool has
+// nothing.
 constexpr uint32_t kSpareJails = 2;
 constexpr char kPage[] = "docs/troubleshooting.md";
 absl::Status RequireSingleThread() {
@@ -75,7 +76,7 @@ absl::Status RequireSingleThread() {
   return absl::OkStatus();
 }
 
-// Of this process and of all that it starts.
+// Raises the limit of this process and of everything that it starts.
 void RaiseOpenFiles() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -96,8 +97,8 @@ void LogOpenFiles(const Config& config) {
   }
 }
 
-// Where no core files are allowed at all, jails could not have the limit at
-// which a crash starts nothing.
+// If no core files are allowed at all, jails can't have the limit with which a
+// crash starts nothing.
 void RaiseCoreLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0) {
@@ -119,9 +120,10 @@ void LogHost(const sandbox::HostReport& host) {
   }
 }
 
-// Without one, languages that need it are not offered.
+// Without a store, languages that need it are not offered.
 std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
-  // The second is as good until the machine or the container restarts.
+  // The second directory is just as good until the machine or the container
+  // restarts.
   for (const std::string& parent :
        {settings.config.cache_dir, settings.config.state_dir}) {
     absl::StatusOr<PreparedStore> store =
@@ -134,7 +136,7 @@ std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
   return std::nullopt;
 }
 
-// Without one, every run is compiled.
+// Without a store, every run is compiled.
 std::optional<CompileStore> OpenCompileStore(const Settings& settings) {
   if (settings.config.compile_cache.max_bytes == 0) return std::nullopt;
   absl::StatusOr<CompileStore> store =
@@ -155,9 +157,9 @@ void NamePreparedDirs(PolicySet& policy) {
       });
 }
 
-// Where the daemon has anything to write once it serves.
+// The places to which the daemon may write while it serves.
 struct Opened {
-  std::string prepared;  // its directory; empty: there is none
+  std::string prepared;  // its directory; empty when there is none
   bool compiled = false;
   bool libraries = false;
 };
@@ -180,8 +182,8 @@ int Fail(const absl::Status& status, int exit_status) {
   return exit_status;
 }
 
-// What only another configuration, or another host, can help against is said so
-// by its code.
+// The exit status tells whether only another configuration or another host can
+// help.
 int FailedStart(const absl::Status& status) {
   return Fail(status, absl::IsFailedPrecondition(status) ? kExitBadConfig : 1);
 }
@@ -189,7 +191,7 @@ int FailedStart(const absl::Status& status) {
 }  // namespace
 
 int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
-  // What the starter left open is none of our business.
+  // Whatever files the process that started us left open aren't ours to use.
   os::CloseFrom(3);
   if (supervisor != nullptr) supervisor->KeepFromChildren();
   KeepHangUps();
@@ -222,7 +224,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (!lock.ok()) return Fail(lock.status(), 1);
   const absl::StatusOr<os::Fd> ids = HoldUidRange(settings->ids);
   if (!ids.ok()) return Fail(ids.status(), 1);
-  // Before anything is made that only root could take away again.
+  // Check this before anything is made that only root could remove again.
   if (absl::Status free = CheckPorts(config); !free.ok()) return Fail(free, 1);
 
   for (const absl::Status& helper : CheckHelpers(config)) {
@@ -263,9 +265,9 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   }
 
   // ORDER: spawner, egress proxy and reader come before any thread and any gRPC
-  // object, since they are forked; the socket before the rights go, since its
-  // place needs them; the rights go before the first byte from a client is
-  // read.
+  // object, since they are forked; the socket comes before the rights are
+  // dropped, since its place needs them; the rights are dropped before the
+  // first byte from a client is read.
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return Fail(single, 1);
   }
@@ -300,7 +302,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     zygotes.push_back(zygote.options);
   }
   const std::string instance = InstanceName(config.state_dir);
-  // Start sweeps too, and says what keeps it from that.
+  // Starting the sandbox sweeps too, and says what keeps it from doing that.
   if (const absl::Status swept =
           sandbox::Sandbox::Sweep(config.state_dir, instance);
       absl::IsFailedPrecondition(swept)) {
@@ -328,8 +330,8 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
            .trace_calls = config.trace_syscalls},
           host);
   if (!sandbox.ok()) return Fail(sandbox.status(), 1);
-  // ORDER: both after the daemon has moved into its own control group: one that
-  // holds a third process isn't taken for delegated.
+  // ORDER: both come after the daemon has moved into its own control group,
+  // since a group that holds a third process isn't recognised as delegated.
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
       StartEgress(config.egress, *std::move(seed), settings->egress_uid,
                   templates, spawners_end->get());
@@ -364,8 +366,8 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
     absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
         {.path = config.listen.unix_path,
          .mode = config.socket_mode,
-         // In a user namespace root is whoever made it,
-         // who outside is nobody special.
+         // In a user namespace, root is the user who made the namespace and who
+         // is nobody special outside.
          .owner = settings->own_user_namespace ? 0 : settings->identity.uid,
          .group = settings->socket_group});
     if (!bound.ok()) return Fail(bound.status(), 1);
@@ -387,8 +389,9 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
                     : os::ErrnoStatus("prctl(PR_SET_PDEATHSIG)"),
                 1);
   }
-  // ORDER: after the rights, since it needs no_new_privs, and before the first
-  // thread: a thread has the walls of who made it.
+  // ORDER: this comes after the rights are dropped, since it needs
+  // no_new_privs, and before the first thread, since a thread has the walls of
+  // the thread that made it.
   if (absl::Status raised = walls->Raise(); !raised.ok()) {
     return Fail(raised, 1);
   }
@@ -417,7 +420,7 @@ int CleanUp(const ConfigFlags& flags) {
   if (absl::Status root = RequireRoot(); !root.ok()) {
     return Fail(root, kExitBadConfig);
   }
-  // A daemon that lives must not lose its jails.
+  // Don't clean up while a daemon runs: it must not lose its jails.
   std::error_code error;
   if (!std::filesystem::exists(config->state_dir, error)) return 0;
   const absl::StatusOr<os::Fd> lock = LockStateDir(config->state_dir);
@@ -429,7 +432,8 @@ int CleanUp(const ConfigFlags& flags) {
         {{"error", std::string(swept.message())}});
     return 1;
   }
-  // The daemon itself may not: the directory is root's.
+  // The daemon itself may not remove the socket, since the directory belongs to
+  // root.
   if (config->listen.unix_path.empty()) return 0;
   const absl::Status removed = RemoveStaleSocket(config->listen.unix_path);
   return removed.ok() ? 0 : Fail(removed, 1);

@@ -41,13 +41,13 @@ absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
 }
 
 void DaemonAudit::NoteRefusedPolicy(const absl::Status& why) {
-  // As above; the daemon's own log says both.
+  // Errors are ignored as above; the daemon's own log has both.
   log_->Append("policy_refused", {{"reason", std::string(why.message())}})
       .IgnoreError();
 }
 
 void DaemonAudit::Stop(const std::string& reason) {
-  // A failure is in the daemon's own log already.
+  // If this fails, the daemon's own log says so already.
   log_->Append("stop", {{"reason", reason}, {"pid", int64_t{::getpid()}}})
       .IgnoreError();
 }

@@ -19,13 +19,13 @@
 
 namespace sandglass::server {
 
-// The daemon's audit log, with its own start and stop in it.
+// The daemon's audit log, in which it also records its own start and stop.
 class DaemonAudit {
  public:
   // Opens the log and writes "start": version, pid, uid, the SHA-256 of the
-  // configuration as ConfigToJson has it, and that of the policy. Null when
-  // `directory` is empty, which it is when the configuration names none. Starts
-  // a thread.
+  // configuration in the form of ConfigToJson, and that of the policy. Starts a
+  // thread. Returns null when `directory` is empty, which it is when the
+  // configuration names none.
   static absl::StatusOr<std::unique_ptr<DaemonAudit>> Start(
       os::Fd directory, const Config& config, const PolicySet& policy);
 
@@ -33,9 +33,9 @@ class DaemonAudit {
   AuditTrail& trail() { return trail_; }
   RunAudit& runs() { return runs_; }
 
-  // Not OK while runs are refused because nothing can be written. For health
-  // checks: call it once a second or so, also to let the log go on by itself.
-  // Takes as long as the disk does.
+  // Returns an error while runs are refused because nothing can be written. For
+  // health checks: call it about once a second, also because that lets the log
+  // go on by itself. It takes as long as the disk does.
   absl::Status Healthy() {
     if (log_->SyncTime() > kSlowDisk) {
       return absl::UnavailableError(absl::StrCat(
@@ -46,12 +46,13 @@ class DaemonAudit {
     return trail_.Ready(std::chrono::milliseconds(100));
   }
 
-  // Writes "policy": another one is about to come into force. With a failure
-  // it must not where runs would be refused.
+  // Writes "policy": another one is about to come into force. On an error it
+  // must not come into force, if runs would be refused.
   absl::Status NotePolicy(const PolicySet& policy,
                           const PolicyChanges& changes);
 
-  // Writes "policy_refused": one was not to be had, and the old one stays.
+  // Writes "policy_refused": a policy could not be put into force, and the old
+  // one stays.
   void NoteRefusedPolicy(const absl::Status& why);
 
   // Writes "stop". Best called when no run is left.

@@ -34,7 +34,7 @@ absl::StatusOr<os::Fd> TakeDaemonSignals() {
   if (::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) {
     return absl::InternalError("pthread_sigmask failed");
   }
-  ::signal(SIGHUP, SIG_DFL);  // what is blocked calls no handler
+  ::signal(SIGHUP, SIG_DFL);  // a blocked signal calls no handler
   ::signal(SIGPIPE, SIG_IGN);
   os::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) {

@@ -6,14 +6,15 @@
 
 namespace sandglass::server {
 
-// From here on SIGHUP ends nothing: what comes before TakeDaemonSignals is kept
-// for HangUpCameEarly. Programs that are executed meanwhile inherit nothing of
-// it (execve(2)).
+// From now on SIGHUP ends nothing: a SIGHUP that comes before TakeDaemonSignals
+// is remembered for HangUpCameEarly. Programs that are executed meanwhile don't
+// inherit this (execve(2)).
 void KeepHangUps();
 bool HangUpCameEarly();
 
-// SIGTERM, SIGINT and SIGHUP as events of a signalfd(2), for this thread and
-// all that follow; SIGPIPE is ignored. INTERNAL when the kernel gives none.
+// Returns a signalfd(2) that delivers SIGTERM, SIGINT and SIGHUP, for this
+// thread and all that it starts later; SIGPIPE is ignored. INTERNAL when the
+// kernel can't make one.
 absl::StatusOr<os::Fd> TakeDaemonSignals();
 
 }  // namespace sandglass::server

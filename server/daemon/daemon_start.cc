@@ -32,20 +32,22 @@
 namespace sandglass::server {
 namespace {
 
-// Clients that connect meanwhile wait in the backlog, so that the first answer
-// of GetServerInfo already has the versions.
+// The server waits for so long for the languages' versions, so that the first
+// answer of GetServerInfo already has them. Clients that connect meanwhile wait
+// in the backlog.
 constexpr absl::Duration kVersionsWait = absl::Seconds(2);
-// The same for the first look at the isolation.
+// The same for the first try of the isolation.
 constexpr absl::Duration kIsolationWait = absl::Seconds(2);
 constexpr absl::Duration kStockWait = absl::Milliseconds(200);
 constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
 constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
-// Requests on their way in, of all callers together: so many bytes, or such
-// messages if they are larger.
+// The room for requests that are being received, of all callers together: so
+// many bytes, or the bytes of so many messages of the largest size if that is
+// more.
 constexpr uint64_t kRequestRoomBytes = uint64_t{512} << 20;
 constexpr uint64_t kRequestRoomMessages = 16;
 constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
-// A stream's last event wraps the response in a few fields.
+// A stream's last event surrounds the response with a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
 int Fail(const absl::Status& status) {
@@ -55,7 +57,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// The directories that the configuration says the daemon writes to.
+// The directories to which the daemon writes, by the configuration.
 std::vector<std::string> WrittenTo(const Config& config) {
   std::vector<std::string> directories = {config.state_dir, config.cache_dir};
   for (const std::string& directory :
@@ -233,7 +235,7 @@ absl::Status RunningDaemon::Start() {
                             peers_);
   if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
 
-  // Those that connect already wait.
+  // Clients that connect before the server runs wait in the backlog.
   os::Fd listener = std::move(parts_.unix_listener);
   if (!listener.valid()) {
     absl::StatusOr<os::Fd> tcp =

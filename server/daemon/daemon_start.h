@@ -22,31 +22,31 @@
 
 namespace sandglass::server {
 
-// All that the daemon made while it had rights.
+// Everything that the daemon made while it still had its rights.
 struct ServingParts {
   Config config;
   ImageRecords image_records;
   PolicySet policy;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
-  std::vector<PlannedZygote> zygotes;  // that it was started with
+  std::vector<PlannedZygote> zygotes;  // with which it was started
   std::optional<PreparedStore> prepared;
-  std::optional<CompileStore> compiled;  // absent: nothing is kept
+  std::optional<CompileStore> compiled;  // absent when nothing is kept
   ImageStates image_states;
-  std::optional<LibrariesParts> libraries;  // absent: there are none
+  std::optional<LibrariesParts> libraries;  // absent when there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
   os::Fd unix_listener;                     // empty for TCP
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
-  // Whether this daemon can work by a policy that is read later.
+  // Checks whether this daemon can work with a policy that is read later.
   std::function<absl::Status(const PolicySet&)> check_policy;
-  Heartbeat* supervisor = nullptr;  // null: there is none
+  Heartbeat* supervisor = nullptr;  // null when there is none
 };
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the
-// exit status: 0 once a SIGTERM or SIGINT has drained it, 1 when it could not
-// start or a spawner or the egress proxy died. SIGHUP reloads the policy. A
-// second signal ends the process at once.
+// exit status: 0 once a SIGTERM or SIGINT has drained the daemon, 1 when it
+// could not start, or when a spawner or the egress proxy died. SIGHUP reloads
+// the policy. A second SIGTERM or SIGINT ends the process at once.
 int Serve(ServingParts parts);
 
 }  // namespace sandglass::server

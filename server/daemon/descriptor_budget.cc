@@ -13,12 +13,12 @@ namespace {
 
 constexpr uint64_t kMostConnections = 1024;
 constexpr uint64_t kConnectionDescriptors = 2;
-// Commands of all sessions at once.
+// The most commands of all sessions at the same time.
 constexpr uint64_t kMostCommands = 1024;
-// What the server has for itself: threads' events, helpers, logs, stores.
+// What the server needs for itself: threads' events, helpers, logs, stores.
 constexpr uint64_t kOwn = 256;
-// What a spawner has for itself; for each jail that was given away; and for
-// each that it makes ahead or has parts for.
+// What a spawner needs for itself, for each jail that was handed out, and for
+// each jail that it makes in advance or has parts for.
 constexpr uint64_t kSpawnersOwn = 64;
 constexpr uint64_t kSpawnersPerJail = 1;
 constexpr uint64_t kSpawnersPerSpare = 24;
@@ -50,8 +50,8 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
   needs.sessions = static_cast<uint32_t>(
       std::min(wanted, left(others) / sandbox::kSessionDescriptors));
   // At most half of what is left goes to commands, and the rest to connections.
-  // Some of each there may be in any case: sessions are refused by what is
-  // open.
+  // There may be some of each in any case, since new sessions are refused by
+  // the number of files that are really open.
   const auto fewest = [limit](uint64_t each) {
     return std::max<uint64_t>(16, limit / 16 / each);
   };

@@ -9,20 +9,21 @@
 
 namespace sandglass::server {
 
-// How programs of profiles with a network reach it.
+// How programs of profiles that have a network reach it.
 struct EgressConfig {
   std::string path;  // the sandglass-egress executable
-  // Name servers, "address" or "address:port", an IPv6 one in brackets; empty:
-  // the host's own.
+  // Name servers in the form "address" or "address:port", an IPv6 address in
+  // brackets; empty means those of the host.
   std::vector<std::string> resolvers;
-  // A directory of root's with a file for each secret; empty: there are none.
+  // A directory of root with one file for each secret; empty when there are
+  // none.
   std::string secrets_dir;
-  // Certificates in PEM that the proxy trusts beside the host's, as it asks
-  // inspected hosts; empty: none.
+  // A PEM file of certificates that the proxy trusts in addition to the host's
+  // when it connects to inspected hosts; empty when there are none.
   std::string ca_file;
 };
 
-// The key "egress". What is wrong becomes an error of `root`.
+// Reads the key "egress". Mistakes become errors of `root`.
 void ReadEgress(policy::JsonObject& root, EgressConfig& egress);
 nlohmann::ordered_json EgressToJson(const EgressConfig& egress);
 

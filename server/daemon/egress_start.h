@@ -17,11 +17,11 @@
 
 namespace sandglass::server {
 
-// What the daemon as root gives the egress proxy at the start, and doesn't
-// keep.
+// What the daemon, while it is root, passes to the egress proxy at the start
+// and doesn't keep.
 struct EgressSeed {
-  std::map<std::string, os::Fd> secrets;  // files; nobody reads them here
-  // Of a new authority; see EgressOptions.
+  std::map<std::string, os::Fd> secrets;  // files that nobody here reads
+  // Those of a new certificate authority; see EgressOptions.
   std::string authority_certificate;
   std::string authority_key;
   std::string extra_roots;
@@ -32,9 +32,10 @@ struct EgressSeed {
 // INVALID_ARGUMENT: secrets or certificates can't be read as configured.
 absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config);
 
-// Starts the proxy with all of it, of which nothing is left here then: no
-// secret's file stays open. `uid`, `templates` and `template_ledger` are
-// EgressOptions'. Errors and preconditions: EgressPort::Start's.
+// Starts the proxy and passes it the whole seed, of which nothing is left here
+// afterwards: no secret's file stays open. `uid`, `templates` and
+// `template_ledger` are those of EgressOptions. Errors and preconditions are
+// those of EgressPort::Start.
 absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
     const EgressConfig& config, EgressSeed seed, uid_t uid,
     const std::vector<sandbox::JailTemplate>& templates, int template_ledger);

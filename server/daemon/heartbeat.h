@@ -9,8 +9,8 @@
 
 namespace sandglass::server {
 
-// By what a supervisor knows that its daemon, a fork of it, goes on: a number
-// in a page that both have. Lock-free.
+// Shows a supervisor that its daemon, which it forked, is alive: a number in a
+// page of memory that both processes share. Lock-free.
 class Heartbeat {
  public:
   static absl::StatusOr<std::unique_ptr<Heartbeat>> Create();
@@ -18,13 +18,14 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  // The daemon's: from here on no process that it forks has the page.
+  // For the daemon: processes that it forks from now on don't have the page.
   void KeepFromChildren();
   void Beat() { beats_->fetch_add(1, std::memory_order_relaxed); }
-  // It ends, or has not begun: none is to be expected for a while.
+  // The daemon is ending or hasn't begun yet, so no beat is to be expected for
+  // a while.
   void Rest() { beats_->store(0, std::memory_order_relaxed); }
 
-  // The supervisor's: 0 before the first beat and after Rest.
+  // For the supervisor: 0 before the first beat and after Rest.
   uint64_t beats() const { return beats_->load(std::memory_order_relaxed); }
 
  private:

@@ -18,7 +18,7 @@
 namespace sandglass::server {
 namespace {
 
-// Compilers of what packages bring are part of an install.
+// An install may also run compilers on what packages contain.
 constexpr uint32_t kProcesses = 256;
 constexpr uint32_t kOpenFiles = 4096;
 constexpr uint32_t kCpuMillis = 2000;
@@ -36,7 +36,7 @@ policy::Limits InstallLimits(const LibrariesConfig& config) {
   limits.max_processes = kProcesses;
   limits.cpu_millis = kCpuMillis;
   limits.tmp_bytes = config.install_memory_bytes / 4;
-  // The files, and the archive of them.
+  // The room for the files and for the archive of them.
   limits.workspace_bytes =
       std::min(config.install_memory_bytes / 4 * 3, 3 * config.max_layer_bytes);
   limits.max_files = kFiles;
@@ -47,7 +47,8 @@ policy::Limits InstallLimits(const LibrariesConfig& config) {
   return limits;
 }
 
-// The registry that its installer can use, or why there is none.
+// Returns the registry that the language's installer can use, or why there is
+// none.
 absl::StatusOr<LibraryRegistry> UsableRegistry(const policy::Language& language,
                                                const LibrariesConfig& config,
                                                policy::Ecosystem ecosystem) {
@@ -90,7 +91,7 @@ LibraryInstaller MakeInstaller(const policy::Language& language,
   return installer;
 }
 
-// As much of a layer's id as a kind's name has room for.
+// So many digits of a layer's id fit into a kind's name.
 constexpr size_t kKindDigits = 12;
 
 absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
@@ -115,7 +116,7 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
   if (!set.ok()) return set.status();
   std::optional<LayerStore::Pin> pin;
   {
-    // What the server wrote is read with its rights.
+    // What the server wrote is read with the server's rights only.
     const os::ActingAs server(identity.uid, identity.gid);
     if (!server.ok()) return os::ErrnoStatus("seteuid ", identity.uid);
     pin = parts.store->Find(KeyOf(installer->second, *set));
@@ -163,7 +164,8 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
         {{"error", std::string(store.status().message())}});
     return std::nullopt;
   }
-  // An image may trust nobody, and registries are those of the host.
+  // An image may trust no certificates, and the registries are those of the
+  // host.
   const std::string hosts = os::ReadWholeFile(kHostTrusts).value_or("");
   absl::StatusOr<std::string> certificates =
       ReadCertificates("libraries.ca_file", config.ca_file);
@@ -174,7 +176,7 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
   parts.store = *std::move(store);
   parts.max_bytes = config.max_bytes;
   parts.at_once = config.install_at_once;
-  // Its filter is that of the default profile.
+  // The installing jails have the filter of the default profile.
   const std::string model = policy.FindProfile("")->jail_template;
   const auto base =
       std::find_if(templates.begin(), templates.end(),
@@ -196,7 +198,8 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     Digest toolchain;
     toolchain.Add(image_states.at(language->image));
     toolchain.Add(installer.recipe.script);
-    // Another version may want other files; Debian's names tell it.
+    // Another version may need other files; the names of Debian's executables
+    // contain it.
     const std::string& tool = language->compile
                                   ? language->compile->command.front()
                                   : language->run.front();

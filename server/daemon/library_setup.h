@@ -17,18 +17,20 @@
 
 namespace sandglass::server {
 
-// Opens the store, finds the registries and adds to `templates` one for each
-// language that can install, in each image: of no profile's, with the
-// registry's hosts alone. What it gives lacks `run`. INVALID_ARGUMENT: the
-// certificates that are configured can't be read. Absent: no directory is
-// configured, or it can't be had, which is logged. As root, single-threaded.
+// Opens the store, finds the registries, and adds to `templates` one for each
+// language that can install libraries, in each image. These templates belong to
+// no profile, and their network has only the registry's hosts. `run` of the
+// result is not set yet. INVALID_ARGUMENT: the configured certificates can't be
+// read. Absent when no directory is configured, or when it can't be used, which
+// is logged. To be called as root, single-threaded.
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const ImageStates& image_states,
     std::vector<sandbox::JailTemplate>& templates);
 
-// Zygotes for the sets that the configuration names, as far as these are
-// installed; else the log says what to do. Adds them to parts.zygotes, too.
+// Plans zygotes for the sets that the configuration names, if these are
+// installed; if not, the log says what to do. Adds the zygotes to
+// parts.zygotes, too.
 std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
                                             const PolicySet& policy,
                                             const Identity& identity,

@@ -19,10 +19,10 @@ absl::Status Failed(const char* what) {
   return absl::InternalError(absl::StrCat(what, ": ", ErrorText(errno)));
 }
 
-// All threads that are made later have it.
+// All threads that are made later inherit the filter.
 absl::Status InstallFilter() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  // Their runtimes start processes and look at threads.
+  // The runtimes of the sanitizers start processes and look at threads.
   return absl::OkStatus();
 #else
   const absl::StatusOr<policy::BpfProgram> filter = policy::MakeServerFilter();
@@ -36,7 +36,8 @@ absl::Status InstallFilter() {
 
 absl::StatusOr<OwnWalls> OwnWalls::Prepare(
     absl::Span<const std::string> directories) {
-  // The first version lets nothing be renamed into another directory.
+  // Landlock's first version lets nothing be renamed into another directory, so
+  // it isn't used.
   const int abi = os::LandlockAbi();
   if (abi < 2) return OwnWalls(os::Fd());
   std::vector<std::string> places(directories.begin(), directories.end());

@@ -11,21 +11,21 @@
 
 namespace sandglass::server {
 
-// What a daemon that is taken over can do to the host is what these leave: once
-// they are raised this process, and each thread that it makes, executes
-// nothing, makes no process, asks only for the system calls of
-// MakeServerFilter, and writes, makes and removes files below its own
-// directories alone. What is open already stays so, and reading is left to the
-// files' modes. Without Landlock in the kernel (5.19) the part about files
-// doesn't hold.
+// Limits what somebody who takes over the daemon can do to the host. Once the
+// walls are raised, this process and each thread that it makes can't execute
+// anything or make a process, may only use the system calls of
+// MakeServerFilter, and may write, make and remove files only below the
+// daemon's own directories. Files that are already open stay so, and reading is
+// left to the files' modes. If the kernel lacks Landlock (5.19), the part about
+// files doesn't apply.
 class OwnWalls {
  public:
-  // `directories` are those of them that are there. It comes before the rights
-  // are dropped, since they may lie where only root gets to.
+  // `directories` are the daemon's own ones that exist. Call it before the
+  // rights are dropped, since the directories may be where only root gets to.
   static absl::StatusOr<OwnWalls> Prepare(
       absl::Span<const std::string> directories);
 
-  // Once. Preconditions: single-threaded; the rights are dropped
+  // Call it once. Preconditions: single-threaded; the rights are dropped
   // (no_new_privs).
   absl::Status Raise();
 

@@ -12,14 +12,14 @@
 
 namespace sandglass::server {
 
-// INVALID_ARGUMENT: a profile keeps its sessions' files, and the configuration
+// INVALID_ARGUMENT: a profile keeps its sessions' files, but the configuration
 // names no place for them.
 absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy);
 
-// Tells the log which profiles' caps of disk I/O the host can't keep.
+// Logs the profiles whose caps of disk I/O the host can't enforce.
 void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host);
 
-// What a policy must be like that comes while the daemon runs, with these
+// Returns a check for policies that come while the daemon runs with these
 // secrets.
 std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
     const Config& config, const sandbox::HostReport& host,

@@ -9,7 +9,7 @@
 namespace sandglass::server {
 namespace {
 
-// What a jail that waits holds; docs/performance.md has the figures.
+// The memory that an idle jail holds; docs/performance.md has the figures.
 constexpr uint64_t kEmptyJailBytes = uint64_t{1} << 20;
 
 }  // namespace

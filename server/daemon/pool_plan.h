@@ -11,13 +11,13 @@
 
 namespace sandglass::server {
 
-// What is kept ready from the start under the default profile and its limits:
-// what every language can use, and each zygote's.
+// The jails that are kept ready from the start, under the default profile and
+// its limits: those that every language can use, and those of each zygote.
 std::vector<JailKey> KeptFromStart(const PolicySet& policy,
                                    const std::vector<PlannedZygote>& zygotes);
 
-// All options of the pool; `options` has the operator's. `prestart` outlives
-// the pool.
+// Makes all options of the pool; `options` has those that the operator set.
+// `prestart` must outlive the pool.
 PoolOptions PlanPool(PoolOptions options, const PolicySet& policy,
                      const std::vector<PlannedZygote>& zygotes,
                      const PrestartKinds& prestart);

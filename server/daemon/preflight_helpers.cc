@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kMostAnswerBytes = 128;
 
-// What a program without a terminal writes to its standard output until it
-// closes it, `most` bytes at most.
+// Reads what a program writes to its standard output until it closes it, at
+// most `most` bytes.
 std::string ReadUntil(const os::Fd& output, Instant deadline, size_t most) {
   std::string text(most, '\0');
   size_t size = 0;
@@ -34,7 +34,8 @@ std::string ReadUntil(const os::Fd& output, Instant deadline, size_t most) {
     if (left <= absl::ZeroDuration()) break;
     const int ready =
         ::poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
-    // A daemon that starts catches SIGHUP, and poll is never restarted.
+    // A daemon that is starting catches SIGHUP, and poll is never restarted
+    // after a signal.
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 1) break;
     const ssize_t got = ::read(output.get(), text.data() + size, most - size);
@@ -67,7 +68,7 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     const std::string why = absl::StrCat(path, ": ", ErrorText(error));
-    // Those may pass.
+    // These errors may go away.
     return error == EAGAIN || error == ENOMEM || error == ENFILE
                ? absl::UnavailableError(why)
                : absl::InternalError(why);

@@ -10,15 +10,15 @@
 
 namespace sandglass::server {
 
-// FAILED_PRECONDITION unless `path` is the program `name` ("sandglass-spawner")
-// of this daemon's own version, by what it answers to --version. UNAVAILABLE
-// when it can't be asked now, says nothing within `wait`, or is killed.
-// Runs it. `setting` is the key that names it, for the message.
+// Checks that `path` is the program `name` ("sandglass-spawner") in this
+// daemon's own version, by running it with --version. FAILED_PRECONDITION when
+// it isn't. UNAVAILABLE when it can't be run now, says nothing within `wait`,
+// or is killed. `setting` is the key that names the path, for the message.
 absl::Status CheckHelper(const std::string& setting, const std::string& path,
                          const std::string& name,
                          absl::Duration wait = absl::Seconds(20));
 
-// Of all that this configuration names.
+// Checks all helpers that this configuration names.
 std::vector<absl::Status> CheckHelpers(const Config& config);
 
 }  // namespace sandglass::server

@@ -31,7 +31,7 @@ std::string Parent(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-// That a directory is there, or could be made, and written to.
+// Checks that a directory is there, or could be made, and can be written to.
 absl::Status CheckDirectory(const std::string& setting,
                             const std::string& directory, uid_t daemon) {
   std::string at = directory;
@@ -112,7 +112,7 @@ std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
   std::set<std::string> said;
   const auto note = [&](const absl::Status& status) {
     if (status.ok()) return;
-    // Of directories within each other the first stands for all.
+    // Of directories that are within each other, only the first is reported.
     const std::string message(status.message());
     if (said.insert(message.substr(message.find(": "))).second) {
       wrong.push_back(message);

@@ -11,18 +11,20 @@
 
 namespace sandglass::server {
 
-// Whether the daemon of a configuration could use its places on this machine.
-// All of it changes nothing; run as root.
+// Checks whether the daemon of a configuration could use its places on this
+// machine. None of these functions changes anything; run them as root.
 
-// OK when all addresses of a configuration can be listened on, at a time.
+// OK when it is possible to listen on all addresses of a configuration at the
+// same time.
 absl::Status CheckPorts(const Config& config);
 
-// Whether a daemon runs with this state directory.
+// Whether a daemon is running with this state directory.
 bool IsInUse(const std::string& state_dir);
 
-// One line for each thing that is wrong: a directory that can't be made or
-// written, is another's, a kernel's or full; an address that is taken. Of a
-// daemon that runs already with this configuration the addresses are left out.
+// Returns one line for each thing that is wrong: a directory that can't be made
+// or written, belongs to somebody else or to the kernel, or is full; an address
+// that is taken. If a daemon already runs with this configuration, addresses
+// are left out.
 std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon);
 
 }  // namespace sandglass::server

@@ -26,9 +26,9 @@ constexpr char kPolicyPage[] = "docs/policy.md";
 }  // namespace
 
 uint32_t MaxJails(const Config& config) {
-  // Jails whose program has ended but whose teardown is under way take a slot.
-  // Twice, for those on their way out; the idle ones; the spawner's spares; and
-  // those of sessions.
+  // Jails whose program has ended but whose teardown is under way take a slot
+  // as well. So this counts running runs twice, for those on their way out,
+  // then the idle jails, the spawner's spares, and those of sessions.
   const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
   return std::min(4096u, 2 * config.admission.most_running() + 8 + idle +
                              config.sessions.most());
@@ -72,7 +72,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
       *uid_map, *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
-  // The last two are no yard's.
+  // The last two ids aren't for the yards.
   const uid_t reader_uid = uids->first + --uids->count;
   const uid_t egress_uid = uids->first + --uids->count;
   absl::StatusOr<Identity> identity =
@@ -89,7 +89,7 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
         sandbox::FindCgroups(config->cgroup_parent);
     if (!found.ok()) return found.status();
   }
-  // What --check shows is what is used.
+  // What --check shows is what will be used.
   config->user = absl::StrCat(identity->uid, ":", identity->gid);
   config->socket_group = absl::StrCat(*group);
   return Settings{*std::move(config),

@@ -20,14 +20,14 @@
 
 namespace sandglass::server {
 
-// What the flags and files alone decide.
+// Everything that the flags and files alone decide.
 struct Settings {
   Config config;
   ImageRecords image_records;
   PolicySet policy;
   Identity identity;
   gid_t socket_group;
-  sandbox::UidSlice uids;  // of the yards
+  sandbox::UidSlice uids;  // for the yards
   uid_t reader_uid;        // the policy reader's
   uid_t egress_uid;        // the egress proxy's
   UidRange ids;            // all of these, and the daemon's own beside them
@@ -35,23 +35,27 @@ struct Settings {
   bool own_user_namespace;  // started in one that isn't the host's
 };
 
-// Reads and resolves them. The errors name the page that helps, or none.
+// Reads and resolves the settings. An error names the page of the documentation
+// that helps, if there is one.
 absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags);
 
 // The most jails that one spawner may have at a time.
 uint32_t MaxJails(const Config& config);
 
-// FAILED_PRECONDITION unless root, perhaps of a user namespace, calls.
+// FAILED_PRECONDITION unless this process is root, perhaps only of a user
+// namespace.
 absl::Status RequireRoot();
 
-// What jails see of the host's disks; the last two may hold what is prepared.
+// The places on the host's disks that jails see; the last two may hold what was
+// prepared.
 std::vector<std::string> DiskPlaces(const Config& config);
 
-// For people: that a program with the default profile's memory could never run.
-// Empty: it could. By the limits alone; a language may need more.
+// Says in words for people why a program with the default profile's memory
+// could never run; empty when it could. This looks only at the limits; a
+// language may need more.
 std::string WhyNoneFits(const Config& config, const PolicySet& policy);
 
-// OK unless calls are to be traced and can't be here.
+// Returns an error when calls are to be traced but can't be traced here.
 absl::Status CheckTracing(const Settings& settings);
 
 }  // namespace sandglass::server

@@ -1,4 +1,4 @@
-// How the daemon goes on and ends; daemon_start.cc has how it begins.
+// How the daemon runs and ends; daemon_start.cc has how it begins.
 #include "server/daemon/running_daemon.h"
 
 #include <poll.h>
@@ -45,13 +45,14 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGHUP) {
       reload_->Ask();
-      // Whoever sent it may have mended what was in the way.
+      // Whoever sent the signal may have fixed what was in the way.
       operations_.LookAgain();
       return Wake::kNothing;
     }
     if (stopping_) {
       Log(LogLevel::kWarning, "second signal, ending at once");
-      // The sandbox ends with this process: its spawner sees the channel close.
+      // The sandbox ends with this process, since its spawner sees the channel
+      // close.
       ::_exit(1);
     }
     stopping_ = true;
@@ -59,7 +60,7 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   }
   if ((fds[1].revents & POLLIN) != 0) return Wake::kHelperDied;
   if (fds[3].revents == 0) return Wake::kNothing;
-  // Nobody here has the rights to make another.
+  // Nobody in this process has the rights to start another one.
   Log(LogLevel::kError, "helper_died",
       {{"error", "the process that reads the policy is gone"}});
   return Wake::kHelperDied;
@@ -99,8 +100,9 @@ void RunningDaemon::StopAccepting() {
 
 void RunningDaemon::StopServing(absl::Duration timeout) {
   ConnectionTap::HideNewCalls();
-  // Those that gRPC knows already are answered meanwhile. And a client whose
-  // own last words meet a closed socket throws away what it has not read yet.
+  // Calls that gRPC already knows are answered meanwhile. Besides, a client
+  // whose own last bytes meet a closed socket throws away what it has not read
+  // yet.
   absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(timeout, [this] {
     const int cut = CutConnections(parts_.config.listen.unix_path, tcp_port_);
@@ -153,7 +155,7 @@ int RunningDaemon::Drain() {
 }
 
 // Every run gets its answer (UNAVAILABLE) from its own worker; then a
-// supervisor makes a new start.
+// supervisor starts a new daemon.
 int RunningDaemon::EndWithoutHelper() {
   StopAccepting();
   const MonotonicTime end =
@@ -164,7 +166,7 @@ int RunningDaemon::EndWithoutHelper() {
   StopServing(kDeadHelperWait);
   if (audit_) audit_->Stop("a helper died");
   Log(LogLevel::kError, "stopped", {{"reason", "a helper died"}});
-  // A worker that hangs on what the spawner left must not keep us here.
+  // A worker that hangs because of the spawner's death must not keep us here.
   ::_exit(1);
 }
 

@@ -44,8 +44,8 @@
 
 namespace sandglass::server {
 
-// The running daemon; members in the order of their making, so that they go in
-// the reverse one.
+// The running daemon. Its members are in the order in which they are made, so
+// that they are destroyed in the reverse order.
 class RunningDaemon {
  public:
   explicit RunningDaemon(ServingParts parts)
@@ -61,29 +61,29 @@ class RunningDaemon {
   }
 
   absl::Status Start();
-  // Until a signal or the death of a spawner, of the egress proxy or of the
-  // policy reader.
+  // Serves until a signal comes, or a spawner, the egress proxy or the policy
+  // reader dies.
   int Run();
 
  private:
-  // For which there is room in any case, of the longest.
+  // There is room in any case for so many of the longest answers.
   static constexpr uint64_t kMostAnswersAtOnce = 16;
 
   enum class Wake { kNothing, kStop, kHelperDied };
   Wake WaitForWake(absl::Duration timeout);
-  // What waits for a while waits by the wall clock.
+  // Tells everything that waits by the wall clock that the clock was set.
   void NoteClockSet();
-  // True when no run and no command that ends by itself is left; false when
-  // time is up or something happened.
+  // Returns true when no run is left, and no command that ends by itself; false
+  // when time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
   absl::Status ServeOperations();
   void StartReload();
-  // Whether the policy reader and the spawners answer.
+  // Checks whether the policy reader and the spawners answer.
   void LookAfterHelpers();
-  // Another policy has come into force.
+  // Called when another policy has come into force.
   void RenewPool();
   void StopAccepting();
-  // Also where clients don't read their answers.
+  // Stops even if clients don't read their answers.
   void StopServing(absl::Duration timeout);
   int Drain();
   int EndWithoutHelper();
@@ -96,7 +96,7 @@ class RunningDaemon {
   os::Fd clock_set_;
   bool stopping_ = false;
   Operations operations_;
-  std::unique_ptr<DaemonAudit> audit_;  // null: there is none
+  std::unique_ptr<DaemonAudit> audit_;  // null when there is none
   std::optional<DeniedCalls> denied_;   // with --trace-syscalls
   std::optional<JailPool> pool_;
   std::optional<InstallRunner> install_runner_;
@@ -123,7 +123,7 @@ class RunningDaemon {
   std::optional<LayerServiceImpl> layer_service_;
   std::optional<OperatorServiceImpl> operator_service_;
   std::optional<PolicyReload> reload_;
-  int tcp_port_ = 0;  // 0: it listens on a unix socket
+  int tcp_port_ = 0;  // 0 when it listens on a unix socket
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
 };

@@ -18,17 +18,18 @@
 namespace sandglass::server {
 namespace {
 
-// At a daemon's heart, within the patience.
+// How often a daemon's heartbeat is checked within the patience.
 constexpr int kLooks = 6;
 
-// And the signal's number: the exit status of who died of one, as in a shell.
+// The exit status of a child that died of a signal is this plus the signal's
+// number, as in a shell.
 constexpr int kDiedOf = 128;
 
 timespec Timespec(absl::Duration duration) {
   return absl::ToTimespec(std::max(duration, absl::ZeroDuration()));
 }
 
-// One daemon after the other, all signals taken synchronously.
+// Runs one daemon after the other, and takes all signals synchronously.
 class Supervisor {
  public:
   explicit Supervisor(const SupervisorOptions& options) : options_(options) {
@@ -37,7 +38,7 @@ class Supervisor {
       sigaddset(&signals_, signal);
     }
     ::pthread_sigmask(SIG_BLOCK, &signals_, &old_mask_);
-    // Whoever read our log may have gone.
+    // The process that read our log may have gone.
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &old_pipe_);
@@ -64,7 +65,7 @@ class Supervisor {
             {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child, heartbeat->get());
-        // A daemon that wasn't yet ready for signals dies of them.
+        // A daemon that wasn't ready for signals yet dies of them.
         if (stopping_ &&
             (status == kDiedOf + SIGTERM || status == kDiedOf + SIGINT)) {
           return 0;
@@ -79,8 +80,8 @@ class Supervisor {
             {{"status", int64_t{status}},
              {"restart_in_ms", absl::ToInt64Milliseconds(backoff)}});
       }
-      // A service manager's watchdog would end us, whose successor's first
-      // daemon may not fail as ours may.
+      // Otherwise a service manager's watchdog would end us, and the first
+      // daemon of our successor may not fail as ours may.
       NotifyServiceManager("WATCHDOG=1");
       Pause(backoff);
       if (stopping_) return 0;
@@ -93,7 +94,7 @@ class Supervisor {
   }
 
  private:
-  // In the child this does not return.
+  // In the child, this does not return.
   pid_t Start(const std::function<int()>& function) {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
@@ -104,14 +105,14 @@ class Supervisor {
     ::_exit(function());
   }
 
-  // The child's exit status, 128 + n for signal n.
+  // Returns the child's exit status, or 128 + n if it died of signal n.
   int WaitFor(pid_t child, const Heartbeat* heartbeat = nullptr) {
     uint64_t seen = 0;
-    int still = 0;  // looks without a beat
+    int still = 0;  // checks in a row without a beat
     const absl::Duration look_every = options_.patience / kLooks;
     MonotonicTime next_look = Monotonic::now();
     while (true) {
-      // Any child: as PID 1 of a container we get orphans too.
+      // Waits for any child: as PID 1 of a container we get orphans, too.
       int status = 0;
       for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         if (ended != child) continue;
@@ -124,11 +125,11 @@ class Supervisor {
         still = beats != seen ? 0 : still + 1;
         seen = beats;
         const absl::Duration patience = PatienceWith(heartbeat, beats);
-        // Counted in looks: when both of us stood still, as a container that is
-        // paused, it has time to beat once more.
+        // Time is counted in checks: if we both stood still, as in a container
+        // that was paused, the daemon has time for another beat.
         if (still * look_every > patience) {
           still = 0;
-          // First: the log may be what it hangs on.
+          // Kill it first: the log may be what it hangs on.
           ::kill(child, SIGKILL);
           Log(LogLevel::kError,
               heartbeat == nullptr ? "clean_up_hangs" : "daemon_hangs",
@@ -143,18 +144,20 @@ class Supervisor {
         stopping_ = true;
         still = 0;
       }
-      // What a terminal sends the child has got as well, and a second SIGINT
-      // would be "at once" to it. The clean-up isn't told: it has its time.
+      // A signal from a terminal has already reached the child, and it would
+      // take a second SIGINT as "at once". The clean-up gets no signals: it has
+      // its time.
       if (heartbeat != nullptr && signal > 0 && signal != SIGCHLD &&
           info.si_code != SI_KERNEL) {
         ::kill(child, signal);
       }
-      // ORDER: after it, which then is the first that the child sees.
+      // ORDER: SIGCONT comes after the other signal, which then is the first
+      // that the child sees.
       if (stop) ::kill(child, SIGCONT);
     }
   }
 
-  // How long a child may be silent that has beaten so often.
+  // How long a child that has beaten so often may be silent.
   absl::Duration PatienceWith(const Heartbeat* heartbeat,
                               uint64_t beats) const {
     if (beats > 0) return options_.patience;
@@ -162,13 +165,14 @@ class Supervisor {
                                              : options_.start_patience;
   }
 
-  // The signal that came; -1: none.
+  // Returns the signal that came, or -1.
   int WaitUntil(MonotonicTime time, siginfo_t* info = nullptr) {
     const timespec rest = Timespec(Until(time));
     return ::sigtimedwait(&signals_, info, &rest);
   }
 
-  // A terminal's would be taken for one that the next child has got, too.
+  // A pending signal from a terminal would be taken for one that the next child
+  // has got, too.
   void TakePending() {
     for (int signal = 0; (signal = WaitUntil(Monotonic::now())) > 0;) {
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;

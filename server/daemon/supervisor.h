@@ -8,41 +8,49 @@
 
 namespace sandglass::server {
 
-// Exit status of a daemon that can't start as it is configured, or on this host
-// as it is now (EX_CONFIG of sysexits.h).
+// The exit status of a daemon that can't start with its configuration, or on
+// this host as it is now (EX_CONFIG of sysexits.h).
 inline constexpr int kExitBadConfig = 78;
 
-// A daemon that has beaten once and then not for so long is killed.
+// A daemon that has sent a heartbeat, and then none for so long, is killed.
 inline constexpr absl::Duration kSupervisorsPatience = absl::Seconds(30);
-// One that has not beaten yet, which is to say that starts.
+// The same for a daemon that has not sent any heartbeat yet, because it is
+// still starting.
 inline constexpr absl::Duration kStartPatience = absl::Minutes(3);
-// One that was told to end, and its clean-up. Less than the 60 s after which
-// the service manager kills all (TimeoutStopSec= of deploy/systemd); a daemon
-// that waits for programs beats meanwhile.
+// The same for a daemon that was told to end, and for its clean-up. It is less
+// than the 60 s after which the service manager kills everything
+// (TimeoutStopSec= of deploy/systemd); a daemon that waits for programs sends
+// heartbeats meanwhile.
 inline constexpr absl::Duration kEndPatience = absl::Seconds(45);
 
 struct SupervisorOptions {
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration longest_backoff = absl::Seconds(5);
-  // A daemon that lived this long resets the backoff.
+  // If a daemon lived for so long, the backoff is reset.
   absl::Duration healthy_after = absl::Seconds(10);
   absl::Duration patience = kSupervisorsPatience;
   absl::Duration start_patience = kStartPatience;
   absl::Duration end_patience = kEndPatience;
 };
 
-// Keeps a daemon running: calls `daemon` in a child process and again in a new
-// one when that ends, until it ends with 0, or a SIGTERM or SIGINT came (which
-// are passed on); then calls `clean_up` in one more child. kExitBadConfig ends
-// it, too, but of the first daemon only: what could be started once can be
-// again, when a file that is being edited is whole or the host has room. One
-// whose heart stands still for `patience` is killed; before the first beat, and
-// while it rests, for `start_patience`; after such a signal, with which one
-// that is stopped (SIGSTOP) goes on again, for `end_patience` if it rests. So
-// is a clean-up that takes as long.
-// Between two it tells a service manager's watchdog that all goes on. Parses
-// nothing. The children die with this process. Returns the
-// exit status for this process; what the functions return is their child's.
+// Keeps a daemon running: calls `daemon` in a child process, and again in a new
+// one when that ends. This goes on until the daemon ends with 0, or a SIGTERM
+// or SIGINT has come (these are passed on to the child). Then it calls
+// `clean_up` in one more child.
+//
+// kExitBadConfig ends it as well, but only from the first daemon: what could be
+// started once can be started again, when a file that is being edited is
+// complete or the host has room.
+//
+// A daemon without a heartbeat for `patience` is killed. Before the first beat,
+// and while the heartbeat rests, it has `start_patience`; after a SIGTERM or
+// SIGINT, if it rests, `end_patience`. With these signals a stopped daemon
+// (SIGSTOP) is also made to go on. A clean-up that takes as long is killed,
+// too.
+//
+// Between two daemons it tells a service manager's watchdog that all is well.
+// It parses nothing. The children die with this process. Returns the exit
+// status for this process; what the functions return is that of their child.
 // Preconditions: single-threaded; no gRPC object exists.
 int Supervise(const std::function<int(Heartbeat&)>& daemon,
               const std::function<int()>& clean_up,

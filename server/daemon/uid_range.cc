@@ -14,13 +14,15 @@
 namespace sandglass::server {
 namespace {
 
-// The user namespace stands for all who number their ids alike: the kernel has
-// one inode for it, from whichever mount or process it is opened. What is
-// locked are bytes of it, one for each id, though it has none.
+// The user namespace stands for all processes for which ids mean the same: the
+// kernel has one inode for it, whichever mount or process it is opened through.
+// What is locked are bytes of that file, one for each id, although it has no
+// bytes.
 constexpr char kUserNamespace[] = "/proc/self/ns/user";
 
 // Only a record lock tells who holds it. The file can't be opened for writing,
-// so all take read locks, and see each other by asking for a write lock.
+// so everybody takes read locks, and sees others by asking whether a write lock
+// were possible.
 struct flock Lock(int16_t type, const UidRange& range) {
   struct flock lock {};
   lock.l_type = type;
@@ -68,8 +70,8 @@ absl::StatusOr<os::Fd> Open() {
 absl::StatusOr<os::Fd> HoldUidRange(const UidRange& range) {
   absl::StatusOr<os::Fd> file = Open();
   if (!file.ok()) return file;
-  // ORDER: before the look at others: of two that come at once, one at least
-  // sees the other.
+  // ORDER: lock before looking for others, so that of two that come at the same
+  // time, at least one sees the other.
   struct flock lock = Lock(F_RDLCK, range);
   if (::fcntl(file->get(), F_SETLK, &lock) != 0) return Failed("can't lock");
   if (absl::Status alone = CheckThrough(*file, range); !alone.ok()) {

@@ -9,23 +9,25 @@
 
 namespace sandglass::server {
 
-// Ids (uids and gids alike) of one daemon, the last one included.
+// The ids (uids and gids alike) of one daemon, including the last one.
 struct UidRange {
   uid_t first = 0;
   uid_t last = 0;
 };
 
-// Keeps a range for this process: two daemons with the same ids would have
-// jails that count against each other's limits. Holds until the process ends
-// or the descriptor is closed; a fork doesn't have it. Known to all who number
-// their ids as this process does (its user namespace), whatever mounts,
-// network, process numbers or control groups they see: to containers, too,
-// unless they map their ids. FAILED_PRECONDITION when another holds one of
-// these ids; the message says who, and which setting to change.
-// Preconditions: /proc is mounted; this process opens its ns/user nowhere else.
+// Reserves a range for this process: the jails of two daemons with the same ids
+// would count against each other's limits. The reservation holds until the
+// process ends or the descriptor is closed; a fork doesn't have it. It is
+// visible to all processes for which ids have the same meaning as for this one
+// (its user namespace), whichever mounts, network, process numbers or control
+// groups they see, and so to containers, too, unless they map their ids.
+// FAILED_PRECONDITION when another process has reserved one of these ids; the
+// message says which process, and which setting to change. Preconditions: /proc
+// is mounted; this process opens its ns/user nowhere else.
 absl::StatusOr<os::Fd> HoldUidRange(const UidRange& range);
 
-// What HoldUidRange would say, of a range that this process doesn't hold.
+// Returns what HoldUidRange would return for a range that this process doesn't
+// hold.
 absl::Status CheckUidRange(const UidRange& range);
 
 }  // namespace sandglass::server

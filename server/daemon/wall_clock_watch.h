@@ -5,9 +5,9 @@
 
 namespace sandglass::server {
 
-// Readable when the wall clock is set (timerfd_create(2),
-// TFD_TIMER_CANCEL_ON_SET). It is then to be read, which fails with ECANCELED,
-// and armed anew.
+// WatchWallClock returns a descriptor that becomes readable when the wall clock
+// is set (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). It then has to be read,
+// which fails with ECANCELED, and armed anew.
 os::Fd WatchWallClock();
 void ArmClockWatch(const os::Fd& fd);
 

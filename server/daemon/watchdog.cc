@@ -15,12 +15,13 @@
 namespace sandglass::server {
 namespace {
 
-// Of the time that the manager waits: one that is late is not yet too late.
+// Beats per time for which the manager waits, so that a late beat is not yet
+// too late.
 constexpr int kBeatsInTime = 4;
 
 template <typename Number>
 std::optional<Number> FromEnvironment(const char* name) {
-  // Nothing in this process changes its environment.
+  // This is safe because nothing in this process changes its environment.
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   Number number = 0;
   if (text == nullptr || !absl::SimpleAtoi(text, &number)) return std::nullopt;
@@ -31,7 +32,7 @@ std::optional<Number> FromEnvironment(const char* name) {
 
 std::optional<absl::Duration> WatchdogTime() {
   const auto pid = FromEnvironment<int64_t>("WATCHDOG_PID");
-  // A supervised daemon has been handed what was meant for its parent.
+  // The environment of a supervised daemon was meant for its parent.
   if (pid && *pid != ::getpid() && *pid != ::getppid()) return std::nullopt;
   const auto microseconds = FromEnvironment<int64_t>("WATCHDOG_USEC");
   if (!microseconds || *microseconds <= 0) return std::nullopt;
@@ -70,7 +71,7 @@ Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs,
       time,
       [&threads, &runs](const Watchdog::Done& done) {
         threads.Urgent([&runs, done] {
-          // Comes back only where the lock of the runs can be had.
+          // This returns only if the lock of the runs can be had.
           static_cast<void>(runs.idle());
           done();
         });

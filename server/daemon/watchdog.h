@@ -14,25 +14,26 @@
 
 namespace sandglass::server {
 
-// How often the service manager wants to hear that this process works: what
-// sd_watchdog_enabled(3) reads, of this process or of its supervisor. Absent:
-// it doesn't ask.
+// How often the service manager wants to hear that this process works: the time
+// that sd_watchdog_enabled(3) reads, for this process or its supervisor. Absent
+// when it doesn't want to hear that.
 std::optional<absl::Duration> WatchdogTime();
 
-// Says so as long as it is true: the loop that calls Beat goes on, and so does
-// some other thread, which is asked to do something each time. Once the other
-// has not answered nothing is said until it does. For one thread.
+// Tells the service manager that this process works, as long as that is true:
+// the loop that calls Beat goes on, and so does another thread, which is asked
+// to do something each time. If the other thread hasn't answered, nothing is
+// told until it does. Use it from one thread.
 class Watchdog {
  public:
   using Done = std::function<void()>;
-  // Has another thread call `done`; must not wait.
+  // Makes another thread call `done`; must not block.
   using Ask = std::function<void(Done done)>;
 
-  // `time` as of WatchdogTime; with none it does nothing.
+  // `time` is that of WatchdogTime; without one this does nothing.
   Watchdog(std::optional<absl::Duration> time, Ask ask,
            std::function<void()> say);
 
-  // To be called at least this often; infinite: not at all.
+  // The longest time between two calls of Beat; infinite when none is needed.
   absl::Duration interval() const { return interval_; }
   void Beat(MonotonicTime now = Monotonic::now());
 
@@ -42,14 +43,15 @@ class Watchdog {
   const std::function<void()> say_;
   std::optional<MonotonicTime> asked_;
   bool late_ = false;
-  // Outlives this for an answer that comes afterwards.
+  // Outlives this object, for an answer that comes afterwards.
   const std::shared_ptr<std::atomic<bool>> answered_ =
       std::make_shared<std::atomic<bool>>(true);
 };
 
-// For the daemon's main loop: the other thread is one of those that serve
-// calls, which also has to get what guards the runs. Tells the service manager
-// and the supervisor, unless that is null. All must outlive it.
+// A watchdog for the daemon's main loop. The other thread is one of those that
+// serve calls, and it also has to get the lock that guards the runs. Tells the
+// service manager and the supervisor, unless that is null. All arguments must
+// outlive it.
 Watchdog WatchOver(CallThreads& threads, const RunDispatcher& runs,
                    Heartbeat* supervisor);
 

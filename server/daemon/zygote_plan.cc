@@ -27,7 +27,8 @@ bool HasWhatItNeeds(const policy::Language& language,
   return false;
 }
 
-// Beside the spawner, where both are built and where both are installed.
+// The library stands beside the spawner, both in the build tree and where they
+// are installed.
 std::string LibraryOf(const std::string& spawner,
                       const policy::Language& language) {
   return (std::filesystem::path(spawner).parent_path() /
@@ -35,8 +36,9 @@ std::string LibraryOf(const std::string& spawner,
       .string();
 }
 
-// The native half of zygotes is made for the host's interpreters; of another
-// version there are none. Debian has the version in the executable's name.
+// The native part of zygotes is made for the host's interpreters, so
+// interpreters of other versions have no zygotes. Debian has the version in the
+// executable's name.
 bool FitsTheHost(const policy::Language& language) {
   if (language.image.empty()) return true;
   const std::string& interpreter = language.zygote->inject
@@ -83,7 +85,7 @@ PlannedZygote PlanZygote(const Config& config, const policy::Language& language,
 std::vector<PlannedZygote> PlanZygotes(const Config& config,
                                        PolicySet& policy) {
   std::vector<PlannedZygote> zygotes;
-  // A runner's calls can't be traced.
+  // The calls of a runner's program can't be traced.
   if (config.pool.floor == 0 || config.trace_syscalls) return zygotes;
   policy.mutable_languages().KeepZygoteKinds(
       [](const policy::Language& language, const policy::ZygoteKind& kind) {

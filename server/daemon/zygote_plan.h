@@ -16,21 +16,23 @@ namespace sandglass::server {
 struct PlannedZygote {
   sandbox::ZygoteOptions options;
   uint64_t idle_bytes;  // of one idle jail of its kind
-  // Jails of its kind wait from the start on, not only once one was used.
+  // Whether jails of its kind wait from the start, and not only once one was
+  // used.
   bool always;
 };
 
-// Imports of whole libraries are not to hold up a daemon's start, nor to burden
+// Importing whole libraries must neither delay a daemon's start nor burden
 // those who never use them.
 inline constexpr absl::Duration kSpecialStartDelay = absl::Seconds(5);
 
-// The zygote of one kind, without a delay. The language has zygotes.
+// Plans the zygote of one kind, without a delay. The language must have
+// zygotes.
 PlannedZygote PlanZygote(const Config& config, const policy::Language& language,
                          const policy::ZygoteKind& kind);
 
-// One for each kind of the languages that are installed; none without a pool.
-// Kinds that lack what they need are taken out of `policy`, so that programs go
-// to those that are left, and the log says so.
+// Plans one zygote for each kind of the installed languages; none without a
+// pool. Kinds that lack what they need are removed from `policy`, so that
+// programs go to those that are left, and the log says so.
 std::vector<PlannedZygote> PlanZygotes(const Config& config, PolicySet& policy);
 
 }  // namespace sandglass::server
