@@ -7,12 +7,13 @@
 
 namespace sandglass::os {
 
-// Questions of a filter that asks, see InstallAskingFilter and
-// seccomp_unotify(2). A caller waits in the kernel until it is answered, is
-// killed, or the listener is closed (ENOSYS then).
+// System calls that a seccomp filter hands to a listener for a decision instead
+// of deciding itself; see InstallAskingFilter and seccomp_unotify(2). The
+// thread that made the call waits in the kernel until its question is answered
+// or it is killed. When the listener is closed, the call fails with ENOSYS.
 //
-// For poll(2) a listener has POLLIN while there is a question, POLLHUP when
-// nobody has the filter any more.
+// poll(2) reports POLLIN on a listener while there is a question, and POLLHUP
+// when no process has the filter any more.
 
 struct AskedCall {
   uint64_t id = 0;
@@ -21,12 +22,13 @@ struct AskedCall {
   uint64_t arguments[6] = {};
 };
 
-// Takes one question. False with errno; ENOENT: who asked is dead or was
-// interrupted. Waits where there is none, so poll first.
+// Receives one question. Returns false and sets errno on failure; ENOENT means
+// that the asking thread is dead or was interrupted. Blocks while there is no
+// question, so call poll(2) first.
 bool TakeCall(const Fd& listener, AskedCall& call);
 
-// The call does nothing and gives `error` (an errno). False with errno; ENOENT
-// as above.
+// Refuses the call: the kernel does nothing for it, and it fails with `error`
+// (an errno). Returns false and sets errno on failure; ENOENT as above.
 bool RefuseCall(const Fd& listener, const AskedCall& call, int error);
 
 }  // namespace sandglass::os

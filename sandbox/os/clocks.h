@@ -7,17 +7,18 @@
 
 namespace sandglass::os {
 
-// CLOCK_MONOTONIC, for deadlines: nobody sets it. To be compared only with
-// itself.
+// The time of CLOCK_MONOTONIC, for deadlines: nobody can set this clock.
+// Compare it only with other values of this function.
 inline absl::Time SteadyNow() {
   struct timespec now = {};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return absl::TimeFromTimespec(now);
 }
 
-// CLOCK_REALTIME as it is this moment. absl::Now() counts processor cycles and
-// looks at the clock every two seconds, so that just after the clock was set it
-// still tells the time before (absl/time/clock.cc, kMinNSBetweenSamples).
+// The time of CLOCK_REALTIME at this moment. absl::Now() counts processor
+// cycles and reads the clock only every two seconds, so that it goes on
+// returning the old time for a while after the clock was set
+// (absl/time/clock.cc, kMinNSBetweenSamples).
 inline absl::Time WallNow() {
   struct timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

@@ -7,7 +7,7 @@
 
 namespace sandglass::os {
 
-// Owns one file descriptor; closes it when it goes.
+// Owns one file descriptor and closes it in the destructor.
 class Fd {
  public:
   Fd() = default;
@@ -21,13 +21,14 @@ class Fd {
   Fd& operator=(const Fd&) = delete;
   ~Fd() { reset(); }
 
-  // -1 when empty. The Fd stays the owner.
+  // Returns -1 when empty. The Fd stays the owner.
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  // Gives ownership away.
+  // Gives up ownership: the caller has to close the descriptor.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
-    // close(2): after EINTR the state is unspecified on Linux it is closed.
+    // close(2) leaves the state of a descriptor unspecified after EINTR; on
+    // Linux it is closed, so it must not be closed again.
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
   }

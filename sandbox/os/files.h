@@ -17,10 +17,10 @@ namespace sandglass::os {
 // `directory` is a descriptor or AT_FDCWD.
 absl::StatusOr<std::string> ReadSmallFile(int directory, const char* name);
 
-// The content of a file of a control group, with one read(2) from its
-// beginning: a kernfs file that is shorter than the buffer comes whole
-// (seq_read_iter() of Linux). Empty when it can't be read, as when its group is
-// gone or `file` is empty.
+// Returns the content of a control group's file, read from its beginning with
+// one read(2): a kernfs file that is shorter than the buffer is returned whole
+// (seq_read_iter() of Linux). Empty when the file can't be read, for example
+// when its group is gone or `file` is empty.
 std::string ReadControlFile(const Fd& file);
 
 // What one read(2) of a list in /proc gives at most: a page, of whole lines.
@@ -29,25 +29,28 @@ inline constexpr size_t kProcPageBytes = 4096;
 // An ordinary file, at most 64 MiB.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
-// Writes `text` with a single write(2), as control files want it. False with
-// errno on failure.
+// Writes `text` with a single write(2), as control files require. Returns false
+// and sets errno on failure.
 bool WriteControlFile(int directory, const char* name, absl::string_view text);
 
-// The value of `key` in text of "key value" lines; nullopt when absent.
+// The value of `key` in a text whose lines are "key value"; nullopt when there
+// is no such line.
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
 
-// A sealed-size anonymous file (memfd_create(2)) with `data`, offset 0.
+// Makes an anonymous file (memfd_create(2)) of a sealed size that holds `data`;
+// its offset is 0.
 absl::StatusOr<Fd> MakeMemfd(const char* name, absl::string_view data);
 
-// The same, sealed: nobody can change it any more, whoever gets it.
+// The same, but the content is sealed too: nobody who gets the descriptor can
+// change it any more.
 absl::StatusOr<Fd> MakeSealedMemfd(const char* name, absl::string_view data);
 
-// True when `fd` is of a tmpfs; false also when the kernel doesn't say.
+// True when `fd` is on a tmpfs. False also when the kernel doesn't say.
 bool IsTmpfs(int fd);
 
-// True when `fd` is of a file system whose files are the kernel's doing (proc,
-// sysfs, cgroups and the like): they have no honest size, and reading or
-// opening one can do something. Also when the kernel doesn't say.
+// True when `fd` is on a file system whose files the kernel generates (proc,
+// sysfs, cgroups and the like): their sizes aren't true, and reading or opening
+// one can have side effects. True also when the kernel doesn't say.
 bool IsKernelFileSystem(int fd);
 
 }  // namespace sandglass::os

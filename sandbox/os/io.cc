@@ -11,8 +11,9 @@
 namespace sandglass::os {
 namespace {
 
-// Linux's SCM_MAX_FD. What doesn't fit the kernel closes within recvmsg(2), and
-// that can take as long as who sent it likes (SO_LINGER).
+// Linux's SCM_MAX_FD. Descriptors that don't fit into the buffer are closed by
+// the kernel within recvmsg(2), and closing one can take as long as its sender
+// likes (SO_LINGER).
 constexpr size_t kMostFdsOfAnyPacket = 253;
 
 }  // namespace
@@ -118,13 +119,13 @@ ssize_t ReceiveDatagram(int socket, char* data, size_t size,
       fds.emplace_back(fd);
     }
   }
-  // ORDER: descriptors are owned before any return, so none leaks.
+  // ORDER: the descriptors get owners before any return, so that none leaks.
   if ((message.msg_flags & MSG_TRUNC) != 0 || fds.size() > kMaxPacketFds) {
     errno = EMSGSIZE;
     return -1;
   }
-  // There is room above for as many as any packet has, so it isn't the buffer
-  // that was too small.
+  // The buffer has room for as many descriptors as any packet can have, so it
+  // wasn't the buffer that was too small.
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     if (lost == nullptr) {
       errno = EMFILE;

@@ -31,7 +31,7 @@ constexpr uint64_t kWriteRights =
     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
     LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM;
-// Only what can apply to a file that isn't a directory.
+// The rights that can apply to a file that isn't a directory.
 constexpr uint64_t kFileRights =
     LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
     LANDLOCK_ACCESS_FS_READ_FILE | kTruncate | kIoctlDev;
@@ -65,14 +65,15 @@ uint64_t AllowedRights(LandlockAccess access) {
 }
 
 Fd MakeRuleset(const RulesetAttr& attr) {
-  // Kernels refuse a size that they don't know, if there is anything in it.
+  // A kernel refuses a structure larger than it knows if the unknown part holds
+  // anything but zeros.
   const size_t size =
       attr.scoped == 0 ? sizeof(attr.handled_access_fs) : sizeof(attr);
   return Fd(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
 }
 
-// True, too, where there is no such path.
+// Returns true also when there is no such path.
 bool AddPath(const Fd& ruleset, const char* name, uint64_t rights) {
   const Fd path(::open(name, O_PATH | O_CLOEXEC));
   if (!path.valid()) return errno == ENOENT;

@@ -9,17 +9,18 @@
 
 namespace sandglass::os {
 
-// Landlock (landlock(7)); each ABI number adds rights:
-// 1 file system (5.13), 2 REFER (5.19), 3 TRUNCATE (6.2), 4 TCP (6.7),
-// 5 IOCTL_DEV (6.10), 6 scopes (6.12), 7 audit flags (6.15).
+// Landlock (landlock(7)). Each ABI number adds rights, here with the Linux
+// version that brought it: 1 file system (5.13), 2 REFER (5.19), 3 TRUNCATE
+// (6.2), 4 TCP (6.7), 5 IOCTL_DEV (6.10), 6 scopes (6.12), 7 audit flags
+// (6.15).
 
 // The kernel's ABI number; 0 when Landlock is absent or switched off.
 int LandlockAbi();
 
 enum class LandlockAccess {
-  kList,      // list the directory itself only
+  kList,      // list this directory itself, nothing below it
   kRead,      // read files and list directories
-  kReadExec,  // and execute
+  kReadExec,  // as kRead, and execute files
   kDevice,    // read and write, ioctl
   kFull,      // everything but making device nodes
 };
@@ -31,22 +32,23 @@ struct LandlockPath {
 
 enum class LandlockScopes {
   kOwn,   // abstract unix sockets and signals reach its own processes only
-  kNone,  // no bounds on these
+  kNone,  // abstract unix sockets and signals aren't limited
 };
 
-// A ruleset that handles every right that this ABI knows and allows the given
-// paths; with scopes from ABI 6. Empty Fd with errno on failure; a path that
-// isn't there is skipped.
+// Makes a ruleset that governs every right this ABI knows and allows only the
+// given paths, each with its access. From ABI 6 on `scopes` applies too. Skips
+// a path that doesn't exist. Returns an empty Fd and sets errno on failure.
 Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
                        LandlockScopes scopes = LandlockScopes::kOwn);
 
-// A ruleset under which nothing is executed, and files are written, made,
-// renamed and removed in these directories only, and written to where a path is
-// no directory. To read, and all but files, stays as it is. As above on failure
-// and of paths that aren't there.
+// Makes a ruleset under which nothing can be executed and files can be written,
+// made, renamed and removed only in the given directories; a given path that
+// isn't a directory can only be written to. Reading isn't limited, nor is
+// anything other than files. Failures and paths that don't exist are treated as
+// above.
 Fd MakeLandlockWriteRuleset(int abi, absl::Span<const std::string> paths);
 
-// landlock_restrict_self(2). Needs no_new_privs.
+// Calls landlock_restrict_self(2). Needs no_new_privs.
 bool LandlockRestrictSelf(const Fd& ruleset);
 
 }  // namespace sandglass::os

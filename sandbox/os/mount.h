@@ -9,29 +9,32 @@
 namespace sandglass::os {
 
 // Thin wrappers of mount(2) and of the mount API of Linux 5.2 (fsopen…,
-// open_tree, move_mount; mount_setattr: 5.12). All return false or an empty Fd
-// with errno set.
-// Preconditions: CAP_SYS_ADMIN in the owner of the mount namespace.
+// open_tree, move_mount; mount_setattr needs 5.12). All return false or an
+// empty Fd and set errno on failure.
+// Preconditions: CAP_SYS_ADMIN in the user namespace that owns the mount
+// namespace.
 
-// What a mount forbids, to be or'ed. The values are those of MS_* and of
-// MOUNT_ATTR_*, which are the same for these four.
+// Flags for what a mount forbids, to be combined with |. The values of these
+// four are the same as MS_* and as MOUNT_ATTR_*.
 inline constexpr uint64_t kReadOnly = 1;
 inline constexpr uint64_t kNoSuid = 2;
 inline constexpr uint64_t kNoDev = 4;
 inline constexpr uint64_t kNoExec = 8;
 
-// A detached recursive copy of the mounts at `path`.
+// Makes a detached recursive copy of the mounts at `path`.
 Fd CloneTree(const char* path);
-// The same of the directory that `directory` is, without mounts below it.
+// The same for the directory that `directory` refers to, without the mounts
+// below it.
 Fd CloneDirectory(const Fd& directory);
 // Attaches a detached mount at `path`.
 bool AttachTree(const Fd& tree, const char* path);
-// Sets kReadOnly… on a mount and all below it.
+// Sets attributes (kReadOnly…) on a mount and on all mounts below it.
 bool SetTreeAttributes(const Fd& tree, uint64_t attributes);
-// The same for the one mount at `path`.
+// The same for the single mount at `path`.
 bool SetMountAttributes(const char* path, uint64_t attributes);
-// Binds `source` (a directory or file and all mounted below) at `target` with
-// kReadOnly… set before anyone can see it.
+// Binds `source` (a directory or file, with everything mounted below it) at
+// `target`. The attributes (kReadOnly…) are set before any process can see the
+// mount.
 bool BindWith(const char* source, const char* target, uint64_t attributes);
 
 struct TmpfsOptions {
@@ -41,35 +44,37 @@ struct TmpfsOptions {
   uint64_t flags = 0;  // kReadOnly…
 };
 bool MountTmpfs(const char* target, const TmpfsOptions& options);
-// Gives the tmpfs that is mounted at `path` other bounds, larger or smaller
-// (fspick(2) and fsconfig(2), Linux 5.2). EINVAL when it holds more already.
+// Gives the tmpfs that is mounted at `path` new bounds, larger or smaller
+// (fspick(2) and fsconfig(2), Linux 5.2). EINVAL when it already holds more
+// than these.
 bool ResizeTmpfs(const char* path, uint64_t bytes, uint64_t inodes);
 
 struct ProcOptions {
   uint64_t flags = 0;           // kReadOnly…
-  bool hide_processes = false;  // hidepid=2: others' are not even listed
+  bool hide_processes = false;  // hidepid=2: others' aren't even listed
 };
-// A new /proc of the caller's pid namespace. EPERM in a user namespace that
-// sees no other proc whole.
+// Mounts a new /proc of the caller's pid namespace. EPERM in a user namespace
+// that sees no other proc without anything masked.
 bool MountProc(const char* target, const ProcOptions& options);
 
-// New pseudo-terminals, at most `most`, that share nothing with others'. They
-// belong to `owner`, and only the ids' own root may open ptmx. Read-only, so
-// nobody changes their modes; terminals are written to all the same.
+// Mounts new pseudo-terminals, at most `most` of them, which share nothing with
+// other devpts mounts. They belong to `owner`, and only root of the user
+// namespace may open ptmx. The mount is read-only, so that nobody can change
+// their modes; terminals can be written to nevertheless.
 bool MountTerminals(const char* target, unsigned owner, unsigned most);
 
 // Binds `source` (a directory or file, without what is mounted below) at
 // `target`.
 bool BindMount(const char* source, const char* target);
 
-// Takes the mount at `path` and all below it out of the tree; it ends when its
-// last user does (MNT_DETACH).
+// Detaches the mount at `path` and everything below it from the tree. It ends
+// when its last user does (MNT_DETACH).
 bool DetachMount(const char* path);
 
-// Every mount of the namespace from the root down neither sends nor gets mount
-// events…
+// Makes every mount of the namespace, from the root down, neither send nor
+// receive mount events…
 bool MakeMountsPrivate();
-// …or gets those of its master, but sends none (mount_namespaces(7)).
+// …or receive those of its master but send none (mount_namespaces(7)).
 bool MakeMountsSlave();
 
 // pivot_root(2).

@@ -18,7 +18,7 @@ Fd Open(const Fd& directory, const char* path, const struct open_how& how) {
       ::syscall(SYS_openat2, directory.get(), path, &how, sizeof(how))));
 }
 
-// As /proc tells it.
+// The path of an open file, as /proc shows it.
 std::optional<std::string> PathOf(const Fd& file) {
   const std::string link = "/proc/self/fd/" + std::to_string(file.get());
   char path[PATH_MAX];
@@ -40,7 +40,7 @@ Fd OpenBeneath(const Fd& directory, const char* path, int flags) {
 
 Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode) {
   struct open_how how = {};
-  // O_NONBLOCK: opening a FIFO would wait for who reads it.
+  // O_NONBLOCK: otherwise opening a FIFO would wait for a reader.
   how.flags =
       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   how.mode = mode;
@@ -68,7 +68,8 @@ Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode) {
   how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
   how.mode = mode;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // A rename anywhere in the system while ".." is looked up is EAGAIN.
+  // A rename anywhere in the system while the kernel resolves ".." makes the
+  // call fail with EAGAIN.
   constexpr int kTries = 32;
   Fd file;
   for (int i = 0; i < kTries; ++i) {

@@ -10,26 +10,29 @@
 
 namespace sandglass::os {
 
-// openat2(2) with RESOLVE_BENEATH, NO_XDEV and NO_MAGICLINKS: the result is in
-// the directory's own file system and below it, whatever links hostile code
-// planted. Close-on-exec. Empty with errno on failure (EXDEV: leads out).
+// Opens a file with openat2(2) and RESOLVE_BENEATH, NO_XDEV and NO_MAGICLINKS:
+// the result is always below `directory` and in its file system, whatever links
+// hostile code has planted. The descriptor is close-on-exec. Returns an empty
+// Fd and sets errno on failure (EXDEV: the path leads outside).
 Fd OpenBeneath(const Fd& directory, const char* path, int flags);
 
-// Makes or truncates a regular file; no symbolic link on the way. Never waits:
-// what else has the name is refused (EEXIST, ENXIO, EISDIR…).
+// Makes or truncates a regular file, and follows no symbolic link on the way.
+// Never blocks: when the name belongs to anything other than a regular file,
+// the call fails (EEXIST, ENXIO, EISDIR…).
 Fd CreateBeneath(const Fd& directory, const char* path, mode_t mode);
 
-// A directory below `directory` (O_PATH). Refuses any symbolic link on the way
-// (ELOOP).
+// Opens a directory below `directory` (O_PATH). Fails with ELOOP if there is a
+// symbolic link anywhere on the way.
 Fd OpenDirectoryNoLinks(const Fd& directory, const char* path);
 
-// openat2(2) with RESOLVE_IN_ROOT and NO_MAGICLINKS: `root` is taken for "/",
-// whatever "..", absolute links and absolute paths say. Close-on-exec. `mode`
-// is that of a file to be made. Empty with errno on failure.
+// Opens a file with openat2(2), RESOLVE_IN_ROOT and NO_MAGICLINKS: `root`
+// serves as "/" for "..", absolute links and absolute paths alike. The
+// descriptor is close-on-exec. A file that is made gets the mode `mode`.
+// Returns an empty Fd and sets errno on failure.
 Fd OpenInRoot(const Fd& root, const char* path, int flags, mode_t mode = 0);
 
-// Where `path` leads in the directory `root`, as a path in it, with all links
-// followed as OpenInRoot does. Absent when it leads nowhere.
+// The path to which `path` leads inside the directory `root`, with all links
+// followed in the way of OpenInRoot. nullopt when it leads nowhere.
 std::optional<std::string> RealPathInRoot(const std::string& root,
                                           const std::string& path);
 

@@ -68,8 +68,8 @@ bool PidfdSendSignal(const Fd& pidfd, int signal) {
 }
 
 bool ChangeSignalMask(int how, const sigset_t& mask) {
-  // Not pthread_sigmask: that is off limits after Clone3, and who calls this
-  // has one thread.
+  // Not pthread_sigmask, which must not be used after Clone3. Callers have only
+  // one thread.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   return ::sigprocmask(how, &mask, nullptr) == 0;
 }
@@ -83,7 +83,8 @@ void HearOfEndsOnly() {
 
 bool LetGoIfStopped(pid_t pid, int wait_status) {
   if (!WIFSTOPPED(wait_status)) return false;
-  // SIGTRAP tells a tracer of an exec; untraced there would be none.
+  // SIGTRAP reports an exec to the tracer; without a tracer it would not have
+  // been sent, so it isn't delivered.
   const int signal = WSTOPSIG(wait_status);
   (void)::ptrace(PTRACE_DETACH, pid, nullptr, signal == SIGTRAP ? 0 : signal);
   return true;
@@ -132,7 +133,7 @@ bool SignalOnParentDeath(int signal) {
 
 bool DieWithParent(pid_t parent) {
   if (!SignalOnParentDeath(SIGKILL)) return false;
-  // It may have died before the wish was heard.
+  // The parent may have died before the request took effect.
   if (::getppid() == parent) return true;
   errno = ESRCH;
   return false;
@@ -144,7 +145,8 @@ bool UseTitle(const char* title, size_t size) {
   if (!file.valid() || ::read(file.get(), text, sizeof(text) - 1) <= 0) {
     return false;
   }
-  // proc(5): the second field is the name in brackets, which may hold anything.
+  // proc(5): the second field is the process's name in brackets, and the name
+  // may contain any character.
   const char* rest = std::strrchr(text, ')');
   uint64_t fields[52] = {};
   for (size_t i = 3; rest != nullptr && i < std::size(fields); ++i) {

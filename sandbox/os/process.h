@@ -12,103 +12,108 @@
 
 namespace sandglass::os {
 
-// CLONE_VFORK: the caller sleeps until the child's exec or end.
+// CLONE_VFORK: the caller is suspended until the child calls exec or ends.
 inline constexpr uint64_t kVfork = 0x00004000;
-// CLONE_PARENT: the child is the caller's sibling; the caller's parent reaps
-// it, and hears of its end as of the caller's (exit_signal has to be 0).
+// CLONE_PARENT: the child becomes a sibling of the caller. The caller's parent
+// reaps it, and gets the same signal at its end as at the caller's (exit_signal
+// has to be 0).
 inline constexpr uint64_t kSibling = 0x00008000;
 
 struct CloneOptions {
-  uint64_t flags = 0;    // kNew… of os/namespaces.h, kVfork
-  int cgroup_fd = -1;    // v2 directory to be born in, or -1
+  uint64_t flags = 0;    // kNew… of os/namespaces.h, kVfork, kSibling
+  int cgroup_fd = -1;    // v2 directory in which the child starts, or -1
   int* pidfd = nullptr;  // receives an owned pidfd (close-on-exec)
   int exit_signal = -1;  // -1: SIGCHLD
   // Where libc caches the thread's id, see ThreadIdCache; or nullptr.
   pid_t* thread_id = nullptr;
 };
 
-// clone3(2) with fork semantics. Returns the pid in the parent, 0 in the child,
-// -1 with errno on failure.
+// clone3(2) with the semantics of fork(2). Returns the pid in the parent, 0 in
+// the child, and -1 with errno set on failure.
 // Preconditions: the caller is single-threaded, or the child only makes
-// async-signal-safe calls until exec. glibc's cached tid is updated in the
-// child only through `thread_id`; without it the child must not use pthread_*
-// before exec.
+// async-signal-safe calls until exec. The thread id that glibc caches is
+// updated in the child only through `thread_id`; without it the child must not
+// use pthread_* before exec.
 pid_t Clone3(const CloneOptions& options);
 
-// Where the calling thread's id is written when it is made and cleared when it
-// ends: glibc's own cache of it (prctl(2), PR_GET_TID_ADDRESS; a kernel with
-// CONFIG_CHECKPOINT_RESTORE). nullptr with errno.
+// The place where glibc caches the calling thread's id: the kernel writes the
+// id there when the thread is made and clears it when the thread ends
+// (prctl(2), PR_GET_TID_ADDRESS; needs a kernel with
+// CONFIG_CHECKPOINT_RESTORE). Returns nullptr and sets errno on failure.
 pid_t* ThreadIdCache();
 
-// CLOCK_MONOTONIC in nanoseconds.
+// The time of CLOCK_MONOTONIC in nanoseconds.
 int64_t MonotonicNanos();
 
 // pidfd_open(2).
 Fd PidfdOpen(pid_t pid);
-// pidfd_send_signal(2); false with errno.
+// pidfd_send_signal(2). Returns false and sets errno on failure.
 bool PidfdSendSignal(const Fd& pidfd, int signal);
 
-// sigprocmask(2); `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK. False with
-// errno.
+// sigprocmask(2); `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK. Returns false
+// and sets errno on failure.
 // Preconditions: single-threaded.
 bool ChangeSignalMask(int how, const sigset_t& mask);
 
-// From here on SIGCHLD tells of children that end, and no more of those that
-// stop or go on: a child can do that as often as it likes.
+// From now on SIGCHLD only reports children that have ended, no longer children
+// that stop or continue: a child could do that as often as it likes.
 void HearOfEndsOnly();
 
-// True when the status that waitpid(2) gave for a child is not an end but a
-// stop. A child can make its parent its tracer (PTRACE_TRACEME) where its
-// filter lets it, and then stops at each signal until the parent lets it go:
-// this does so for good, with the signal that stopped it.
+// Returns true when a status that waitpid(2) gave says that the child stopped,
+// not that it ended, and then lets the child continue. Where its filter allows
+// it, a child can make its parent its tracer (PTRACE_TRACEME); from then on it
+// stops at each signal until the parent lets it go. This function lets it go
+// for good, and delivers the signal that stopped it.
 bool LetGoIfStopped(pid_t pid, int wait_status);
 
-// Every signal has its default action and none is blocked: what exec leaves as
-// it was.
+// Gives every signal its default action and unblocks all: exec keeps ignored
+// signals ignored and blocked ones blocked.
 // Preconditions: single-threaded.
 void ResetSignals();
 
-// close_range(2), both ends included; an empty range is fine.
+// close_range(2) with both ends included. An empty range is allowed.
 bool CloseRange(int first, int last);
-// The same for everything from `first` up.
+// The same for all descriptors from `first` on.
 bool CloseFrom(int first);
 
-// Number of this process's threads, by /proc/self/task; -1 when unknown.
+// The number of threads of this process, from /proc/self/task; -1 when it can't
+// be found out.
 int ThreadCount();
 
-// execveat(2) of the file behind `fd`.
+// Executes the file behind `fd` with execveat(2).
 int ExecFd(int fd, char* const argv[], char* const envp[]);
 
-// The kernel sends this process `signal` when the thread that started it ends;
-// an exec of a set-user-id file or a change of ids takes that back (prctl(2),
-// PR_SET_PDEATHSIG). A parent that is dead already goes unnoticed. False with
-// errno.
+// Asks the kernel to send this process `signal` when the thread that started it
+// ends (prctl(2), PR_SET_PDEATHSIG). Executing a set-user-id file or changing
+// ids cancels that. When the parent is dead already, this goes unnoticed.
+// Returns false and sets errno on failure.
 bool SignalOnParentDeath(int signal);
 
-// The kernel kills this process (SIGKILL) when the thread that started it ends,
-// if its parent still is `parent`, which is what getppid(2) said earlier. A
-// change of ids takes that back, so a process that gives up its rights asks for
-// it again afterwards. False with errno; that is ESRCH when the parent is dead
-// already.
+// Asks the kernel to kill this process (SIGKILL) when the thread that started
+// it ends. `parent` is what getppid(2) returned earlier. A change of ids
+// cancels the request, so a process that gives up its rights must make it again
+// afterwards. Returns false and sets errno on failure; ESRCH means that the
+// parent is dead already.
 bool DieWithParent(pid_t parent);
 
-// From now on /proc/self/cmdline, and so ps(1), shows the text in `title`, up
-// to its first NUL, and /proc/self/environ nothing; both hold for children too.
-// The last byte of `title` has to stay other than NUL: it tells the kernel that
-// the arguments were replaced (setproctitle(3bsd); prctl(2), PR_SET_MM_MAP, a
-// kernel with CONFIG_CHECKPOINT_RESTORE). `title` must live as long as the
-// process. False with errno.
+// Sets what /proc/self/cmdline, and so ps(1), shows: the text in `title`, up to
+// its first NUL. /proc/self/environ is empty from then on. Both hold for
+// children too. The last byte of `title` must never become NUL: it tells the
+// kernel that the arguments were replaced (setproctitle(3bsd); prctl(2),
+// PR_SET_MM_MAP, which needs a kernel with CONFIG_CHECKPOINT_RESTORE). `title`
+// must live as long as the process. Returns false and sets errno on failure.
 bool UseTitle(const char* title, size_t size);
 
-// Makes the pages that hold any of these bytes the caller's own now, as writing
-// to each would (madvise(2), MADV_POPULATE_WRITE, Linux 5.14). Where that
-// fails they become so later, one by one.
+// Gives the caller its own copies of the pages that hold any byte of this range
+// now, as a write to each of them would (madvise(2), MADV_POPULATE_WRITE, Linux
+// 5.14). Where that fails, each page is copied later, when it is first written
+// to.
 void OwnPages(void* from, void* to);
 
-// The calling thread's name as ps(1) shows it, cut to 15 bytes. False with
-// errno.
+// Sets the calling thread's name as ps(1) shows it, cut to 15 bytes. Returns
+// false and sets errno on failure.
 bool SetProcessName(const char* name);
-// Writes it to `name`, NUL included.
+// Writes the calling thread's name to `name`, including the NUL.
 bool GetProcessName(char (&name)[16]);
 
 }  // namespace sandglass::os

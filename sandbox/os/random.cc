@@ -6,7 +6,8 @@
 namespace sandglass::os {
 
 bool FillRandom(void* bytes, size_t size) {
-  // Up to 256 bytes getrandom never comes back short once the pool is filled.
+  // For up to 256 bytes getrandom never returns fewer than asked for, once the
+  // pool is filled.
   return ::getrandom(bytes, size, 0) == static_cast<ssize_t>(size);
 }
 

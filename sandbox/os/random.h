@@ -5,10 +5,10 @@
 
 namespace sandglass::os {
 
-// Fills `size` bytes, at most 256, from the kernel's random source. Waits while
-// that isn't ready yet, soon after the machine's start. False when a signal
-// interrupted this wait or a filter of system calls forbids the call; the bytes
-// then hold nothing of use.
+// Fills `bytes` with `size` bytes, at most 256, from the kernel's random
+// source. Blocks while that source isn't ready yet, which can happen soon after
+// the machine's start. Returns false when a signal interrupts this wait or a
+// system call filter forbids the call; the bytes are then of no use.
 bool FillRandom(void* bytes, size_t size);
 
 }  // namespace sandglass::os

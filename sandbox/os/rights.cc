@@ -33,7 +33,7 @@ bool SetCapabilities(uint64_t keep) {
 bool DropBoundingSet() {
   for (int cap = 0; cap < 64; ++cap) {
     const int in_set = ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
-    // EINVAL: past the kernel's last capability.
+    // EINVAL: the number is beyond the kernel's last capability.
     if (in_set < 0) return errno == EINVAL;
     if (in_set == 1 && ::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
       return false;
@@ -51,7 +51,8 @@ bool LockSecureBits() {
 }
 
 ActingAs::ActingAs(uid_t uid, gid_t gid) {
-  // ORDER: the group first, for which the other ids have no rights.
+  // ORDER: the group first, because after the change of user there is no right
+  // to change it.
   if (::setegid(gid) != 0) return;
   if (::seteuid(uid) != 0) {
     if (::setegid(::getgid()) != 0) std::abort();
@@ -84,8 +85,8 @@ bool InstallSeccompFilter(absl::Span<const sock_filter> filter) {
 }
 
 Fd InstallAskingFilter(absl::Span<const sock_filter> filter) {
-  // Debian 12's headers are older. With it only a deadly signal ends a wait for
-  // an answer (Linux 5.19).
+  // The headers of Debian 12 don't have this flag. With it only a deadly signal
+  // interrupts a wait for an answer (Linux 5.19).
   constexpr unsigned long kWaitKillable = 1UL << 5;
   struct sock_fprog program = {};
   program.len = static_cast<unsigned short>(filter.size());

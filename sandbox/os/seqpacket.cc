@@ -12,14 +12,15 @@
 namespace sandglass::os {
 namespace {
 
-// Between tries of a call that the kernel had nothing for, and how many.
+// The pause between tries of a call for which the kernel lacked resources, and
+// the number of tries.
 constexpr int kPauseMillis = 1;
 constexpr int kMostTries = 2000;
 
 void Pause() { ::poll(nullptr, 0, kPauseMillis); }
 
-// ETOOMANYREFS: more descriptors of this user are on their way than it may have
-// open; their receivers take them before long.
+// True for shortages that pass. ETOOMANYREFS: this user has more descriptors in
+// transit than it may have open; their receivers will take them soon.
 bool MayGoLater(int error) {
   return IsShortage(error) || error == ETOOMANYREFS;
 }
@@ -87,7 +88,7 @@ absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
     if (errno == EAGAIN && wait == Wait::kNo) {
       return absl::NotFoundError("no packet waits");
     }
-    // It was not taken yet.
+    // The packet was not taken from the queue yet.
     Pause();
     if (wait == Wait::kNo) {
       return absl::NotFoundError("the kernel can't give a packet just now");

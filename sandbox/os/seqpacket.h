@@ -19,33 +19,35 @@ namespace sandglass::os {
 struct Packet {
   std::string data;
   std::vector<Fd> fds;
-  // There were descriptors for which this process, or the host, has no room. Of
-  // such a packet none is given, and who sent them believes that all arrived:
-  // what they stood for has to be ended. The channel is as good as before.
+  // True when this process or the host had no room for some of the descriptors.
+  // Such a packet has none at all, while its sender believes that all arrived,
+  // so whatever they stood for has to be ended. The channel itself can still be
+  // used.
   bool lost_fds = false;
 };
 
 inline constexpr size_t kMaxPacketBytes = 256 * 1024;
 
-// A connected pair of SOCK_SEQPACKET sockets, close-on-exec, with room for a
-// packet of kMaxPacketBytes.
+// Makes a connected pair of SOCK_SEQPACKET sockets, close-on-exec, with buffers
+// large enough for a packet of kMaxPacketBytes.
 absl::StatusOr<std::pair<Fd, Fd>> SeqPacketPair();
 
 enum class Wait { kNo, kYes };
 
-// Sends one packet. UNAVAILABLE when the peer is gone, INVALID_ARGUMENT when
-// too large. RESOURCE_EXHAUSTED: nothing was sent, and the channel is as good
-// as before; the queue is full (Wait::kNo only), the kernel has no memory, or
-// too many descriptors of this user are on their way. With Wait::kYes that is
-// tried for two seconds.
+// Sends one packet. UNAVAILABLE: the peer is gone. INVALID_ARGUMENT: the packet
+// is too large. RESOURCE_EXHAUSTED: nothing was sent, and the channel can still
+// be used; either the queue is full (with Wait::kNo only), the kernel has no
+// memory, or too many descriptors of this user are in transit. With Wait::kYes
+// the call is repeated for up to two seconds before it fails so.
 absl::Status SendPacket(int socket, absl::string_view data,
                         absl::Span<const int> fds, Wait wait);
 
-// Takes one packet. OUT_OF_RANGE: the peer closed its end. NOT_FOUND, with
-// Wait::kNo only: there is none, or the kernel is too short of memory to give
-// it and it stays. INVALID_ARGUMENT: too large or cut; the channel can't be
-// trusted further. Descriptors are close-on-exec; those of a packet that isn't
-// given, or that has lost some, go to `refused`, when there is one.
+// Receives one packet. OUT_OF_RANGE: the peer closed its end. NOT_FOUND, with
+// Wait::kNo only: there is no packet, or the kernel lacks the memory to deliver
+// it and it stays in the queue. INVALID_ARGUMENT: the packet was too large or
+// was cut off; the channel can't be trusted any more. Descriptors are
+// close-on-exec. Those of a packet that isn't returned, or that has lost some
+// of its descriptors, go to `refused` unless that is null.
 absl::StatusOr<Packet> ReceivePacket(int socket, Wait wait,
                                      std::vector<Fd>* refused = nullptr);
 

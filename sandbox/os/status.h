@@ -10,15 +10,15 @@
 
 namespace sandglass::os {
 
-// The text of an errno value. Safe in threads, which strerror(3) is not by its
-// standard.
+// The text for an errno value. Safe to call from several threads, which the
+// standard doesn't promise of strerror(3).
 inline std::string ErrorText(int error) {
   const char* text = ::strerrordesc_np(error);
   return text != nullptr ? text : absl::StrCat("error ", error);
 }
 
-// The status of a failed system call: "what: strerror". `error` defaults to
-// errno, so call it first thing after the failure.
+// The status of a failed system call: `what`, then the error's text. It reads
+// errno, so call it right after the failure.
 template <typename... Parts>
 absl::Status ErrnoStatus(const Parts&... what) {
   const int error = errno;

@@ -12,7 +12,7 @@
 namespace sandglass::os {
 namespace {
 
-// devices.txt of the kernel: 5:2 is ptmx, of any devpts.
+// From the kernel's devices.txt: 5:2 is ptmx, in every devpts.
 constexpr unsigned kPtmxMajor = 5;
 constexpr unsigned kPtmxMinor = 2;
 
@@ -27,7 +27,7 @@ bool OpenTerminal(const char* directory, Fd& master, Fd& slave) {
   if (!master.valid() || ::ioctl(master.get(), TIOCSPTLCK, &locked) != 0) {
     return false;
   }
-  // Of this very master, whatever the directory shows.
+  // Opens the slave of exactly this master, whatever the directory shows.
   slave.reset(::ioctl(master.get(), TIOCGPTPEER, kFlags));
   return slave.valid();
 }

@@ -11,21 +11,24 @@ namespace sandglass::os {
 
 // Pseudo-terminals (pts(4), ioctl_tty(2)).
 
-// Both ends of one of the devpts that is mounted at `directory`: close-on-exec,
-// nobody's controlling terminal, the master non-blocking. False with errno.
+// Opens both ends of a new pseudo-terminal in the devpts that is mounted at
+// `directory`. They are close-on-exec, don't become a controlling terminal, and
+// the master is non-blocking. Returns false and sets errno on failure.
 bool OpenTerminal(const char* directory, Fd& master, Fd& slave);
 
-// Makes `terminal` the controlling one of the caller's session. False with
-// errno. Precondition: the caller leads a session that has none.
+// Makes `terminal` the controlling terminal of the caller's session. Returns
+// false and sets errno on failure. Precondition: the caller leads a session
+// that has none.
 bool TakeTerminal(int terminal);
 
-// Rows and columns; the foreground process group gets SIGWINCH when they
-// change. `terminal` is either end. False with errno.
+// Sets the number of rows and columns. The foreground process group gets
+// SIGWINCH when they change. `terminal` may be either end. Returns false and
+// sets errno on failure.
 bool SetTerminalSize(int terminal, uint16_t rows, uint16_t columns);
 
-// The process group in the foreground of a master's terminal, by its number in
-// the innermost process namespace that its leader is in. 0 when there is none,
-// or its leader has ended.
+// The foreground process group of a master's terminal, as a number in the
+// innermost pid namespace that the group's leader is in. 0 when there is no
+// such group or its leader has ended.
 pid_t ForegroundGroup(int master);
 
 // True when `fd` is the master of a pseudo-terminal.
