@@ -20,13 +20,13 @@ namespace {
 constexpr char kOwnFiles[] = "/proc/self/fd";
 constexpr int64_t kCountHoldsNanos = 50'000'000;
 
-// What was promised and isn't open yet.
+// How many descriptors were promised and aren't open yet.
 std::atomic<uint64_t> coming = 0;
 
 uint64_t CountEntries() {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(kOwnFiles),
                                                     ::closedir);
-  // No room even for this: all are open.
+  // There isn't even room for this directory's descriptor: all are in use.
   if (entries == nullptr) return MostDescriptors();
   uint64_t count = 0;
   // glibc's readdir is unsafe only where threads share one stream.
@@ -34,10 +34,11 @@ uint64_t CountEntries() {
   while (const dirent* entry = ::readdir(entries.get())) {
     if (entry->d_name[0] != '.') ++count;
   }
-  return count - 1;  // but the stream's own
+  return count - 1;  // not counting the directory's own
 }
 
-// To count takes as long as there are files.
+// Counting takes time in proportion to the number of files, so its result is
+// kept for a moment.
 class SlowCount {
  public:
   uint64_t Get() {
@@ -94,8 +95,8 @@ uint64_t DescriptorReserve(RoomFor what, uint64_t most) {
 
 absl::StatusOr<DescriptorRoom> DescriptorRoom::Find(RoomFor what) {
   const uint32_t count = Wanted(what);
-  // ORDER: promised before it is looked, so that of two who look at once one
-  // sees the other.
+  // ORDER: the promise is recorded before the check, so that of two threads
+  // that check at the same time at least one sees the other's promise.
   const uint64_t promised = coming.fetch_add(count) + count;
   DescriptorRoom room(count);
   const uint64_t most = MostDescriptors();

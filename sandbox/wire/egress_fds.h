@@ -3,7 +3,8 @@
 
 namespace sandglass::egress {
 
-// Descriptors that the daemon leaves open for the egress proxy, by number.
+// The numbers of the descriptors that the daemon leaves open for the egress
+// proxy.
 inline constexpr int kChannelFd = 3;         // SOCK_SEQPACKET to the daemon
 inline constexpr int kConfigFd = 4;          // memfd with internal.EgressConfig
 inline constexpr int kTemplateLedgerFd = 5;  // see SandboxOptions; or absent

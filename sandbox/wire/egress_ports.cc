@@ -31,7 +31,7 @@ std::vector<uint16_t> ServedPorts(const internal::NetworkRules& rules) {
   for (const internal::AllowedHost& host : rules.hosts()) {
     for (const internal::PortRange& range : host.ports()) {
       const uint32_t end = std::min(range.last(), uint32_t{UINT16_MAX});
-      // No more can count, however long the range is.
+      // More ports than these can't matter, however long the range is.
       size_t taken = 0;
       for (uint32_t port = std::max(range.first(), 1u);
            port <= end && taken <= kMostServedPorts + 2; ++port, ++taken) {

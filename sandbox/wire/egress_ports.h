@@ -11,17 +11,18 @@ class NetworkRules;
 
 namespace sandglass::sandbox {
 
-// Where programs find the proxy in their jail.
+// The address and the ports at which programs reach the proxy in their jail.
 inline constexpr char kProxyAddress[] = "127.0.0.1";
 inline constexpr uint16_t kProxyPort = 3128;
 inline constexpr uint16_t kDnsPort = 53;
 
-// A jail has a listening socket on each of so many ports of its rules, for
-// programs that know of no proxy; through the proxy all of them can be reached.
+// For programs that know of no proxy, a jail has listening sockets of its own
+// on the ports that its network rules allow, on at most this many. Through the
+// proxy all allowed ports can be reached.
 inline constexpr size_t kMostServedPorts = 16;
 
-// Which ones, each once: those of HTTP first, then the lowest. Not the proxy's
-// own.
+// The ports with such a socket, each once: first those of HTTP and HTTPS, then
+// the lowest ones. Without the proxy's own port.
 std::vector<uint16_t> ServedPorts(const internal::NetworkRules& rules);
 
 }  // namespace sandglass::sandbox

@@ -8,8 +8,8 @@
 
 namespace sandglass::sandbox {
 
-// How an operation on a jail's files ended; the values on the wire between the
-// file agent and the daemon. The last three are the daemon's own.
+// How an operation on a jail's files ended. These are the values that the file
+// agent sends to the daemon. The last three are only used by the daemon itself.
 #define SANDGLASS_FILE_CODES(X)                                            \
   X(kOk, "ok")                                                             \
   X(kNotFound, "not_found")                                                \
@@ -56,13 +56,15 @@ constexpr absl::string_view FileCodeName(FileCode code) {
   return kFileCodeNames[static_cast<int>(code)];
 }
 
-// Replies but an operation's last that the daemon didn't yet acknowledge.
+// How many replies may be sent before the daemon has acknowledged the first of
+// them. An operation's last reply doesn't count.
 inline constexpr int kFileWindow = 4;
-// Members that couldn't be unpacked, by path, in one reply.
+// How many members that couldn't be unpacked one reply names by path.
 inline constexpr size_t kMostMissing = 20;
 inline constexpr size_t kFileBatchFds = 16;  // descriptors of one reply
 
-// What came of an operation; `error` is an errno, 0 where none led to it.
+// The result of an operation. `error` is the errno that caused it, or 0 when
+// none did.
 struct [[nodiscard]] FileResult {
   FileCode code = FileCode::kOk;
   int error = 0;
@@ -70,7 +72,7 @@ struct [[nodiscard]] FileResult {
   bool ok() const { return code == FileCode::kOk; }
 };
 
-// The result that an errno of a failed system call stands for.
+// The result for the errno of a failed system call.
 inline FileResult ResultOfErrno(int error) {
   switch (error) {
     case ENOENT:

@@ -12,15 +12,16 @@
 
 namespace sandglass::sandbox {
 
-// What a jail may look like: compiled at start from files that only root can
-// write. A request names one and fills typed slots; it never describes a jail.
+// What a jail may look like. Templates are compiled at the start from files
+// that only root can write. A request names a template and fills its typed
+// slots; it never describes a jail.
 struct JailTemplate {
   std::string name;        // the profile's name
-  policy::Limits maximum;  // the spawner refuses slots above it
-  policy::DiskCap disk;    // of every such jail, where the host can cap it
-  std::string image = std::string(policy::kHostImage);  // of every such jail
+  policy::Limits maximum;  // the spawner refuses slots above these
+  policy::DiskCap disk;    // of each such jail, where the host can cap it
+  std::string image = std::string(policy::kHostImage);  // of each such jail
   policy::BpfProgram seccomp;
-  // Of every such jail; null: it has `lo` alone.
+  // The network of each such jail; null: such jails have only `lo`.
   std::shared_ptr<const policy::NetworkPolicy> network;
 };
 

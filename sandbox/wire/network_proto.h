@@ -9,7 +9,7 @@ namespace sandglass::sandbox {
 
 internal::NetworkRules ToProto(const policy::NetworkPolicy& policy);
 
-// INVALID_ARGUMENT: they are none that pass policy::Check.
+// INVALID_ARGUMENT: these rules don't pass policy::Check.
 absl::StatusOr<policy::NetworkPolicy> FromProto(
     const internal::NetworkRules& rules);
 

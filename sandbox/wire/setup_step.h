@@ -5,8 +5,8 @@
 
 namespace sandglass::sandbox {
 
-// Everything in a jail's making that can fail or be slow, in order. One list
-// serves errors, timings, metrics and fault injection.
+// Every step in the making of a jail that can fail or be slow, in order. This
+// one list serves errors, timings, metrics and fault injection.
 #define SANDGLASS_SETUP_STEPS(X)                                          \
   /* in the spawner */                                                    \
   X(kPrepareCgroup, "prepare_cgroup") /* groups made ahead or now */      \
@@ -73,8 +73,8 @@ constexpr absl::string_view SetupStepName(int step) {
                                              : "unknown_step";
 }
 
-// Why a file that was asked for cannot be had; the values on the wire between
-// init and the daemon.
+// Why a requested file can't be delivered. These are the values that init sends
+// to the daemon.
 enum class FileProblem : int {
   kNone = 0,
   kNotFound = 1,

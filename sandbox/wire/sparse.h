@@ -7,7 +7,8 @@
 
 namespace sandglass::sandbox {
 
-// What file systems of pages keep as a hole when nobody writes it.
+// The block size in which file systems of pages keep unwritten parts of a file
+// as holes.
 inline constexpr size_t kHoleBytes = 4096;
 
 inline bool AllZero(absl::string_view data) {

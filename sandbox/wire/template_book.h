@@ -11,25 +11,26 @@
 
 namespace sandglass::sandbox {
 
-// The templates that jails of a yard can be made by: those it began with, and
-// those that root has written to the ledger since
+// The templates by which a yard's jails can be made: those that the yard
+// started with, and those that root has appended to the ledger since
 // (sandbox/yard/template_ledger.h).
 class TemplateBook {
  public:
-  // Without a ledger (an invalid descriptor) there are only the former.
+  // Without a ledger (an invalid descriptor) there are only those of `config`.
   TemplateBook(const internal::SpawnerConfig& config, os::Fd ledger);
 
-  // nullptr: there is none of that name. Good for as long as the book.
+  // nullptr when there is no template of that name. The pointer is valid as
+  // long as the book lives.
   const internal::Template* Find(const std::string& name);
 
  private:
-  // Reads what was added since; a record that is only partly there comes
-  // another time.
+  // Reads the records that were appended since the last call. A record that is
+  // only partly there is left for a later call.
   void ReadOn();
 
   void Add(internal::Template added);
 
-  const bool caps_disks_;  // the host can
+  const bool caps_disks_;  // whether the host can cap disk I/O
   std::map<std::string, internal::Template> templates_;
   os::Fd ledger_;
   off_t read_ = 0;

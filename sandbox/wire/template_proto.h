@@ -10,7 +10,7 @@
 
 namespace sandglass::sandbox {
 
-// Of the limits, those that a jail is built with.
+// Converts those of the limits that a jail is built with.
 inline internal::JailSlots ToSlots(const policy::Limits& limits) {
   internal::JailSlots slots;
   slots.set_memory_bytes(limits.memory_bytes);

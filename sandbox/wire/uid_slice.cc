@@ -13,12 +13,12 @@ namespace {
 
 struct Range {
   uint64_t begin;
-  uint64_t end;  // behind the last
+  uint64_t end;  // one past the last id
   uint64_t size() const { return end - begin; }
 };
 
-// By the ids inside; lines are "inside outside count" (user_namespaces(7)).
-// What touches is joined.
+// Reads the ranges of ids as they are inside the namespace; each line is
+// "inside outside count" (user_namespaces(7)). Adjacent ranges are joined.
 std::vector<Range> ReadMap(absl::string_view map) {
   std::vector<Range> ranges;
   for (absl::string_view line : absl::StrSplit(map, '\n', absl::SkipEmpty())) {
