@@ -28,20 +28,21 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Beside our subtree, not in it: a sweep must not meet the supervisor.
+// The supervisor's group is beside our subtree, not in it: a sweep must not
+// find it.
 constexpr absl::string_view kSupervisorSuffix = ".sandglass-supervisor";
 // What every instance's name begins with.
 constexpr absl::string_view kOurs = "sandglass-";
 constexpr absl::Duration kSweepPatience = absl::Seconds(2);
-// That a message names.
+// How many things a message names at most.
 constexpr size_t kMostNamed = 3;
 
 struct Mount {
   std::string root;   // path of the hierarchy that is mounted
-  std::string point;  // where
+  std::string point;  // where it is mounted
 };
 
-// Mounted hierarchies by controller name; "" is v2.
+// The mounted hierarchies, by controller name; "" is v2.
 std::map<std::string, Mount> CgroupMounts() {
   std::map<std::string, Mount> mounts;
   std::ifstream file("/proc/self/mountinfo");
@@ -61,7 +62,7 @@ std::map<std::string, Mount> CgroupMounts() {
   return mounts;
 }
 
-// This process's group by controller name; "" is v2.
+// The groups of this process, by controller name; "" is v2.
 std::map<std::string, std::string> OwnGroups() {
   std::map<std::string, std::string> groups;
   std::ifstream file("/proc/self/cgroup");
@@ -77,7 +78,7 @@ std::map<std::string, std::string> OwnGroups() {
 }
 
 std::string Below(const Mount& mount, absl::string_view group) {
-  // Inside a container the mount may show a part of the hierarchy only.
+  // Inside a container the mount may show only a part of the hierarchy.
   if (mount.root != "/" && absl::StartsWith(group, mount.root)) {
     group.remove_prefix(mount.root.size());
   }
@@ -86,9 +87,10 @@ std::string Below(const Mount& mount, absl::string_view group) {
   return path;
 }
 
-// True when no process but this one and its parent (a supervisor) is in the v2
-// group: then it was delegated to us. A process that our pid namespace doesn't
-// show is 0 there, and so is a parent outside of it.
+// True when no process except this one and its parent (a supervisor) is in the
+// v2 group, which means that it was delegated to us. A process outside our pid
+// namespace is listed there as 0, and getppid(2) returns 0 for a parent
+// outside.
 bool IsOurs(const std::string& group) {
   const absl::StatusOr<std::string> procs =
       os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
@@ -102,8 +104,8 @@ bool IsOurs(const std::string& group) {
   return true;
 }
 
-// The hierarchy's real root has no cgroup.events and may hold processes beside
-// groups with controllers.
+// True for the hierarchy's real root. It has no cgroup.events, and may contain
+// processes besides groups with controllers.
 bool IsRealRoot(const std::string& group) {
   return ::access((group + "/cgroup.events").c_str(), F_OK) != 0;
 }
@@ -126,8 +128,8 @@ bool MoveSelf(const std::string& group) {
 }
 
 absl::Status Give(const std::string& group, uid_t owner) {
-  // Only what the yard needs to make groups and move its children; the limits
-  // of the yard itself stay root's.
+  // Gives away only what the yard needs to make groups and to move its
+  // children; the limits of the yard itself remain root's.
   if (::chown(group.c_str(), owner, -1) != 0) {
     return os::ErrnoStatus("chown ", group);
   }
@@ -187,8 +189,9 @@ absl::Status EnableControllers(const CgroupHost& host,
 }
 
 void KillAll(const std::string& group) {
-  // v2: at once, all below; but for a process whose main thread has ended while
-  // others go on, which Linux 6.18 passes over. v1, and those: one by one.
+  // v2: kills everything below at once, except that Linux 6.18 skips a process
+  // whose main thread has ended while others go on. Those, and everything on
+  // v1, are killed one by one.
   (void)os::WriteControlFile(AT_FDCWD, (group + "/cgroup.kill").c_str(), "1");
   const absl::StatusOr<std::string> procs =
       os::ReadSmallFile(AT_FDCWD, (group + "/cgroup.procs").c_str());
@@ -202,7 +205,7 @@ void KillAll(const std::string& group) {
   }
 }
 
-// What a process is called; one of another pid namespace has no number here.
+// The name of a process. One outside our pid namespace has no number here.
 std::string ProcessName(int pid) {
   if (pid == 0) return "a process that this pid namespace doesn't show";
   const std::string path = absl::StrCat("/proc/", pid, "/comm");
@@ -212,8 +215,8 @@ std::string ProcessName(int pid) {
                       absl::StripSuffix(name.value_or("gone\n"), "\n"), ")");
 }
 
-// The processes in the leaves that daemons themselves are in, but for this one,
-// as a text for people; empty: no daemon lives there.
+// Names for people the processes, except this one, that are in the leaves of
+// daemons themselves. Empty: no daemon lives there.
 std::string WhoLivesIn(const std::vector<std::string>& roots) {
   for (const std::string& root : roots) {
     const absl::StatusOr<std::string> procs =
@@ -233,7 +236,7 @@ std::string WhoLivesIn(const std::vector<std::string>& roots) {
   return "";
 }
 
-// Depth first; true when the group is gone.
+// Removes the group and those below it, deepest first. True when it is gone.
 bool RemoveTree(const std::string& group) {
   std::error_code error;
   std::filesystem::directory_iterator entries(group, error);
@@ -259,8 +262,8 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
     if (mount == mounts.end() || group == own.end()) return "";
     return Below(mount->second, parent.empty() ? group->second : parent);
   };
-  // Where no group may be made (read-only in a container, or another user's) a
-  // controller is as good as absent.
+  // Where no group can be made (read-only in a container, or owned by another
+  // user), the controller counts as absent.
   const auto place_v1 = [&](const std::string& controller) -> std::string {
     std::string directory = place(controller);
     if (::access(directory.c_str(), W_OK) != 0 && errno != ENOENT) return "";
@@ -270,14 +273,16 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.pids_v1_parent = place_v1("pids");
   host.cpu_v1_parent = place_v1("cpu");
   host.io_v1_parent = place_v1("blkio");
-  // One that was made for the other controllers is good enough.
+  // blkio isn't required: if the parent was only made for the other
+  // controllers, that is good enough.
   std::error_code absent;
   if (!parent.empty() &&
       !std::filesystem::is_directory(host.io_v1_parent, absent)) {
     host.io_v1_parent.clear();
   }
   host.v2_parent = place("");
-  // Started again under a supervisor that an earlier start moved aside.
+  // The daemon was started again under a supervisor that an earlier start had
+  // moved aside.
   if (absl::EndsWith(host.v2_parent, kSupervisorSuffix)) {
     host.v2_parent.resize(host.v2_parent.rfind('/'));
   }
@@ -300,8 +305,9 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
                        directory, "; make it or leave it \"\""));
     }
   }
-  // A v2 group that holds others' processes can't hand out controllers; the
-  // hierarchy's root can. Where v1 has all three controllers it doesn't matter.
+  // A v2 group that contains processes of others can't delegate controllers,
+  // but the hierarchy's root can. It doesn't matter where v1 has all three
+  // controllers.
   const bool needs_v2 = host.memory_v1_parent.empty() ||
                         host.pids_v1_parent.empty() ||
                         host.cpu_v1_parent.empty();
@@ -312,7 +318,8 @@ absl::StatusOr<CgroupHost> FindCgroups(const std::string& parent) {
   host.v2_has_memory = Offers(host.v2_parent, "memory");
   host.v2_has_pids = Offers(host.v2_parent, "pids");
   host.v2_has_cpu = Offers(host.v2_parent, "cpu");
-  // Nobody is to do without the others for want of this one.
+  // The io controller is optional, so for its sake nobody shall lose the other
+  // ones.
   host.v2_has_io = Offers(host.v2_parent, "io") &&
                    (IsRealRoot(host.v2_parent) || IsOurs(host.v2_parent));
   return host;
@@ -348,8 +355,8 @@ absl::Status MakeCgroupTree(const CgroupHost& host, const std::string& instance,
     if (absl::Status made = MakeServerLeaf(root); !made.ok()) return made;
   }
   const std::string v2_root = host.v2_parent + "/" + instance;
-  // ORDER: after this process has left the parent (and a supervisor with it):
-  // only a group without processes can hand out controllers.
+  // ORDER: after this process (and a supervisor) has left the parent, because
+  // only a group without processes can delegate controllers.
   if (!IsRealRoot(host.v2_parent) && IsOurs(host.v2_parent)) {
     const std::string supervisor = absl::StrCat(v2_root, kSupervisorSuffix);
     if (!MakeDir(supervisor)) return os::ErrnoStatus("mkdir ", supervisor);
@@ -384,13 +391,14 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
     if (parent->empty()) continue;
     const std::string branch = *parent + below;
     if (!MakeDir(branch)) return os::ErrnoStatus("mkdir ", branch);
-    // To move there costs milliseconds, and our own I/O isn't capped.
+    // Moving the spawner there would cost milliseconds, and our own I/O isn't
+    // capped.
     if (parent != &host.io_v1_parent) {
       absl::Status leaf = MakeSpawnerLeaf(branch, groups);
       if (!leaf.ok()) return leaf;
     }
-    // ORDER: after the leaf: a container's root may have no right to make one
-    // in a group that is no longer its own.
+    // ORDER: after the leaf: a container's root may not be allowed to make a
+    // leaf in a group that it no longer owns.
     if (absl::Status given = Give(branch, yard_uid); !given.ok()) return given;
     absl::StatusOr<os::Fd> made = OpenDir(branch);
     if (!made.ok()) return made.status();
@@ -411,7 +419,8 @@ absl::Status SweepCgroups(const std::string& roots_file,
   std::map<std::string, std::vector<std::string>> roots;  // by last part
   for (std::string root; std::getline(file, root);) {
     const std::string name = root.substr(root.rfind('/') + 1);
-    // Whatever has become of the file: nothing else is ever ours.
+    // Whatever has been written to the file: a path that looks different is
+    // never ours.
     if (!absl::StartsWith(root, "/") || !absl::StartsWith(name, kOurs)) {
       continue;
     }

@@ -36,7 +36,8 @@ absl::StatusOr<std::string> WholeDisk(unsigned major, unsigned minor,
     return absl::NotFoundError(absl::StrCat("no block device ", number));
   }
   if (::access((device + "/partition").c_str(), F_OK) != 0) return number;
-  // The link leads into the disk's own directory, and ".." to the disk.
+  // The link leads to the partition's directory, which is inside that of its
+  // disk.
   const absl::StatusOr<std::string> disk =
       os::ReadSmallFile(AT_FDCWD, (device + "/../dev").c_str());
   if (!disk.ok()) return disk.status();

@@ -10,18 +10,19 @@ namespace sandglass::sandbox {
 
 struct Disks {
   std::vector<std::string> numbers;  // "major:minor", each once
-  // Places whose disk can't be told, each with the reason.
+  // Places whose disk can't be found out, each with the reason.
   std::vector<std::string> without;
 };
 
-// The whole disks that hold `paths`: the kernel caps no partition. Places in
-// memory take none; one that isn't there yet is where the nearest directory
-// above it is. `sys` is where sysfs is.
+// Finds the whole disks that hold `paths` (the kernel can't cap partitions).
+// Places in memory have no disk. A place that doesn't exist yet counts as that
+// of the nearest existing directory above it. `sys` is where sysfs is.
 Disks FindDisks(const std::vector<std::string>& paths,
                 const std::string& sys = "/sys");
 
-// The whole disk of a block device, by numbers as in stat(2). NOT_FOUND for
-// what is no block device, as the file systems of networks and overlays have.
+// The whole disk that a block device belongs to, by its numbers as in stat(2).
+// NOT_FOUND for a number that isn't a block device's, such as those of network
+// and overlay file systems.
 absl::StatusOr<std::string> WholeDisk(unsigned major, unsigned minor,
                                       const std::string& sys);
 

@@ -18,7 +18,8 @@
 namespace sandglass::sandbox {
 namespace {
 
-// What the start takes, beside the namespaces that a missing SYS_ADMIN shows.
+// The capabilities that the start needs, besides SYS_ADMIN, whose absence shows
+// in the namespaces.
 constexpr std::pair<const char*, int> kRights[] = {
     {"CHOWN", 0},  {"FOWNER", 3},  {"SETGID", 6},
     {"SETUID", 7}, {"SETPCAP", 8}, {"SYS_ADMIN", 21}};
@@ -27,7 +28,8 @@ std::string Names(const std::vector<std::string>& rights) {
   return absl::StrCat("CAP_", absl::StrJoin(rights, ", CAP_"));
 }
 
-// "a, b (why); c (why)": layers with the same reason together.
+// Writes "a, b (why); c (why)": layers with the same reason are listed
+// together.
 std::string Missing(const HostReport& report) {
   std::vector<std::pair<std::string, std::string>> reasons;
   for (const Layer& layer : report.layers) {

@@ -10,22 +10,22 @@
 
 namespace sandglass::sandbox {
 
-// Where the daemon was started, as far as it matters to whoever must mend what
-// is missing.
+// Where the daemon was started, as far as it matters to the person who has to
+// provide what is missing.
 struct Surroundings {
-  bool container = false;  // an engine's
-  // Rights of the start that root doesn't have here, for example "CHOWN".
+  bool container = false;  // of a container engine
+  // Capabilities that the start needs and root lacks here, for example "CHOWN".
   std::vector<std::string> missing_rights;
 };
 
 Surroundings LookAround();
 
-// Layers that a jail can be built without.
+// Whether a jail can be made without this layer, if the operator agrees.
 bool IsExcusable(absl::string_view layer);
 
-// FAILED_PRECONDITION, one line: every required layer that is not available and
-// not excused, with its reason; what stands against it, and the page that
-// helps. Also where only rights are missing. OK: nothing is.
+// FAILED_PRECONDITION when required layers are neither available nor excused,
+// or when only capabilities are missing. The message is one line: it names each
+// such layer with the reason, what prevents it, and the page that helps.
 absl::Status CheckMissing(const HostReport& report, const Surroundings& around);
 
 }  // namespace sandglass::sandbox

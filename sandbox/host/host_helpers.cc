@@ -13,7 +13,8 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Only a kernel that lacks it has none: what can't be read may be anything.
+// nullopt only when the kernel doesn't have the sysctl. One that can't be read
+// may have any value.
 std::optional<std::string> Sysctl(const char* path) {
   const absl::StatusOr<std::string> text = os::ReadSmallFile(AT_FDCWD, path);
   if (absl::IsNotFound(text.status())) return std::nullopt;
@@ -21,7 +22,7 @@ std::optional<std::string> Sysctl(const char* path) {
   return std::string(absl::StripSuffix(*text, "\n"));
 }
 
-// "6.14.0-rc1" is.
+// Accepts versions such as "6.14.0-rc1".
 bool IsAtLeast(const std::string& kernel, int major, int minor) {
   const std::vector<std::string> parts =
       absl::StrSplit(kernel, absl::MaxSplits('.', 2));

@@ -9,22 +9,23 @@
 
 namespace sandglass::sandbox {
 
-// What decides whether the kernel starts programs of the host, as root and in
-// no control group of the jail's, for what a program does: the one that
-// core_pattern names when it crashes (core(5)), and modprobe for a file that it
-// can't execute (search_binary_handler() in fs/exec.c, before Linux 6.14).
+// Settings that decide whether an act of a sandboxed program makes the kernel
+// start a program on the host, as root and in none of the jail's control
+// groups: when it crashes, the one that core_pattern names (core(5)), and when
+// it executes a file of unknown format, modprobe (search_binary_handler() in
+// fs/exec.c, before Linux 6.14).
 struct HelperSettings {
   std::string kernel;                   // uname -r
   std::string core_pattern;             // kernel.core_pattern
   bool can_forbid_crash_helper = true;  // os::ForbidCrashHelper
-  // kernel.modprobe; none in a kernel that loads no modules.
+  // kernel.modprobe; nullopt in a kernel that can't load modules.
   std::optional<std::string> modprobe;
 };
 
-// What the sysctls are; the rest is left as it is.
+// Reads the sysctls into `settings` and leaves the rest unchanged.
 void ReadHelperSysctls(HelperSettings& settings);
 
-// The layers "core-limit" and "module-search", neither of them required.
+// Returns the layers "core-limit" and "module-search". Neither is required.
 std::vector<Layer> JudgeHelpers(const HelperSettings& settings);
 
 }  // namespace sandglass::sandbox

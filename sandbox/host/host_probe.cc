@@ -30,8 +30,9 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Runs `attempt` in a throwaway child with `flags`; 0 when it returned true,
-// else an errno. The child ends by the attempt's errno.
+// Runs `attempt` in a throwaway child with `flags`. Returns 0 when it returned
+// true, else an errno; the child passes on the errno of the attempt as its exit
+// code.
 int TryInChild(uint64_t flags, const std::function<bool()>& attempt) {
   const pid_t pid = os::Clone3({.flags = flags});
   if (pid < 0) return errno;
@@ -45,7 +46,8 @@ int TryInChild(uint64_t flags, const std::function<bool()>& attempt) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-// Some containers' filters of system calls allow all that mounts, but not this.
+// Some containers' system call filters allow all the mount calls but not
+// pivot_root(2).
 bool CanPivotRoot() {
   if (!os::MakeMountsPrivate()) return false;
   const os::Fd tree = os::CloneTree("/usr");
@@ -127,8 +129,8 @@ void ProbeLandlock(HostReport& report) {
                : "needs ABI 6 (Linux 6.12); namespaces stand in");
 }
 
-// A trial cap of each disk, where that takes no change to the host's own
-// groups; an errno.
+// Tries to cap each disk, if that needs no change to the host's own groups.
+// Returns 0 or an errno.
 int TryDiskCaps(const CgroupHost& host, const std::vector<std::string>& disks) {
   if (host.io_v1_parent.empty()) return 0;
   const std::string trial =
@@ -208,7 +210,8 @@ void ProbeCgroups(HostReport& report, const std::vector<std::string>& places) {
       where(host->pids_v1_parent, host->v2_has_pids));
   add("cpu-limit", true, host->has_cpu(),
       where(host->cpu_v1_parent, host->v2_has_cpu));
-  // cgroup.kill: Linux 5.14. The real root has none, so a trial group is made.
+  // cgroup.kill: Linux 5.14. The real root doesn't have this file, so a trial
+  // group is made.
   const std::string trial =
       absl::StrCat(host->v2_parent, "/sandglass-probe-", ::getpid());
   const bool made = ::mkdir(trial.c_str(), 0755) == 0;

@@ -16,7 +16,7 @@ struct Layer {
   std::string name;  // stable, for example "landlock"
   LayerState state;
   bool required;
-  std::string detail;  // why, or which version
+  std::string detail;  // the reason, or which version
 };
 
 enum class CgroupMode { kNone, kV2, kHybrid };
@@ -25,29 +25,29 @@ struct HostReport {
   std::string kernel;  // uname -r
   CgroupMode cgroup_mode = CgroupMode::kNone;
   int landlock_abi = 0;  // 0: none
-  // Where caps of disk I/O can hold, as "major:minor"; none: they can't.
+  // The disks whose I/O can be capped, as "major:minor"; empty: none can.
   std::vector<std::string> disks;
   std::vector<Layer> layers;
 };
 
-// Tries each layer for real (trial namespaces, mounts, filters in throwaway
-// children). Needs root; takes some milliseconds. `disk_places` are the
-// directories on disks that jails will see, or that hold them.
+// Tries out each layer (with trial namespaces, mounts and filters in throwaway
+// children). Needs root; takes some milliseconds. `disk_places` are directories
+// on disks that jails will see, or that hold jails.
 HostReport ProbeHost(const std::vector<std::string>& disk_places = {"/usr"});
 
 inline constexpr char kDiskCapLayer[] = "disk-io-cap";
 
-// Why caps of disk I/O aren't in force; empty: they are.
+// Why caps of disk I/O aren't in force; empty when they are.
 std::string WhyNoDiskCap(const HostReport& report);
 
-// FAILED_PRECONDITION naming every required layer that is missing and not in
-// `excused` (by layer name); marks the excused ones in `report`. An excuse for
-// an unknown layer is INVALID_ARGUMENT.
+// FAILED_PRECONDITION when required layers are missing and not in `excused` (by
+// name); the message names all of them. Marks the excused ones in `report`.
+// INVALID_ARGUMENT when `excused` names an unknown layer.
 absl::Status RequireLayers(HostReport& report,
                            const std::vector<std::string>& excused);
 
-// Whether filters can ask before they refuse, in a throwaway child.
-// FAILED_PRECONDITION says why not.
+// Tests in a throwaway child whether filters can ask a listener before they
+// refuse a call. FAILED_PRECONDITION says why not.
 absl::Status CheckCallTracing();
 
 }  // namespace sandglass::sandbox
