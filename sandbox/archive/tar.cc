@@ -13,7 +13,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// What a header has at which place, by POSIX.
+// The fields of a header and their places, as POSIX defines them.
 struct Field {
   size_t offset;
   size_t size;
@@ -26,7 +26,7 @@ constexpr Field kName = {0, 100}, kMode = {100, 8}, kUid = {108, 8},
 constexpr uint64_t kMostOctal = 077777777777;  // eleven digits
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kFractionDigits = 9;
-// Long names and pax headers.
+// The most bytes of a long name or a pax header.
 constexpr uint64_t kMostExtensionBytes = 1024 * 1024;
 constexpr uint64_t kMostSize = uint64_t{1} << 62;
 
@@ -34,7 +34,7 @@ absl::string_view Get(const char* block, Field field) {
   return {block + field.offset, field.size};
 }
 
-// Up to the first NUL.
+// The text up to the first NUL.
 std::string GetText(const char* block, Field field) {
   const absl::string_view all = Get(block, field);
   return std::string(all.substr(0, all.find('\0')));
@@ -53,8 +53,8 @@ void PutOctal(std::string& block, Field field, uint64_t value) {
   Put(block, field, digits);
 }
 
-// Octal digits, or GNU's form for larger numbers: the first bit set, then the
-// value in binary.
+// Reads octal digits, or GNU's form for larger numbers: the first bit is set
+// and the value follows in binary.
 std::optional<uint64_t> GetNumber(const char* block, Field field) {
   absl::string_view text = Get(block, field);
   uint64_t value = 0;
@@ -76,7 +76,7 @@ std::optional<uint64_t> GetNumber(const char* block, Field field) {
   return value;
 }
 
-// The sum of a header's bytes, with its own field as spaces.
+// The sum of a header's bytes, with its own field counted as spaces.
 uint64_t Checksum(const char* block) {
   uint64_t sum = 0;
   for (size_t i = 0; i < kTarBlock; ++i) {
@@ -88,17 +88,17 @@ uint64_t Checksum(const char* block) {
 }
 
 std::string PaxRecord(absl::string_view key, absl::string_view value) {
-  // The length counts its own digits.
+  // The length includes its own digits.
   const size_t rest = key.size() + value.size() + 3;
   size_t length = rest + 1;
   while (absl::StrCat(length).size() + rest != length) ++length;
   return absl::StrCat(length, " ", key, "=", value, "\n");
 }
 
-// A decimal number, as pax has times: 1.5 s before the epoch, which the kernel
-// tells as -2 s and half a second on top, is "-1.5".
+// A time as a decimal number, the form that pax has: 1.5 s before the epoch is
+// "-1.5", while the kernel represents it as -2 s plus half a second.
 std::string PaxTime(const struct timespec& time) {
-  // Unsigned, because the lowest number of seconds has no positive one.
+  // Unsigned, because the lowest number of seconds has no positive counterpart.
   auto seconds = static_cast<uint64_t>(time.tv_sec);
   int64_t part = time.tv_nsec;
   const bool negative = time.tv_sec < 0;
@@ -119,16 +119,16 @@ bool AllDigits(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// What PaxTime writes and the like; what is behind nanoseconds is left out. A
-// time that is too far away for the kernel is as far as the kernel goes: no
-// archive is refused for the time of a file.
+// Reads what PaxTime writes, and similar numbers; digits beyond nanoseconds are
+// ignored. A time outside the kernel's range becomes the nearest one in it: no
+// archive is refused because of a file's time.
 std::optional<struct timespec> ParseTime(absl::string_view text) {
   const bool negative = absl::ConsumePrefix(&text, "-");
   const size_t dot = text.find('.');
   const absl::string_view whole = text.substr(0, dot);
   if (whole.empty() || !AllDigits(whole)) return std::nullopt;
   uint64_t seconds = 0;
-  // Nothing but digits, so that it only fails where there are too many.
+  // The text has only digits, so this fails only when there are too many.
   if (!absl::SimpleAtoi(whole, &seconds)) seconds = UINT64_MAX;
   int64_t part = 0;
   if (dot != absl::string_view::npos) {
@@ -150,7 +150,8 @@ std::optional<struct timespec> ParseTime(absl::string_view text) {
   }
   if (part > 0) {
     part = kSecond - part;
-    // Its whole seconds are one too many to be counted as a positive number.
+    // As a positive number, the whole seconds of this time would be one too
+    // many.
     if (seconds == kMost) {
       time.tv_sec = INT64_MIN;
       time.tv_nsec = part;
@@ -309,7 +310,7 @@ bool TarReader::TakePaxRecords(absl::string_view records) {
   return true;
 }
 
-// Headers that say something of the member behind them.
+// Reads headers that describe the member after them.
 TarReader::Step TarReader::TakeExtension(char type, uint64_t size) {
   std::string text;
   if (const Step step = ReadText(size, text); step != Step::kMember) {
@@ -337,7 +338,7 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
     return TakeExtension(type, *size);
   }
   member.path = GetText(block, kName);
-  // GNU's own variant has other things where ustar has the prefix.
+  // GNU's own variant has other fields where ustar has the prefix.
   if (Get(block, kMagic).substr(0, 6) == absl::string_view("ustar", 6)) {
     const std::string prefix = GetText(block, kPrefix);
     if (!prefix.empty()) member.path = absl::StrCat(prefix, "/", member.path);
@@ -347,7 +348,7 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
     case '0':
     case '\0':
     case '7':
-      // Before ustar a slash at the end made a directory.
+      // Before ustar, a slash at the end of the name marked a directory.
       member.type = absl::EndsWith(member.path, "/") ? TarType::kDirectory
                                                      : TarType::kFile;
       break;
@@ -376,7 +377,7 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
                .tv_nsec = 0});
   member.size = overrides_.size.value_or(*size);
   if (member.size > kMostSize) return Step::kBad;
-  // Of the others the size says nothing, or that of what is linked to.
+  // For other types the size means nothing, or is that of a link's target.
   if (member.type != TarType::kFile) member.size = 0;
   overrides_ = {};
   left_ = member.size;

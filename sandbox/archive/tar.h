@@ -13,56 +13,56 @@
 
 namespace sandglass::sandbox {
 
-// The tar format of POSIX (ustar with pax headers), as far as files of a jail
-// need it.
+// The tar format of POSIX (ustar with pax headers), as far as the files of a
+// jail need it.
 
 inline constexpr size_t kTarBlock = 512;
 
-// kOther: devices and FIFOs, which are only read.
+// kOther stands for devices and FIFOs, which are read but never written.
 enum class TarType { kFile, kDirectory, kSymlink, kHardLink, kOther };
 
 struct TarMember {
   TarType type = TarType::kFile;
   std::string path;
-  std::string link;  // of both kinds of links
+  std::string link;  // target, for both kinds of links
   mode_t mode = 0;
-  uint64_t size = 0;  // of files
-  // Any that a file can have: seconds from the epoch on, and 0 to 999,999,999
-  // nanoseconds on top of them, also of a time before it.
+  uint64_t size = 0;  // only of files
+  // Any time that a file can have: tv_sec may be negative, and tv_nsec, 0 to
+  // 999,999,999, is always added to it, also for times before the epoch.
   struct timespec mtime = {};
 };
 
-// The blocks that stand before a member's content.
+// Returns the blocks that precede a member's content.
 std::string TarHeader(const TarMember& member);
-// Zero bytes behind `size` bytes of content.
+// The number of zero bytes after `size` bytes of content.
 size_t TarPadding(uint64_t size);
-// What ends an archive.
+// The blocks that end an archive.
 std::string TarEnd();
 
-// Reads an archive from a source that nobody has looked at.
+// Reads an archive from an untrusted source.
 class TarReader {
  public:
-  // Reads up to so many bytes; 0 at the end, -1 when it fails.
+  // Reads at most `size` bytes; returns 0 at the end, -1 on failure.
   using Source = std::function<ssize_t(char* data, size_t size)>;
   enum class Step {
     kMember,
     kEnd,
-    kBad,         // no tar, or of a kind that isn't known
-    kCut,         // the source ended before the archive
+    kBad,         // not a tar, or with an unknown kind of member
+    kCut,         // the source ended before the archive did
     kUnreadable,  // the source failed
   };
 
   explicit TarReader(Source source) : source_(std::move(source)) {}
 
-  // The next member, past what is left of the one before. Names are as they
-  // stand in the archive.
+  // Skips the rest of the current member's content and reads the next member.
+  // Names are as they stand in the archive, unchecked.
   Step Next(TarMember& member);
-  // Up to so many bytes of the member's content, 0 at its end, -1 when the
-  // source ended or failed.
+  // Reads at most `size` bytes of the member's content. Returns 0 at its end,
+  // -1 when the source ended or failed.
   ssize_t Read(char* data, size_t size);
 
  private:
-  // What long names and pax headers say of the member to come.
+  // What long names and pax headers say about the member that follows them.
   struct Overrides {
     std::optional<std::string> path;
     std::optional<std::string> link;
@@ -79,8 +79,8 @@ class TarReader {
 
   const Source source_;
   Overrides overrides_;
-  uint64_t left_ = 0;     // of the member's content
-  uint64_t padding_ = 0;  // behind it
+  uint64_t left_ = 0;     // unread bytes of the member's content
+  uint64_t padding_ = 0;  // zero bytes after the content
 };
 
 }  // namespace sandglass::sandbox

@@ -22,14 +22,15 @@ constexpr FileResult kBad = {FileCode::kBadArchive, 0};
 
 FileResult LastError() { return ResultOfErrno(errno); }
 
-// Of an archive's directory that is none by now, or a link.
+// The error for a directory of the archive that has meanwhile become something
+// else, or a link.
 FileResult ParentError() {
   return errno == ELOOP ? FileResult{FileCode::kBadArchive, errno}
                         : LastError();
 }
 
-// At the file's offset. Pages of zeros become holes, as which they may have
-// been packed. False with errno.
+// Writes at the file's offset. Pages of zeros become holes, which they may have
+// been when they were packed. Returns false and sets errno on failure.
 bool WriteSparse(const os::Fd& file, absl::string_view data) {
   while (!data.empty()) {
     size_t zeros = 0, bytes = 0;
@@ -120,7 +121,7 @@ FileResult Unpacker::FindParent(const std::string& path, bool make,
   return {};
 }
 
-// Makes room for a member among what is there already.
+// Removes what exists under a member's name, to make room for it.
 FileResult Unpacker::ClearName(const std::string& name) {
   if (::unlinkat(parent_.get(), name.c_str(), 0) == 0 || errno == ENOENT) {
     return {};
@@ -136,8 +137,8 @@ FileResult Unpacker::MakeDirectory(const std::string& name) {
     if (::fstatat(parent_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
             0 &&
         S_ISDIR(info.st_mode)) {
-      // Its mode may keep out what comes into it; it gets its own in the end.
-      // Where that fails, so does what needs it.
+      // The directory's mode may prevent making anything in it; it gets its own
+      // mode at the end. If this fails, so will the calls that need it.
       if ((info.st_mode & 0700) != 0700) {
         (void)!::fchmodat(parent_.get(), name.c_str(), 0700, 0);
       }
@@ -156,7 +157,7 @@ FileResult Unpacker::MakeFile(TarReader& reader, const TarMember& member,
                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return LastError();
   const FileResult result = FillFile(reader, member, file);
-  // Part of a file is none.
+  // A file that is only partly there is removed.
   if (!result.ok()) (void)ClearName(name);
   return result;
 }
@@ -277,16 +278,18 @@ FileResult Unpacker::Make(TarReader& reader, const TarMember& member,
 FileResult Unpacker::SettleDirectories() {
   parent_.reset();
   FileResult result;
-  // What is deeper comes later in an archive: so each is still open to us.
+  // Directories come before what is in them, so in reverse order each one can
+  // still be reached.
   for (auto it = directories_.rbegin(); it != directories_.rend(); ++it) {
     const os::Fd found = os::OpenDirectoryNoLinks(directory_, it->path.c_str());
-    // Taken away by the code, or by a later member.
+    // It was removed by the sandboxed code, or by a later member.
     if (!found.valid()) continue;
     const os::Fd open(
         ::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!open.valid()) continue;
     const struct timespec times[] = {it->mtime, it->mtime};
-    // One of another owner, say. The others are settled all the same.
+    // It has another owner, for example. The others get their modes and times
+    // nevertheless.
     if ((::futimens(open.get(), times) != 0 ||
          ::fchmod(open.get(), it->mode) != 0) &&
         result.ok()) {
@@ -310,7 +313,7 @@ FileResult Unpacker::RunWith(TarReader& reader, bool as_far_as_possible) {
     FileResult result = ResultOf(step);
     if (result.ok()) {
       result = Take(reader, member);
-      // Where the archive itself ends there is no next member.
+      // When the archive itself ends, there is no next member to go on with.
       if (as_far_as_possible && !result.ok() &&
           result.code != FileCode::kIncomplete) {
         ++missing_count_;

@@ -16,29 +16,30 @@
 
 namespace sandglass::sandbox {
 
-// The longest path of a member that Unpacker takes: behind that of a directory
-// a slash comes, and the kernel takes no path of PATH_MAX bytes. Who writes an
-// archive, or keeps a copy that is to become one, leaves out what is longer.
+// The longest path of a member that Unpacker accepts: a slash is appended to a
+// directory's path, and the kernel accepts no path of PATH_MAX bytes. Code that
+// writes an archive, or keeps a copy that is to become one, leaves out longer
+// paths.
 inline constexpr size_t kMostMemberPath = PATH_MAX - 2;
 
-// Makes of an archive's members what they say, below a directory and nowhere
-// else: no member's path may be absolute or have "..", and no symbolic link is
-// gone through, whoever made it and when.
+// Makes files and directories from an archive's members, below one directory
+// and nowhere else: no member's path may be absolute or contain "..", and
+// symbolic links are never followed, whoever made them and when.
 class Unpacker {
  public:
   Unpacker(const os::Fd& directory, uint64_t max_bytes, uint64_t max_entries);
   ~Unpacker();
 
-  // All of the archive. What was made stays when it fails.
+  // Unpacks the whole archive. What was made stays when it fails.
   FileResult Run(TarReader& reader);
-  // The same, but a member that can't be made is missing, and the others are
-  // made.
+  // The same, but a member that can't be made is recorded as missing, and the
+  // others are made.
   FileResult RunAsFarAsPossible(TarReader& reader);
 
   uint64_t entries() const { return entries_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t left_out() const { return left_out_; }
-  // How many members are missing, and the first kMostMissing of them.
+  // The number of missing members, and the first kMostMissing of them.
   struct Missing {
     std::string path;
     FileResult why;
@@ -73,10 +74,12 @@ class Unpacker {
   const uint64_t max_bytes_;
   const uint64_t max_entries_;
   const std::unique_ptr<char[]> buffer_;
-  // The directory of the member before, which is most often the next one's.
+  // The directory of the previous member, which usually is that of the next one
+  // too.
   os::Fd parent_;
   std::string parent_path_;
-  // Of directories mode and time come when nothing is made in them any more.
+  // Directories get their mode and time only at the end, when nothing will be
+  // made in them any more.
   std::vector<Settled> directories_;
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
@@ -85,9 +88,9 @@ class Unpacker {
   std::vector<Missing> missing_;
 };
 
-// A member's path without what stands for nothing ("./", "//", a slash at its
-// end); "" is the archive's own top. kBadArchive for a path that could lead out
-// or that no file can have.
+// Removes the redundant parts of a member's path ("./", "//", a slash at its
+// end); "" is the archive's own top directory. kBadArchive for a path that
+// could lead outside or that no file can have.
 FileResult CleanMemberPath(absl::string_view path, std::string& clean);
 
 }  // namespace sandglass::sandbox
