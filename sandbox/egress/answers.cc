@@ -11,7 +11,7 @@
 namespace sandglass::egress {
 namespace {
 
-// Seconds. The address is good for as long as the jail is.
+// In seconds. The address is valid as long as the jail lives.
 constexpr uint32_t kTtl = 600;
 
 bool AllowedOnAnyPort(const policy::NetworkPolicy& policy,

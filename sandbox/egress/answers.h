@@ -9,9 +9,10 @@
 
 namespace sandglass::egress {
 
-// Answers a jail's DNS query without asking anybody: names that its policy
-// allows on any port get an address of the table, IPv4 alone; all others don't
-// exist, so that programs fail at once. Empty: there is nothing to answer.
+// Answers a jail's DNS query without asking any server: names that its policy
+// allows on any port get an address of the table, only IPv4; all others don't
+// exist, so that programs fail at once. Returns "" when there is nothing to
+// answer.
 std::string AnswerDns(Lease& lease, NameTable& names, std::string_view query);
 
 }  // namespace sandglass::egress

@@ -29,7 +29,7 @@ constexpr long kVersion3 = 2;
 constexpr int kSerialBits = 127;
 // RFC 5280, appendix A.1: ub-common-name.
 constexpr size_t kMaxCommonName = 64;
-// Clocks of programs and ours may differ.
+// Programs' clocks may differ from ours.
 constexpr absl::Duration kBefore = absl::Hours(1);
 
 bool SetName(X509_NAME* name, const char* field, const std::string& value) {
@@ -64,7 +64,7 @@ std::optional<absl::Time> EndOf(const X509* certificate) {
   return absl::FromTM(end, absl::UTCTimeZone());
 }
 
-// An extension, as x509v3_config(5) writes it.
+// Adds an extension, written as in x509v3_config(5).
 bool AddExtension(X509* certificate, X509* issuer, int id,
                   const std::string& value) {
   X509V3_CTX context;
@@ -89,13 +89,13 @@ BioPtr Reader(std::string_view text) {
           &::BIO_free};
 }
 
-// Without it OpenSSL would ask at the terminal.
+// Without this OpenSSL would ask for a password on the terminal.
 int NoPassword(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*own*/) {
   return -1;
 }
 
-// The one protocol that the proxy speaks (RFC 7301). Programs that offer none
-// are taken for such as speak it.
+// Selects the one protocol that the proxy speaks (RFC 7301). Programs that
+// offer none are assumed to speak it.
 int SelectProtocol(SSL* /*tls*/, const unsigned char** out,
                    unsigned char* out_size, const unsigned char* in,
                    unsigned int in_size, void* /*own*/) {
@@ -168,7 +168,7 @@ absl::StatusOr<std::shared_ptr<Authority>> Authority::Load(
     return absl::InvalidArgumentError(
         "the authority's certificate is of another key");
   }
-  // 1: by its extensions, of version 3 and meant to sign.
+  // 1: its extensions say so, it is of version 3 and may sign.
   if (::X509_check_ca(own.get()) != 1) {
     return absl::InvalidArgumentError(
         "the authority's certificate is none of an authority (CA:TRUE)");
@@ -187,7 +187,7 @@ absl::StatusOr<std::string> Authority::CertificatePem() const {
 }
 
 absl::StatusOr<std::string> Authority::KeyPem() const {
-  // Wiped when it is freed.
+  // This memory is wiped when it is freed.
   const BioPtr out(::BIO_new(::BIO_s_secmem()), &::BIO_free);
   if (out == nullptr ||
       ::PEM_write_bio_PKCS8PrivateKey(out.get(), key_.get(), nullptr, nullptr,
@@ -200,7 +200,7 @@ absl::StatusOr<std::string> Authority::KeyPem() const {
 absl::StatusOr<Authority::ContextPtr> Authority::Issue(
     const policy::RequestedHost& host) {
   const std::string name = host.ToString();
-  // Making one takes less than a millisecond.
+  // The lock may be held meanwhile: making one takes less than a millisecond.
   absl::MutexLock lock(&mutex_);
   if (const auto found = kept_.find(name); found != kept_.end()) {
     used_.splice(used_.begin(), used_, found->second.used);
@@ -271,7 +271,7 @@ absl::StatusOr<Authority::CertificatePtr> Authority::MakeLeaf(
       !AddExtension(leaf.get(), issuer, NID_key_usage,
                     "critical,digitalSignature") ||
       !AddExtension(leaf.get(), issuer, NID_ext_key_usage, "serverAuth") ||
-      // Names in their normal form have no "," and no ":".
+      // Names in their normal form contain no "," and no ":".
       !AddExtension(leaf.get(), issuer, NID_subject_alt_name,
                     absl::StrCat(host.address() ? "IP:" : "DNS:", name)) ||
       !AddExtension(leaf.get(), issuer, NID_subject_key_identifier, "hash") ||

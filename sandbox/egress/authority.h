@@ -20,41 +20,44 @@
 
 namespace sandglass::egress {
 
-// A certificate authority of the daemon's own. Programs trust it so that the
-// proxy can be TLS's end in place of the servers that they ask for. Thread-safe
-// once it is made.
+// A certificate authority of this daemon. Programs trust it, so that the proxy
+// can terminate TLS in place of the servers that they connect to. Thread-safe
+// once it has been made.
 class Authority {
  public:
   using ContextPtr = std::shared_ptr<SSL_CTX>;
 
-  // From one hour before the start, as clocks differ, until this long after
-  // it. A daemon that runs for longer has to be restarted before.
+  // The certificate is valid from one hour before the start, because clocks
+  // differ, until this long after it. A daemon that runs for longer has to be
+  // restarted before then.
   static constexpr absl::Duration kValid = absl::Hours(24 * 180);
-  // Of what Issue gives.
+  // How long the certificates of Issue are valid.
   static constexpr absl::Duration kLeafValid = absl::Hours(24 * 7);
-  // Hosts whose keys are kept, those that were asked for last.
+  // The number of hosts whose keys are kept: those that were asked for last.
   static constexpr size_t kMostKept = 128;
 
-  // A new one, with a key of curve P-256 that nobody else has. It can issue
-  // for hosts, and make no other authorities.
+  // Makes a new authority, with a P-256 key that nobody else has. It can issue
+  // certificates for hosts, but not for other authorities.
   static absl::StatusOr<std::shared_ptr<Authority>> Make();
-  // What another process made, in PEM. INVALID_ARGUMENT: either can't be read,
-  // they don't belong together, or the certificate is no authority's.
+  // Loads an authority that another process made, in PEM. INVALID_ARGUMENT: one
+  // of the two can't be read, they don't belong together, or the certificate
+  // isn't that of an authority.
   static absl::StatusOr<std::shared_ptr<Authority>> Load(
       std::string_view certificate_pem, std::string_view key_pem);
 
-  // For programs: what they are to trust.
+  // The certificate that programs have to trust.
   absl::StatusOr<std::string> CertificatePem() const;
-  // Whoever has it can pass for any server with who trusts the certificate.
+  // Anyone who has this key can pose as any server to those who trust the
+  // certificate.
   absl::StatusOr<std::string> KeyPem() const;
 
-  // TLS 1.2 and later as the server `host`, with a key of its own and the
-  // protocol http/1.1. It resumes no sessions, so nothing of one connection is
-  // known to another.
+  // Makes a context for TLS 1.2 and later as the server `host`, with a key of
+  // its own and the protocol http/1.1. It resumes no sessions, so that nothing
+  // from one connection is known in another.
   absl::StatusOr<ContextPtr> Issue(const policy::RequestedHost& host)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How many are kept; at most kMostKept.
+  // How many hosts' keys are kept now; at most kMostKept.
   size_t kept() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -80,7 +83,7 @@ class Authority {
 
   mutable absl::Mutex mutex_;
   std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
-  // Of kept_, the one that was asked for last in front.
+  // The keys of kept_, the one that was asked for last at the front.
   std::list<std::string> used_ ABSL_GUARDED_BY(mutex_);
 };
 

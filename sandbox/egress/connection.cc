@@ -41,7 +41,7 @@ const char* Reason(int status) {
   }
 }
 
-// What a program is answered when its wish fails so.
+// The HTTP status with which a program is answered after this failure.
 int StatusFor(const absl::Status& failed) {
   switch (failed.code()) {
     case absl::StatusCode::kPermissionDenied:
@@ -75,7 +75,7 @@ class Connection {
   }
 
  private:
-  // Reads some more bytes into `buffered_`. False: there are none.
+  // Reads some more bytes into `buffered_`. Returns false when there are none.
   bool More() {
     const absl::StatusOr<size_t> size =
         program_.Read(absl::MakeSpan(chunk_), until_spoken_);
@@ -91,7 +91,7 @@ class Connection {
     until_spoken_ = lease_.patience().AtMost(lease_.limits().to_speak);
   }
 
-  // True: there may be another.
+  // Returns true when another request may follow.
   bool ServeRequest() {
     std::optional<RequestHead> head = ReadHead();
     if (!head) return false;
@@ -112,7 +112,7 @@ class Connection {
     return Forward(*head, *to);
   }
 
-  // Of a request inside TLS, which is for one server alone.
+  // Serves a request inside TLS, where only one server may be asked.
   bool ServeInside(RequestHead& head) {
     const absl::StatusOr<policy::RequestedHost> host =
         policy::ParseRequestedHost(head.host, HostSyntax::kAuthority);
@@ -163,8 +163,9 @@ class Connection {
     const bool reused = CanServe(to);
     if (!reused && !Connect(to)) return false;
     Exchanged done = Pass(head, secrets);
-    // A server may close a connection that it kept just as the next request
-    // comes: what changes nothing is asked again (RFC 9112, section 9.3.1).
+    // A server may close a connection that it kept open just when the next
+    // request comes. A request that changes nothing is then sent again (RFC
+    // 9112, section 9.3.1).
     if (absl::IsUnavailable(done.status) && reused && !done.heard &&
         (head.method == "GET" || head.method == "HEAD") &&
         head.framing.kind == BodyFraming::Kind::kNone) {
@@ -178,7 +179,7 @@ class Connection {
     }
     if (!done.status.ok()) {
       if (!done.answered) return AnswerFailure(WithoutQuotes(done, rule));
-      // What ended early is not to look whole.
+      // A response that ended early must not look complete.
       program_.Reset();
       return false;
     }
@@ -190,7 +191,8 @@ class Connection {
     return Exchange(lease_, head, program_, buffered_, *server_, secrets);
   }
 
-  // Words about what a server says quote it, perhaps with a secret's part.
+  // Messages about what a server sends quote it, and the quote may contain part
+  // of a secret.
   static absl::Status WithoutQuotes(const Exchanged& done,
                                     const policy::AllowedHost& rule) {
     if (!absl::IsDataLoss(done.status) || rule.secrets.empty()) {
@@ -205,7 +207,8 @@ class Connection {
     return lease_.policy().hosts[to.rule];
   }
 
-  // Into `server_`; false: the program was told why not.
+  // Sets `server_`. Returns false when that failed; the program was told the
+  // reason.
   bool Connect(const Destination& to) {
     server_.reset();
     const Patience patience =
@@ -218,7 +221,7 @@ class Connection {
     return !inside_ || BeginTls(to, patience);
   }
 
-  // With the server; as Connect.
+  // Begins TLS with the server. Returns the same as Connect.
   bool BeginTls(const Destination& to, const Patience& patience) {
     const absl::Status begun =
         server_->ConnectTls(*services_.to_servers, to.host, patience);
@@ -233,13 +236,14 @@ class Connection {
     return AnswerFailure(absl::Status(begun.code(), words));
   }
 
-  // Whether the connection of the request before goes there, and still stands.
+  // Whether the previous request's connection goes there and is still usable.
   bool CanServe(const Destination& to) {
     return server_ != nullptr && served_ && served_->host == to.host &&
            served_->port == to.port && server_->IsIdle();
   }
 
-  // Of a tunnel nobody sees what goes through it.
+  // In a tunnel nobody sees what is sent, so rules that have to see it allow
+  // none.
   std::string WhyNoTunnel(size_t of) const {
     const policy::AllowedHost& rule = lease_.policy().hosts[of];
     if (!rule.inspect && rule.methods.empty() && rule.secrets.empty()) {
@@ -272,7 +276,7 @@ class Connection {
     PassOn(server->get());
   }
 
-  // A connection to an address that stands for a name, with TLS.
+  // Serves a TLS connection to an address that stands for a name.
   void ServeTls() {
     const absl::StatusOr<Destination> to = Allowed(
         lease_, *entrance_.name, HostSyntax::kAuthority, entrance_.port);
@@ -291,7 +295,7 @@ class Connection {
     PassOn(server->get());
   }
 
-  // Without an authority nothing can be seen, so nothing goes on.
+  // Without an authority nothing can be inspected, so nothing is passed on.
   std::string WhyNotInside(const Destination& to) const {
     if (services_.authority != nullptr) return "";
     return absl::StrCat("what ", RuleOf(to).host.ToString(), " is asked has ",
@@ -299,8 +303,9 @@ class Connection {
                         "authority to end TLS with");
   }
 
-  // Ends the program's TLS here, and serves the requests inside. The server is
-  // connected to with the first one, so that a failure can be told there.
+  // Terminates the program's TLS here and serves the requests inside. The
+  // connection to the server is made with the first request, so that a failure
+  // can be reported in an answer.
   void ServeInsideTls(const Destination& to) {
     if (!CheckHello(to)) return;
     const std::string target = TargetText(to.host, to.port);
@@ -326,8 +331,8 @@ class Connection {
     }
   }
 
-  // Waits for the TLS hello, which stays in `buffered_`, and looks whom it is
-  // for. False: it is not for there.
+  // Waits for the TLS hello, which stays in `buffered_`, and checks which host
+  // it is for. Returns false when it isn't for this destination.
   bool CheckHello(const Destination& to) {
     BeginToListen();
     ClientHelloParser parser;
@@ -372,7 +377,7 @@ class Connection {
   }
 
   std::string WrongHello(const ClientHello& hello, const Destination& to) {
-    // The name that counts may be the one that can't be read.
+    // The name that counts may be the encrypted one, which can't be read.
     if (hello.encrypted_client_hello) {
       return "a TLS hello with an encrypted part (ECH) can't be checked; turn "
              "it off in the program";
@@ -386,7 +391,8 @@ class Connection {
         policy::ParseRequestedHost(*hello.server_name, HostSyntax::kPlain);
     if (!named.ok()) return std::string(named.status().message());
     if (*named == to.host) return "";
-    // Of an address that is inspected, what is inside is for the address.
+    // If an address is inspected, what is inside the connection has to be for
+    // that address.
     if (!to.host.address() || RuleOf(to).inspect) {
       return absl::StrCat("the TLS hello is for ", named->ToString(),
                           ", the tunnel for ", to.host.ToString());
@@ -428,7 +434,7 @@ class Connection {
     return Answer(StatusFor(failed), std::string(failed.message()));
   }
 
-  // Always false: nothing comes after it.
+  // Always returns false: no other request can follow.
   bool Answer(int status, const std::string& words) {
     const std::string body = absl::StrCat("sandglass: ", words, "\n");
     if (Say(absl::StrCat("HTTP/1.1 ", status, " ", Reason(status),
@@ -443,8 +449,8 @@ class Connection {
     return false;
   }
 
-  // A close with bytes that nobody has read resets the connection, and the
-  // answer is lost with it (RFC 9112, section 9.6).
+  // Closing a connection with unread bytes resets it, and then the answer is
+  // lost (RFC 9112, section 9.6).
   void LetItRead() {
     constexpr absl::Duration kLongest = absl::Seconds(5);
     program_.EndWriting();
@@ -459,10 +465,11 @@ class Connection {
   Stream program_;
   const Entrance& entrance_;
   Patience until_spoken_ = lease_.patience();
-  std::string buffered_;            // read and not yet used
-  std::unique_ptr<Stream> server_;  // of the request before
+  std::string buffered_;            // read but not used yet
+  std::unique_ptr<Stream> server_;  // of the previous request
   std::optional<Destination> served_;
-  // TLS with the program has ended here; where all that it asks goes.
+  // Set when the program's TLS ends here: the destination of everything it asks
+  // for.
   std::optional<Destination> inside_;
   std::array<char, size_t{16} << 10> chunk_;
 };

@@ -20,10 +20,11 @@ namespace sandglass::egress {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
-// Before a response. Servers send one or two; progress (102) may be some more.
+// The most interim responses before a response. Servers send one or two;
+// progress (102) may take some more.
 constexpr int kMostInterims = 100;
 
-// A body's content in the framing that it goes on with.
+// Appends a body's content in the framing with which it is passed on.
 void AppendContent(std::string_view content, const BodyFraming& framing,
                    std::string& out) {
   if (content.empty()) return;
@@ -33,7 +34,7 @@ void AppendContent(std::string_view content, const BodyFraming& framing,
   if (chunked) out.append(kChunkEnd);
 }
 
-// What the program says: the rest of its request.
+// The program's side: the rest of its request.
 class RequestFlow {
  public:
   RequestFlow(const RequestHead& head, std::string& behind)
@@ -48,7 +49,7 @@ class RequestFlow {
   bool ended() const { return body_.state() == BodyReader::State::kEnd; }
   std::string& out() { return out_; }
 
-  // Of what has come so far.
+  // Checks what has come so far.
   absl::Status Check() const {
     if (body_.state() != BodyReader::State::kRefused) return absl::OkStatus();
     return absl::InvalidArgumentError(body_.words());
@@ -82,7 +83,7 @@ class RequestFlow {
   bool last_said_ = false;
 };
 
-// What the server says: interim responses and the final one.
+// The server's side: interim responses and the final one.
 class ResponseFlow {
  public:
   ResponseFlow(const RequestHead& request, const RuleSecrets& secrets)
@@ -110,7 +111,7 @@ class ResponseFlow {
       }
       if (body_->state() == BodyReader::State::kEnd) End();
     }
-    // Nobody asked for what comes behind.
+    // Nobody asked for what comes after the response.
     if (!data.empty()) server_keeps_ = false;
     return absl::OkStatus();
   }
@@ -128,7 +129,8 @@ class ResponseFlow {
       if (++interims_ > kMostInterims) {
         return absl::DataLossError("the server never comes to its response");
       }
-      // Programs that speak HTTP/1.0 know none (RFC 9110, section 15.2).
+      // Programs that speak HTTP/1.0 don't know interim responses (RFC 9110,
+      // section 15.2).
       if (request_.minor_version > 0) {
         out_ += SerializeResponseHead(head, {}, /*keep_alive=*/true);
       }
@@ -163,8 +165,8 @@ class ResponseFlow {
   const RequestHead& request_;
   const RuleSecrets& secrets_;
   ResponseHeadParser parser_;
-  std::optional<BodyReader> body_;  // behind the final head
-  BodyFraming framing_;             // for the program
+  std::optional<BodyReader> body_;  // follows the final head
+  BodyFraming framing_;             // in which the program gets it
   std::string out_;
   int interims_ = 0;
   bool heard_ = false;
@@ -173,7 +175,7 @@ class ResponseFlow {
   bool server_keeps_ = false;
 };
 
-// Sends what can be sent now.
+// Sends what can be sent without waiting.
 absl::Status Push(Stream& to, std::string& out) {
   const absl::StatusOr<size_t> size = to.TryWrite(out);
   if (!size.ok()) return size.status();
@@ -247,18 +249,18 @@ class Exchanger {
     return fds;
   }
 
-  // What is wanted is there, though poll(2) doesn't tell.
+  // Whether wanted data is there that poll(2) doesn't report.
   bool HasMore() const {
     return (WantsBody() && program_.HasMore()) ||
            (response_.wants_more() && server_.HasMore());
   }
 
-  // With the response there is no more use for it.
+  // Once there is a response, nobody needs the rest of the body.
   bool WantsBody() const {
     return request_.wants_more() && !server_deaf_ && !response_.ended();
   }
 
-  // Of each of both, whether something may be done with it.
+  // The arguments say on which of the two connections something may be done.
   absl::Status Move(bool program, bool server) {
     if (response_.wants_more() && server) {
       if (absl::Status fed = Pull(server_, response_); !fed.ok()) return fed;
@@ -267,7 +269,8 @@ class Exchanger {
       if (absl::Status sent = Push(program_, response_.out()); !sent.ok()) {
         return sent;
       }
-      // Nothing can come behind a part of an interim response, either.
+      // After a part of an interim response no other response can be sent
+      // either.
       answered_ = response_.final_began() || !response_.out().empty();
     }
     if (response_.ended()) return absl::OkStatus();
@@ -275,7 +278,7 @@ class Exchanger {
       if (absl::Status fed = Pull(program_, request_); !fed.ok()) return fed;
     }
     if (request_.out().empty()) return absl::OkStatus();
-    // A server that reads no further may have answered all the same.
+    // A server that reads no further may still have sent an answer.
     if (!Push(server_, request_.out()).ok()) {
       server_deaf_ = true;
       request_.out().clear();

@@ -11,26 +11,26 @@
 
 namespace sandglass::egress {
 
-// One request on its way to a server, and the responses to it.
+// What became of one request to a server and the responses to it.
 struct Exchanged {
-  // OK: the response went to the program whole. RESOURCE_EXHAUSTED,
-  // DEADLINE_EXCEEDED, CANCELLED: as of Relay. INVALID_ARGUMENT: what the
-  // program said can't be passed on; DATA_LOSS: what the server did.
-  // UNAVAILABLE: one of both went away.
+  // OK: the whole response was passed to the program. RESOURCE_EXHAUSTED,
+  // DEADLINE_EXCEEDED, CANCELLED: as for Relay. INVALID_ARGUMENT: what the
+  // program sent can't be passed on. DATA_LOSS: what the server sent can't be.
+  // UNAVAILABLE: one of the two has gone away.
   absl::Status status;
-  bool heard = false;  // the server has said something
-  // The final response has begun to go to the program, so nothing else can.
+  bool heard = false;  // the server has sent something
+  // The final response has begun to go to the program, so no other can be sent.
   bool answered = false;
-  bool request_ended = false;  // all of it has come
-  bool program_keeps = false;  // its connection may have another request
-  bool server_keeps = false;   // and the server's, too
+  bool request_ended = false;  // all of it has arrived
+  bool program_keeps = false;  // may send another request
+  bool server_keeps = false;   // the server accepts another
 };
 
-// Sends the head, the body as it comes, and passes the responses on as they
-// come: both directions at a time, since a server may answer before it has read
-// all. `behind` has what came behind the head, and afterwards what came behind
-// the body. `secrets` are taken out of the responses' heads; the request's has
-// been dealt with.
+// Sends the head, the body as it arrives, and passes the responses on as they
+// arrive. Both directions run at the same time, since a server may answer
+// before it has read everything. `behind` contains what came after the head,
+// and afterwards what came after the body. `secrets` are removed from the heads
+// of responses; the request's head has been handled already.
 Exchanged Exchange(Lease& lease, const RequestHead& head, Stream& program,
                    std::string& behind, Stream& server,
                    const RuleSecrets& secrets);

@@ -19,14 +19,14 @@ namespace sandglass::egress {
 
 using LeaseLimits = policy::NetworkLimits;
 
-// Why a connection ended when the bytes of its jail were used up.
+// The reason when a connection ends because its jail has used up its bytes.
 inline constexpr char kUsedUp[] =
     "all bytes that the jail may send and get are used up";
 
 using Refusal = sandbox::NetworkRefusal;
 using LeaseUsage = sandbox::NetworkUse;
 
-// A jail's use of the network: what it may, and what it has done. All its
+// A jail's use of the network: what it may do, and what it has done. All its
 // connections share it. Thread-safe.
 class Lease {
  public:
@@ -37,21 +37,24 @@ class Lease {
 
   const policy::NetworkPolicy& policy() const { return *policy_; }
   const LeaseLimits& limits() const { return limits_; }
-  // Until its end.
+  // Patience that lasts until the lease ends.
   Patience patience() const { return {.ended = ended_.get()}; }
 
-  // A connection begins; false: it would be one too many. Each that began ends.
+  // A connection begins. False: it would be one too many. Call EndOne for each
+  // that began.
   bool Begin() ABSL_LOCKS_EXCLUDED(mutex_);
   void EndOne() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Bytes that are about to be passed on; false: they are more than it may.
+  // Accounts for bytes that are about to be passed on. False: they would exceed
+  // what the jail may send or receive.
   bool SpendUp(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   bool SpendDown(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
   void NoteRefusal(std::string_view target, std::string_view words)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends all waits of its connections, and waits until the last has ended.
+  // Ends all waits of its connections, and waits until the last connection has
+  // ended.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
   LeaseUsage usage() const ABSL_LOCKS_EXCLUDED(mutex_);

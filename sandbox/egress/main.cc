@@ -26,7 +26,8 @@
 namespace sandglass::egress {
 namespace {
 
-// What finding names' addresses and checking servers' certificates takes.
+// Restricts file access to what is needed to resolve names and to check
+// servers' certificates.
 bool KeepToOwnFiles() {
   const int abi = os::LandlockAbi();
   if (abi == 0) return true;
@@ -42,7 +43,7 @@ bool KeepToOwnFiles() {
   return ruleset.valid() && os::LandlockRestrictSelf(ruleset);
 }
 
-// A line end at a file's end isn't part of the secret.
+// A line end at the end of a file isn't part of the secret.
 absl::StatusOr<Secrets> TakeSecrets(const internal::EgressConfig& config) {
   std::map<std::string, std::string> values;
   for (int i = 0; i < config.secrets_size(); ++i) {
@@ -56,10 +57,10 @@ absl::StatusOr<Secrets> TakeSecrets(const internal::EgressConfig& config) {
   return Secrets::Create(std::move(values));
 }
 
-// Before any thread, all of which then have it.
+// Before any thread is started: then all threads have the filter.
 bool InstallFilter() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  // Their runtimes start processes and look at threads.
+  // The sanitizers' runtimes start processes and look at threads.
   return true;
 #else
   const absl::StatusOr<policy::BpfProgram> filter = policy::MakeEgressFilter();
@@ -115,7 +116,7 @@ int Main() {
                stderr);
     return 2;
   }
-  // A signal for the terminal's whole group is the server's business.
+  // A signal to the terminal's whole process group is for the server to handle.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     ::signal(signal, SIG_IGN);
   }

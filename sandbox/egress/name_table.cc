@@ -3,7 +3,7 @@
 namespace sandglass::egress {
 namespace {
 
-// 127.64.0.0 itself stands for nothing.
+// 127.64.0.0 itself stands for no name.
 constexpr size_t kFirst = 1;
 
 policy::IpAddress AddressAt(size_t number) {

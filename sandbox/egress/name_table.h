@@ -11,18 +11,20 @@
 
 namespace sandglass::egress {
 
-// Addresses of a jail's own that stand for names, for programs that know of no
-// proxy: they resolve a name, connect to what they are told, and by the address
-// the proxy knows the name. All are in 127.64.0.0/10, which leads to `lo`
-// without a route (RFC 1122, section 3.2.1.3) and where nothing else listens.
+// Gives a jail addresses that stand for names, for programs that know of no
+// proxy: such a program resolves a name and connects to the address that it
+// gets, and from the address the proxy knows the name. All of them are in
+// 127.64.0.0/10, which leads to `lo` without a route (RFC 1122, section
+// 3.2.1.3) and where nothing else listens.
 class NameTable {
  public:
-  // As many names as one jail gets addresses for.
+  // The number of names for which one jail gets addresses.
   static constexpr size_t kMostNames = 4096;
 
-  // The name's address, always the same; absent when there are too many.
+  // The name's address, which never changes; nullopt when there are too many
+  // names.
   std::optional<policy::IpAddress> AddressOf(const std::string& name);
-  // Null when it stands for none.
+  // Null when the address stands for no name.
   const std::string* NameOf(const policy::IpAddress& address) const;
 
  private:

@@ -27,10 +27,12 @@
 namespace sandglass::egress {
 namespace {
 
-// Taken or answered at a time, so that one jail keeps no other waiting.
+// How many connections or queries are handled at a time, so that one jail
+// doesn't keep the others waiting.
 constexpr int kMostAtOnce = 64;
 
-// How long nothing is taken when there are no descriptors or no memory for it.
+// The pause when there are no descriptors or there is no memory for a
+// connection.
 constexpr int kPauseMs = 100;
 
 bool IsShortage(int error) {
@@ -43,7 +45,8 @@ bool DoNotWait(const os::Fd& socket) {
   return flags >= 0 && ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-// Where a connection was made to; IPv4 alone, since names have no others.
+// The address to which a connection was made. Only IPv4, since names have no
+// other addresses.
 std::optional<std::pair<policy::IpAddress, uint16_t>> OwnEnd(int socket) {
   sockaddr_in own = {};
   socklen_t size = sizeof(own);
@@ -60,7 +63,7 @@ absl::Status NotServed(uint64_t id) {
   return absl::NotFoundError(absl::StrCat("jail ", id, " isn't served"));
 }
 
-// False: there is no thread for it.
+// Returns false when no thread can be started.
 bool ServeInThread(std::shared_ptr<Lease> lease, const Services& services,
                    os::Fd program, Entrance entrance) {
   try {
@@ -68,7 +71,7 @@ bool ServeInThread(std::shared_ptr<Lease> lease, const Services& services,
                  program = std::move(program),
                  entrance = std::move(entrance)]() mutable {
       ServeConnection(*lease, services, std::move(program), entrance);
-      // Afterwards the process may end, and OpenSSL with it.
+      // After this the process may end, and OpenSSL with it.
       ::OPENSSL_thread_stop();
       lease->EndOne();
     }).detach();
@@ -189,8 +192,8 @@ void Proxy::Forget(uint64_t id) {
       ++it;
       continue;
     }
-    // Whoever made the socket may have it open, too, so its close is not
-    // enough (epoll(7)).
+    // The process that made the socket may have it open, too, so closing it
+    // here doesn't remove it (epoll(7)).
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, it->second.fd, nullptr);
     it = watched_.erase(it);
   }
@@ -220,7 +223,7 @@ void Proxy::Serve(uint64_t watch) {
   if (watched->second.door == Door::kDns) {
     AnswerQueries(watched->second, jail);
   } else if (!Accept(watched->second, jail)) {
-    // Somebody shut it down, which would be told for ever.
+    // The socket was shut down, which epoll would report again and again.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched->second.fd, nullptr);
     watched_.erase(watched);
   }
@@ -272,7 +275,8 @@ void Proxy::AnswerQueries(const Watched& watched, Jail& jail) {
     const std::string answer = AnswerDns(
         *jail.lease, jail.names, {query.data(), static_cast<size_t>(size)});
     if (answer.empty()) continue;
-    // Nothing waits for a program that doesn't read.
+    // The answer is dropped if the program doesn't read: nothing waits for
+    // that.
     (void)::sendto(watched.fd, answer.data(), answer.size(),
                    MSG_DONTWAIT | MSG_NOSIGNAL,
                    reinterpret_cast<const sockaddr*>(&from), from_size);

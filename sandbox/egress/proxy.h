@@ -22,33 +22,35 @@
 
 namespace sandglass::egress {
 
-// A jail's sockets, made in its network namespace by whoever may, and open
-// nowhere in the jail; what comes in at them is a program's.
+// A jail's sockets. They were made in its network namespace by a process that
+// has the right to, and aren't open anywhere in the jail; what arrives on them
+// comes from a program.
 struct JailSockets {
-  os::Fd proxy;  // listens for programs that know of the proxy
-  // Listen on all addresses of `lo`, each on one of the policy's ports; the
-  // address that was connected to tells the name.
+  os::Fd proxy;  // listens for programs that ask the proxy
+  // They listen on all addresses of `lo`, each on one of the policy's ports;
+  // the address to which a program connects stands for the name.
   std::vector<os::Fd> ports;
-  os::Fd dns;  // bound datagrams
+  os::Fd dns;  // bound, for datagrams
 };
 
 struct ProxyOptions {
-  // What rules may list.
+  // The secrets that rules may list.
   Secrets secrets;
-  // Ends TLS for rules that inspect; without one they refuse.
+  // Terminates TLS for rules that inspect; without it such rules refuse.
   std::shared_ptr<Authority> authority;
-  // Issuers of servers' certificates beside those that this host trusts; PEM.
+  // Issuers of servers' certificates to trust in addition to those that this
+  // host trusts, in PEM.
   std::string extra_roots_pem;
 };
 
-// Serves the jails that it is given, each by its own policy. One thread takes
+// Serves the jails that it is given, each by its own policy. One thread accepts
 // connections and answers DNS; each connection has a thread of its own.
 class Proxy {
  public:
   // INVALID_ARGUMENT: extra_roots_pem can't be read.
   static absl::StatusOr<std::unique_ptr<Proxy>> Start(
       Resolver resolver, ProxyOptions options = {});
-  // Ends what goes on.
+  // Ends all connections.
   ~Proxy();
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
@@ -60,11 +62,11 @@ class Proxy {
                     const LeaseLimits& limits, JailSockets sockets)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What the jail has taken up to now. NOT_FOUND: there is no such number.
+  // What the jail has used up to now. NOT_FOUND: there is no such number.
   absl::StatusOr<LeaseUsage> Read(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends all connections of the jail and waits for that; what it took in all.
-  // NOT_FOUND: there is no such number.
+  // Ends all connections of the jail, waits until they have ended, and returns
+  // the jail's total use. NOT_FOUND: there is no such number.
   absl::StatusOr<LeaseUsage> Close(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -74,7 +76,7 @@ class Proxy {
     NameTable names;
   };
   enum class Door : uint8_t { kProxy, kPort, kDns };
-  // What an event of the loop is about.
+  // What an event of the loop refers to.
   struct Watched {
     uint64_t id;
     Door door;
@@ -88,7 +90,7 @@ class Proxy {
 
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Serve(uint64_t watch) ABSL_LOCKS_EXCLUDED(mutex_);
-  // False: nobody will ever come there again.
+  // Returns false when no connection can ever come there again.
   bool Accept(const Watched& watched, Jail& jail)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void AnswerQueries(const Watched& watched, Jail& jail);
@@ -100,12 +102,12 @@ class Proxy {
   const os::Fd epoll_;
   const os::Fd ending_;  // eventfd
   std::thread thread_;
-  bool short_ = false;  // of descriptors or memory; the thread's own
+  bool short_ = false;  // of descriptors or memory; used by thread_
 
   absl::Mutex mutex_;
   std::map<uint64_t, Jail> jails_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, Watched> watched_ ABSL_GUARDED_BY(mutex_);
-  uint64_t next_watch_ ABSL_GUARDED_BY(mutex_) = 1;  // 0 is the end's
+  uint64_t next_watch_ ABSL_GUARDED_BY(mutex_) = 1;  // 0 is for ending_
 };
 
 }  // namespace sandglass::egress

@@ -15,12 +15,12 @@
 namespace sandglass::egress {
 namespace {
 
-// Of a pipe between two sockets. Past pipe-user-pages-soft (pipe(7)) the kernel
-// gives less.
+// The size of a pipe between two sockets. Beyond pipe-user-pages-soft (pipe(7))
+// the kernel gives less.
 constexpr int kPipeBytes = 1 << 20;
 constexpr int kMostMoves = 16;
 
-// One direction.
+// Moves bytes in one direction.
 class Pump {
  public:
   Pump(int from, int to, bool (Lease::*spend)(uint64_t))
@@ -40,7 +40,7 @@ class Pump {
   bool done() const { return done_; }
   bool moved() { return std::exchange(moved_, false); }
 
-  // What it waits for, of `from` or of `to`.
+  // Adds the event that it waits for, of `from` or of `to`.
   void AddWish(pollfd& from, pollfd& to) const {
     if (done_) return;
     if (held_ == 0) {
@@ -52,7 +52,8 @@ class Pump {
 
   // Moves what can be moved without waiting.
   absl::Status Move(Lease& lease) {
-    // Some at a time: the other direction, and the jail's end, have their turn.
+    // Only some at a time, so that the other direction, and the end of the
+    // jail, get their turn.
     for (int i = 0; i < kMostMoves && !done_; ++i) {
       if (held_ == 0) {
         const ssize_t size = Take();
@@ -76,13 +77,13 @@ class Pump {
   }
 
  private:
-  // Into the pipe. splice(2) stops before urgent data and takes it for nothing
-  // new, while poll(2) says that there is some; recv(2) takes it in its place
-  // (SO_OOBINLINE).
+  // Moves bytes into the pipe. splice(2) stops before urgent data and then
+  // finds nothing, while poll(2) says that there is some; recv(2) takes urgent
+  // data in its place in the stream (SO_OOBINLINE).
   ssize_t Take() {
     const ssize_t spliced = Splice(from_, in_.get(), kPipeBytes);
     if (spliced >= 0 || errno != EAGAIN) return spliced;
-    std::array<char, 256> few;  // less than a pipe holds at least
+    std::array<char, 256> few;  // a pipe always has room for this much
     const ssize_t size = ::recv(from_, few.data(), few.size(), MSG_DONTWAIT);
     if (size <= 0) return size;
     return ::write(in_.get(), few.data(), static_cast<size_t>(size));
@@ -99,7 +100,7 @@ class Pump {
   bool (Lease::*const spend_)(uint64_t);
   os::Fd in_;
   os::Fd out_;
-  size_t held_ = 0;  // in the pipe
+  size_t held_ = 0;  // bytes in the pipe
   bool moved_ = false;
   bool done_ = false;
 };
@@ -129,7 +130,8 @@ absl::Status Relay(Lease& lease, int program, int upstream) {
         {program, 0, 0}, {upstream, 0, 0}, {lease.patience().ended, POLLIN, 0}};
     up.AddWish(fds[0], fds[1]);
     down.AddWish(fds[1], fds[0]);
-    // A hangup of a socket that nobody wants anything of would wake for ever.
+    // poll(2) would report a hangup on a socket from which nobody wants
+    // anything for ever.
     for (int i : {0, 1}) {
       if (fds[i].events == 0) fds[i].fd = -1;
     }

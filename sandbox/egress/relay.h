@@ -6,12 +6,13 @@
 
 namespace sandglass::egress {
 
-// Passes on what each of two sockets says to the other, until both have said
-// all. The bytes stay in the kernel (splice(2)).
+// Passes on what each of two sockets sends to the other, until both have ended.
+// The bytes stay in the kernel (splice(2)).
 //
-// OK: both ends. RESOURCE_EXHAUSTED: the lease's bytes are used up.
-// DEADLINE_EXCEEDED: for limits().idle nobody said anything. CANCELLED: the
-// lease has ended. Else the error of a socket. SIGPIPE has to be ignored.
+// OK: both have ended. RESOURCE_EXHAUSTED: the lease's bytes are used up.
+// DEADLINE_EXCEEDED: neither has sent anything for limits().idle. CANCELLED:
+// the lease has ended. Otherwise the error of a socket. SIGPIPE has to be
+// ignored.
 absl::Status Relay(Lease& lease, int program, int upstream);
 
 }  // namespace sandglass::egress

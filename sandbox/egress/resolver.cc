@@ -18,8 +18,8 @@
 namespace sandglass::egress {
 namespace {
 
-// For one server's answer, and how often it is asked: what a lookup may take in
-// all is its caller's to say.
+// The time for one server's answer, and how often each is asked. The caller
+// decides how long a lookup may take in all.
 constexpr int kTryMs = 2000;
 constexpr int kTries = 3;
 
@@ -49,7 +49,7 @@ absl::StatusOr<Channel> OpenChannel(const std::string& servers) {
 }
 
 struct Answer {
-  std::optional<int> code;  // once it is there
+  std::optional<int> code;  // set once there is an answer
   std::vector<policy::IpAddress> addresses;
 };
 
@@ -82,7 +82,7 @@ void TakeAnswer(void* to, int code, int /*timeouts*/, ares_addrinfo* info) {
   ::ares_freeaddrinfo(info);
 }
 
-// Waits for the channel's sockets or for the time of its next try, once.
+// Waits once, for the channel's sockets or until the time of its next try.
 absl::Status ServeOnce(ares_channel channel, const Patience& patience) {
   ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
   const auto wishes = static_cast<unsigned>(
@@ -115,7 +115,7 @@ absl::Status ServeOnce(ares_channel channel, const Patience& patience) {
     ::ares_process_fd(channel, reads ? fds[i].fd : ARES_SOCKET_BAD,
                       writes ? fds[i].fd : ARES_SOCKET_BAD);
   }
-  // Looks at what is late.
+  // Handles queries whose time is over.
   ::ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
   return absl::OkStatus();
 }
@@ -136,7 +136,7 @@ absl::StatusOr<Resolver> Resolver::Create(
     return absl::InternalError(absl::StrCat("c-ares: ", ::ares_strerror(code)));
   }
   Resolver resolver(absl::StrJoin(servers, ","));
-  // Says now what would fail at each lookup.
+  // Reports now what would fail at each lookup.
   if (absl::Status opened = OpenChannel(resolver.servers_).status();
       !opened.ok()) {
     return absl::Status(opened.code(),
@@ -156,7 +156,8 @@ Resolver::~Resolver() {
 
 absl::StatusOr<std::vector<policy::IpAddress>> Resolver::Resolve(
     const std::string& name, const Patience& patience) const {
-  // ORDER: the answer outlives the channel, whose end may still call back.
+  // ORDER: the answer has to outlive the channel, whose end may still call
+  // back.
   Answer answer;
   absl::StatusOr<Channel> channel = OpenChannel(servers_);
   if (!channel.ok()) return channel.status();

@@ -10,14 +10,16 @@
 
 namespace sandglass::egress {
 
-// Finds the addresses of names, as this host would: /etc/hosts, then the name
-// servers of /etc/resolv.conf, which are read anew each time. Without search
-// domains: a name means the same everywhere. Thread-safe.
+// Finds the addresses of names in the same way as this host: from /etc/hosts,
+// then from the name servers in /etc/resolv.conf, which are read anew each
+// time. Search domains aren't used: a name means the same everywhere.
+// Thread-safe.
 class Resolver {
  public:
-  // Takes "address" or "address:port", an IPv6 one in brackets; empty: the
-  // host's own. INVALID_ARGUMENT: one is none. Starts the library (c-ares),
-  // which is to be done while there is one thread.
+  // `servers` are "address" or "address:port", with an IPv6 address in
+  // brackets; empty: the host's own. INVALID_ARGUMENT: one of them is
+  // malformed. Initialises the library (c-ares), which has to happen while
+  // there is only one thread.
   static absl::StatusOr<Resolver> Create(
       const std::vector<std::string>& servers);
 
@@ -25,9 +27,10 @@ class Resolver {
   Resolver& operator=(Resolver&&) = delete;
   ~Resolver();
 
-  // In the order to try them, each once, kMostAddresses at most and one at
-  // least. NOT_FOUND: there is no such name, or it has no address. UNAVAILABLE:
-  // no server gave an answer. DEADLINE_EXCEEDED, CANCELLED: as of WaitFor.
+  // Returns addresses in the order in which to try them, each once, at least
+  // one and at most kMostAddresses. NOT_FOUND: there is no such name, or it has
+  // no address. UNAVAILABLE: no server answered. DEADLINE_EXCEEDED, CANCELLED:
+  // as for WaitFor.
   absl::StatusOr<std::vector<policy::IpAddress>> Resolve(
       const std::string& name, const Patience& patience) const;
 

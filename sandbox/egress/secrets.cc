@@ -148,8 +148,8 @@ void RuleSecrets::TakeOutOf(ResponseHead& head) const {
 }
 
 std::string RuleSecrets::WithoutValues(std::string text) const {
-  // All at a time: what stands for one isn't looked at for others. Where they
-  // overlap, the longer one counts.
+  // All values are replaced in one pass: an inserted placeholder isn't searched
+  // for other values. Where values overlap, the longer one is replaced.
   std::vector<std::pair<absl::string_view, std::string>> pairs;
   for (const std::string& name : rule_.secrets) {
     if (const std::string* value = secrets_.Find(name)) {

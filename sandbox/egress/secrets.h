@@ -15,11 +15,11 @@
 
 namespace sandglass::egress {
 
-// Of one secret's value, in bytes.
+// The most bytes of a secret's value.
 inline constexpr size_t kMaxSecretBytes = size_t{8} << 10;
 
-// Values that programs may have sent without ever knowing them. They are in no
-// message; their memory is wiped at the end.
+// Values that programs can have sent for them without ever knowing them. No
+// message contains them, and their memory is wiped at the end.
 class Secrets {
  public:
   Secrets() = default;  // none
@@ -30,42 +30,44 @@ class Secrets {
     return *this;
   }
 
-  // By their names: a capital letter, then up to 63 of capital letters, digits
-  // and "_". INVALID_ARGUMENT: a name isn't that; a value is empty, above
-  // kMaxSecretBytes, or can't stand in a header (line ends and other control
-  // characters, white space around it).
+  // `values` are keyed by names: a capital letter, then up to 63 capital
+  // letters, digits and "_". INVALID_ARGUMENT: a name isn't of this form; a
+  // value is empty, longer than kMaxSecretBytes, or can't be in a header (line
+  // ends and other control characters, white space around it).
   static absl::StatusOr<Secrets> Create(
       std::map<std::string, std::string> values);
 
-  // Null: there is none of that name.
+  // Null when there is none of that name.
   const std::string* Find(const std::string& name) const;
 
  private:
   std::map<std::string, std::string> values_;
 };
 
-// Those that one rule lists, for requests that it allows.
+// The secrets that one rule lists, for the requests that it allows.
 class RuleSecrets {
  public:
-  // Whether the request is one inside TLS counts where the rule inspects: what
-  // is to be kept from the network's eyes isn't put into plain HTTP because a
-  // program asks that way. All of them have to outlive it.
+  // `inside_tls`, whether the request came inside TLS, matters where the rule
+  // inspects: what the network mustn't see isn't put into plain HTTP just
+  // because a program asks in that way. All arguments have to outlive this
+  // object.
   RuleSecrets(const Secrets& secrets, const policy::AllowedHost& rule,
               bool inside_tls)
       : secrets_(secrets), rule_(rule), inside_tls_(inside_tls) {}
 
-  // Puts the values in the place of each "${secret:NAME}" of the fields'
-  // values; a value's own text is not looked at again. PERMISSION_DENIED, with
-  // the secret and `host` and without any value: the rule doesn't list it, it
-  // has no value, TLS is missing, or what begins as a placeholder is none; the
-  // fields may have changed in part, and must not go on.
+  // Puts the values in place of each "${secret:NAME}" in the fields' values;
+  // the inserted text isn't searched again. PERMISSION_DENIED, naming the
+  // secret and `host` but no value: the rule doesn't list the secret, it has no
+  // value, TLS is missing, or something that begins like a placeholder isn't
+  // one. The fields may then have been changed in part, and must not be passed
+  // on.
   absl::Status PutInto(std::vector<HttpField>& fields,
                        std::string_view host) const;
 
-  // The other way round: values of the rule's secrets become their
-  // placeholders, and fields with one in their name go. That hides what servers
-  // echo by mistake in a head, as it was sent. A server that means to can send
-  // it in any form, and bodies pass as they are.
+  // The reverse: values of the rule's secrets become placeholders again, and
+  // fields that have one in their name are removed. That hides what servers
+  // echo by mistake in a head in the form in which it was sent. A server that
+  // means to can send it in any other form, and bodies aren't changed.
   void TakeOutOf(ResponseHead& head) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace sandglass::egress {
 namespace {
 
-// The one for the proxy, and the one for DNS.
+// The doors that each jail has: one for the proxy and one for DNS.
 constexpr size_t kFixedDoors = 2;
 
 bool HasOption(const os::Fd& socket, int option, int wanted) {

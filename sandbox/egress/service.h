@@ -17,21 +17,22 @@
 
 namespace sandglass::egress {
 
-// What the proxy's process does for the daemon: serves jails by the rules of
-// their templates. The daemon faces the network and is not believed: rules come
-// from root's files alone.
+// What the proxy's process does for the daemon: it serves jails by the rules of
+// their templates. The daemon faces the network and isn't trusted: rules only
+// come from root's files.
 class Service {
  public:
   using Policy = std::shared_ptr<const policy::NetworkPolicy>;
 
-  // INVALID_ARGUMENT: the configuration has rules that are none, or name
-  // servers. Without a ledger (an invalid descriptor) no templates come later.
+  // INVALID_ARGUMENT: the configuration has invalid rules or invalid name
+  // servers. Without a ledger (an invalid descriptor) no templates can come
+  // later.
   static absl::StatusOr<std::unique_ptr<Service>> Create(
       const internal::EgressConfig& config, Secrets secrets,
       os::Fd template_ledger);
 
-  // One request's answer. INVALID_ARGUMENT: it is malformed, and the channel is
-  // over.
+  // Answers one request. INVALID_ARGUMENT: it is malformed, and the channel
+  // must not be used any further.
   absl::StatusOr<internal::EgressAnswer> Answer(os::Packet packet);
 
  private:

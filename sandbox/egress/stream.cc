@@ -21,7 +21,7 @@ namespace {
 
 bool Waits(int error) { return error == EAGAIN || error == EINTR; }
 
-// Why a server isn't who it has to be.
+// Why a server isn't the one that it has to be.
 std::string CertificateWords(long result) {
   switch (result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -44,7 +44,7 @@ std::string CertificateWords(long result) {
   }
 }
 
-// The server has to be the host, by a name of its certificate.
+// Demands that the server's certificate has the name of this host.
 bool SetServer(SSL* tls, const policy::RequestedHost& host) {
   if (host.address()) {
     return ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(tls),
@@ -103,8 +103,9 @@ absl::Status Stream::BeginTls(SSL_CTX& context) {
   SSL_set_mode(tls_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                SSL_MODE_RELEASE_BUFFERS);
-  // What isn't data comes back to us, too: else whoever sends nothing but that
-  // would be read for ever, also past the jail's end.
+  // Makes calls return after records that aren't data: otherwise a peer that
+  // only sends those could keep a call reading for ever, even beyond the jail's
+  // end.
   SSL_clear_mode(tls_.get(), SSL_MODE_AUTO_RETRY);
   return absl::OkStatus();
 }
@@ -131,7 +132,7 @@ absl::Status Stream::Handshake(const Patience& patience) {
   }
 }
 
-// OpenSSL's last call failed for good.
+// For when OpenSSL's last call has failed for good.
 absl::Status Stream::WhyBroken() {
   broken_ = true;
   const std::string words = TlsWords();
@@ -218,7 +219,8 @@ absl::Status Stream::Write(std::string_view data, const Patience& patience) {
 
 absl::Status Stream::Wait(int16_t events, const Patience& patience) const {
   absl::Status waited = WaitFor(socket_.get(), events, patience);
-  // There may always be something that isn't data.
+  // Records that aren't data may go on arriving, so the deadline is checked
+  // here too.
   if (waited.ok() && os::SteadyNow() >= patience.until) {
     return absl::DeadlineExceededError("that took too long");
   }
@@ -240,7 +242,8 @@ bool Stream::IsIdle() {
     return ::poll(&fd, 1, 0) == 0;
   }
   if (broken_) return false;
-  // A server may have sent what isn't data: keys for another session.
+  // A server may have sent records that aren't data, such as keys for another
+  // session.
   ::ERR_clear_error();
   char next = 0;
   size_t size = 0;
@@ -280,7 +283,7 @@ ssize_t Stream::Receive(absl::Span<char> into) {
 }
 
 BIO_METHOD* Stream::Method() {
-  // There is one for all, to the process's end.
+  // There is one for all streams, until the process ends.
   static BIO_METHOD* const kMethod = [] {
     BIO_METHOD* method =
         ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "stream");

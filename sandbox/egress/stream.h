@@ -21,57 +21,60 @@
 
 namespace sandglass::egress {
 
-// One end of a connection: a socket that doesn't block, as it is or with TLS on
-// it. What comes is spent of the lease as it comes from the wire, with all that
-// TLS adds. For one thread.
+// One end of a connection: a non-blocking socket, with or without TLS on it.
+// What arrives is charged to the lease as it comes from the wire, including
+// everything that TLS adds. Not thread-safe.
 class Stream {
  public:
   enum class Peer : uint8_t { kProgram, kServer };
 
   Stream(os::Fd socket, Peer peer, Lease& lease);
-  // Says in TLS that it ends, unless it was reset.
+  // Ends TLS properly, unless the stream was reset.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   int socket() const { return socket_.get(); }
 
-  // Begins TLS, as the server and as the client of the other side. `said` is
-  // what has been read of the socket already. The contexts need only live for
-  // the call.
+  // Begins TLS: AcceptTls as the server and ConnectTls as the client of the
+  // other side. `said` is what has already been read from the socket. The
+  // contexts only have to live during the call.
   //
-  // UNAVAILABLE: they don't agree. FAILED_PRECONDITION: the server isn't who it
-  // has to be; the message says why. RESOURCE_EXHAUSTED: the lease's bytes are
-  // used up. DEADLINE_EXCEEDED, CANCELLED: as of WaitFor. After an error there
-  // is nothing more to be said.
+  // UNAVAILABLE: the two sides don't agree. FAILED_PRECONDITION: the server
+  // isn't the one that it has to be; the message says why. RESOURCE_EXHAUSTED:
+  // the lease's bytes are used up. DEADLINE_EXCEEDED, CANCELLED: as for
+  // WaitFor. After an error nothing more can be sent or received.
   absl::Status AcceptTls(SSL_CTX& context, std::string said,
                          const Patience& patience);
   absl::Status ConnectTls(SSL_CTX& context, const policy::RequestedHost& host,
                           const Patience& patience);
 
-  // What has come, up to the size of `into`; 0: the other side says no more, in
-  // TLS by saying so. Absent: nothing has come yet. UNAVAILABLE: it broke.
-  // RESOURCE_EXHAUSTED: as above.
+  // Reads what has arrived, at most the size of `into`. 0: the other side has
+  // ended; with TLS, only if it has said so. nullopt: nothing has arrived yet.
+  // UNAVAILABLE: the connection broke. RESOURCE_EXHAUSTED: as above.
   absl::StatusOr<std::optional<size_t>> TryRead(absl::Span<char> into);
-  // How much of `data` was taken; 0: nothing can be now. Then what comes next
-  // has to begin with the same bytes. UNAVAILABLE: it broke.
+  // Writes `data` and returns how many bytes were accepted; 0: none can be now.
+  // The next call then has to begin with the same bytes. UNAVAILABLE: the
+  // connection broke.
   absl::StatusOr<size_t> TryWrite(std::string_view data);
 
-  // The same, as long as patience lasts: DEADLINE_EXCEEDED, CANCELLED.
+  // The same, but waits as long as `patience` allows: DEADLINE_EXCEEDED,
+  // CANCELLED.
   absl::StatusOr<size_t> Read(absl::Span<char> into, const Patience& patience);
-  // All of it, or an error.
+  // Writes all of it, or fails.
   absl::Status Write(std::string_view data, const Patience& patience);
 
-  // What to ask poll(2) for when reading or writing is wanted.
+  // The events to ask poll(2) for when reading or writing is wanted.
   int16_t Events(bool read, bool write) const;
-  // Something has come that poll(2) doesn't tell of.
+  // Whether data has arrived that poll(2) doesn't report.
   bool HasMore() const;
-  // It stands, and nothing has come that nobody asked for.
+  // Whether the connection still stands and nothing has arrived unasked.
   bool IsIdle();
 
-  // Says that nothing more is said; the other side may go on.
+  // Says that nothing more will be sent; the other side may go on.
   void EndWriting();
-  // Its close is a reset: it ends, and not as if all was said.
+  // Makes the close a reset, so that the end doesn't look as if everything was
+  // sent.
   void Reset();
 
  private:
@@ -82,7 +85,7 @@ class Stream {
   absl::Status WhyBroken();
   absl::Status Wait(int16_t events, const Patience& patience) const;
 
-  // Of the socket, for OpenSSL: as recv(2) and send(2).
+  // Access to the socket for OpenSSL, in the way of recv(2) and send(2).
   ssize_t Receive(absl::Span<char> into);
   static BIO_METHOD* Method();
   static int BioRead(BIO* bio, char* into, int size);
@@ -92,13 +95,13 @@ class Stream {
   const os::Fd socket_;
   Lease& lease_;
   bool (Lease::*const spend_)(uint64_t);
-  std::string said_;      // read before TLS began, and TLS's
+  std::string said_;      // read before TLS began, for TLS
   bool at_end_ = false;   // of the socket
   bool used_up_ = false;  // the lease's bytes
-  bool broken_ = false;   // TLS has nothing more to say
+  bool broken_ = false;   // TLS can't go on
   TlsPtr tls_{nullptr, &::SSL_free};
-  // What reading and writing wait for: TLS may have to write before it can
-  // read, and the other way round.
+  // The events for which reading and writing have to wait: TLS may have to
+  // write before it can read, and the reverse.
   int16_t to_read_;
   int16_t to_write_;
 };

@@ -7,7 +7,7 @@
 namespace sandglass::egress {
 
 std::string TlsWords() {
-  // The first is the cause; those behind it say what failed by it.
+  // The first error is the cause; the later ones say what failed because of it.
   const unsigned long code = ::ERR_get_error();
   ::ERR_clear_error();
   const char* reason = ::ERR_reason_error_string(code);

@@ -8,11 +8,11 @@
 
 namespace sandglass::egress {
 
-// What OpenSSL says of this thread's last failure, for people: a few words,
-// never data. Its queue of errors is empty afterwards.
+// What OpenSSL says about this thread's last failure, for people: a few words,
+// never data. Empties OpenSSL's queue of errors.
 std::string TlsWords();
 
-// INTERNAL: "what: why".
+// An INTERNAL error with the message "what: why".
 absl::Status TlsError(absl::string_view what);
 
 }  // namespace sandglass::egress

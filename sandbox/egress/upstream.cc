@@ -11,7 +11,8 @@
 namespace sandglass::egress {
 namespace {
 
-// What a program wrote, for people: no control characters, no end in sight.
+// Makes text that a program wrote fit for people: no control characters,
+// limited length.
 std::string Shown(std::string_view text) {
   constexpr size_t kMost = 100;
   std::string shown;
@@ -67,12 +68,14 @@ absl::StatusOr<os::Fd> ConnectTo(Lease& lease, const Resolver& resolver,
     const policy::NetworkDecision decision = policy::DecideAddress(
         lease.policy(), to.rule, to.host, to.port, address);
     if (!decision.allowed()) {
-      // Of several reasons the one that somebody can do something about.
+      // If there are several reasons, report the one that somebody can do
+      // something about.
       failed = absl::PermissionDeniedError(
           policy::Words(lease.policy(), decision, to.host, to.port));
       continue;
     }
-    // One that is silent leaves the others their part of the time.
+    // Each address gets only its share of the time, so that a silent one leaves
+    // some for the others.
     const absl::Duration left = patience.until - os::SteadyNow();
     absl::StatusOr<os::Fd> socket = Connect(
         address, to.port,

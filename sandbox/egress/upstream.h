@@ -15,25 +15,27 @@
 
 namespace sandglass::egress {
 
-// Where a program wants to go and may.
+// Where a program wants to connect to and may.
 struct Destination {
   policy::RequestedHost host;
   uint16_t port;
-  size_t rule;  // of the lease's policy, that allows it
+  size_t rule;  // the rule of the lease's policy that allows it
 };
 
-// Asks the policy; notes a refusal in the lease. INVALID_ARGUMENT: `host` is
-// none. PERMISSION_DENIED: it isn't allowed; the message says by what.
+// Asks the policy, and records a refusal in the lease. INVALID_ARGUMENT: `host`
+// is malformed. PERMISSION_DENIED: it isn't allowed; the message says by which
+// rule.
 absl::StatusOr<Destination> Allowed(Lease& lease, std::string_view host,
                                     policy::HostSyntax syntax, uint16_t port);
 
-// Resolves and connects, within limits().to_connect. Each address is asked of
-// the policy just before it is connected to, and no name is resolved twice for
-// one connection, so that no server can give one address to the check and
-// another to the connection.
+// Resolves the name and connects, within limits().to_connect. The policy is
+// asked about each address just before the connection to it, and no name is
+// resolved twice for one connection, so that no DNS server can give one address
+// for the check and another for the connection.
 //
-// PERMISSION_DENIED: no address may be connected to; noted in the lease.
-// NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED: see Resolver, Connect.
+// PERMISSION_DENIED: there is no address that may be connected to; recorded in
+// the lease. NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED: see
+// Resolver, Connect.
 absl::StatusOr<os::Fd> ConnectTo(Lease& lease, const Resolver& resolver,
                                  const Destination& to);
 

@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeUpstreamTls(
   if (context == nullptr ||
       SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
       ::SSL_CTX_set_default_verify_paths(context.get()) != 1 ||
-      // This one has 0 for success.
+      // Unlike the others, this function returns 0 for success.
       ::SSL_CTX_set_alpn_protos(context.get(), kProtocols,
                                 sizeof(kProtocols)) != 0) {
     return TlsError("TLS to servers can't be set up");

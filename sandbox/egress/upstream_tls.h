@@ -10,13 +10,14 @@
 
 namespace sandglass::egress {
 
-// For TLS 1.2 and later to servers, which have to have a certificate from an
-// issuer that this host trusts, or from one of `extra_roots_pem` (PEM, any
-// number of them). That the certificate is the server's is set by connection
-// (Stream::ConnectTls). Whether it was revoked isn't asked. Offers http/1.1.
+// Makes a context for TLS 1.2 and later to servers. They must have a
+// certificate from an issuer that this host trusts, or from one of
+// `extra_roots_pem` (PEM, any number of them). The name that the certificate
+// must have is set for each connection (Stream::ConnectTls). Revocation isn't
+// checked. Offers http/1.1.
 //
-// INVALID_ARGUMENT: `extra_roots_pem` isn't empty and has something that is no
-// certificate, or none at all.
+// INVALID_ARGUMENT: `extra_roots_pem` isn't empty and contains something that
+// isn't a certificate, or no certificate at all.
 absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeUpstreamTls(
     std::string_view extra_roots_pem);
 

@@ -41,7 +41,7 @@ int PollTimeout(absl::Time until) {
   constexpr absl::Duration kLongest = absl::Minutes(1);
   const absl::Duration left = std::min(until - os::SteadyNow(), kLongest);
   if (left <= absl::ZeroDuration()) return 0;
-  // Rounded up: else it would spin for the last millisecond.
+  // Rounded up: otherwise the caller would spin during the last millisecond.
   return static_cast<int>(absl::ToInt64Milliseconds(
       left + absl::Milliseconds(1) - absl::Nanoseconds(1)));
 }

@@ -10,13 +10,12 @@
 #include "policy/network/address.h"
 #include "sandbox/os/fd.h"
 
-// Sockets of one connection, read and written by a thread of its own that waits
-// no longer than it may. All sockets here are non-blocking.
+// Sockets of one connection, which are read and written by a thread of their
+// own that waits only as long as it may. All sockets here are non-blocking.
 namespace sandglass::egress {
 
 // How long a wait may take: until a time of os::SteadyNow(), and until the end
-// of the lease, which `ended` tells by being readable for good (-1: nobody ends
-// it).
+// of the lease, at which `ended` becomes readable for good (-1: there is none).
 struct Patience {
   absl::Time until = absl::InfiniteFuture();
   int ended = -1;
@@ -24,23 +23,24 @@ struct Patience {
   Patience AtMost(absl::Duration longest) const;
 };
 
-// OK: one of `events` (as of poll(2)) holds, or an error or hangup, which the
-// next call on the socket tells. DEADLINE_EXCEEDED, CANCELLED: time or lease
-// have ended first.
+// Waits for a socket. OK: one of `events` (those of poll(2)) holds, or there is
+// an error or hangup, which the next call on the socket reports.
+// DEADLINE_EXCEEDED, CANCELLED: the time or the lease has ended first.
 absl::Status WaitFor(int socket, int16_t events, const Patience& patience);
 
-// For poll(2): milliseconds until then, at most a minute; it may end too early,
-// but by less than one never.
+// The time until then for poll(2): in milliseconds, at most a minute. The wait
+// may end too early, but never by less than a millisecond.
 int PollTimeout(absl::Time until);
 
-// A close is to reset the connection: it ends, and not as if all was said.
+// Makes the close reset the connection, so that the end doesn't look as if
+// everything was sent.
 void Reset(int socket);
 
-// All of it, or an error.
+// Writes all of it, or fails.
 absl::Status WriteAll(int socket, std::string_view data,
                       const Patience& patience);
 
-// A connected TCP socket. UNAVAILABLE with the address and why.
+// Returns a connected TCP socket. UNAVAILABLE: with the address and the reason.
 absl::StatusOr<os::Fd> Connect(const policy::IpAddress& address, uint16_t port,
                                const Patience& patience);
 

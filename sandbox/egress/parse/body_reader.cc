@@ -115,7 +115,8 @@ void BodyReader::TakeSize(char c) {
   TakeExtension(c);
 }
 
-// White space alone is taken as well: some servers fill a size up with it.
+// White space without an extension is accepted as well: some servers pad a size
+// with it.
 void BodyReader::TakeExtension(char c) {
   if (c == '\r') {
     place_ = Place::kSizeLf;

@@ -11,52 +11,56 @@
 // Bodies of HTTP/1.1 messages (RFC 9112, sections 6 and 7).
 namespace sandglass::egress {
 
-// Hexadecimal digits of a chunk's size: those of kMaxContentLength. Zeros in
-// front count.
+// The most hexadecimal digits of a chunk's size, leading zeros included: as
+// many as kMaxContentLength has.
 inline constexpr size_t kMaxChunkDigits = 16;
-// Of all chunk extensions of a body, in bytes: nobody needs them, and with one
-// for each byte of a body they would cost more than it does.
+// The most bytes of all chunk extensions of a body together. Nobody needs
+// extensions, and one for each byte of a body would cost more than the body.
 inline constexpr size_t kMaxExtensionBytes = size_t{4} << 10;
-// Of the trailers, with their line ends; they are few where there are any.
+// The most bytes of the trailers, with their line ends. Where there are
+// trailers, they are few.
 inline constexpr size_t kMaxTrailerBytes = size_t{8} << 10;
 
-// Says which bytes of a stream are the content of one body, and where it ends.
-// Nothing is copied, and nothing is kept but counts. Chunks are taken apart:
-// what goes on is to be framed anew, with AppendChunkHead and its neighbours,
-// so that no sizes, extensions and trailers go through that two servers may
-// read differently. Extensions and trailers are dropped.
+// Finds out which bytes of a stream are the content of one body, and where the
+// body ends. Nothing is copied, and only counts are kept. Chunks are taken
+// apart: what is passed on has to be framed anew, with AppendChunkHead and its
+// neighbours, so that no sizes, extensions and trailers get through that two
+// servers may read differently. Extensions and trailers are dropped.
 class BodyReader {
  public:
   enum class State : uint8_t { kMore, kEnd, kRefused };
 
   explicit BodyReader(const BodyFraming& framing);
 
-  // Takes bytes from the front of `data`, at least one as long as it is kMore
-  // and there is one, and none behind the body. Returns the content among
-  // them: a piece of `data`, perhaps empty. Call it until `data` is empty or
-  // state() isn't kMore; then it takes nothing more.
+  // Consumes bytes from the front of `data`: at least one while the state is
+  // kMore and there is one, but none beyond the body. Returns the content among
+  // them, which is a piece of `data` and may be empty. Call it until `data` is
+  // empty or state() isn't kMore; then it consumes nothing more.
   std::string_view Read(std::string_view& data);
 
-  // kEnd at once where there is no body. With kUntilClose never: see AtClose.
+  // kEnd at once where there is no body. Never kEnd with kUntilClose: see
+  // AtClose.
   State state() const { return state_; }
-  // With kRefused: what was wrong, one line. The connection can't go on.
+  // With kRefused: one line that says what was wrong. The connection can't be
+  // used any further.
   const std::string& words() const { return words_; }
 
-  // The connection was closed for reading. Whether the body is whole.
+  // Call when the connection was closed for reading. Returns whether the body
+  // is complete.
   bool AtClose() const;
 
  private:
-  // Where in the chunks the next byte is.
+  // Where in the chunked body the next byte is.
   enum class Place : uint8_t {
     kSize,         // digits of a size
-    kExtension,    // behind them
-    kSizeLf,       // LF of the line
+    kExtension,    // what follows the digits
+    kSizeLf,       // LF of the size's line
     kData,         // content
-    kDataCr,       // the line end behind the content
+    kDataCr,       // the line end after the content
     kDataLf,       //
     kTrailer,      // at the beginning of a line
-    kTrailerLine,  // inside
-    kTrailerLf,    // LF of it
+    kTrailerLine,  // inside of a line
+    kTrailerLf,    // LF of that line
     kLastLf,       // LF of the empty line
   };
 
@@ -72,16 +76,16 @@ class BodyReader {
   BodyFraming::Kind kind_;
   State state_ = State::kMore;
   Place place_ = Place::kSize;
-  uint64_t left_ = 0;             // of the content, or of the chunk
-  size_t digits_ = 0;             // of the size
+  uint64_t left_ = 0;             // bytes of the content or of the chunk
+  size_t digits_ = 0;             // of the size, read so far
   bool extension_named_ = false;  // there was a ";"
   size_t extension_bytes_ = 0;
   size_t trailer_bytes_ = 0;
   std::string words_;
 };
 
-// A chunk is its head, `size` bytes of content (at least 1: 0 would end the
-// body) and kChunkEnd; behind the last one comes kLastChunk.
+// A chunk consists of its head, `size` bytes of content (at least 1, because 0
+// would end the body) and kChunkEnd. After the last one comes kLastChunk.
 void AppendChunkHead(uint64_t size, std::string& out);
 inline constexpr std::string_view kChunkEnd = "\r\n";
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";

@@ -28,15 +28,15 @@ uint8_t ByteAt(std::string_view bytes, size_t at) {
   return static_cast<uint8_t>(bytes[at]);
 }
 
-// Takes fields from the front. A field that isn't there makes it fail, and all
-// that follow are empty.
+// Reads fields from the front of the data. A field that isn't complete makes
+// the reader fail, and all later fields are empty.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
   bool ok() const { return ok_; }
   bool empty() const { return rest_.empty(); }
-  // Whether everything was there and nothing is left.
+  // Whether all fields were complete and nothing is left.
   bool Done() const { return ok_ && rest_.empty(); }
 
   std::string_view Bytes(size_t size) {
@@ -49,7 +49,7 @@ class Reader {
     rest_.remove_prefix(size);
     return bytes;
   }
-  // Big endian, of `width` bytes.
+  // Reads a big-endian number of `width` bytes.
   uint32_t Number(size_t width) {
     uint32_t number = 0;
     const std::string_view bytes = Bytes(width);
@@ -58,7 +58,7 @@ class Reader {
     }
     return number;
   }
-  // What a length of `width` bytes is before.
+  // Reads a length of `width` bytes and then as many bytes.
   std::string_view Vector(size_t width) { return Bytes(Number(width)); }
 
  private:
@@ -71,7 +71,7 @@ bool IsNameByte(char c) {
          c == '.' || c == '_';
 }
 
-// Empty words: all is well, here and below.
+// Returns "" when all is well; so do the functions below.
 std::string ParseServerName(std::string_view data, ClientHello& hello) {
   Reader extension(data);
   Reader list(extension.Vector(2));
@@ -140,7 +140,7 @@ std::string ParseHello(std::string_view body, ClientHello& hello) {
     return "its version, session id, cipher suites or compression methods are "
            "malformed";
   }
-  // Before TLS 1.3 there may be none.
+  // Before TLS 1.3 there may be no extensions.
   if (reader.empty()) return "";
   const std::string_view extensions = reader.Vector(2);
   if (!reader.Done()) return "its extensions don't end where it ends";
@@ -209,7 +209,7 @@ void ClientHelloParser::CheckMessage() {
     return Refuse(absl::StrCat("it has ", size, " bytes; at most ",
                                kMaxClientHelloBytes, " are taken"));
   }
-  // A client says nothing behind its hello before it is answered.
+  // A client sends nothing after its hello before it is answered.
   if (message_.size() + left_ > kMessageHeader + size) {
     return Refuse("its last record goes on behind it");
   }

@@ -12,50 +12,52 @@
 // the same in TLS 1.0 to 1.2).
 namespace sandglass::egress {
 
-// Of the ClientHello without its header. Those with post-quantum keys have
-// about 2 KiB; a record has no more than this (RFC 8446, section 5.1).
+// The most bytes of a ClientHello without its header. With post-quantum keys it
+// has about 2 KiB; a record can't have more than this (RFC 8446, section 5.1).
 inline constexpr size_t kMaxClientHelloBytes = size_t{16} << 10;
-// Records that it may be spread over. Most clients use one; the bound keeps
-// their headers below 5 KiB.
+// The most records that it may be spread over. Most clients use one; the bound
+// keeps the records' headers below 5 KiB.
 inline constexpr size_t kMaxClientHelloRecords = 1024;
-// Of a DNS name (RFC 1035, section 2.3.4, as text).
+// The longest DNS name (RFC 1035, section 2.3.4, as text).
 inline constexpr size_t kMaxServerNameBytes = 253;
-// Bytes that a parser takes at most: what a caller keeps to pass on, plus
-// whatever came behind in the same read.
+// The most bytes that a parser consumes: what a caller has to keep to pass on,
+// in addition to whatever else came in the same read.
 inline constexpr size_t kMaxClientHelloInput =
     kMaxClientHelloBytes + 4 + kMaxClientHelloRecords * 5;
 
 struct ClientHello {
-  // Of the extension server_name (RFC 6066, section 3), in small letters:
-  // letters, digits, "-", "." and "_", not checked further. Absent without the
+  // From the extension server_name (RFC 6066, section 3), in lower case:
+  // letters, digits, "-", "." and "_", otherwise unchecked. Absent without the
   // extension.
   std::optional<std::string> server_name;
-  // encrypted_client_hello (draft-ietf-tls-esni) is there: server_name may be a
-  // cover. Browsers send it filled with noise as well; the two look alike.
+  // Whether encrypted_client_hello (draft-ietf-tls-esni) is there: server_name
+  // may then be a cover. Browsers also send it filled with noise, which looks
+  // the same.
   bool encrypted_client_hello = false;
-  // Protocols that it offers (RFC 7301), in its order; any bytes.
+  // The protocols that the client offers (RFC 7301), in its order; unchecked
+  // bytes.
   std::vector<std::string> alpn;
 };
 
-// Reads one ClientHello out of records, however they and it are cut. It keeps a
-// copy; the caller passes on the bytes themselves.
+// Reads one ClientHello out of records, whatever the pieces in which they and
+// it arrive. It keeps a copy; the caller passes on the bytes themselves.
 class ClientHelloParser {
  public:
   enum class State : uint8_t {
     kNeedMore,
     kComplete,
-    kNotTls,   // told by the first two bytes; SSL 2's hello is none either
+    kNotTls,   // shown by the first two bytes; also SSL 2
     kRefused,  // it began as TLS and is malformed or too large
   };
 
-  // Each byte is to be given once, in order. Whatever is behind the hello, in
-  // records of their own, is not looked at. After an end the answer stays.
+  // Pass each byte once, in order. Whatever comes after the hello in separate
+  // records isn't examined. After an end the answer stays the same.
   State Feed(std::string_view data);
 
   State state() const { return state_; }
   // With kComplete. May be moved from.
   ClientHello& hello() { return hello_; }
-  // With kRefused: what was wrong, one line.
+  // With kRefused: one line that says what was wrong.
   const std::string& words() const { return words_; }
 
  private:
@@ -66,8 +68,8 @@ class ClientHelloParser {
   void Refuse(const std::string& words);
 
   State state_ = State::kNeedMore;
-  std::string header_;  // of the record, as much as there is
-  size_t left_ = 0;     // of the record's fragment
+  std::string header_;  // of the record, as much as has come
+  size_t left_ = 0;     // bytes missing of the record's fragment
   size_t records_ = 0;
   std::string message_;  // the handshake message with its header of 4 bytes
   ClientHello hello_;

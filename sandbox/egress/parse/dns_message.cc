@@ -18,14 +18,14 @@ constexpr uint16_t kTypeOpt = 41;    // RFC 6891
 constexpr size_t kOptBytes = 11;     // without options
 constexpr size_t kRecordBytes = 12;  // of an answer, without its data
 
-// Of the header's third and fourth byte.
+// Flags in the header's third and fourth byte.
 constexpr uint16_t kResponse = 0x8000;
 constexpr uint16_t kTruncated = 0x0200;
 constexpr uint16_t kRecursionDesired = 0x0100;
 constexpr uint16_t kRecursionAvailable = 0x0080;
 constexpr uint16_t kCheckingDisabled = 0x0010;
 
-// A pointer to the question's name, right behind the header.
+// A pointer to the question's name, which comes directly after the header.
 constexpr uint16_t kNamePointer = 0xc000 | kHeaderBytes;
 
 void AppendShort(uint16_t number, std::string& out) {
@@ -51,7 +51,7 @@ class Parser {
   }
 
  private:
-  // False: there is nothing to read on.
+  // Returns false when there is no use in reading on.
   bool TakeHeader() {
     if (message_.size() < kHeaderBytes) {
       parsed_.words = absl::StrCat("a DNS message has ", message_.size(),
@@ -107,12 +107,13 @@ class Parser {
       if (Left() == 0) return Malformed("its name is cut short");
       const auto size = static_cast<uint8_t>(message_[at_++]);
       if (size == 0) break;
-      // The two high bits are set in pointers, which point at nothing here.
+      // The two high bits are set in pointers, and here there is nothing to
+      // point at.
       if (size > kMaxLabel) return Malformed("its name is compressed");
       if (Left() < size) return Malformed("its name is cut short");
       const std::string_view label = message_.substr(at_, size);
       at_ += size;
-      // The length of the root label that is yet to come counts.
+      // The length byte of the root label, which is still to come, counts too.
       if (at_ - begin + 1 > kMaxWireName) {
         return Malformed("its name has more than 255 bytes");
       }
@@ -123,7 +124,7 @@ class Parser {
     return true;
   }
 
-  // OPT alone: RFC 6891, section 6.1.2.
+  // The only additional record may be OPT: RFC 6891, section 6.1.2.
   bool TakeAdditional() {
     if (additional_ == 1) {
       if (Left() < kOptBytes || message_[at_] != 0) {
@@ -131,7 +132,7 @@ class Parser {
       }
       ++at_;
       const uint16_t type = Short();
-      Short();  // how much the client takes; our answers are shorter
+      Short();  // the client's limit; our answers are shorter
       const uint16_t version = Short() & 0xff;
       Short();  // flags
       const uint16_t size = Short();
@@ -207,13 +208,13 @@ std::string Begin(const DnsQuery& query, DnsCode code, size_t answers) {
   return out.append(query.question);
 }
 
-// RFC 6891, section 6.1: with EDNS it is answered with EDNS.
+// RFC 6891, section 6.1: a query with EDNS gets an answer with EDNS.
 void AppendOpt(const DnsQuery& query, DnsCode code, std::string& out) {
   if (!query.edns) return;
   out.push_back('\0');
   AppendShort(kTypeOpt, out);
   AppendShort(kMaxDnsQueryBytes, out);
-  // The code's high bits and the version, 0.
+  // The code's high bits, and the version, which is 0.
   AppendShort(static_cast<uint16_t>(static_cast<uint16_t>(code) >> 4 << 8),
               out);
   AppendShort(0, out);

@@ -7,20 +7,23 @@
 #include <string_view>
 #include <vector>
 
-// Queries of DNS and answers to them (RFC 1035), as a resolver speaks them that
-// knows addresses of a few names and nothing else.
+// DNS queries and the answers to them (RFC 1035), for a resolver that knows the
+// addresses of a few names and nothing else.
 namespace sandglass::egress {
 
-// Of a query. With the longest name it has 275 bytes and what EDNS carries,
-// which is padding to 128 at most (RFC 8467). It is also the size that we say
-// in EDNS: what passes everywhere without fragments.
+// The most bytes of a query. With the longest name it has 275 bytes, and in
+// addition what EDNS carries, which is at most padding to 128 (RFC 8467). It is
+// also the size that we announce in EDNS: what gets through everywhere without
+// fragments.
 inline constexpr size_t kMaxDnsQueryBytes = 1232;
-// Of an answer: RFC 1035, section 4.2.1. All of ours fit, so TC is never set.
+// The most bytes of an answer: RFC 1035, section 4.2.1. All of ours fit, so TC
+// is never set.
 inline constexpr size_t kMaxDnsAnswerBytes = 512;
-// Seconds: RFC 2181, section 8.
+// In seconds: RFC 2181, section 8.
 inline constexpr uint32_t kMaxDnsTtl = 0x7fffffff;
 
-// Types of records (RFC 1035, section 3.2.2; RFC 3596); others pass as numbers.
+// Types of records (RFC 1035, section 3.2.2; RFC 3596). Other types are handled
+// as numbers.
 inline constexpr uint16_t kDnsTypeA = 1;
 inline constexpr uint16_t kDnsTypeAaaa = 28;
 
@@ -41,53 +44,55 @@ struct DnsQuery {
   bool recursion_desired = false;
   bool checking_disabled = false;  // RFC 4035, section 3.2.2
   bool edns = false;               // an OPT record: an answer needs one too
-  // In small letters, without the dot at the end; "" is the root. Letters,
-  // digits, "-" and "_" between dots; at most 253 bytes.
+  // In lower case, without the final dot; "" is the root. Letters, digits, "-"
+  // and "_" between dots; at most 253 bytes.
   std::string name;
   uint16_t type = 0;
-  // As it was asked, for the answer: some clients look at its case. Empty when
-  // it couldn't be read.
+  // The question as it was sent, for the answer: some clients check its upper
+  // and lower case. Empty when it couldn't be read.
   std::string question;
 };
 
 struct ParsedDns {
   enum class Kind : uint8_t {
-    kQuery,  // to be answered
-    kError,  // to be answered with `code`
-    kDrop,   // not a query: an answer to it could go round for ever
+    kQuery,  // answer it
+    kError,  // answer it with `code`
+    kDrop,   // not a query: an answer could start a loop
   };
   Kind kind = Kind::kDrop;
   DnsQuery query;
   DnsCode code = DnsCode::kNoError;
-  std::string words;  // of kError and kDrop: what was wrong, one line
+  std::string words;  // for kError and kDrop: one line, what was wrong
 };
 
-// Reads one datagram, or one message of a stream. A query has one question, of
-// class IN and without compression, and perhaps one OPT record of EDNS 0.
+// Reads one datagram, or one message of a stream. A valid query has one
+// question, of class IN and without compression, and perhaps one OPT record of
+// EDNS 0.
 ParsedDns ParseDnsQuery(std::string_view message);
 
-// An answer without records: with kNoError it says that there are none of that
-// type (NODATA). It has no SOA, so nobody keeps it (RFC 2308, section 5).
+// Makes an answer without records. With kNoError it says that there are none of
+// that type (NODATA). It has no SOA record, so that nobody caches it (RFC 2308,
+// section 5).
 std::string BuildDnsAnswer(const DnsQuery& query, DnsCode code);
 
-// Addresses, 4 or 16 bytes each in network order. Of them those go in that are
-// of the query's type and as many as have room, at least 8; none makes it
-// NODATA. `ttl` in seconds, at most kMaxDnsTtl is said.
+// Makes an answer with addresses, of 4 or 16 bytes each in network order. It
+// contains those of the query's type, as many as fit but at least 8; without
+// any it is NODATA. `ttl` is in seconds; at most kMaxDnsTtl is sent.
 std::string BuildDnsAddresses(const DnsQuery& query,
                               const std::vector<std::string>& addresses,
                               uint32_t ttl);
 
 // `message` with its length before it, for streams (RFC 1035, section 4.2.2).
-// At most 65535 bytes.
+// `message` may have at most 65535 bytes.
 std::string FrameDnsMessage(std::string_view message);
 
-// Takes queries out of a stream, however it is cut.
+// Reads queries from a stream, whatever the pieces in which they arrive.
 class DnsStreamReader {
  public:
   enum class State : uint8_t { kNeedMore, kMessage, kRefused };
 
-  // Takes bytes from the front of `data`. kMessage: message() is whole, and the
-  // next call begins the next one. kRefused, for a length of 0 or above
+  // Consumes bytes from the front of `data`. kMessage: message() is complete,
+  // and the next call begins the next one. kRefused, for a length of 0 or above
   // kMaxDnsQueryBytes, ends the stream.
   State Next(std::string_view& data);
 
@@ -95,7 +100,7 @@ class DnsStreamReader {
 
  private:
   State state_ = State::kNeedMore;
-  size_t length_bytes_ = 0;  // of the length, how many there are
+  size_t length_bytes_ = 0;  // how many bytes of the length have come
   size_t length_ = 0;
   std::string message_;
 };

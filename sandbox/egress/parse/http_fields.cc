@@ -11,12 +11,13 @@
 namespace sandglass::egress {
 namespace {
 
-// What says of itself that it stands between: RFC 9110, section 7.6.3, asks for
-// a pseudonym.
+// The name under which we announce in messages that they came through a proxy:
+// RFC 9110, section 7.6.3, allows a pseudonym.
 constexpr std::string_view kPseudonym = "sandglass";
 
-// RFC 9110, section 7.6.1, what proxies ask and are told (section 11.7), and
-// HTTP2-Settings, which goes with an Upgrade (RFC 7540, section 3.2.1).
+// The fields of RFC 9110, section 7.6.1, those with which proxies ask for
+// credentials and get them (section 11.7), and HTTP2-Settings, which belongs to
+// an Upgrade (RFC 7540, section 3.2.1).
 constexpr std::array<std::string_view, 10> kHopByHop = {
     "connection",
     "proxy-connection",
@@ -29,7 +30,8 @@ constexpr std::array<std::string_view, 10> kHopByHop = {
     "proxy-authentication-info",
     "http2-settings"};
 
-// Never of one connection alone: without them a message ends or goes elsewhere.
+// Fields that never concern one connection only: without them a message would
+// end elsewhere or go elsewhere.
 constexpr std::array<std::string_view, 3> kNeverListed = {
     "content-length", "transfer-encoding", "host"};
 
@@ -47,8 +49,8 @@ std::string_view TrimBlanks(std::string_view text) {
   return text;
 }
 
-// Elements of a list (RFC 9110, section 5.6.1.2): empty ones are none. False
-// when one is no token.
+// Appends the elements of a list (RFC 9110, section 5.6.1.2); empty elements
+// are skipped. Returns false when one isn't a token.
 bool AppendTokens(std::string_view list, std::vector<std::string>& tokens) {
   while (true) {
     const size_t comma = list.find(',');
@@ -62,7 +64,7 @@ bool AppendTokens(std::string_view list, std::vector<std::string>& tokens) {
   }
 }
 
-// Gateways that hand fields on as variables take "_" for "-".
+// Gateways that pass fields on as variables don't distinguish "_" from "-".
 bool LooksLikeFraming(std::string_view name) {
   if (name.find('_') == std::string_view::npos) return false;
   std::string other(name);
@@ -103,7 +105,8 @@ const HttpField* FindField(const std::vector<HttpField>& fields,
 bool HeadLines::Next(std::string_view& data) {
   if (problem_ != Problem::kNone) return false;
   if (line_ended_) {
-    // An empty line before the first one doesn't count as it; see the parsers.
+    // An empty line before the first one doesn't count as the first; see the
+    // parsers.
     first_line_ = first_line_ && line_.empty();
     line_.clear();
     line_ended_ = false;

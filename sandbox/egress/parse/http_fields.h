@@ -8,27 +8,28 @@
 #include <string_view>
 #include <vector>
 
-// What heads of requests and of responses have in common (RFC 9110, RFC 9112).
-// Values in, values out: nothing here reads a socket or a clock.
+// What the heads of requests and of responses have in common (RFC 9110, RFC
+// 9112). These are pure functions: nothing here reads a socket or a clock.
 namespace sandglass::egress {
 
-// Of a whole head, with its line ends. Common servers take 8 to 64 KiB; a
-// program may hold one such buffer for each connection.
+// The most bytes of a head, with its line ends. Common servers accept 8 to 64
+// KiB; a program may make us hold one such buffer for each connection.
 inline constexpr size_t kMaxHeadBytes = size_t{64} << 10;
-// Of the first line. RFC 9112, section 3, wants 8000 at least.
+// The most bytes of the first line. RFC 9112, section 3, asks for at least
+// 8000.
 inline constexpr size_t kMaxStartLineBytes = size_t{8} << 10;
-// Field lines of a head. Browsers send about 30; Apache takes 100.
+// The most field lines of a head. Browsers send about 30; Apache accepts 100.
 inline constexpr size_t kMaxFields = 200;
 // The longest method of IANA's registry has 17 letters.
 inline constexpr size_t kMaxMethodBytes = 32;
-// The largest length that is taken: file offsets end there too.
+// The largest length that is accepted: file offsets end there too.
 inline constexpr uint64_t kMaxContentLength = (uint64_t{1} << 63) - 1;
 
-// A head can't be taken. Nothing behind it may be read: where the next one
-// begins is not known.
+// Says that a head isn't accepted. Nothing after it may be read, because it
+// isn't known where the next one begins.
 struct HttpRefusal {
-  int status = 0;     // to be answered: 400 to 599
-  std::string words;  // one line of printable text; what was wrong, what to do
+  int status = 0;     // for the answer: 400 to 599
+  std::string words;  // one printable line: what was wrong, what to do
 };
 
 struct HttpField {
@@ -36,7 +37,7 @@ struct HttpField {
   std::string value;  // without the white space around it; perhaps empty
 };
 
-// How long a body is (RFC 9112, section 6.3).
+// Where a body ends (RFC 9112, section 6.3).
 struct BodyFraming {
   enum class Kind : uint8_t { kNone, kLength, kChunked, kUntilClose };
   Kind kind = Kind::kNone;
@@ -47,20 +48,21 @@ struct BodyFraming {
 
 enum class HeadState : uint8_t { kNeedMore, kComplete, kRefused };
 
-// Whether all of `text` is a token of RFC 9110, section 5.6.2; none is empty.
+// Whether all of `text` is a token of RFC 9110, section 5.6.2. "" isn't one.
 bool IsToken(std::string_view text);
-// Whether it can be a field's value (RFC 9110, section 5.5): no control
-// characters but tabs inside, no white space around it. For whoever adds fields
-// to a head that is to be serialised.
+// Whether `text` can be a field's value (RFC 9110, section 5.5): it has no
+// control characters except tabs inside, and no white space around it. For code
+// that adds fields to a head which is to be serialised.
 bool IsFieldValue(std::string_view text);
 
-// The first of that name, in any case; null when there is none.
+// The first field of that name, in upper or lower case; null when there is
+// none.
 const HttpField* FindField(const std::vector<HttpField>& fields,
                            std::string_view name);
 
-// Cuts a head into lines, a byte at a time, and refuses bytes that no head has:
-// NUL and other control characters, CR without LF and, unless told otherwise,
-// LF without CR (RFC 9112, section 2.2).
+// Splits a head into lines, byte by byte, and refuses bytes that no head may
+// contain: NUL and other control characters, CR without LF and, by default, LF
+// without CR (RFC 9112, section 2.2).
 class HeadLines {
  public:
   enum class BareLf : uint8_t { kRefused, kEndsLine };
@@ -68,14 +70,15 @@ class HeadLines {
 
   explicit HeadLines(BareLf bare_lf) : bare_lf_(bare_lf) {}
 
-  // Takes bytes from the front of `data` up to the end of a line at most.
-  // Returns whether a line has ended; it is in line() until the next call.
-  // False with everything taken: more is needed; with a problem: refused.
+  // Consumes bytes from the front of `data`, at most up to the end of a line.
+  // Returns true when a line has ended; it is in line() until the next call.
+  // False means that more is needed, with everything consumed, or that there is
+  // a problem.
   bool Next(std::string_view& data);
 
   const std::string& line() const { return line_; }
   Problem problem() const { return problem_; }
-  // Of a kBadByte, what it is.
+  // With kBadByte: what it is.
   const std::string& words() const { return words_; }
 
  private:
@@ -92,49 +95,50 @@ class HeadLines {
   std::string words_;
 };
 
-// What of a head's fields is about the connection and the body.
+// The facts in a head's fields that concern the connection and the body.
 struct FieldFacts {
   std::vector<std::string> hosts;           // values of Host
   std::vector<std::string> content_length;  // values of Content-Length
   std::vector<std::string> transfer_encoding;
   std::vector<std::string> expect;
-  std::vector<std::string> connection;  // its options, in small letters
-  bool upgrade = false;                 // an Upgrade field
+  std::vector<std::string> connection;  // its options, in lower case
+  bool upgrade = false;                 // there is an Upgrade field
 
   bool Lists(std::string_view option) const;
 };
 
 enum class SpaceBeforeColon : uint8_t { kRefused, kDropped };
 
-// One field line. Empty words: it was taken and appended to `fields`.
+// Reads one field line. Returns "" when the field was accepted and appended to
+// `fields`.
 std::string ParseFieldLine(std::string_view line, SpaceBeforeColon space,
                            std::vector<HttpField>& fields);
 
-// Of all fields of a head. Empty words: `facts` is filled. Refused are a
-// Connection that is no list of tokens or names a field that says where a
-// message ends or goes, and names that some servers take for such a field
-// ("Content_Length").
+// Reads the facts from all fields of a head. Returns "" when `facts` is filled.
+// It refuses a Connection field that isn't a list of tokens or lists a field
+// that says where a message ends or goes to, and names that some servers take
+// for such a field ("Content_Length").
 std::string CollectFacts(const std::vector<HttpField>& fields,
                          FieldFacts& facts);
 
-// Digits only; at most kMaxContentLength.
+// Accepts only digits, and at most kMaxContentLength.
 std::optional<uint64_t> ParseContentLength(std::string_view text);
 
-// Whether a field is of one connection and not passed on: Connection and what
-// it lists, those of RFC 9110, section 7.6.1, what proxies say of themselves,
-// and Trailer, since trailers are dropped.
+// Whether a field concerns one connection only and isn't passed on: Connection
+// and the fields that it lists, those of RFC 9110, section 7.6.1, what proxies
+// say about themselves, and Trailer, since trailers are dropped.
 bool IsHopByHop(std::string_view name,
                 const std::vector<std::string>& connection);
-// Content-Length and Transfer-Encoding, which are written anew.
+// True for Content-Length and Transfer-Encoding, which are written anew.
 bool IsFramingField(std::string_view name);
 
 // Appends "Name: value" and a line end.
 void AppendField(std::string_view name, std::string_view value,
                  std::string& out);
-// Appends the field that says so; none for kNone and kUntilClose.
+// Appends the field for this framing; nothing for kNone and kUntilClose.
 void AppendFraming(const BodyFraming& framing, std::string& out);
-// What a proxy says of itself (RFC 9110, section 7.6.3), with the version that
-// the message came in.
+// Appends what a proxy says about itself (RFC 9110, section 7.6.3), with the
+// version in which the message came.
 void AppendVia(int minor_version, std::string& out);
 
 }  // namespace sandglass::egress

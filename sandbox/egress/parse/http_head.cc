@@ -22,8 +22,9 @@ bool IsAddressByte(char c) {
          c == '.';
 }
 
-// 0 for what is no port: empty, not digits, 0 itself or with zeros before it,
-// too large.
+// Returns 0 for an invalid port: an empty text, one that has other characters
+// than digits, 0 itself, leading zeros, or too large a number.
+// The end of the host in an authority; 0 when there is no host.
 uint16_t ParsePort(std::string_view text) {
   if (text.empty() || text.size() > 5 || text[0] == '0') return 0;
   uint32_t port = 0;
@@ -46,8 +47,9 @@ size_t HostEnd(std::string_view text) {
   return inside ? bracket + 1 : 0;
 }
 
-// Printable ASCII, and no "#": what is behind it is never sent. Laxer than RFC
-// 3986, as browsers are: the others mean nothing before a space.
+// Accepts printable ASCII but no "#", because what follows that is never sent.
+// This is less strict than RFC 3986, as browsers are: the other characters have
+// no meaning before a space.
 bool IsPath(std::string_view path) {
   return std::all_of(path.begin(), path.end(), [](char c) {
     return absl::ascii_isgraph(static_cast<unsigned char>(c)) && c != '#';
@@ -100,7 +102,7 @@ HeadState RequestHeadParser::Feed(std::string_view& data) {
   return state_;
 }
 
-// False: the head has ended, well or not.
+// Returns false when the head has ended, whether valid or not.
 bool RequestHeadParser::TakeLine(const std::string& line) {
   if (!started_ && line.empty() && !skipped_empty_) {
     return skipped_empty_ = true;
@@ -158,7 +160,8 @@ bool RequestHeadParser::TakeVersion(std::string_view version) {
 }
 
 bool RequestHeadParser::TakeTarget(std::string_view target) {
-  // Before the first "/" there are no spaces either: IsHostByte has none.
+  // There can't be spaces before the first "/" either, because IsHostByte
+  // excludes them.
   if (head_.method == "CONNECT") return TakeAuthorityForm(target);
   const bool origin = target == "*" || target.substr(0, 1) == "/";
   return origin ? TakeOriginForm(target) : TakeAbsoluteForm(target);
@@ -221,7 +224,7 @@ bool RequestHeadParser::TakeAbsoluteForm(std::string_view target) {
   return true;
 }
 
-// The host comes with Host.
+// In this form the host comes from Host.
 bool RequestHeadParser::TakeOriginForm(std::string_view target) {
   if (!rules_.origin_form) {
     return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
@@ -267,7 +270,8 @@ bool RequestHeadParser::TakeHost(const FieldFacts& facts) {
   HostAndPort authority;
   std::string words = ParseAuthority(facts.hosts[0], authority);
   if (!words.empty()) return Refuse(400, std::move(words));
-  // Of CONNECT nothing goes on, and clients differ about the port in it.
+  // Nothing of a CONNECT is passed on, and clients differ about the port in its
+  // Host.
   if (head_.form == TargetForm::kAuthority) return true;
   if (authority.port == 0) authority.port = head_.default_port;
   if (head_.form == TargetForm::kOrigin) {
@@ -311,7 +315,7 @@ bool RequestHeadParser::TakeFraming(const FieldFacts& facts) {
                           "; write one number, at most ", kMaxContentLength));
   }
   if (head_.form == TargetForm::kAuthority) {
-    // A CONNECT has no body (RFC 9110, section 9.3.6); some clients write 0.
+    // A CONNECT has no body (RFC 9110, section 9.3.6), but some clients send 0.
     if (*length == 0) return true;
     return Refuse(400, "CONNECT has no body; leave out Content-Length");
   }

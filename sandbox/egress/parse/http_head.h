@@ -8,9 +8,9 @@
 
 #include "sandbox/egress/parse/http_fields.h"
 
-// Heads of requests, as a proxy reads and writes them (RFC 9112). Who sends
-// them is hostile: whatever two servers could read differently is refused, and
-// what goes on is written anew, never copied.
+// Heads of requests, as a proxy reads and writes them (RFC 9112). Their senders
+// are presumed hostile: everything that two servers could read differently is
+// refused, and what is passed on is written anew, never copied.
 namespace sandglass::egress {
 
 enum class TargetForm : uint8_t {
@@ -19,53 +19,56 @@ enum class TargetForm : uint8_t {
   kOrigin,     // GET /path, with Host
 };
 
-// Of names 253 and a dot; an address in brackets is shorter.
+// A name has up to 253 bytes and a dot; an address in brackets is shorter.
 inline constexpr size_t kMaxHostBytes = 254;
 
 struct RequestHead {
-  std::string method;  // a token, as written: methods know case
+  std::string method;  // a token as written: case matters
   TargetForm form = TargetForm::kOrigin;
-  // In small letters. A name of letters, digits, "-", "." and "_", or an
-  // address of IPv6 in brackets; not checked further.
+  // In lower case: a name of letters, digits, "-", "." and "_", or an IPv6
+  // address in brackets; otherwise unchecked.
   std::string host;
   uint16_t port = 0;          // 1 to 65535
   uint16_t default_port = 0;  // the one that Host leaves out; of CONNECT none
-  // What is asked of the server: from the first "/" on, with the query, as
-  // written; "*" for OPTIONS of a server itself. Of CONNECT empty.
+  // What the server is asked for: from the first "/" on, with the query, as
+  // written; "*" when OPTIONS is about the server itself. Empty for CONNECT.
   std::string path;
-  // All of them in their order, those included that aren't passed on.
+  // All fields in their order, including those that aren't passed on.
   std::vector<HttpField> fields;
   std::vector<std::string> connection;  // what Connection lists, small letters
   BodyFraming framing;                  // never kUntilClose
   int minor_version = 1;                // of HTTP/1: 0 or 1
   // Whether the client may send another request on this connection. Never with
-  // HTTP/1.0: a proxy doesn't keep those (RFC 9112, section 9.3).
+  // HTTP/1.0: a proxy doesn't keep those connections open (RFC 9112, section
+  // 9.3).
   bool keep_alive = false;
-  // It waits for 100 (Continue) before it sends the body.
+  // The client waits for 100 (Continue) before it sends the body.
   bool expect_continue = false;
-  // It would change protocols. What is serialised doesn't ask for it.
+  // The client wants to change protocols. The serialised head doesn't ask for
+  // that.
   bool upgrade = false;
 };
 
-// What a request may ask for where it came in.
+// Which requests are allowed on the connection on which they came.
 struct RequestRules {
   bool proxy_forms = true;   // kAuthority and kAbsolute
   bool origin_form = false;  // on connections that don't know of the proxy
-  // Of a kOrigin's Host without a port: 80, or 443 inside TLS.
+  // The port for a kOrigin whose Host has none: 80, or 443 inside TLS.
   uint16_t default_port = 80;
 };
 
-// Reads one head, however it is cut. The statuses of refusals: 400, 405
-// (CONNECT where it can't be), 414 and 431 (too long, RFC 6585), 417 (an Expect
-// that isn't known), 501 (too long a method) and 505 (not HTTP/1.0 or 1.1).
-// One empty line before the head is skipped, as RFC 9112, section 2.2, asks.
+// Reads one head, whatever the pieces in which it arrives. The statuses of
+// refusals: 400, 405 (CONNECT where it isn't possible), 414 and 431 (too long,
+// RFC 6585), 417 (an unknown Expect), 501 (a method that is too long) and 505
+// (not HTTP/1.0 or 1.1). One empty line before the head is skipped, as RFC
+// 9112, section 2.2, asks.
 class RequestHeadParser {
  public:
   explicit RequestHeadParser(RequestRules rules = {});
 
-  // Takes the head's bytes from the front of `data`, and none that are behind
-  // it. Each byte is to be given once. After kComplete or kRefused it takes
-  // nothing more and gives the same answer.
+  // Consumes the head's bytes from the front of `data`, and none that follow
+  // it. Pass each byte once. After kComplete or kRefused it consumes nothing
+  // more and returns the same.
   HeadState Feed(std::string_view& data);
 
   // With kComplete. May be moved from.
@@ -102,19 +105,20 @@ struct HostAndPort {
   uint16_t port = 0;  // 0: none was written
 };
 
-// "host", "host:port", "[address]" or "[address]:port" (RFC 9110, section 7.2).
-// Empty words: it is in `authority`. User names and empty ports are refused.
+// Reads "host", "host:port", "[address]" or "[address]:port" (RFC 9110, section
+// 7.2). Returns "" when it is in `authority`. User names and empty ports are
+// refused.
 std::string ParseAuthority(std::string_view text, HostAndPort& authority);
 
-// The value of Host for a request: the port is left out where it is the default
-// one.
+// The value of Host for a request; it leaves out the default port.
 std::string HostValue(const RequestHead& head);
 
 // The head for the server, in origin form and HTTP/1.1: Host from the target,
-// fields that are not of this connection alone (IsHopByHop) in their order, and
-// our own framing, Via and Connection. `keep_alive` is about the connection to
-// the server. Not for CONNECT, of which nothing goes on. Fields that were added
-// have to be tokens and field values (http_fields.h), and no framing.
+// in their order the fields that don't concern only this connection
+// (IsHopByHop), and our own framing, Via and Connection. `keep_alive` is about
+// the connection to the server. Not for CONNECT, whose head isn't passed on.
+// Fields that were added have to be tokens with field values (http_fields.h),
+// and must not be about framing.
 std::string SerializeRequestHead(const RequestHead& head, bool keep_alive);
 
 }  // namespace sandglass::egress

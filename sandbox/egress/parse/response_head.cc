@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBadGateway = 502;
 
-// The status of "HTTP/1.1 200 OK" and of "HTTP/1.1 200"; 0 when it has none.
+// The status in "HTTP/1.1 200 OK" or "HTTP/1.1 200"; 0 when there is none.
 int StatusOf(std::string_view line) {
   const bool ends = line.size() == 12 || (line.size() > 12 && line[12] == ' ');
   if (!ends || line[8] != ' ') return 0;
@@ -25,7 +25,7 @@ int StatusOf(std::string_view line) {
   return status >= 100 ? status : 0;
 }
 
-// "42, 42" is one value, twice.
+// Splits a list: "42, 42" is the same value twice.
 void SplitLengths(std::string_view value, std::vector<std::string>& lengths) {
   while (true) {
     const size_t comma = value.find(',');
@@ -46,7 +46,7 @@ HeadState ResponseHeadParser::Feed(std::string_view& data) {
   return state_;
 }
 
-// False: the head has ended, well or not.
+// Returns false when the head has ended, whether valid or not.
 bool ResponseHeadParser::TakeLine(const std::string& line) {
   if (!started_) return started_ = TakeStatusLine(line);
   if (line.empty()) {
@@ -98,7 +98,7 @@ bool ResponseHeadParser::Finish() {
   return true;
 }
 
-// RFC 9112, section 6.3, in its order.
+// Follows RFC 9112, section 6.3, in its order.
 bool ResponseHeadParser::TakeFraming(const FieldFacts& facts) {
   const auto& codings = facts.transfer_encoding;
   std::optional<uint64_t> length;
@@ -205,7 +205,7 @@ std::string SerializeResponseHead(const ResponseHead& head,
     AppendFraming({BodyFraming::Kind::kLength, *head.length_elsewhere}, out);
   }
   AppendVia(head.minor_version, out);
-  // An interim response says nothing of the connection.
+  // An interim response says nothing about the connection.
   const bool closes =
       !keep_alive || framing.kind == BodyFraming::Kind::kUntilClose;
   if (closes && !head.interim()) AppendField("Connection", "close", out);

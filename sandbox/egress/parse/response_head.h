@@ -8,13 +8,13 @@
 
 #include "sandbox/egress/parse/http_fields.h"
 
-// Heads of responses (RFC 9112). As strict as those of requests, but for what
-// servers are known to do and what is safe, since all that goes on is written
-// anew:
-//   a line that ends with LF alone (RFC 9112, section 2.2, allows to take it);
-//   no space and no reason behind the status (older servers leave out both);
+// Heads of responses (RFC 9112). Parsed as strictly as those of requests,
+// except for what servers are known to do and what is safe, because everything
+// that is passed on is written anew:
+//   a line that ends with LF alone (RFC 9112, section 2.2, allows it);
+//   no space and no reason after the status (older servers omit both);
 //   white space before a field's colon, which section 5.1 has proxies remove;
-//   Content-Length several times with one value (section 6.3 allows it);
+//   several Content-Lengths with one value (section 6.3 allows it);
 //   statuses above 599 (RFC 9110, section 15: as if they were 5xx).
 namespace sandglass::egress {
 
@@ -22,32 +22,35 @@ struct ResponseHead {
   int status = 0;                       // 100 to 999
   std::string reason;                   // as written; perhaps empty
   int minor_version = 1;                // of HTTP/1: 0 or 1
-  BodyFraming framing;                  // of the body that follows here
+  BodyFraming framing;                  // of the body that follows this head
   std::vector<HttpField> fields;        // all, in their order
   std::vector<std::string> connection;  // what Connection lists, small letters
-  // Of a response to HEAD, and of 304: what the body would have. In bytes.
+  // For a response to HEAD, and for 304: the length in bytes that the body
+  // would have.
   std::optional<uint64_t> length_elsewhere;
-  // Whether the server takes another request on its connection, once the body
-  // is read. Of an interim response it says nothing.
+  // Whether the server accepts another request on its connection once the body
+  // has been read. An interim response doesn't say.
   bool keep_alive = false;
 
-  // 1xx: another head follows. 101 is never taken, since Upgrade isn't asked.
+  // 1xx: another head follows. 101 is never accepted, since Upgrade isn't asked
+  // for.
   bool interim() const { return status < 200; }
 };
 
-// Reads one head, however it is cut. Refusals have status 502. They are:
-// framing that can't be trusted (a Transfer-Encoding but "chunked", or with a
-// Content-Length, or with HTTP/1.0; Content-Lengths that differ), folded lines,
-// control characters, 101, and what is no HTTP/1.0 or 1.1.
+// Reads one head, whatever the pieces in which it arrives. Refusals have status
+// 502. The reasons are: framing that can't be trusted (a Transfer-Encoding
+// other than "chunked", or together with a Content-Length or with HTTP/1.0;
+// Content-Lengths that differ), folded lines, control characters, 101, and
+// anything but HTTP/1.0 or 1.1.
 class ResponseHeadParser {
  public:
-  // Of the request that it answers: how long a body is depends on it.
+  // `method` is that of the request: how long a body is depends on it.
   explicit ResponseHeadParser(std::string_view method) : method_(method) {}
 
-  // Takes the head's bytes from the front of `data`, and none that are behind
-  // it. Each byte is to be given once. After kComplete or kRefused it takes
-  // nothing more and gives the same answer; for the head behind an interim
-  // response make a new parser.
+  // Consumes the head's bytes from the front of `data`, and none that follow
+  // it. Pass each byte once. After kComplete or kRefused it consumes nothing
+  // more and returns the same; make a new parser for the head after an interim
+  // response.
   HeadState Feed(std::string_view& data);
 
   // With kComplete. May be moved from.
@@ -74,15 +77,16 @@ class ResponseHeadParser {
   HttpRefusal refusal_;
 };
 
-// How the body goes on to a client with that version of HTTP/1: as it came, but
-// clients of 1.0 know no chunks and read until the connection is closed.
+// The framing with which the body is passed on to a client of that version of
+// HTTP/1: the same as it came in, except that clients of 1.0 don't know chunks
+// and read until the connection is closed.
 BodyFraming DownstreamFraming(const ResponseHead& head,
                               int client_minor_version);
 
-// The head for the client, in HTTP/1.1: fields that are not of the server's
-// connection alone (IsHopByHop) in their order, `framing` (DownstreamFraming),
-// our own Via and Connection. `keep_alive` is about the connection to the
-// client; with kUntilClose it can't be.
+// The head for the client, in HTTP/1.1: in their order the fields that don't
+// concern only the server's connection (IsHopByHop), `framing` (from
+// DownstreamFraming), and our own Via and Connection. `keep_alive` is about the
+// connection to the client; it is impossible with kUntilClose.
 std::string SerializeResponseHead(const ResponseHead& head,
                                   const BodyFraming& framing, bool keep_alive);
 

@@ -8,7 +8,7 @@
 namespace sandglass::egress {
 namespace {
 
-// Enough to know it by; messages go into logs.
+// Enough to recognise it; messages are logged.
 constexpr size_t kMaxQuoted = 64;
 
 }  // namespace

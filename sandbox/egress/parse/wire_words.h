@@ -10,8 +10,8 @@ namespace sandglass::egress {
 
 using policy::AbslView;
 
-// What a stranger sent, for a message: in quotes, printable ASCII alone, the
-// rest of it as \xHH, cut after 64 bytes.
+// Quotes what a stranger has sent, for a message: printable ASCII as it is,
+// everything else as \xHH, cut after 64 bytes.
 std::string QuoteWire(std::string_view bytes);
 
 // Whether it is a control character of ASCII that no line of HTTP may have; a
@@ -23,7 +23,7 @@ inline bool IsControl(char c) {
 
 // ASCII letters become small; other bytes stay.
 std::string LowerAscii(std::string_view text);
-// Whether they are the same but for the case of ASCII letters.
+// Whether the texts are the same except for the case of ASCII letters.
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 
 }  // namespace sandglass::egress
