@@ -22,7 +22,7 @@ constexpr uint64_t kFewSockets = 8;
 // Of include/net/tcp_states.h: what is left of a connection that has ended.
 constexpr absl::string_view kTimeWait = "06";
 
-// Of the network namespace: "sockets: used 7".
+// The number of sockets in the network namespace: "sockets: used 7".
 uint64_t CountSockets(const std::string& directory) {
   const absl::StatusOr<std::string> text =
       os::ReadSmallFile(AT_FDCWD, (directory + "sockstat").c_str());
@@ -51,8 +51,8 @@ uint64_t ReadList(const std::string& path, uint64_t enough) {
   return bytes;
 }
 
-// "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid
-// timeout inode …", the queues in hexadecimal digits.
+// Reads a line "sl local_address rem_address st tx_queue:rx_queue tr:tm->when
+// retrnsmt uid timeout inode …"; the queues are in hexadecimal digits.
 uint64_t ConnectionBytes(absl::string_view line) {
   const std::vector<absl::string_view> words =
       absl::StrSplit(line, ' ', absl::SkipEmpty());
@@ -84,7 +84,7 @@ uint64_t BacklogBytes(const JailProcess& process, uint64_t enough) {
   if (CountSockets(directory) < kFewSockets) return 0;
   uint64_t bytes = ReadList(directory + "tcp", enough);
   if (bytes <= enough) bytes += ReadList(directory + "tcp6", enough - bytes);
-  // ORDER: asked last: it was this process's throughout.
+  // ORDER: checked last: then it was this process all the time.
   return IsStill(process) ? bytes : 0;
 }
 

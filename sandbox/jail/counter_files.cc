@@ -16,15 +16,15 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Jails that have settled with their files.
+// The number of settled jails that keep their files open.
 std::atomic<uint64_t> jails_with_files = 0;
 
 os::Fd OpenFile(const os::Fd& directory, const char* name) {
   return os::Fd(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
 }
 
-// Waits for room, within reason: a counter that isn't read would be taken for
-// one that stands at 0.
+// While the process has no room for another descriptor, waits for some time: a
+// counter that isn't read would look like one that is 0.
 os::Fd OpenForSure(const os::Fd& directory, const char* name) {
   constexpr int kMostTries = 100;
   os::Fd file = OpenFile(directory, name);
@@ -72,17 +72,17 @@ CounterFiles::CounterFiles(CounterGroups groups)
   if (memory_on_v1_) {
     constexpr auto kMemory = &CounterGroups::memory;
     memory_events_ = Find(kMemory, {"memory.oom_control"});
-    // Where swap is accounted, memory and swap together have the same limit and
-    // are charged first, so that the other counts nothing. (On Linux 6.18
-    // neither does.)
+    // Where swap is accounted, the limit for memory and swap together is as
+    // high as that for memory and is charged first, so that the other one
+    // counts nothing. (On Linux 6.18 neither counts.)
     memory_hits_ = Find(kMemory, {"memory.memsw.failcnt", "memory.failcnt"});
-    // Of memory and swap together, which is what the limit is of.
+    // The peak of memory and swap together, since the limit is for both.
     memory_peak_ = Find(kMemory, {"memory.memsw.max_usage_in_bytes",
                                   "memory.max_usage_in_bytes"});
     memory_stat_ = Find(kMemory, {"memory.stat"});
   } else {
     memory_events_ = Find(kV2, {"memory.events"});
-    // memory.peak: Linux 5.19.
+    // memory.peak exists since Linux 5.19.
     memory_peak_ = Find(kV2, {"memory.peak", "memory.current"});
     memory_stat_ = Find(kV2, {"memory.stat"});
   }
@@ -91,7 +91,7 @@ CounterFiles::CounterFiles(CounterGroups groups)
   pids_current_ = Find(pids, {"pids.current"});
   pids_peak_ = Find(pids, {"pids.peak"});
   cpu_stat_ = Find(cpu_on_v1_ ? &CounterGroups::cpu : kV2, {"cpu.stat"});
-  // v2 accounts processor time in every group, with or without the controller.
+  // v2 measures processor time in every group, with or without the controller.
   run_cpu_stat_ = Find(kV2, {"run/cpu.stat"});
   run_processes_ = Find(kV2, {"run/cgroup.procs"});
 }
@@ -178,7 +178,7 @@ JailCounters CounterFiles::Read() const {
 
 MemorySample CounterFiles::Memory() const {
   const std::string text = Text(memory_stat_);
-  // v1: "cache" holds tmpfs and shared memory too.
+  // v1: "cache" includes tmpfs and shared memory.
   return {os::FindKey(text, memory_on_v1_ ? "rss" : "anon").value_or(0),
           os::FindKey(text, memory_on_v1_ ? "cache" : "file").value_or(0)};
 }

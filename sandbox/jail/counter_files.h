@@ -13,8 +13,8 @@
 
 namespace sandglass::sandbox {
 
-// Directories of a jail's control groups. A controller that is on v2 has none
-// of its own.
+// The directories of a jail's control groups. A controller that is on v2 has no
+// directory of its own.
 struct CounterGroups {
   os::Fd v2;
   os::Fd memory;  // v1 directory, or empty
@@ -22,19 +22,20 @@ struct CounterGroups {
   os::Fd cpu;     // v1 directory, or empty
 };
 
-// Usage and counters as the kernel has them, since the jail was made; processor
-// time since the program came, where something waited for it.
+// Usage and counters as the kernel has them, since the jail was made. In a jail
+// where a runner or an interpreter waited for the program, processor time
+// counts from the program's arrival.
 struct JailCounters {
   policy::Counters counters;
   absl::Duration cpu_user;
   absl::Duration cpu_system;
   absl::Duration cpu_total() const { return cpu_user + cpu_system; }
   uint64_t peak_memory_bytes = 0;
-  // Times that memory ran out at this group's own limit; v1 doesn't count them.
+  // How often memory ran out at this group's own limit; v1 doesn't count that.
   std::optional<uint64_t> ooms_at_limit;
 };
 
-// What came between two readings of the same jail.
+// What was added between two readings of the same jail.
 policy::Counters Since(const JailCounters& before, const JailCounters& now);
 
 struct MemorySample {
@@ -42,9 +43,9 @@ struct MemorySample {
   uint64_t shared_bytes = 0;  // tmpfs, shared memory, page cache
 };
 
-// The counters of one jail, in files that are opened as the jail is made: to
-// open one takes longer than to read it, and a run's answer waits for that. Of
-// a group that is gone, and of a counter that the kernel doesn't have: 0.
+// The counters of one jail. Their files are opened when the jail is made:
+// opening one takes longer than reading it, and a run's answer waits for that.
+// Where a group is gone or the kernel lacks a counter, its value is 0.
 class CounterFiles {
  public:
   explicit CounterFiles(CounterGroups groups);
@@ -52,26 +53,28 @@ class CounterFiles {
   CounterFiles& operator=(const CounterFiles&) = delete;
   ~CounterFiles();
 
-  // For a jail that stays for long, as a session's does: holds fewer
-  // descriptors from here on, the files or, once the files of `most_kept` other
-  // such jails are held already, the directories alone. Each file is then
-  // opened as it is read. Call once, before others read.
+  // For a jail that stays for a long time, as a session's does: from here on it
+  // holds fewer descriptors. It keeps either its files, or, once `most_kept`
+  // other such jails keep theirs, only the directories; each file is then
+  // opened whenever it is read. Call once, before others read.
   void Settle(uint64_t most_kept);
-  // True when files are opened as they are read.
+  // True when each file is opened whenever it is read.
   bool opens_late() const { return state_ == State::kLate; }
-  // A file of the jail's v2 group, for example "run/cgroup.events", for
-  // reading; empty with errno. Only until Settle, or of one that opens late.
+  // Opens a file of the jail's v2 group, for example "run/cgroup.events", for
+  // reading; empty with errno on failure. Only before Settle, or when
+  // opens_late().
   os::Fd Open(const char* name) const;
 
-  // Processor time of the program's part too, as CpuTime has it.
+  // Reads all counters, including the program's processor time of CpuTime.
   JailCounters Read() const;
   MemorySample Memory() const;
-  // Of the program's part of the jail, without init.
+  // Processor time of the program's part of the jail, without init.
   void CpuTime(absl::Duration& user, absl::Duration& system) const;
   uint64_t OomKills() const;
-  // Processes and threads, with init.
+  // The number of processes and threads, including init.
   uint64_t Processes() const;
-  // Processes, without init; of many thousands, not all.
+  // The number of processes, without init; when there are many thousands, not
+  // all are counted.
   uint64_t RunProcesses() const;
   // The highest number of processes and threads, without init; nullopt where
   // the kernel has no pids.peak.
@@ -79,14 +82,14 @@ class CounterFiles {
 
  private:
   enum class State { kBoth, kFiles, kLate };
-  // One of them; without a name: there is none.
+  // One of the counters' files; no name means that it doesn't exist.
   struct File {
     os::Fd CounterGroups::*group = nullptr;
     const char* name = nullptr;
     os::Fd fd;
   };
 
-  // The first of the names that there is.
+  // The first of these names that exists.
   File Find(os::Fd CounterGroups::*group,
             std::initializer_list<const char*> names) const;
   std::string Text(const File& file) const;
@@ -100,7 +103,7 @@ class CounterFiles {
   File memory_hits_;    // v1 only; on v2 they are among the events
   File memory_peak_, memory_stat_;
   File pids_events_, pids_current_, pids_peak_;
-  File cpu_stat_;                      // with the throttling
+  File cpu_stat_;                      // including the throttling
   File run_cpu_stat_, run_processes_;  // of the program's part
 };
 

@@ -31,7 +31,7 @@ namespace sandglass::sandbox {
 namespace {
 
 absl::Status Kill(const os::Fd& kill_file, const char* what) {
-  // ENODEV: the group is gone, so nothing is left to kill.
+  // ENODEV: the group is gone, so there is nothing left to kill.
   if (::write(kill_file.get(), "1", 1) == 1 || errno == ENODEV) {
     return absl::OkStatus();
   }
@@ -47,7 +47,7 @@ Jail::Jail(Parts parts)
   if (!memory_on_v1()) memory_events_ = counters_.Open("memory.events");
 }
 
-// ORDER: who still runs is dead before the network goes.
+// ORDER: everything that still runs is killed before the network goes.
 Jail::~Jail() { (void)KillJail(); }
 
 void Jail::SetNetwork(std::unique_ptr<NetworkLease> network) {
@@ -173,7 +173,7 @@ absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
   request.mutable_collect()->set_max_files(max_files);
   collecting_ = true;
   patterns_ = patterns;
-  // A pattern that nothing matches is told by its own text.
+  // A pattern that matches nothing is answered by its own text.
   most_files_ = max_files + patterns.size();
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
                         os::Wait::kNo);
@@ -195,7 +195,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextWord() {
   char text[256];
   const ssize_t size = os::ReadNow(stdout_.get(), text, sizeof(text));
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  // Init tells how it ended.
+  // Init reports how it ended.
   if (size <= 0) return std::nullopt;
   said_.append(text, static_cast<size_t>(size));
   const std::string word = absl::StrCat(kWaitingWord, "\n");
@@ -242,8 +242,8 @@ std::optional<uint64_t> Jail::RunEvent(absl::string_view key) const {
   const os::Fd late = parts_.run_events.valid()
                           ? os::Fd()
                           : counters_.Open("run/cgroup.events");
-  // Read through the watched descriptor, where there is one: reading is what
-  // re-arms its POLLPRI.
+  // Read through the watched descriptor where there is one, because reading is
+  // what re-arms its POLLPRI.
   const os::Fd& events = late.valid() ? late : parts_.run_events;
   char text[256];
   const ssize_t size = ::pread(events.get(), text, sizeof(text), 0);
@@ -252,7 +252,7 @@ std::optional<uint64_t> Jail::RunEvent(absl::string_view key) const {
 }
 
 bool Jail::RunIsEmpty() const {
-  // ENODEV: the group is gone.
+  // A failed read counts as empty (ENODEV: the group is gone).
   return RunEvent("populated").value_or(0) == 0;
 }
 
@@ -267,9 +267,10 @@ bool Jail::RunIsOneProcess() const {
   if (has_runner()) {
     const uint32_t count = ProcessCount();
     if (count != 1) return count == 0;
-    // It may have ended by now, and the one be another, who has the pipe's end
-    // no more: a child's is closed, a program's that it started too. Asked
-    // after the count: if it lives now, it was counted.
+    // The runner may have ended by now, and the one process may be another,
+    // which no longer has this end of the pipe: it is closed in the runner's
+    // children and in programs that they start. Checked after the count: if the
+    // runner lives now, it was counted.
     pollfd report = {done_report_.get(), POLLHUP, 0};
     return ::poll(&report, 1, 0) == 0;
   }

@@ -30,7 +30,7 @@ class InitEvent;
 
 namespace sandglass::sandbox {
 
-// A program to start in a jail. Views need to live only through the call.
+// A program to start in a jail. Its views only need to live through the call.
 struct ProgramSpec {
   std::vector<std::string> argv;  // argv[0] absolute, inside the jail
   std::vector<std::string> env;   // "NAME=value"
@@ -38,11 +38,11 @@ struct ProgramSpec {
     absl::string_view path;  // relative to /workspace, validated
     absl::string_view content;
     uint32_t mode;
-    // A sealed file with just this content, if there is one: it need not be
-    // written then. -1: none.
+    // A sealed file with exactly this content, so that it need not be written,
+    // or -1.
     int sealed = -1;
-    // A runner tells what its text names before the program starts. Where
-    // there is no runner it must not be set.
+    // The runner reports what this file's text names before the program starts.
+    // Must not be set where there is no runner.
     bool look_at = false;
   };
   std::vector<File> files;
@@ -53,11 +53,11 @@ struct ProgramSpec {
 };
 
 // The daemon's handle on one jail: only descriptors, no rights of its own. It
-// serves one run or a SessionJail and ends with it. One thread at a time.
+// serves one run or a SessionJail and ends with it. Not thread-safe.
 class Jail {
  public:
-  // Descriptors as the spawner's reply carries them. Those that a host layout
-  // does not need stay empty.
+  // The descriptors of the spawner's reply. Those that the host's layout
+  // doesn't need are empty.
   struct Parts {
     uint64_t id = 0;
     os::Fd init_pidfd;
@@ -82,88 +82,88 @@ class Jail {
   Jail& operator=(const Jail&) = delete;
 
   uint64_t id() const { return parts_.id; }
-  // True when it stood before it was asked for.
+  // True when the jail was made before it was asked for.
   bool made_ahead() const { return parts_.made_ahead; }
-  // True once init is fit for the run and the streams are there.
+  // True once init is ready for the run and the streams have arrived.
   bool is_ready() const { return tmp_fs_.valid() && stdout_.valid(); }
-  // True when ends come with the calls that were refused.
+  // True when a program's end is reported with the calls that were refused.
   bool traces_calls() const { return parts_.traces_calls; }
   // True when a zygote's child waits in it for the program.
   bool has_runner() const { return has_runner_; }
   // True when an interpreter was started in it ahead of its program.
   bool prestarted() const { return prestarted_; }
 
-  // Keeps something of the host's for as long as it lives: what it has mounted.
+  // Keeps something that it has mounted from the host, for its lifetime.
   void Hold(std::shared_ptr<const void> held) { held_ = std::move(held); }
 
-  // Gives its doors away. Empty: the jail has no network.
+  // Passes on its doors. Empty: the jail has no network.
   std::vector<os::Fd> TakeDoors() { return std::move(parts_.doors); }
-  // It has this network until its end.
+  // Gives the jail this network until its end.
   void SetNetwork(std::unique_ptr<NetworkLease> network);
   bool has_network() const { return network_ != nullptr; }
-  // What it has taken of the network up to now; nullopt: it has none, or the
+  // What the jail has used of the network so far; nullopt: it has none, or the
   // proxy is gone.
   std::optional<NetworkUse> ReadNetworkUse() const;
 
-  // Starts an interpreter that waits for the program; of `interpreter` only
-  // `argv` and `env` count. WaitsEvent follows; whatever else it writes before
-  // is an error of NextEvent. Precondition: is_ready, no runner, nothing was
-  // started. Never blocks.
+  // Starts an interpreter that waits for the program; only `argv` and `env` of
+  // `interpreter` count. WaitsEvent follows; any other output before it makes
+  // NextEvent fail. Precondition: is_ready, no runner, nothing was started.
+  // Never blocks.
   absl::Status Prestart(const ProgramSpec& interpreter);
 
-  // Asks init, or the runner, to write the files and start the program. May be
-  // called before the jail is ready: it is taken up when it is. Never blocks.
-  // A runner takes `argv` without the interpreter's own part. An interpreter
-  // that waits is left waiting: when StartedEvent comes it wants its JobFrame.
+  // Asks init, or the runner, to write the files and start the program. It may
+  // be called before the jail is ready and then takes effect once it is. Never
+  // blocks. With a runner, `argv` lacks the interpreter's own part. A waiting
+  // interpreter goes on waiting: send it its JobFrame after StartedEvent.
   absl::Status StartProgram(const ProgramSpec& program);
-  // Lets the program start whose files were looked at: this is its start, no
-  // StartedEvent follows. Once, after FactsEvent. `took_long`: the processor
-  // time of that is worth taking off the program's. UNAVAILABLE: the jail is
-  // dead.
+  // Lets a program start whose files were looked at. Call once, after
+  // FactsEvent; no StartedEvent follows. `took_long`: looking took enough
+  // processor time that it is to be deducted from the program's. UNAVAILABLE:
+  // the jail is dead.
   absl::Status LetStart(bool took_long);
-  // Asks init for the regular files that match; answers are FileEvents, then
-  // CollectDoneEvent. Call only when the program's processes are dead.
+  // Asks init for the regular files that match; it answers with FileEvents,
+  // then CollectDoneEvent. Call only when the program's processes are dead.
   absl::Status CollectFiles(const std::vector<std::string>& patterns,
                             uint32_t max_files);
-  // Takes one event without waiting; nullopt when there is none now. After an
-  // error the jail must be given up. INTERNAL: init broke the protocol.
-  // RESOURCE_EXHAUSTED: the event's descriptors found no room in this process.
-  // Whoever speaks for a jail has only so much to say: events end, too.
+  // Reads one event without waiting; nullopt when there is none. After an error
+  // give the jail up. INTERNAL: init broke the protocol. RESOURCE_EXHAUSTED: no
+  // room for its descriptors. The number of events that a jail can send is
+  // bounded.
   absl::StatusOr<std::optional<JailEvent>> NextEvent();
 
-  // Kills the program's processes, all of them at once (cgroup.kill), leaving
-  // init alive to hand out files.
+  // Kills the program's processes all at once (cgroup.kill) and leaves init
+  // alive to hand out files.
   absl::Status KillRun();
-  // By pid, through init, for what outlives that: on some kernels (6.18)
-  // cgroup.kill passes over a process whose main thread has ended while others
-  // go on. UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: it is behind.
+  // The same by pid, through init, for what survives that: some kernels' (6.18)
+  // cgroup.kill skips a process whose main thread has ended while others go on.
+  // UNAVAILABLE: init is dead. RESOURCE_EXHAUSTED: its queue is full.
   absl::Status KillRunByPid();
-  // Everything, init too, and with it the jail's pid namespace.
+  // Kills everything, including init, and with it the jail's pid namespace.
   absl::Status KillJail();
-  // The same by way of init, which ends when nobody speaks to it any more.
+  // The same through init, which ends when its control socket is shut.
   void EndNamespace();
 
-  // True when no process of the program, or of a spawned one, is left.
+  // True when no process of the program and no spawned one is left.
   bool RunIsEmpty() const;
-  // True when the kernel has met the memory limit with a kill since the start.
+  // True when the kernel has killed at the memory limit since the start.
   bool SawOomKill() const;
-  // Processes and threads in the jail now, without init.
+  // The number of processes and threads in the jail now, without init.
   uint32_t ProcessCount() const;
-  // True when the program is one process. Of one with a runner its threads
-  // count too; node has some to its end.
+  // True when the program is a single process. If it has a runner, its threads
+  // count too; node has several to its end.
   bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
-  // Kernel memory that is in no counter; of more than there may be, not all.
+  // Kernel memory that no counter has; above the bounds, not all is counted.
   policy::UnchargedMemory ReadUncharged() const;
-  // Highest number of processes at once as the kernel counted; nullopt where it
-  // does not (before Linux 6.12).
+  // The highest number of processes at once, as the kernel counted; nullopt
+  // where it doesn't count them (before Linux 6.12).
   std::optional<uint32_t> PeakProcesses() const;
-  // Fill of /tmp and /workspace; empty before the jail is ready.
+  // How full /tmp and /workspace are; empty before the jail is ready.
   std::vector<policy::FilesystemFill> FilesystemFills() const;
 
-  // For poll(2): POLLIN; NextEvent reads both. The second is -1 where there is
-  // no runner or it has said its last, and no interpreter is about to wait.
+  // For poll(2): POLLIN; NextEvent reads both. The second is -1 when nothing
+  // more will come from a runner or from an interpreter that is to wait.
   int control_fd() const { return parts_.control.get(); }
   int runner_fd() const {
     if (prestarted_ && !waits_) return stdout_.get();
@@ -177,8 +177,8 @@ class Jail {
   // Re-arms oom_fd after it fired.
   void AcknowledgeOom() const;
 
-  // False when init, the runner or the interpreter is dead, or has something to
-  // say that a jail which waits for its run has not. Does not block.
+  // False when init, the runner or the interpreter is dead, or has sent
+  // something that a jail which waits for its run doesn't send. Doesn't block.
   bool WaitsQuietly() const;
 
   // The daemon's ends of the program's streams; valid after ReadyEvent, all
@@ -187,29 +187,29 @@ class Jail {
   os::Fd& stdout_fd() { return stdout_; }
   os::Fd& stderr_fd() { return stderr_; }
 
-  // Set-up steps so far, the spawner's and init's, the program's start too.
+  // Set-up steps so far, of the spawner and init, and the program's start.
   const std::vector<StepTiming>& steps() const { return parts_.steps; }
 
  private:
   friend class SessionJail;
-  // It serves a session from here on, which may be for long and for nothing:
+  // From here on it serves a session, perhaps for long and without activity:
   // gives up the descriptors that only a run's jail needs.
   void BecomeSessions();
-  // Reads the events of the program's part of its group, the key's value.
+  // The value of `key` in the cgroup events of the program's part of the group.
   std::optional<uint64_t> RunEvent(absl::string_view key) const;
   absl::Status StartInRunner(const ProgramSpec& program);
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
-  // Leaves in `fds` what it doesn't take.
+  // Leaves in `fds` those that it doesn't take.
   absl::StatusOr<std::optional<JailEvent>> TakeInitEvent(
       const internal::InitEvent& event, std::vector<os::Fd>& fds);
   absl::StatusOr<std::optional<JailEvent>> TakeRunnerEvent(os::Packet& packet);
-  // Takes the daemon's ends of the program's streams, of `fds` the first three.
+  // Takes the daemon's ends of the program's streams: the first three of `fds`.
   bool TakeStreams(std::vector<os::Fd>& fds);
-  // Whether it was asked for, for the first time.
+  // Whether `path` was asked for and is now answered for the first time.
   bool IsWanted(const std::string& path);
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
   absl::StatusOr<std::optional<JailEvent>> NextReport();
-  JailEvent MaybeReady() const;  // init and a runner are so in any order
+  JailEvent MaybeReady() const;  // init and runner get ready in any order
   absl::StatusOr<std::optional<JailEvent>> NextWord();
   bool memory_on_v1() const { return parts_.oom_event.valid(); }
 
@@ -222,15 +222,15 @@ class Jail {
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_;
   os::Fd report_;       // pipe from the runner's program
-  os::Fd done_report_;  // once it said its last
+  os::Fd done_report_;  // after its last message
   os::Fd tmp_fs_, workspace_fs_;
   bool prestarted_ = false;
   bool waits_ = false;                    // the interpreter has said so
   bool has_job_ = false;                  // the program was sent
   bool started_ = false;                  // and has started
-  bool raised_ = false, failed_ = false;  // were said
+  bool raised_ = false, failed_ = false;  // were reported
   bool interpreter_started_ = false;
-  // While files are collected: what was asked for, and what was answered.
+  // While files are collected: what was asked for and what was answered.
   bool collecting_ = false;
   std::vector<std::string> patterns_;
   size_t most_files_ = 0;
@@ -239,7 +239,7 @@ class Jail {
   // Processor time of the runner or interpreter before the program came.
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // runs in the runner
-  // Of a job whose files a runner looks at.
+  // The state of a job whose files a runner looks at.
   enum class Look { kNone, kAsked, kTold };
   Look look_ = Look::kNone;
 };

@@ -23,12 +23,13 @@ struct StepTiming {
   absl::Duration duration;
 };
 
-// Notes a step that a jail or a yard reports. False for one that there isn't,
-// a time that is none, and more than any jail takes.
+// Adds a step that a jail or a yard reports. False when there is no such step,
+// when the time isn't valid, and when there are more steps than any jail takes.
 bool AddStep(int64_t step, uint64_t nanoseconds,
              std::vector<StepTiming>& steps);
 
-// Reads what init says of refused calls. False for more than it may say.
+// Reads the refused calls that init reports. False when there are more than it
+// may report.
 bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to);
 
 // INTERNAL: of what no init that behaves says.
@@ -44,9 +45,9 @@ struct FailedEvent {
   SetupStep step;
   int error;  // errno
 };
-// Of a runner: the program is over, what it wrote is written. Whoever runs in
-// the jail can say so, too, and would say when as he likes: so no time comes
-// with it, and the end is when the daemon hears of it.
+// From a runner: the program is over and its output is written. Any code in the
+// jail can send this too, and could choose the time in it: so it has none, and
+// the end is when the daemon receives it.
 struct DoneEvent {
   int exit_code;
 };
@@ -56,10 +57,10 @@ struct StartedEvent {
 struct ExitedEvent {
   int wait_status;
   int64_t monotonic_ns;
-  RefusedCalls refused;  // of a jail that traces them
+  RefusedCalls refused;  // only in a jail that traces them
 };
-// One file that was asked for; `file` is open for reading when `problem` is
-// kNone.
+// The answer for one file that was asked for; `file` is open for reading when
+// `problem` is kNone.
 struct FileEvent {
   std::string path;
   FileProblem problem;
@@ -68,14 +69,14 @@ struct FileEvent {
 struct CollectDoneEvent {
   bool truncated;
 };
-// What the text of the program's files names, as an analyser says it
-// (docs/policy.md); the program waits for Jail::LetStart.
+// What the text of the program's files names, as reported by an analyser
+// (docs/policy.md). The program waits for Jail::LetStart.
 struct FactsEvent {
   std::string text;
 };
-// Init is dead; nothing follows.
+// Init is dead; no event follows.
 struct GoneEvent {};
-// An interpreter was started in the jail and says that it waits.
+// The interpreter that was started in the jail reports that it waits.
 struct WaitsEvent {};
 using JailEvent =
     std::variant<RaisedEvent, ReadyEvent, FailedEvent, StartedEvent, DoneEvent,

@@ -1,5 +1,6 @@
-// What a jail's init and runner say, taken as from strangers: each word where
-// it belongs, each descriptor of the kind it is to be.
+// The messages of a jail's init and runner. Neither is trusted: each message is
+// accepted only where it belongs, and each descriptor only if it is of the
+// expected kind.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Each step comes once, some a second time: with an interpreter that waits.
+// Each step comes once; some come a second time when there is an interpreter
+// that waits.
 constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
 constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
 constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
@@ -108,7 +110,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   if (event.ParseFromString(packet->data)) {
     taken = TakeInitEvent(event, packet->fds);
   }
-  // Of an event that carries some, none is left.
+  // When the event's descriptors have all been taken, none is left here.
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
   if (packet->fds.empty()) return taken;
   CloseAside(std::move(packet->fds));
@@ -125,7 +127,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
           !AddSteps(event.ready().steps(), parts_.steps)) {
         return BrokenProtocol();
       }
-      // A runner brings streams of its own.
+      // A runner provides streams of its own.
       if (has_runner()) {
         if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
             !IsPipeEnd(fds[2], O_RDONLY)) {
@@ -153,7 +155,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
           !AddSteps(event.started().steps(), parts_.steps)) {
         return BrokenProtocol();
       }
-      // The interpreter's own start comes first.
+      // The interpreter's own start is reported first.
       if (prestarted_ && !std::exchange(interpreter_started_, true)) {
         return std::nullopt;
       }
@@ -161,7 +163,8 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
       started_ = true;
       return StartedEvent{event.started().monotonic_ns()};
     case internal::InitEvent::kExited: {
-      // Of a runner the spawner says this, and its own word may be unread.
+      // With a runner the spawner reports this, and the runner's own message
+      // may still be unread.
       if (!has_runner() && !started_) return GoneEvent{};
       ExitedEvent exited = {
           event.exited().wait_status(), event.exited().monotonic_ns(), {}};
@@ -194,7 +197,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
     case internal::InitEvent::kCollectDone:
       if (!std::exchange(collecting_, false)) return BrokenProtocol();
       return CollectDoneEvent{event.collect_done().truncated()};
-    // Only a session asks for these.
+    // These only answer requests of sessions.
     case internal::InitEvent::kSpawned:
     case internal::InitEvent::kSpawnFailed:
     case internal::InitEvent::kProcessExited:
@@ -278,8 +281,9 @@ JailEvent Jail::MaybeReady() const {
   return RaisedEvent{};
 }
 
-// What comes here may be the program's own: all it can say is that it is over,
-// and that once. Read on, it would hold its reader up for as long as it writes.
+// What comes through this pipe may be the program's own: all that it can say is
+// that it is over, and only once. Reading on would keep the reader busy for as
+// long as the program writes.
 absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
   if (!report_.valid()) return std::nullopt;
   RunnerEvent event = {};
@@ -291,7 +295,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
     done_report_ = std::move(report);
     return DoneEvent{event.value & 0xff};
   }
-  // Init or the spawner tells the end.
+  // Init or the spawner reports the end.
   return std::nullopt;
 }
 

@@ -52,7 +52,7 @@ JailProcess FindProcess(const os::Fd& pidfd) {
   JailProcess process;
   process.pid = PidOf(pidfd);
   process.group = GroupOfProcess(process.pid);
-  // ORDER: asked last. As long as it lives nobody else has its number.
+  // ORDER: checked last. As long as the process lives, no other has its pid.
   return IsAlive(pidfd) ? process : JailProcess();
 }
 

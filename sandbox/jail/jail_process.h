@@ -11,23 +11,24 @@
 
 namespace sandglass::sandbox {
 
-// The number of the process behind a pidfd, as this process's /proc has it. 0:
-// it is dead and reaped, or not in view. Another may get the number once it is;
-// who uses it asks IsAlive afterwards.
+// The pid of the process behind a pidfd, as this process's /proc shows it. 0:
+// it is dead and reaped, or not visible here. After its end another process may
+// get that pid; so call IsAlive after using it.
 pid_t PidOf(const os::Fd& pidfd);
 bool IsAlive(const os::Fd& pidfd);
 
-// Where a process is on the v2 hierarchy; empty when there is no such process.
+// The path of a process's group on the v2 hierarchy; empty when there is no
+// such process.
 std::string GroupOfProcess(pid_t pid);
 
-// A jail's init without a descriptor: its number and the control group, which
-// no other process is ever in. `pid` 0: it is dead.
+// Identifies a jail's init without a descriptor: by its pid and its control
+// group, which no other process is ever in. `pid` 0: it is dead.
 struct JailProcess {
   pid_t pid = 0;
   std::string group;
 };
 JailProcess FindProcess(const os::Fd& pidfd);
-// False once it is dead, whoever has its number now.
+// False once it is dead, even if another process has its pid.
 bool IsStill(const JailProcess& process);
 
 // CPU time as a process's limit counts it: whole seconds, rounded up. Of a time

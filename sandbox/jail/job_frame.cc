@@ -33,8 +33,8 @@ std::string MakeEndSecret() {
 }
 
 std::string EndWord(absl::string_view secret) {
-  // Few texts end with a NUL, which is all that has to be kept back until it is
-  // known what follows.
+  // The word begins with a NUL because few texts end with one, and only that
+  // much of an output has to be held back until it is known what follows.
   return absl::StrCat(absl::string_view("\0", 1), "sandglass: over ", secret,
                       " ");
 }

@@ -23,10 +23,11 @@ namespace {
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
 // Lines of what waits count as well, but beside the locks.
 constexpr size_t kMostLines = 2 * kMostListedLocks;
-// One process's share that is worth asking whose it is.
+// From this number of locks on, it is worth finding out which group a process
+// is in.
 constexpr size_t kWorthAsking = 16;
 
-// Empty while the machine has few.
+// Returns nothing while the machine has few locks.
 std::map<pid_t, size_t> ReadLocks() {
   const os::Fd file(::open("/proc/locks", O_RDONLY | O_CLOEXEC));
   std::string text;  // a line may be in two pages
@@ -56,13 +57,13 @@ std::map<pid_t, size_t> ReadLocks() {
 size_t CountLocks(absl::string_view lines, std::map<pid_t, size_t>& counts) {
   size_t seen = 0;
   for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
-    // "1: POSIX  ADVISORY  WRITE 123 00:1f:45 0 EOF", or with "->" behind the
-    // number when it waits.
+    // "1: POSIX  ADVISORY  WRITE 123 00:1f:45 0 EOF", with "->" after the first
+    // number when the request waits.
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
     if (words.size() < 5 || words[1] == "->") continue;
     ++seen;
-    // flock(2)'s and leases are as large, and fill the list as well.
+    // flock(2)'s locks and leases are as large, and fill the list as well.
     pid_t pid = 0;
     if (absl::SimpleAtoi(words[4], &pid) && pid > 0) ++counts[pid];
   }
@@ -109,7 +110,7 @@ void LockCensus::Work() {
 }
 
 uint64_t LockCensus::BytesOf(absl::string_view group) const {
-  // The root's is nobody's own.
+  // The root group isn't any jail's.
   if (!many() || group.size() < 2) return 0;
   size_t count = 0;
   absl::MutexLock lock(&mutex_);

@@ -15,8 +15,8 @@ namespace {
 // A page that isn't half full is the last.
 constexpr size_t kLastPageBytes = os::kProcPageBytes / 2;
 
-// "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode", as numbers; 0 of the
-// line with these names.
+// Reads a line "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode" of numbers;
+// returns 0 for the line with these names.
 uint64_t SocketBytes(absl::string_view line) {
   const std::vector<absl::string_view> words =
       absl::StrSplit(line, ' ', absl::SkipEmpty());

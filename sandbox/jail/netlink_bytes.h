@@ -7,14 +7,15 @@
 
 namespace sandglass::sandbox {
 
-// What a netlink socket takes that has nothing to read, generously: the
-// kernel's own part of it (netlink_sock), which is charged to no group either.
+// What a netlink socket takes that has nothing to read, estimated generously:
+// the kernel's own structure (netlink_sock), which isn't charged to any group
+// either.
 inline constexpr uint64_t kNetlinkSocketBytes = 4096;
 
-// Memory of the netlink sockets that are in `list`, a /proc/net/netlink: of
-// each the messages that wait in it, and kNetlinkSocketBytes. Reading ends when
-// there is more than `enough`: the kernel goes through the list from its start
-// for each page of it. 0 when it can't be read.
+// The memory of the netlink sockets in `list`, a /proc/net/netlink: for each of
+// them kNetlinkSocketBytes and the messages that wait in it. Reading stops once
+// there is more than `enough`: for each page of the list the kernel goes
+// through it from the start. 0 when the list can't be read.
 uint64_t NetlinkBytes(const os::Fd& list, uint64_t enough);
 
 }  // namespace sandglass::sandbox

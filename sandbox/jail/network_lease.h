@@ -15,8 +15,8 @@ class NetworkLease {
   NetworkLease(const NetworkLease&) = delete;
   NetworkLease& operator=(const NetworkLease&) = delete;
 
-  // What the jail has taken up to now. UNAVAILABLE, DEADLINE_EXCEEDED: the
-  // proxy is gone, or hangs.
+  // What the jail has used up to now. UNAVAILABLE, DEADLINE_EXCEEDED: the proxy
+  // is gone or hangs.
   virtual absl::StatusOr<NetworkUse> Use() const = 0;
 
  protected:

@@ -55,7 +55,8 @@ std::vector<int> RolesFor(const ProcessSpec& spec) {
   return roles;
 }
 
-// Where a descriptor of this role belongs; nullptr when it isn't one.
+// Where a descriptor of this role belongs; nullptr when `fd` isn't of the kind
+// that the role demands.
 os::Fd* TakenAs(int role, const os::Fd& fd, ProcessFds& to) {
   switch (role) {
     case internal::FD_ROLE_STDIN:
@@ -110,7 +111,8 @@ absl::StatusOr<std::optional<SessionEvent>> Converted(
 }
 
 std::optional<uint64_t> EventValue(const os::Fd& events, const char* key) {
-  // Read through the watched descriptor: reading is what re-arms its POLLPRI.
+  // Read through the watched descriptor, because reading is what re-arms its
+  // POLLPRI.
   char text[256];
   const ssize_t size = ::pread(events.get(), text, sizeof(text), 0);
   if (size <= 0) return std::nullopt;
@@ -125,7 +127,7 @@ bool SpawnFailedEvent::IsCallersMistake() const {
 }
 
 absl::Status KillGroup(const os::Fd& kill) {
-  // ENODEV: the group is gone, so nothing is left to kill.
+  // ENODEV: the group is gone, so there is nothing left to kill.
   if (::write(kill.get(), "1", 1) == 1 || errno == ENODEV) {
     return absl::OkStatus();
   }
@@ -198,7 +200,7 @@ absl::Status SessionJail::SendSignal(pid_t pid, int signal, bool to_group) {
 }
 
 absl::Status SessionJail::KillByPid(uint64_t id) {
-  // To init 0 is everybody.
+  // For init, id 0 means every process.
   if (id == 0) return absl::InvalidArgumentError("no spawned process");
   internal::InitRequest request;
   request.mutable_kill()->set_process_id(id);
@@ -232,12 +234,12 @@ os::Fd SessionJail::TakeReport() {
 }
 
 absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextEvent() {
-  // A runner whose program runs has its say through the report.
+  // A runner whose program runs only sends messages through the report pipe.
   if (jail_->has_runner() && !jail_->user_code_ && !runner_lost_) {
     absl::StatusOr<std::optional<JailEvent>> event = jail_->NextRunnerEvent();
     if (!event.ok()) return event.status();
     if (event->has_value() && std::holds_alternative<GoneEvent>(**event)) {
-      // The spawner tells its end; init lives.
+      // The spawner reports the runner's end; init lives on.
       runner_lost_ = true;
       jail_->parts_.runner.reset();
     } else if (event->has_value()) {
@@ -265,7 +267,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
     taken = packet->lost_fds ? TakeWithoutFds(event)
                              : TakeEvent(event, packet->fds);
   }
-  // Of an event that carries some, none is left.
+  // When the event's descriptors have all been taken, none is left here.
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
   if (packet->fds.empty()) return taken;
   CloseAside(std::move(packet->fds));
@@ -329,7 +331,8 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
     const internal::InitEvent& event) {
   if (event.has_files_opened() && event.files_opened().error() == 0 &&
       files_due_ > 0) {
-    // The agent ends with the other end of its socket, which is closed.
+    // The agent ends when the other end of its socket closes, which has
+    // happened.
     --files_due_;
     return FileChannelEvent{os::Fd(), EMFILE};
   }
@@ -338,7 +341,7 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
       found->second.stage != Stage::kAsked) {
     return BrokenProtocol();
   }
-  // Nobody could kill it later, or read what it writes.
+  // Without its descriptors nobody could kill it later, or read what it writes.
   internal::InitRequest request;
   request.mutable_end_process()->set_process_id(event.spawned().process_id());
   if (absl::Status sent = os::SendPacket(

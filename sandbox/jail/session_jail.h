@@ -27,20 +27,20 @@ class Spawned;
 
 namespace sandglass::sandbox {
 
-// One more process of a session's jail.
+// An additional process to start in a session's jail.
 struct ProcessSpec {
   enum class Stdio {
     kPipes,
     kMergedPipes,  // standard error goes where standard output does
-    kTerminal,     // standard input, too
+    kTerminal,     // for standard input, too
   };
-  std::vector<std::string> argv;  // argv[0] without "/": along env's PATH
+  std::vector<std::string> argv;  // argv[0] without "/": found in env's PATH
   std::vector<std::string> env;   // "NAME=value"
   std::string directory = "/workspace";  // absolute
   Stdio stdio = Stdio::kPipes;
   uint16_t rows = 24, columns = 80;  // of a terminal
-  bool with_stdin = false;           // else at its end at once
-  bool with_channel = false;         // a pipe to write to as descriptor 3
+  bool with_stdin = false;           // else it ends at once
+  bool with_channel = false;         // descriptor 3: a pipe to write to
   uint64_t open_files = 1024;
   uint64_t file_size_bytes = 0;
   absl::Duration cpu_time = absl::InfiniteDuration();
@@ -51,11 +51,11 @@ struct ProcessFds {
   os::Fd stdin_fd;
   os::Fd stdout_fd;
   os::Fd stderr_fd;
-  os::Fd terminal;  // its master; size: os::SetTerminalSize
+  os::Fd terminal;  // its master; its size: os::SetTerminalSize
   os::Fd channel;   // to be read
-  // Of the process and what it started, as far as it stays in its group, which
-  // nobody can leave. See KillGroup and GroupIsEmpty; `events` for poll(2):
-  // POLLPRI.
+  // Control files of the process's group. Everything that it starts is in the
+  // group too, and can't leave it. See KillGroup and GroupIsEmpty; `events` is
+  // for poll(2): POLLPRI.
   os::Fd kill;
   os::Fd events;
   os::Fd cpu;   // see GroupCpuTime
@@ -74,8 +74,9 @@ struct SpawnFailedEvent {
   SetupStep step;
   int error;  // errno
 
-  // What was asked for can't be had: the program (kExec) or the directory
-  // (kEnterDirectory). All else is a limit of the jail (EAGAIN, ENOMEM…).
+  // True when the request can't be met: the program (kExec) or the directory
+  // (kEnterDirectory) isn't usable. All other failures are limits of the jail
+  // (EAGAIN, ENOMEM…).
   bool IsCallersMistake() const;
 };
 struct ProcessExitedEvent {
@@ -84,105 +85,113 @@ struct ProcessExitedEvent {
   int64_t monotonic_ns;
   RefusedCalls refused;  // of a jail that traces them
 };
-// The file agent's socket (SOCK_SEQPACKET, non-blocking), or the errno why
-// there is none. What comes out of it is a stranger's, descriptors too.
+// The file agent's socket (SOCK_SEQPACKET, non-blocking), or the errno that
+// says why there is none. Nothing that comes from it can be trusted, nor can
+// the descriptors.
 struct FileChannelEvent {
   os::Fd socket;
   int error;
 };
-// Those from FailedEvent on are of the jail and its own program, see JailEvent.
-// Of the program ExitedEvent comes at most once, DoneEvent never: whoever wants
-// a runner's report takes it.
+// The events from FailedEvent on concern the jail and its own program, see
+// JailEvent. For the program there is at most one ExitedEvent and never a
+// DoneEvent: a caller that wants a runner's report uses TakeReport.
 using SessionEvent =
     std::variant<SpawnedEvent, SpawnFailedEvent, ProcessExitedEvent,
                  FileChannelEvent, FailedEvent, StartedEvent, ExitedEvent,
                  FileEvent, CollectDoneEvent, GoneEvent, WaitsEvent>;
 
-// Kills all in a spawned process's group (one write, no waiting).
+// Kills everything in a spawned process's group (one write, no waiting).
 absl::Status KillGroup(const os::Fd& kill);
-// True when nobody is in it any more. Reading re-arms POLLPRI of `events`.
+// True when nobody is in the group any more. Reading re-arms POLLPRI of
+// `events`.
 bool GroupIsEmpty(const os::Fd& events);
-// Processor time of all that was ever in it; 0 when the group is gone.
+// Processor time of everything that was ever in the group; 0 when the group is
+// gone.
 struct GroupCpu {
   absl::Duration user;
   absl::Duration system;
 };
 GroupCpu GroupCpuTime(const os::Fd& cpu);
-// Processes that are in it now; of many thousands, not all.
+// The number of processes in the group now; when there are many thousands, not
+// all are counted.
 uint32_t CountGroup(const os::Fd& list);
 
 // The daemon's handle on a jail that serves one session: besides the jail's own
-// program any number of processes, one after another and at once. One thread at
-// a time; nothing blocks. The jail ends with it.
+// program it can start any number of processes, in sequence and in parallel.
+// Not thread-safe; nothing blocks. The jail ends with this object.
 class SessionJail {
  public:
-  // Most processes that were asked for and haven't ended.
+  // The most processes that were asked for and haven't ended.
   static constexpr size_t kMostProcesses = 1024;
 
-  // Precondition: the jail is ready, its program started or not; no event of
-  // its is unread that was to be read first.
+  // Precondition: the jail is ready, its program started or not; no event is
+  // unread that has to be read first.
   explicit SessionJail(std::unique_ptr<Jail> jail);
   SessionJail(const SessionJail&) = delete;
   SessionJail& operator=(const SessionJail&) = delete;
 
-  // Counters, kills, polling, the program's start; but events come from here.
+  // For counters, kills, polling and the program's start; but its events must
+  // be read by this class.
   Jail& jail() { return *jail_; }
   const Jail& jail() const { return *jail_; }
 
-  // SpawnedEvent or SpawnFailedEvent follows, and after the first
-  // ProcessExitedEvent. `id` is the caller's, never used twice.
-  // INVALID_ARGUMENT: init would not take this. RESOURCE_EXHAUSTED: too many,
-  // init is behind, or this process has too many files open; try again.
-  // FAILED_PRECONDITION: the jail is frozen.
+  // Asks for a process. SpawnedEvent or SpawnFailedEvent follows, and
+  // ProcessExitedEvent after the former. The caller chooses `id` and never uses
+  // it twice. INVALID_ARGUMENT: init would not accept this. RESOURCE_EXHAUSTED:
+  // there are too many processes, init's queue is full, or this process has too
+  // many files open; try again later. FAILED_PRECONDITION: the jail is frozen.
   absl::Status Spawn(uint64_t id, const ProcessSpec& spec);
-  // To a process of the jail, or with `to_group` to the process group that has
-  // its number. One that isn't there is no error. `pid` is above 1, `signal` 1
-  // to 64: INVALID_ARGUMENT else.
+  // Sends a signal to a process of the jail, or, with `to_group`, to the
+  // process group of that number. It is no error when there is none.
+  // INVALID_ARGUMENT unless `pid` is above 1 and `signal` is 1 to 64.
   absl::Status SendSignal(pid_t pid, int signal, bool to_group);
-  // Kills a spawned process and what is in its group by pid, through init: the
-  // second way for what KillGroup doesn't reach, see Jail::KillRunByPid.
-  // Nothing happens when they are gone. Errors are as there.
+  // Kills a spawned process and everything in its group by pid, through init: a
+  // second way, for what KillGroup doesn't reach, see Jail::KillRunByPid. Does
+  // nothing when they are gone. The errors are the same as there.
   absl::Status KillByPid(uint64_t id);
-  // FileChannelEvent follows. A second agent takes the first one's place.
+  // Asks for a file agent. FileChannelEvent follows. A second agent replaces
+  // the first.
   absl::Status OpenFiles();
-  // Stops every process of the run part, as if the processors had none of their
-  // time for them, and lets them go on. Kills work meanwhile. A process that is
-  // being spawned holds init up until it goes on.
+  // Stops every process of the program's part of the jail, as if it got no
+  // processor time, or lets them continue. Kills still work meanwhile. A
+  // process that is being spawned blocks init until it continues.
   absl::Status Freeze(bool frozen);
-  // True when all of them stand still, which takes a moment.
+  // True when all of them have stopped, which takes a moment.
   bool IsFrozen() const;
 
-  // The runner's end of its report pipe, once, after its StartedEvent: what it
-  // reads is the program's own. Empty before, and without a runner.
+  // The runner's end of its report pipe; call once, after its StartedEvent.
+  // Whatever is read from it may have been written by the program. Empty before
+  // that, and without a runner.
   os::Fd TakeReport();
 
-  // As Jail::NextEvent.
+  // The same as Jail::NextEvent.
   absl::StatusOr<std::optional<SessionEvent>> NextEvent();
 
  private:
-  // Lost: it was told that it could not be started, and ends.
+  // kLost: it was reported that it could not be started; it is being ended.
   enum class Stage { kAsked, kRunning, kLost };
   struct Process {
     Stage stage = Stage::kAsked;
-    std::vector<int> roles;  // that are to come with it
-    // For those, until they have come or it is told that none will.
+    std::vector<int> roles;  // of the descriptors that are to come with it
+    // Reserved for those, until they have come or it is reported that none
+    // will.
     std::optional<DescriptorRoom> room;
   };
 
   absl::StatusOr<std::optional<SessionEvent>> NextControlEvent();
-  // Leaves in `fds` what it doesn't take.
+  // Leaves in `fds` those that it doesn't take.
   absl::StatusOr<std::optional<SessionEvent>> TakeEvent(
       const internal::InitEvent& event, std::vector<os::Fd>& fds);
   absl::StatusOr<std::optional<SessionEvent>> TakeSpawned(
       const internal::Spawned& event, std::vector<os::Fd>& fds);
-  // Of an event whose descriptors found no room here: what it was an answer to
-  // has failed, all else goes on.
+  // Handles an event for whose descriptors this process had no room: the
+  // request that it answers has failed, everything else goes on.
   absl::StatusOr<std::optional<SessionEvent>> TakeWithoutFds(
       const internal::InitEvent& event);
 
   std::unique_ptr<Jail> jail_;
   std::map<uint64_t, Process> processes_;
-  int files_due_ = 0;  // answers to OpenFiles
+  int files_due_ = 0;  // outstanding answers to OpenFiles
   bool frozen_ = false;
   bool main_ended_ = false;
   bool runner_lost_ = false;  // before it started its program

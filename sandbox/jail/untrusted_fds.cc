@@ -27,8 +27,8 @@ namespace {
 
 using FsType = decltype(statfs::f_type);
 
-// PIPEFS_MAGIC and CGROUP2_SUPER_MAGIC of linux/magic.h. The first is that of
-// no FIFO of a file system.
+// PIPEFS_MAGIC and CGROUP2_SUPER_MAGIC of linux/magic.h. A FIFO in a file
+// system doesn't have the former.
 constexpr FsType kPipeFs = 0x50495045;
 constexpr FsType kCgroupFs = 0x63677270;
 
@@ -56,7 +56,8 @@ bool HasOption(const os::Fd& fd, int option, int wanted) {
          value == wanted;
 }
 
-// What had no thread. Threads may use it until the process is gone.
+// Descriptors for which no thread could be started. Threads may use this until
+// the process is gone.
 struct Waiting {
   absl::Mutex mutex;
   std::vector<os::Fd> fds ABSL_GUARDED_BY(mutex);
@@ -71,7 +72,7 @@ Waiting& AllWaiting() {
 
 void CloseAside(std::vector<os::Fd> fds) {
   if (fds.empty()) return;
-  // Shared, so that a thread that can't be started doesn't close them here.
+  // Shared, so that a failure to start the thread doesn't close them here.
   const auto own = std::make_shared<std::vector<os::Fd>>(std::move(fds));
   Waiting& waiting = AllWaiting();
   try {
@@ -84,7 +85,8 @@ void CloseAside(std::vector<os::Fd> fds) {
       own->clear();
     }).detach();
   } catch (const std::system_error&) {
-    // The host has no room for a thread: the next one closes them, too.
+    // The host has no room for another thread: the next thread closes these,
+    // too.
     const absl::MutexLock lock(&waiting.mutex);
     std::move(own->begin(), own->end(), std::back_inserter(waiting.fds));
   }
@@ -101,13 +103,13 @@ bool IsFileOfTmpfs(const os::Fd& fd) {
 }
 
 bool IsGroupFile(const os::Fd& fd, absl::string_view name, int access) {
-  // A directory can have any name.
+  // A directory can have any name, so the name alone proves nothing.
   struct stat info = {};
   if (!IsOpenFor(fd, access) || !IsOf(fd, kCgroupFs) ||
       ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return false;
   }
-  // The kernel's own word. The group may be gone already.
+  // The path as the kernel knows it. The group may be gone already.
   char path[4096];
   const ssize_t size = ::readlink(
       absl::StrCat("/proc/self/fd/", fd.get()).c_str(), path, sizeof(path));
