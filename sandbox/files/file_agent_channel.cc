@@ -17,8 +17,8 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Operations that were given up and whose last word didn't come: so many and
-// the agent counts as dead.
+// The most operations that were given up and whose last reply didn't come;
+// beyond that the agent counts as dead.
 constexpr size_t kMostDropped = 256;
 
 int MillisUntil(absl::Time deadline) {
@@ -63,15 +63,15 @@ struct FileAgentChannel::Call {
   Check check;
   os::Fd wake;
   std::deque<Answer> answers;
-  int unanswered = 0;  // replies that GoOn wasn't said to
-  bool over = false;   // the last one came
+  int unanswered = 0;  // replies that weren't acknowledged
+  bool over = false;   // the last reply came
 };
 
 FileAgentChannel::FileAgentChannel(os::Fd socket)
     : socket_(std::move(socket)) {}
 
 FileAgentChannel::~FileAgentChannel() {
-  // What waits in it unread is the agent's choice.
+  // The agent decides what waits in the socket unread, so it is closed aside.
   std::vector<os::Fd> last;
   last.push_back(std::move(socket_));
   CloseAside(std::move(last));
@@ -82,7 +82,7 @@ bool FileAgentChannel::alive() const {
     const absl::MutexLock lock(&mutex_);
     if (broken_ != FileCode::kOk) return false;
   }
-  // Nobody may have looked since it ended.
+  // Nobody may have read since the agent ended.
   struct pollfd hung_up = {socket_.get(), 0, 0};
   return ::poll(&hung_up, 1, 0) <= 0 || hung_up.revents == 0;
 }
@@ -94,7 +94,7 @@ void FileAgentChannel::GiveUp(FileCode why) {
   for (const auto& [id, call] : calls_) Signal(call->wake);
 }
 
-// Whoever waits for an answer has to read now.
+// Somebody who waits for an answer has to read now.
 void FileAgentChannel::WakeReader() {
   for (const auto& [id, call] : calls_) {
     if (!call->over) Signal(call->wake);
@@ -117,7 +117,7 @@ FileResult FileAgentChannel::Begin(internal::FileRequest& request,
   request.set_id(id);
   FileResult result = Put(request.SerializeAsString(), fds, limits, deadline);
   if (!result.ok()) {
-    // The agent never heard of it.
+    // The request never reached the agent.
     const absl::MutexLock lock(&mutex_);
     calls_.erase(id);
   }
@@ -158,8 +158,8 @@ FileResult FileAgentChannel::Put(const std::string& data,
   }
 }
 
-// Waits until `call` has an answer, or until the socket takes more
-// (`to_send`). Reads what comes for everybody while nobody else does.
+// Waits until `call` has an answer or, with `to_send`, until the socket can
+// take more. While no other thread reads, reads the replies for all of them.
 FileResult FileAgentChannel::Wait(Call* call, bool to_send,
                                   const FileLimits& limits,
                                   absl::Time deadline) {
@@ -225,7 +225,7 @@ void FileAgentChannel::Receive() {
   }
 }
 
-// False for what no honest agent says.
+// Returns false for a message that no correct agent sends.
 bool FileAgentChannel::Dispatch(internal::FileReply& reply,
                                 std::vector<os::Fd>& fds) {
   constexpr int kLastOwnCode = static_cast<int>(FileCode::kFailed);
@@ -260,7 +260,8 @@ bool FileAgentChannel::Dispatch(internal::FileReply& reply,
 }
 
 bool FileAgentChannel::DispatchLost(const internal::FileReply& reply) {
-  // Who asked hears that it failed, by us; the agent has done its part.
+  // The caller learns that the operation failed, on our side; the agent has
+  // done its part.
   const auto found = calls_.find(reply.id());
   if (found == calls_.end()) {
     internal::FileReply rest = reply;
@@ -287,7 +288,7 @@ FileResult FileAgentChannel::Next(uint64_t id, const FileLimits& limits,
   Call* call = nullptr;
   {
     const absl::MutexLock lock(&mutex_);
-    // Only who began it drops it: it stays while this runs.
+    // The call stays valid here: only the thread that began it drops it.
     if (const auto found = calls_.find(id); found != calls_.end()) {
       call = found->second.get();
     }
@@ -322,7 +323,7 @@ void FileAgentChannel::Drop(uint64_t id) {
   }
   internal::FileRequest note;
   note.mutable_cancel();
-  // Never waits long: an agent that doesn't read is of no use to anybody.
+  // Doesn't wait for long: an agent that doesn't read is of no use to anyone.
   constexpr absl::Duration kPatience = absl::Seconds(1);
   (void)Tell(id, note, {}, os::SteadyNow() + kPatience);
 }

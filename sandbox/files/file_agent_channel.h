@@ -25,24 +25,26 @@ class FileRequest;
 
 namespace sandglass::sandbox {
 
-// How long one operation may take, and a descriptor that ends it early: when it
-// can be read from or hangs up (-1: none).
+// How long one operation may take, and a descriptor that ends it early once it
+// is readable or hangs up (-1: none).
 struct FileLimits {
   absl::Duration timeout = absl::Seconds(30);
   int cancel_fd = -1;
 
-  // Of one that begins now, by os::SteadyNow(), as all deadlines here are.
+  // The deadline of an operation that begins now. Like all deadlines here it is
+  // a time of os::SteadyNow().
   absl::Time Deadline() const { return os::SteadyNow() + timeout; }
-  // For a part of what has to be over at `end`: no more time than is left.
+  // Limits for a part of an operation that has to be over at `end`: the timeout
+  // is cut to the time that is left.
   FileLimits Until(absl::Time end) const;
-  // Whether there is time left until then, and nobody has ended it: kTimedOut
-  // or kCancelled.
+  // Fails with kTimedOut when `end` has passed, and with kCancelled when
+  // `cancel_fd` has ended the operation.
   FileResult Check(absl::Time end) const;
 };
 
 // The daemon's end of a file agent's socket, for any number of threads. The
-// agent is taken for hostile: with the first word that no honest agent says it
-// is given up, and every call on it fails.
+// agent is presumed hostile: after the first message that no correct agent
+// sends, it is given up and every call on it fails.
 class FileAgentChannel {
  public:
   struct Answer {
@@ -54,7 +56,7 @@ class FileAgentChannel {
     Answer& operator=(Answer&&) noexcept;
     ~Answer();
   };
-  // Whether an honest agent answers so to the operation.
+  // Whether a correct agent could answer the operation so.
   using Check = std::function<bool(const internal::FileReply& reply,
                                    const std::vector<os::Fd>& fds)>;
 
@@ -63,21 +65,23 @@ class FileAgentChannel {
   FileAgentChannel(const FileAgentChannel&) = delete;
   FileAgentChannel& operator=(const FileAgentChannel&) = delete;
 
-  // False once the agent is gone or given up.
+  // False once the agent is gone or was given up.
   bool alive() const;
 
-  // Begins an operation; `id` names it from then on. When it began it must be
-  // followed by Drop.
+  // Begins an operation and sets `id`, which names it from then on. If this
+  // succeeds, Drop has to be called in the end.
   FileResult Begin(internal::FileRequest& request, absl::Span<const int> fds,
                    Check check, const FileLimits& limits, absl::Time deadline,
                    uint64_t& id);
-  // The operation's next reply; it was acknowledged when it isn't the last.
+  // Waits for the operation's next reply, and acknowledges it unless it is the
+  // last.
   FileResult Next(uint64_t id, const FileLimits& limits, absl::Time deadline,
                   Answer& answer);
-  // A note about an operation.
+  // Sends a note about an operation.
   FileResult Tell(uint64_t id, internal::FileRequest& note,
                   const FileLimits& limits, absl::Time deadline);
-  // No more replies are wanted; an operation that isn't over is cancelled.
+  // Says that no more replies are wanted. Cancels the operation if it isn't
+  // over.
   void Drop(uint64_t id);
 
  private:
@@ -90,7 +94,8 @@ class FileAgentChannel {
   void Receive() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Dispatch(internal::FileReply& reply, std::vector<os::Fd>& fds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As Dispatch, of a reply whose descriptors found no room in this process.
+  // The same as Dispatch, for a reply for whose descriptors this process had no
+  // room.
   bool DispatchLost(const internal::FileReply& reply)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveUp(FileCode why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -99,7 +104,8 @@ class FileAgentChannel {
   os::Fd socket_;  // the same until the end
   mutable absl::Mutex mutex_;
   std::map<uint64_t, std::unique_ptr<Call>> calls_ ABSL_GUARDED_BY(mutex_);
-  // Dropped before they were over: replies may still be on their way.
+  // Operations that were dropped before they were over: replies may still
+  // arrive.
   std::map<uint64_t, int> dropped_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;

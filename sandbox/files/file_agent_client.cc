@@ -16,7 +16,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Content up to this goes with the request.
+// Content up to this size is sent within the request.
 constexpr size_t kInlineBytes = 128 * 1024;
 constexpr uint32_t kMostListed = 1'000'000;
 
@@ -48,7 +48,7 @@ FileResult ResultOf(const internal::FileReply& reply) {
   return {static_cast<FileCode>(reply.code()), reply.error()};
 }
 
-// `ours` of its ends never waits; the agent waits with poll.
+// Makes a pipe whose end `ours` is non-blocking; the agent uses poll(2).
 FileResult MakePipe(os::Fd& reading, os::Fd& writing, const os::Fd& ours) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ResultOfErrno(errno);
@@ -477,7 +477,8 @@ FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
   FileAnswer<FileTracker> answer;
   FileTracker& tracker = answer.value;
   const absl::Time deadline = limits.Deadline();
-  // Gone and new ones of one look are at most twice what is there.
+  // One comparison reports at most twice the number of entries: all old ones
+  // removed and all new ones created.
   answer.result = channel_.Begin(
       request, {},
       Changes(uint64_t{2} * options.max_entries, options.with_files), limits,
@@ -487,7 +488,7 @@ FileAnswer<FileTracker> FileAgent::Track(const std::string& path,
   tracker.on_demand_ = on_demand;
   tracker.first_due_ = options.tell_first;
   if (options.tell_first) return answer;
-  // The first look tells nothing but that it is over.
+  // The first comparison reports nothing but its end.
   FileAgentChannel::Answer first;
   answer.result = channel_.Next(tracker.id_, limits, deadline, first);
   if (answer.ok() && first.reply->last()) {

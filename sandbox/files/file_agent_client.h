@@ -13,12 +13,12 @@
 
 namespace sandglass::sandbox {
 
-// The status that a result stands for, naming `what` (a path). Its code is that
-// of gRPC's canonical list; which FileCode it was its text says first.
+// The status for a result, naming `what` (a path). Its code is from gRPC's
+// canonical list; its text begins with the FileCode.
 absl::Status StatusOfFile(FileResult result, absl::string_view what);
 
-// A file that is being written. Aborted when it goes before Commit succeeded:
-// then nothing is left of it. One thread at a time.
+// A file that is being written. If this object is destroyed before Commit has
+// succeeded, the write is aborted and nothing of it remains. Not thread-safe.
 class FileUpload {
  public:
   FileUpload() = default;
@@ -26,8 +26,8 @@ class FileUpload {
   FileUpload& operator=(FileUpload&& other) noexcept;
   ~FileUpload();
 
-  // The result is kIncomplete when the agent ended the operation; Commit says
-  // why.
+  // Fails with kIncomplete when the agent has ended the operation; Commit then
+  // returns the reason.
   FileResult Append(absl::string_view data, const FileLimits& limits);
   FileAnswer<FileFacts> Commit(const FileLimits& limits);
 
@@ -40,8 +40,9 @@ class FileUpload {
   uint64_t size_ = 0;
 };
 
-// An archive on its way into a jail, which is unpacked as it comes. Given up
-// when it goes before Finish; what was made stays. One thread at a time.
+// An archive on its way into a jail, where it is unpacked as it arrives. If
+// this object is destroyed before Finish, the rest is given up; what was made
+// stays. Not thread-safe.
 class TreeUpload {
  public:
   TreeUpload() = default;
@@ -49,7 +50,7 @@ class TreeUpload {
   TreeUpload& operator=(TreeUpload&& other) noexcept;
   ~TreeUpload();
 
-  // As FileUpload::Append; Finish says why.
+  // The same as FileUpload::Append; Finish returns the reason.
   FileResult Append(absl::string_view data, const FileLimits& limits);
   FileAnswer<TreeCount> Finish(const FileLimits& limits);
 
@@ -61,8 +62,8 @@ class TreeUpload {
   os::Fd pipe_;
 };
 
-// An archive that a jail makes of a tree. Given up when it goes. One thread at
-// a time.
+// An archive that a jail makes of a tree. Given up when this object is
+// destroyed. Not thread-safe.
 class TreeDownload {
  public:
   TreeDownload() = default;
@@ -70,9 +71,10 @@ class TreeDownload {
   TreeDownload& operator=(TreeDownload&& other) noexcept;
   ~TreeDownload();
 
-  // Fills `data` with the next bytes, fewer only at the end: how many.
+  // Fills `data` with the next bytes and returns their number, which is below
+  // `size` only at the end.
   FileAnswer<size_t> Read(char* data, size_t size, const FileLimits& limits);
-  // After the end: whether the archive is whole.
+  // Call after the end; returns whether the archive is whole.
   FileAnswer<TreeCount> Finish(const FileLimits& limits);
 
  private:
@@ -83,7 +85,8 @@ class TreeDownload {
   os::Fd pipe_;
 };
 
-// Looks at a tree again and again; see FileAgent::Track. One thread at a time.
+// Compares a tree with its earlier state, again and again; see
+// FileAgent::Track. Not thread-safe.
 class FileTracker {
  public:
   using Sink = std::function<void(FileChanged change)>;
@@ -93,8 +96,9 @@ class FileTracker {
   FileTracker& operator=(FileTracker&& other) noexcept;
   ~FileTracker();
 
-  // The changes since the look before. Where there is an interval this waits
-  // for the next look that finds any. True when a bound left some out.
+  // Passes the changes since the last call to `sink`. With an interval, it
+  // waits for the next comparison that finds any. Returns true when a bound has
+  // left some out.
   FileAnswer<bool> Next(const FileLimits& limits, const Sink& sink);
 
  private:
@@ -103,14 +107,15 @@ class FileTracker {
   FileAgentChannel* channel_ = nullptr;
   uint64_t id_ = 0;
   bool on_demand_ = false;
-  bool first_due_ = false;  // the first look's changes are still to come
+  bool first_due_ = false;  // the first Next is to report what exists
 };
 
 // The daemon's side of a jail's file agent (sandbox/file_agent/file_agent.h),
-// for any number of threads. Calls wait, no longer than their limits say;
-// results beside the operation's own are kTimedOut, kCancelled, kAgentGone and
-// kAgentBroken. With the last two every later call fails as well. What
-// FileUpload and FileTracker do must be over before it goes.
+// for any number of threads. Calls block, but no longer than their limits
+// allow. Besides the results of the operation itself they can return kTimedOut,
+// kCancelled, kAgentGone and kAgentBroken; after the last two every later call
+// fails as well. Operations of FileUpload and FileTracker must be over before
+// this object is destroyed.
 class FileAgent {
  public:
   explicit FileAgent(os::Fd socket);
@@ -123,12 +128,13 @@ class FileAgent {
   FileAnswer<FileFacts> Stat(const std::string& path, Links links,
                              const FileLimits& limits);
 
-  // What is written is the whole content, at once or not at all.
+  // Writes the whole content of a file, atomically.
   FileAnswer<FileFacts> Write(const std::string& path,
                               absl::string_view content,
                               const WriteOptions& options,
                               const FileLimits& limits);
-  // The first `size` bytes of a regular file, or what comes out of a pipe.
+  // Writes the first `size` bytes of a regular file, or whatever comes out of a
+  // pipe.
   FileAnswer<FileFacts> WriteFrom(const std::string& path, const os::Fd& source,
                                   uint64_t size, const WriteOptions& options,
                                   const FileLimits& limits);
@@ -136,14 +142,15 @@ class FileAgent {
                                     const WriteOptions& options,
                                     const FileLimits& limits);
 
-  // Sorted by name; those behind `after`, at most `max_entries`.
+  // Returns the entries sorted by name: those after `after`, at most
+  // `max_entries`.
   FileAnswer<FileList> List(const std::string& path, const std::string& after,
                             uint32_t max_entries, const FileLimits& limits);
   enum class Parents { kMustExist, kMake };
   FileResult MakeDirectory(const std::string& path, Parents parents,
                            uint32_t mode, const FileLimits& limits);
   enum class Depth { kOne, kRecursive };
-  // How many names are gone, also when not all of them are.
+  // Returns how many names were removed, also when that wasn't all of them.
   FileAnswer<uint64_t> Remove(const std::string& path, Depth depth,
                               const FileLimits& limits);
   enum class Overwrite { kNo, kYes };
@@ -153,9 +160,9 @@ class FileAgent {
   FileResult Copy(const std::string& from, const std::string& to,
                   Parents parents, const FileLimits& limits);
 
-  // Absolute paths of what matches. A pattern without a slash is about names at
-  // any depth; one with a slash is relative to `path`, or to the root when it
-  // begins with it. Has * ? [] ** and {a,b}.
+  // Returns the absolute paths that match. A pattern without a slash applies to
+  // names at any depth; one with a slash is relative to `path`, or to the root
+  // when it begins with the slash. Patterns may use * ? [] ** and {a,b}.
   FileAnswer<FileList> Glob(const std::string& path, const std::string& pattern,
                             const GlobOptions& options,
                             const FileLimits& limits);
@@ -164,25 +171,27 @@ class FileAgent {
                                const GrepOptions& options,
                                const FileLimits& limits);
   enum class Occurrences { kOne, kAll };
-  // How often the text was replaced; of kMultiple, how often it is there.
+  // Returns how often the text was replaced; with kMultiple, how often it
+  // occurs.
   FileAnswer<uint64_t> Edit(const std::string& path,
                             const std::string& old_text,
                             const std::string& new_text,
                             Occurrences occurrences, const FileLimits& limits);
 
-  // Takes down how the tree is now; the tracker tells what changed since.
+  // Records the present state of the tree; the tracker then reports what has
+  // changed since.
   FileAnswer<FileTracker> Track(const std::string& path,
                                 const TrackOptions& options,
                                 const FileLimits& limits);
 
-  // `archive` is what the tar is written to, and read from: a pipe whose other
-  // end somebody works on meanwhile, or a regular file.
+  // `archive` is where the tar is written to or read from: a regular file, or a
+  // pipe whose other end is served meanwhile.
   FileAnswer<TreeCount> Pack(const std::string& path, const os::Fd& archive,
                              uint64_t max_bytes, const FileLimits& limits);
   FileAnswer<TreeCount> Unpack(const std::string& path, const os::Fd& archive,
                                Parents parents, uint64_t max_bytes,
                                uint32_t max_entries, const FileLimits& limits);
-  // The same piece by piece.
+  // The same in pieces.
   enum class Which {
     kReadable,
     kAll,  // also what only its mode makes unreadable
@@ -190,8 +199,8 @@ class FileAgent {
   FileAnswer<TreeDownload> BeginPack(const std::string& path, Which which,
                                      const FileLimits& limits);
   enum class Members {
-    kAll,             // one that can't be made ends the unpacking
-    kThoseThatCanBe,  // … or is told as missing
+    kAll,             // a member that can't be made ends the unpacking
+    kThoseThatCanBe,  // … or is reported as missing
   };
   FileAnswer<TreeUpload> BeginUnpack(const std::string& path, Parents parents,
                                      uint64_t max_bytes, uint32_t max_entries,
@@ -201,7 +210,7 @@ class FileAgent {
  private:
   using Take =
       std::function<void(internal::FileReply& reply, std::vector<os::Fd>& fds)>;
-  // Until the last reply, or until `take` says that there was enough.
+  // Reads replies until the last one, or until `take` has set `enough`.
   FileResult Run(internal::FileRequest& request, absl::Span<const int> fds,
                  FileAgentChannel::Check check, const FileLimits& limits,
                  const Take& take, const bool* enough = nullptr);

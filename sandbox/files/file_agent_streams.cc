@@ -1,4 +1,4 @@
-// Operations of a file agent that go on over several calls.
+// Operations of a file agent that span several calls.
 #include <poll.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace sandglass::sandbox {
 
 namespace {
 
-// Waits on a pipe's end that isn't ready, or until it is no more worth it.
+// Waits until a pipe's end is ready, or until waiting is of no use any more.
 FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
                      absl::Time deadline) {
   const int64_t left = absl::ToInt64Milliseconds(deadline - os::SteadyNow());
@@ -27,7 +27,7 @@ FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
   return {};
 }
 
-// kIncomplete when nobody reads any more. `written` grows.
+// Fails with kIncomplete when nobody reads any more. Adds to `written`.
 FileResult WritePipe(const os::Fd& pipe, absl::string_view data,
                      const FileLimits& limits, uint64_t& written) {
   const absl::Time deadline = limits.Deadline();
@@ -48,7 +48,7 @@ FileResult WritePipe(const os::Fd& pipe, absl::string_view data,
   return {};
 }
 
-// What came of a pack or an unpack.
+// The result of a pack or an unpack.
 FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
                                 const FileLimits& limits) {
   FileAnswer<TreeCount> answer;
@@ -237,18 +237,18 @@ FileAnswer<bool> FileTracker::Next(const FileLimits& limits, const Sink& sink) {
     if (batch.reply->last()) {
       answer.result = {static_cast<FileCode>(batch.reply->code()),
                        batch.reply->error()};
-      // It ended by itself, which no tracker does without a reason.
+      // The operation ended by itself, which a tracker only does for a reason.
       if (answer.ok()) answer.result = {FileCode::kFailed, 0};
       break;
     }
     if (batch.reply->scan_done()) return answer;
   }
-  // Waiting for what didn't happen is no failure of the tracker's.
+  // That nothing changed within the time isn't a failure of the tracker.
   if (!on_demand_ && (answer.result.code == FileCode::kTimedOut ||
                       answer.result.code == FileCode::kCancelled)) {
     return answer;
   }
-  // A look that was left halfway can't be gone on with.
+  // A comparison that was left halfway can't be continued.
   std::exchange(channel_, nullptr)->Drop(id_);
   return answer;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Fds = std::vector<os::Fd>;
 
-// A file that can be read without ever waiting for its maker.
+// True for a file that can be read without ever waiting for whoever made it.
 bool IsPlainFile(const os::Fd& fd) {
   struct stat info = {};
   const int flags = ::fcntl(fd.get(), F_GETFL);
@@ -38,7 +38,8 @@ bool IsName(absl::string_view name) {
          name.find('\0') == absl::string_view::npos;
 }
 
-// A path below a tree; the tree can be deeper than a path of the kernel's.
+// True for a path below a tree, which can be deeper than any path of the
+// kernel.
 bool IsPath(absl::string_view path, bool absolute) {
   return !path.empty() && (path[0] == '/') == absolute &&
          path.find('\0') == absl::string_view::npos;

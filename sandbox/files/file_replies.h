@@ -10,24 +10,24 @@
 
 namespace sandglass::sandbox {
 
-// What an honest agent answers with, and what is taken from it.
+// What a correct agent's answers look like, and how they are converted.
 
 FileFacts FactsOf(internal::FileInfo& info);
 
-// An operation with one short answer and no descriptor.
+// For operations with one short answer and no descriptor.
 FileAgentChannel::Check OnlyLast();
-// UnpackTree: the same with members that are missing.
+// For UnpackTree: the same, with the members that are missing.
 FileAgentChannel::Check OnlyMissing();
-// OpenFile: a descriptor of a regular file, open for reading.
+// For OpenFile: a descriptor of a regular file, open for reading.
 FileAgentChannel::Check OneFile();
-// At most so many entries, in as many replies as it takes. `names`: each is a
-// name, not a path.
+// At most `most` entries, in as many replies as it takes. `names` says whether
+// each is a name or a path.
 enum class EntryNames { kNames, kPaths };
 FileAgentChannel::Check Entries(uint64_t most, EntryNames names);
-// At most so many lines.
+// At most `most` lines.
 FileAgentChannel::Check Lines(uint64_t most);
-// Changes with files as TrackTree has them, in any number: each look is bounded
-// by `most`.
+// Changes with files as TrackTree reports them, in any number: `most` bounds
+// each comparison, not their sum.
 FileAgentChannel::Check Changes(uint64_t most, bool with_files);
 
 }  // namespace sandglass::sandbox

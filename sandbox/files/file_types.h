@@ -12,13 +12,13 @@
 
 namespace sandglass::sandbox {
 
-// What the daemon asks a file agent for, and what it gets. Paths and names are
-// bytes; all that comes from a jail is the word of its code.
+// The arguments and results of a file agent's operations. Paths and names are
+// bytes, and nothing that comes from a jail can be trusted.
 
 template <typename T>
 struct [[nodiscard]] FileAnswer {
   FileResult result;
-  T value{};  // also of a failure, as far as it got
+  T value{};  // on failure too, as far as it got
 
   bool ok() const { return result.ok(); }
 };
@@ -26,14 +26,15 @@ struct [[nodiscard]] FileAnswer {
 enum class FileType { kOther, kRegular, kDirectory, kSymlink };
 
 struct FileFacts {
-  // Of a list: the name; of a search: the path; else empty.
+  // In a list: the name; in a search: the path; else empty.
   std::string name;
   FileType type = FileType::kOther;
   uint64_t size = 0;
   uint32_t mode = 0;
   absl::Time mtime;
   std::string link_target;
-  // Of a change, for a regular file that has several names: the same for each.
+  // In a change, for a regular file with several names: a number that is the
+  // same for each of them.
   uint64_t inode = 0;
 };
 
@@ -48,14 +49,14 @@ enum class WriteMode { kReplace, kCreateNew, kAppend };
 struct WriteOptions {
   WriteMode how = WriteMode::kReplace;
   bool make_parents = false;
-  // Without: an old file keeps its mode, a new one gets 0644.
+  // Absent: an existing file keeps its mode, a new one gets 0644.
   std::optional<uint32_t> mode;
   uint64_t max_bytes = 0;  // 0: as much as fits
 };
 
 struct FileList {
   std::vector<FileFacts> entries;
-  bool truncated = false;  // there are more
+  bool truncated = false;  // there are more entries
 };
 
 struct GlobOptions {
@@ -66,8 +67,9 @@ struct GlobOptions {
   absl::Duration time = absl::Seconds(5);
 };
 
-// Of what one Glob or Grep tells: the more is left out. Their numbers alone
-// bound little, since a path can have thousands of bytes.
+// The most bytes of one Glob's or Grep's results; what exceeds them is left
+// out. Limits on the number of results alone bound little, since a path can
+// have thousands of bytes.
 inline constexpr size_t kMostFoundBytes = size_t{4} << 20;
 
 struct GrepOptions {
@@ -86,7 +88,7 @@ struct GrepOptions {
 struct TextLine {
   std::string path;
   uint64_t line = 0;    // from 1
-  uint64_t column = 0;  // of the match, in bytes from 1; 0: a line of context
+  uint64_t column = 0;  // of the match, in bytes from 1; 0: context line
   std::string text;
   bool cut = false;
 };
@@ -103,33 +105,34 @@ struct FileChanged {
   ChangeType type = ChangeType::kCreated;
   FileFacts facts;  // `name` is the path below the tree
   std::string old_path;
-  os::Fd file;  // of a regular file, where they were asked for
+  os::Fd file;  // of a regular file, where files were asked for
 };
 
 struct TrackOptions {
-  absl::Duration interval;  // zero: looks when it is told to
+  absl::Duration interval;  // zero: compares only when told to
   bool with_files = false;
   uint32_t max_entries = 100'000;
-  // For whoever keeps a copy: what changed just before a look is told again
-  // with the next, and what only its mode makes unreadable is read.
+  // For callers that keep a copy: what changed shortly before a comparison is
+  // reported again with the next one, and what only its mode makes unreadable
+  // is read.
   bool for_copy = false;
-  bool tell_first = false;  // all there is, as created, with the first Next
+  bool tell_first = false;  // the first Next reports all as created
 };
 
-// What couldn't be unpacked, and why.
+// A member that couldn't be unpacked, and the reason.
 struct MissingMember {
   std::string path;
   FileResult why;
 };
 
-// What was packed or unpacked, or copied, or removed.
+// What was packed, unpacked, copied or removed.
 struct TreeCount {
   uint64_t entries = 0;
   uint64_t bytes = 0;
   uint64_t left_out =
       0;  // unreadable, or of a kind that a tar has no place for
-  // Of an unpacking that goes as far as possible: how many members couldn't be
-  // made, and the first of them, kMostMissing at most.
+  // For an unpacking that goes as far as possible: how many members couldn't be
+  // made, and the first of them, at most kMostMissing.
   uint64_t missing_count = 0;
   std::vector<MissingMember> missing;
 };
