@@ -30,11 +30,12 @@ constexpr int kEgressReadyMs = 10'000;
 // All it is asked is done at once, but that a lease's end waits for its
 // connections.
 constexpr int kAnswerTimeoutMs = 5000;
-// So many waits make one: when the whole machine stood still, one of them was
-// over before the proxy could say a word.
+// One wait for an answer consists of this many shorter ones: after the whole
+// machine stood still, one of them is over before the proxy has had a chance to
+// answer.
 constexpr int kLooks = 5;
 constexpr int kBeatMs = 5000;
-// No jail's.
+// The id for requests that concern no jail.
 constexpr uint64_t kNoLease = 0;
 constexpr int kEndTimeoutMs = 2000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
@@ -45,11 +46,11 @@ constexpr int64_t kNanosPerMilli = 1'000'000;
   ::_exit(1);
 }
 
-// In the child. Each descriptor gets its second number.
+// Runs in the child. Each descriptor gets the second number of its pair.
 [[noreturn]] void BecomeEgress(uid_t uid, std::vector<std::pair<int, int>>& fds,
                                int executable) {
-  // Above every inherited number, so that moving descriptors never overwrites
-  // one that is still to be moved, and above all that are open.
+  // Numbers above every inherited one, so that moving a descriptor never
+  // overwrites one that is still to be moved, and above all that are open.
   int safe = executable + 1;
   for (const auto& [from, to] : fds) safe = std::max({safe, from + 1, to + 1});
   for (auto& [from, to] : fds) {
@@ -62,7 +63,7 @@ constexpr int64_t kNanosPerMilli = 1'000'000;
     if (::dup2(from, to) < 0) DieInEgress("dup2");
   }
   os::ResetSignals();
-  (void)os::ForbidCrashHelper();  // the layer core-limit tells if it can't be
+  (void)os::ForbidCrashHelper();  // else the layer core-limit says so
   if (const absl::Status dropped = DropPrivileges(uid, uid); !dropped.ok()) {
     std::fprintf(stderr, "sandglassd: egress: %s\n",
                  std::string(dropped.message()).c_str());
@@ -92,7 +93,7 @@ internal::EgressConfig ToEgressConfig(const EgressOptions& options) {
   return config;
 }
 
-// The next packet, waited for.
+// Waits for the next packet.
 absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
   struct pollfd fd = {channel.get(), POLLIN, 0};
   const int64_t end =
@@ -103,7 +104,7 @@ absl::StatusOr<os::Packet> Receive(const os::Fd& channel, int timeout_ms) {
     if (ready > 0) {
       absl::StatusOr<os::Packet> packet =
           os::ReceivePacket(channel.get(), os::Wait::kNo);
-      // Not there: the kernel was short of memory for it.
+      // No packet was delivered: the kernel was short of memory for it.
       if (!absl::IsNotFound(packet.status())) return packet;
     }
     if (ready == 0 ? ++looks == kLooks : os::MonotonicNanos() > end) {
@@ -166,7 +167,7 @@ absl::StatusOr<std::unique_ptr<EgressPort>> EgressPort::Start(
   if (pid == 0) BecomeEgress(options.uid, fds, executable.get());
   std::unique_ptr<EgressPort> port(
       new EgressPort(std::move(channel->first), os::Fd(pidfd), pid));
-  channel->second.reset();  // else its death would never show
+  channel->second.reset();  // else its closing would never be noticed
   const absl::MutexLock lock(&port->mutex_);
   absl::StatusOr<os::Packet> packet = Receive(port->channel_, kEgressReadyMs);
   internal::EgressReady ready;
@@ -209,7 +210,7 @@ EgressPort::~EgressPort() {
     const absl::MutexLock lock(&mutex_);
     channel_.reset();
   }
-  // It ends when its channel does; the server has no right to kill it.
+  // The proxy ends when its channel does; the server has no right to kill it.
   struct pollfd fd = {pidfd_.get(), POLLIN, 0};
   if (::poll(&fd, 1, kEndTimeoutMs) == 1) ::waitpid(pid_, nullptr, 0);
 }
@@ -228,13 +229,13 @@ absl::StatusOr<internal::EgressAnswer> EgressPort::Ask(
   absl::StatusOr<os::Packet> packet = gone();
   const absl::Status sent = os::SendPacket(
       channel_.get(), request.SerializeAsString(), numbers, os::Wait::kNo);
-  // It was not asked, so that no answer can come late.
+  // The proxy wasn't asked, so no late answer can come.
   if (absl::IsResourceExhausted(sent)) return sent;
   if (sent.ok()) packet = Receive(channel_, kAnswerTimeoutMs);
   internal::EgressAnswer answer;
   if (!packet.ok() || !answer.ParseFromString(packet->data) ||
       answer.lease_id() != id) {
-    // A late answer must not be taken for that of another question.
+    // Closed so that a late answer isn't mistaken for that of another question.
     channel_.reset();
     return gone();
   }
@@ -270,7 +271,7 @@ bool EgressPort::Lives() {
   internal::EgressRequest request;
   request.mutable_read()->set_lease_id(kNoLease);
   const absl::MutexLock lock(&mutex_);
-  // That there is no such lease is an answer.
+  // That there is no such lease is an answer too, and so a sign of life.
   (void)Ask(kNoLease, request, {});
   return channel_.valid();
 }
@@ -279,7 +280,7 @@ void EgressPort::Close(uint64_t id) {
   internal::EgressRequest request;
   request.mutable_close()->set_lease_id(id);
   const absl::MutexLock lock(&mutex_);
-  // One that is gone serves nobody.
+  // If the proxy is gone, it serves nobody anyway.
   (void)Ask(id, request, {});
 }
 

@@ -26,62 +26,64 @@ namespace sandglass::sandbox {
 
 struct EgressOptions {
   std::string path;  // the sandglass-egress executable
-  uid_t uid = 0;     // its own, and the number of its group
-  // Those that have a network; later ones it finds in the ledger.
+  uid_t uid = 0;     // its own; also the number of its group
+  // The templates that have a network. Later ones the proxy finds in the
+  // ledger.
   std::vector<JailTemplate> templates;
   int template_ledger = -1;  // borrowed, as in SandboxOptions
-  // "address" or "address:port"; empty: the host's own.
+  // The DNS servers, "address" or "address:port"; empty: those of the host.
   std::vector<std::string> resolvers;
-  // Files, by the secrets' names. Whoever starts the proxy needn't know what is
-  // in them.
+  // A file for each secret, by the secret's name. The process that starts the
+  // proxy needn't be able to read what is in them.
   std::map<std::string, os::Fd> secrets;
-  // In PEM: of the authority that signs for inspected hosts, which jails trust;
-  // and issuers that the proxy trusts beside the host's.
+  // In PEM: the certificate and key of the authority that signs for inspected
+  // hosts and that jails trust, and roots that the proxy trusts in addition to
+  // the host's.
   std::string authority_certificate;
   std::string authority_key;
   std::string extra_roots;
 };
 
-// The egress proxy's process, and the daemon's end of its channel. It has the
-// host's network and no rights: what it lets through is what root's files say,
-// whoever asks. Thread-safe after Start; outlives its leases.
+// The egress proxy's process, and the daemon's end of the channel to it. The
+// proxy has the host's network and no rights: what it lets through is decided
+// by root's files, whoever asks. Thread-safe after Start; outlives its leases.
 class EgressPort {
  public:
-  // Starts it and waits until it serves, 10 s at most.
+  // Starts the proxy and waits until it serves, at most 10 s.
   // Preconditions: root, single-threaded.
   static absl::StatusOr<std::unique_ptr<EgressPort>> Start(
       const EgressOptions& options);
 
-  // Ends it.
+  // Ends the proxy.
   ~EgressPort();
   EgressPort(const EgressPort&) = delete;
   EgressPort& operator=(const EgressPort&) = delete;
 
-  // Has a jail served by its template's rules; `doors` are Jail::Parts',
-  // which the caller needs no longer afterwards.
+  // Has a jail served by the rules of its template. `doors` are those of
+  // Jail::Parts; afterwards the caller doesn't need them any more.
   // NOT_FOUND: there is no such template, or it has no network.
-  // RESOURCE_EXHAUSTED: the proxy has no descriptor free. UNAVAILABLE,
-  // DEADLINE_EXCEEDED: it is gone, or hangs; that stays so.
+  // RESOURCE_EXHAUSTED: the proxy has no free descriptor. UNAVAILABLE,
+  // DEADLINE_EXCEEDED: the proxy is gone or hangs, and will stay so.
   absl::StatusOr<std::unique_ptr<NetworkLease>> Open(
       const std::string& template_name, const std::vector<os::Fd>& doors)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Starts the thread that asks the process for a sign of life now and then,
-  // and calls `on_death` when it is gone or doesn't answer, whoever asked; not
-  // on orderly destruction. Call once.
+  // Starts a thread that regularly asks the process for a sign of life. It
+  // calls `on_death` when the process is gone or hasn't answered this thread or
+  // any other caller, but not on orderly destruction. Call once.
   absl::Status StartWatch(std::function<void(absl::Status)> on_death);
 
   pid_t pid() const { return pid_; }
 
  private:
-  class Lease;  // what Open hands out
+  class Lease;  // what Open returns
 
   EgressPort(os::Fd channel, os::Fd pidfd, pid_t pid)
       : pidfd_(std::move(pidfd)), pid_(pid), channel_(std::move(channel)) {}
 
   absl::StatusOr<NetworkUse> Use(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether it answers.
+  // Whether the proxy answers.
   bool Lives() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<internal::EgressAnswer> Ask(
       uint64_t id, const internal::EgressRequest& request,

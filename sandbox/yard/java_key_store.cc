@@ -20,14 +20,15 @@ constexpr uint32_t kMagic = 0xfeedfeed;
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kTrusted = 2;  // an entry with a certificate and no key
 constexpr std::string_view kPassword = "changeit";
-// What the format has between the password and the data (JavaKeyStore.java).
+// The format has these bytes between the password and the data
+// (JavaKeyStore.java).
 constexpr std::string_view kSalt = "Mighty Aphrodite";
 
 void AddNumber(uint64_t number, int bytes, std::string& out) {
   while (bytes-- > 0) out.push_back(static_cast<char>(number >> (8 * bytes)));
 }
 
-// As DataOutput.writeUTF has it.
+// Adds a text in the format of DataOutput.writeUTF.
 void AddText(std::string_view text, std::string& out) {
   AddNumber(text.size(), 2, out);
   out.append(text);
@@ -66,14 +67,14 @@ std::string MakeJavaKeyStore(std::string_view pem) {
     AddNumber(certificates[i].size(), 4, store);
     store.append(certificates[i]);
   }
-  // Of the password in UTF-16, the salt and all that is before.
+  // The digest is of the password in UTF-16, this salt and everything before.
   std::string digested;
   for (const char c : kPassword)
     AddNumber(static_cast<uint8_t>(c), 2, digested);
   digested.append(kSalt).append(store);
   std::array<unsigned char, EVP_MAX_MD_SIZE> sum = {};
   unsigned int size = 0;
-  // A JVM that has no password doesn't look at it.
+  // A JVM that has no password doesn't check it.
   if (::EVP_Digest(digested.data(), digested.size(), sum.data(), &size,
                    ::EVP_sha1(), nullptr) == 1) {
     store.append(reinterpret_cast<const char*>(sum.data()), size);

@@ -6,12 +6,13 @@
 
 namespace sandglass::sandbox {
 
-// In images: what kTrustedInJail (sandbox.h) has, for JVMs.
+// Where images have the content of kTrustedInJail (sandbox.h) in a form for
+// JVMs.
 inline constexpr char kJvmTrustInJail[] = "/etc/sandglass/trusted.jks";
 
-// The certificates of a PEM text as a Java key store (JKS), in which a JVM
-// trusts them; its password is "changeit", as of the JDK's own. What isn't a
-// certificate is left out.
+// Makes a Java key store (JKS) in which a JVM trusts the certificates of a PEM
+// text. Its password is "changeit", like that of the JDK's own. Whatever in the
+// text isn't a certificate is left out.
 std::string MakeJavaKeyStore(std::string_view pem);
 
 }  // namespace sandglass::sandbox

@@ -15,7 +15,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Reads back what the kernel says rather than trusting return values.
+// Reads the rights back from the kernel rather than trusting return values.
 absl::Status VerifyNoRights(uid_t uid, gid_t gid) {
   uid_t ruid, euid, suid;
   gid_t rgid, egid, sgid;
@@ -49,8 +49,8 @@ absl::Status DropPrivileges(uid_t uid, gid_t gid) {
   if (uid == 0 || gid == 0) {
     return absl::InvalidArgumentError("the server may not run as root");
   }
-  // ORDER: the bounding set needs CAP_SETPCAP, groups need CAP_SETGID; the uid
-  // goes last of the ids.
+  // ORDER: dropping the bounding set needs CAP_SETPCAP, setting groups needs
+  // CAP_SETGID; of the ids, the uid goes last.
   if (!os::DropBoundingSet()) return os::ErrnoStatus("drop bounding set");
   if (::setgroups(0, nullptr) != 0) return os::ErrnoStatus("setgroups");
   if (::setresgid(gid, gid, gid) != 0) {

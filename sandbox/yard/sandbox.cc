@@ -45,14 +45,14 @@ internal::SpawnerConfig ToSpawnerConfig(const SandboxOptions& options,
   config.set_cpu_on_v1(!cgroups.cpu_v1_parent.empty());
   config.set_io_on_v1(!cgroups.io_v1_parent.empty());
   config.mutable_disks()->Assign(host.disks.begin(), host.disks.end());
-  // RequireLayers has let these pass only if the operator excused them.
+  // RequireLayers has let a missing limit pass only if the operator excused it.
   config.set_without_memory_limit(!cgroups.has_memory());
   config.set_without_pids_limit(!cgroups.has_pids());
   config.set_without_cpu_limit(!cgroups.has_cpu());
   return config;
 }
 
-// Mounts for the yard are made where the host doesn't see them.
+// Mounts for the yards are made where the host doesn't see them.
 absl::Status EnterOwnMountNamespace() {
   if (!os::Unshare(os::kNewMount)) return os::ErrnoStatus("unshare(NEWNS)");
   if (!os::MakeMountsSlave()) return os::ErrnoStatus("make mounts slaves");
@@ -113,10 +113,11 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
                            options.images, options.authority_certificate);
   }
   if (!status.ok()) return status;
-  // Inside a container /proc is often masked, and the kernel then refuses new
-  // ones in nested user namespaces; an unmasked one anywhere in view is enough.
-  // EPERM: our pid namespace belongs to more than our user namespace, whose
-  // /proc is then the one in view; the probe has found that this is enough.
+  // Inside a container /proc is often masked, and the kernel then refuses to
+  // mount new ones in nested user namespaces; one unmasked /proc anywhere in
+  // view is enough. EPERM: our pid namespace belongs to an outer user
+  // namespace. The /proc in view is then that of this pid namespace, and the
+  // probe has found that this is enough.
   if (!os::MountProc(proc.c_str(),
                      {.flags = os::kNoSuid | os::kNoDev | os::kNoExec}) &&
       errno != EPERM) {
@@ -129,7 +130,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
                       .template_ledger = options.template_ledger};
   yard.uids.count /= static_cast<uint32_t>(YardCount(options));
   auto sandbox = std::make_unique<Sandbox>();
-  // Each yard has ids of its own.
+  // Each yard has a range of ids of its own.
   const auto start = [&](const std::string& kind,
                          const std::string& group) -> absl::Status {
     absl::StatusOr<YardCgroups> groups =
@@ -163,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));
     if (!status.ok()) return status;
   }
-  // The yards have copies of their own; the server needs neither.
+  // The yards have copies of both, and the server needs neither.
   os::DetachMount(proc.c_str());
   os::DetachMount(root.c_str());
   return sandbox;
@@ -247,7 +248,7 @@ uint32_t Sandbox::live_jails() const {
 
 std::vector<YardStock> Sandbox::TakeStock(absl::Duration timeout) {
   const absl::Time deadline = os::SteadyNow() + timeout;
-  // All are asked before one is waited for.
+  // All yards are asked before any answer is waited for.
   std::map<std::string, uint64_t> answers;
   for (const auto& [kind, port] : ports_) answers[kind] = port->AskStock();
   std::vector<YardStock> stocks;

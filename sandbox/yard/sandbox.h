@@ -27,35 +27,36 @@ class EgressPort;
 class YardPort;
 struct Yard;
 
-// What a jail with a runner is made for: to wait for a run; or for one that is
-// there or about to come and would only be delayed by a rehearsal.
+// What a jail with a runner is made for: for stock, to wait for a later run; or
+// for a run that has arrived or is about to, which a rehearsal of the runner
+// would only delay.
 enum class FillFor { kStock, kRun };
 
 // The yard in which programs are started by execve(2).
 inline constexpr char kExecKind[] = "exec";
 
-// A kind of jail in which an interpreter waits with its imports done: a zygote
-// that forks runners, in a yard of its own.
+// A kind of jail in which an interpreter waits with its imports done. A zygote,
+// in a yard of its own, forks the runners for it.
 struct ZygoteOptions {
   std::string kind;  // [a-z0-9-]{1,32}, for example "python-lean"
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value"
   std::string script;  // its content; see kZygoteScript in wire/jail_layout.h
   std::string library_path;  // its native half, a shared object
-  uint32_t spare_jails = 0;  // without runners, kept ready for them
-  uint32_t renew_after = 0;  // runners, then another zygote takes over
-  // Its first start comes so long after the yard's, or with the first wish for
-  // one of its jails.
+  uint32_t spare_jails = 0;  // kept ready, still without runners
+  uint32_t renew_after = 0;  // runners, after which a new zygote replaces it
+  // The zygote is first started this long after the yard, or earlier when one
+  // of its jails is first asked for.
   absl::Duration start_delay;
   std::string image = std::string(policy::kHostImage);  // and of its jails
-  // The id of one in layers_dir that it has as kLibrariesInJail, read-only; its
-  // jails are to have the same. Empty: none.
+  // The id of a layer in layers_dir that the zygote sees as kLibrariesInJail,
+  // read-only; its jails are to have the same layer. Empty: none.
   std::string layer;
 };
 
 struct SandboxOptions {
   std::string spawner_path;   // the sandglass-spawner executable
-  std::string state_dir;      // of this daemon alone; root's, mode 0755
+  std::string state_dir;      // used by this daemon only; root's, mode 0755
   std::string instance;       // names the cgroup subtree; [a-z0-9-]{1,32}
   std::string cgroup_parent;  // empty: chosen by the host's layout
   UidSlice uids;
@@ -63,34 +64,35 @@ struct SandboxOptions {
   gid_t server_gid = 0;
   uint32_t max_jails = 256;  // live at once, spares included, 1–4096
   uint32_t spare_jails = 0;  // kept ready for runs to come, 0–max_jails
-  // What was prepared for languages; readable in jails as kPreparedInJail.
-  // Empty: nothing.
+  // What was prepared for languages; jails can read it as kPreparedInJail.
+  // Empty: nothing was.
   std::string prepared_dir;
-  // Of the host, with a directory `ID/tree` for each layer; see CreateJail.
-  // Empty: there are none.
+  // A directory of the host with a directory `ID/tree` for each layer; see
+  // CreateJail. Empty: there are no layers.
   std::string layers_dir;
-  // That templates name, beside the host's.
+  // Images that templates name, besides the host's.
   std::vector<policy::Image> images;
-  // In PEM: an authority that programs which are told so trust beside those of
-  // their image; see kTrustedInJail. Empty: there is none.
+  // In PEM: an authority that programs trust in addition to those of their
+  // image, if they are told so; see kTrustedInJail. Empty: there is none.
   std::string authority_certificate;
   std::vector<JailTemplate> templates;
-  // Where templates that come later are found (TemplateLedger::ReadingEnd);
-  // borrowed, -1: none come.
+  // Where templates that come after the start are found
+  // (TemplateLedger::ReadingEnd). Borrowed; -1: none will come.
   int template_ledger = -1;
   std::vector<ZygoteOptions> zygotes;
-  // Calls that filters refuse are told with a program's end, and take longer.
-  // Not those of runners: no zygotes then. See CheckCallTracing.
+  // Whether a program's end comes with the system calls that its filter
+  // refused; calls then take longer. Runners can't be traced, so there must be
+  // no zygotes then. See CheckCallTracing.
   bool trace_calls = false;
 };
 
-// How many yards, and so how many times UidsFor(max_jails) ids, these options
-// take.
+// How many yards these options make. Each needs UidsFor(max_jails) ids.
 size_t YardCount(const SandboxOptions& options);
 
 inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
 inline constexpr char kLibrariesInJail[] = "/opt/libraries";
-// In PEM: the authority alone, and with it all that the image trusts.
+// In PEM: the authority alone; and the authority together with everything that
+// the image trusts.
 inline constexpr char kAuthorityInJail[] = "/etc/sandglass/authority.pem";
 inline constexpr char kTrustedInJail[] = "/etc/sandglass/trusted.pem";
 
@@ -98,7 +100,7 @@ inline constexpr char kTrustedInJail[] = "/etc/sandglass/trusted.pem";
 // afterwards by an unprivileged, threaded server. Thread-safe after Start.
 class Sandbox {
  public:
-  // Without yards: makes no jails.
+  // A sandbox without yards, which makes no jails.
   Sandbox();
 
   // Preconditions: effective uid 0, single-threaded, no gRPC object exists.
@@ -107,25 +109,26 @@ class Sandbox {
   static absl::StatusOr<std::unique_ptr<Sandbox>> Start(
       const SandboxOptions& options, const HostReport& host);
 
-  // Kills and removes what a daemon that is gone left of its control groups.
-  // Needs root. Start does it too; this is for after the end, and for who wants
-  // to tell of other daemons that the list names and that live
-  // (FAILED_PRECONDITION, see SweepCgroups): Start passes over them.
-  // `instance` is SandboxOptions'; "": whoever lives is another.
+  // Kills and removes what a dead daemon left in its control groups. Needs
+  // root. Start does this too; this function is for after the end, and for
+  // callers that want to report other, live daemons that the list names
+  // (FAILED_PRECONDITION, see SweepCgroups): Start passes over those.
+  // `instance` is that of SandboxOptions; when it is "", every live daemon
+  // counts as another.
   static absl::Status Sweep(const std::string& state_dir,
                             const std::string& instance = "");
 
-  // Takes a yard that was started; before StartReader. Start does so with each
-  // of its own.
+  // Adds a yard that was started elsewhere. Call before StartReader. Start does
+  // so with each yard of its own.
   void Adopt(const std::string& kind, Yard yard, bool has_zygote,
              uint32_t max_jails, bool traces_calls = false);
 
-  // The proxy for jails whose templates have a network; without one they can't
-  // be made. Before StartReader.
+  // Sets the proxy for jails whose templates have a network; without a proxy
+  // they can't be made. Call before StartReader.
   void SetEgress(std::unique_ptr<EgressPort> egress);
 
-  // The kinds of the yards whose spawners give no sign of life; one that goes
-  // on so counts as gone.
+  // The kinds of the yards whose spawners give no sign of life at present. One
+  // that stays silent counts as gone.
   std::vector<std::string> SilentYards() const;
 
   // Starts the threads that read the spawners' events. Call once, after
@@ -137,42 +140,45 @@ class Sandbox {
   // Whether there is a yard that makes jails of this kind.
   bool Makes(const std::string& kind) const;
 
-  // Of kExecKind: a jail that was made ahead, else one with init on its way up.
-  // Of a zygote's kind: one with a runner on its way up. Set-up errors arrive
-  // as a jail event.
-  // RESOURCE_EXHAUSTED: no slot free; for a run one is waited for, up to the
-  // timeout. UNAVAILABLE: the spawner is gone.
-  // Also UNAVAILABLE: the egress proxy that it needs is gone; no zygote can
-  // serve yet; a jail for stock waits for one that is on its way up, a moment.
+  // Makes a jail of this kind. kExecKind: a jail that was made ahead, else one
+  // whose init is being started. A zygote's kind: a jail whose runner is being
+  // started. Errors of the set-up arrive later as a jail event.
+  // RESOURCE_EXHAUSTED: no slot is free; a run waits for one, up to the
+  // timeout.
+  // UNAVAILABLE: the spawner is gone; the egress proxy that the jail needs is
+  // gone; no zygote can serve yet; or, briefly, a jail for stock has to wait
+  // for one that is being started.
   // INTERNAL: a step failed. NOT_FOUND: there is no such kind.
-  // `layer` is the id of one in layers_dir, 64 hexadecimal digits: the jail has
-  // its tree as kLibrariesInJail, read-only, until its end. Empty: it has none.
+  // `layer` is the id of a layer in layers_dir, 64 hexadecimal digits: the jail
+  // sees its tree as kLibrariesInJail, read-only, until its end. Empty: no
+  // layer.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,
       const policy::Limits& limits, absl::Duration timeout,
       FillFor fill_for = FillFor::kStock, const std::string& layer = "");
 
-  // Jails that the spawner has not yet reported gone.
+  // The number of jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;
-  // What each yard has, by kind. All are asked at once; of one that doesn't
-  // answer in time what it said last, and nothing when that was more than
-  // YardPort::kStockHolds ago. Calls
-  // that come while a yard is asked share its answer.
+  // What each yard has, by kind. All yards are asked at once. For a yard that
+  // doesn't answer in time, its last answer is used, or nothing if that is
+  // older than YardPort::kStockHolds. Calls that come while a yard is being
+  // asked share its answer.
   std::vector<YardStock> TakeStock(absl::Duration timeout);
   // Waits until all jails are gone.
   bool WaitUntilEmpty(absl::Duration timeout) const;
 
-  // Closes the channel: the yard ends with everything in it.
+  // Closes the channels: each yard ends with everything in it.
   ~Sandbox();
 
  private:
-  // Outlives the ports, as it does all jails.
+  // Outlives the ports and all jails.
   std::unique_ptr<EgressPort> egress_;
   std::map<std::string, std::unique_ptr<YardPort>> ports_;  // by kind
 };
 
-// Gives up every right for good: no groups, uid and gid, no capability,
-// bounding set empty, no_new_privs, non-dumpable. Verifies it afterwards.
+// Gives up every right for good: no supplementary groups, the given uid and
+// gid, no capabilities, an empty bounding set, no_new_privs, non-dumpable.
+// Verifies the result.
 absl::Status DropPrivileges(uid_t uid, gid_t gid);
 
 }  // namespace sandglass::sandbox

@@ -17,10 +17,10 @@
 namespace sandglass::sandbox {
 namespace {
 
-// A status's payload that says so.
+// The payloads that mark these kinds of statuses.
 constexpr char kZygoteStarting[] = "sandglass.zygote-starting";
 constexpr char kWantOfMemory[] = "sandglass.want-of-memory";
-// See SandboxOptions; and a hundred years.
+// The largest value that SandboxOptions allows; and a hundred years.
 constexpr uint64_t kMostJails = 4096;
 constexpr uint64_t kMostEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
 
@@ -57,8 +57,8 @@ os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
   }
 }
 
-// Of the egress proxy's doors each has its place; who takes them looks whether
-// they are what they should be.
+// Each role of the egress proxy's doors has its place in the list. Whoever
+// receives them checks whether they are what they should be.
 bool IsDoor(internal::FdRole role, size_t place) {
   switch (role) {
     case internal::FD_ROLE_EGRESS_PROXY:
@@ -128,7 +128,7 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
 }
 
 absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
-  // What no yard has.
+  // Values that no yard can have.
   if (uint64_t{told.jails()} + told.spares() + told.ending() > kMostJails ||
       told.longest_ending_ms() > kMostEndingMs ||
       told.stray_groups() > told.groups() ||
@@ -152,7 +152,7 @@ absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
   stock.zygote_deaths = told.zygote_deaths();
   stock.zygote_serves = told.zygote_serves();
   stock.setup_failures = told.setup_failures();
-  // Operators read it on a terminal.
+  // Operators read the text on a terminal.
   stock.failing = absl::CHexEscape(told.failing());
   return stock;
 }
@@ -168,7 +168,7 @@ absl::Status SetupFailure(int step, int error) {
     return absl::ResourceExhaustedError(absl::StrCat(
         text, "; the machine has no room for one more jail just now"));
   }
-  // Nobody says whose memory it was.
+  // The kernel doesn't say whose memory was exhausted.
   absl::Status status = absl::ResourceExhaustedError(absl::StrCat(
       text,
       "; the jail's own memory limit or the machine has no room for it; ask "

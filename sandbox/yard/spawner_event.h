@@ -12,41 +12,44 @@
 
 namespace sandglass::sandbox {
 
-// What a yard's spawner says. It isn't believed: a yard that was taken over
-// must not reach further than its own jails.
+// The messages of a yard's spawner. They aren't trusted: code that has taken
+// over a yard must not reach further than that yard's own jails.
 
-// A jail was asked for, and there it is, or the reason why not:
-// RESOURCE_EXHAUSTED when the yard has no slot free, or this process no room
-// for the jail's descriptors; ZygoteStarting while no zygote serves.
+// The answer to a request for a jail: the jail, or the reason why there is
+// none. RESOURCE_EXHAUSTED when the yard has no free slot, or this process has
+// no room for the jail's descriptors; ZygoteStarting while no zygote serves.
 struct JailAnswered {
   uint64_t jail_id = 0;
   absl::StatusOr<Jail::Parts> parts;
-  bool no_slot = false;  // the yard has none free
-  // The jail was made, and what it is held by got lost on the way. It ends of
-  // itself, as one does that nobody holds, and JailRemoved follows.
+  bool no_slot = false;  // the yard has no free slot
+  // The jail was made, but the descriptors that hold it were lost on the way.
+  // It ends by itself, like every jail that nobody holds, and JailRemoved
+  // follows.
   bool lost = false;
 };
-// A jail is gone for good.
+// A jail has ended and is removed.
 struct JailRemoved {
   uint64_t jail_id = 0;
 };
-// Or what the yard has, without its kind.
+// One of these messages, or what the yard has (without the kind).
 using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
 
-// Why a jail could not be made: INTERNAL, but RESOURCE_EXHAUSTED where the
-// machine has no process, descriptor, memory or room on disk left for one more,
-// or the jail's own limit none, so that it is worth another try.
+// The error for a step of a jail's set-up that failed: RESOURCE_EXHAUSTED where
+// the machine lacks processes, descriptors, memory or disk space for one more
+// jail, or the jail's own limit is too low, so that it is worth another try;
+// else INTERNAL.
 absl::Status SetupFailure(int step, int error);
-// Whether it is SetupFailure's, of memory: where it stays, the limit is to
-// blame and not the machine.
+// Whether this is a SetupFailure for want of memory: if it persists, the jail's
+// limit is the cause and not the machine.
 bool IsWantOfMemory(const absl::Status& status);
 
-// UNAVAILABLE, and known by IsZygoteStarting: the yard's zygote doesn't serve
-// yet, or doesn't any more.
+// UNAVAILABLE, recognised by IsZygoteStarting: the yard's zygote doesn't serve
+// yet, or no longer does.
 absl::Status ZygoteStarting();
 bool IsZygoteStarting(const absl::Status& status);
 
-// An error means that the spawner broke the protocol; its channel is over then.
+// An error means that the spawner broke the protocol; its channel must not be
+// used any further.
 absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet);
 
 }  // namespace sandglass::sandbox

@@ -17,8 +17,8 @@ namespace sandglass::sandbox {
 
 absl::StatusOr<TemplateLedger> TemplateLedger::Create() {
   os::Fd file(::memfd_create("templates", MFD_CLOEXEC));
-  // The mode is what keeps those who read from opening it for writing by way
-  // of /proc/self/fd.
+  // The file's mode keeps the readers from opening it for writing by way of
+  // /proc/self/fd.
   if (!file.valid() || ::fchmod(file.get(), 0400) != 0) {
     return os::ErrnoStatus("memfd_create");
   }
@@ -52,7 +52,7 @@ absl::Status TemplateLedger::Append(
                      " jail templates since the daemon's start; restart it"));
   }
   for (size_t done = 0; done < records.size();) {
-    // What an attempt that failed left behind is written over.
+    // This overwrites what a failed attempt may have left behind.
     const ssize_t wrote =
         ::pwrite(file_.get(), records.data() + done, records.size() - done,
                  static_cast<off_t>(size_ + done));

@@ -14,23 +14,24 @@
 namespace sandglass::sandbox {
 
 // A file in memory with the jail templates that came after the yards' start.
-// Root writes to it and spawners read it; nothing is ever taken back, since
-// what was promised to a run must hold when its jail is asked for. The server
-// has neither end.
+// Root writes to it and spawners read it. Nothing is ever removed from it: what
+// was promised to a run must still hold when its jail is asked for. The server
+// has neither end of it.
 class TemplateLedger {
  public:
-  // More make Append fail, so that it doesn't grow for ever.
+  // The bound keeps the ledger from growing for ever; Append fails beyond it.
   static constexpr size_t kMostTemplates = 4096;
 
   static absl::StatusOr<TemplateLedger> Create();
 
-  // What spawners get: only for reading, and not to be opened anew for more.
+  // A descriptor for spawners: it can only be read, and can't be opened anew
+  // for anything else.
   absl::StatusOr<os::Fd> ReadingEnd() const;
 
   const os::Fd& file() const { return file_; }
 
-  // Adds those whose names are new, all of them or none. RESOURCE_EXHAUSTED:
-  // there are kMostTemplates.
+  // Adds those templates whose names are new, either all of them or none.
+  // RESOURCE_EXHAUSTED: there would be more than kMostTemplates.
   absl::Status Append(const std::vector<JailTemplate>& templates);
 
  private:

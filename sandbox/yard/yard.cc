@@ -35,7 +35,7 @@ struct InheritedFd {
   int to;
 };
 
-// Runs in the child; says on stderr what failed (the parent relays only that
+// Runs in the child; writes to stderr what failed (the parent only reports that
 // something did) and ends.
 [[noreturn]] void DieInYard(const char* what) {
   std::fprintf(stderr, "sandglassd: yard: %s: %s\n", what,
@@ -44,8 +44,8 @@ struct InheritedFd {
 }
 
 void EnterYardRoot(const std::string& root) {
-  // A copy, since the original is locked against pivot_root in a copied mount
-  // namespace of a lesser user namespace.
+  // A copy, because the original is locked against pivot_root in a copied mount
+  // namespace of a less privileged user namespace.
   const os::Fd tree = os::CloneTree(root.c_str());
   if (!tree.valid() || !os::AttachTree(tree, root.c_str())) {
     DieInYard("copy root");
@@ -80,8 +80,8 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
 [[noreturn]] void BecomeSpawner(const YardOptions& options, int go,
                                 const std::vector<InheritedFd>& fds) {
   char byte;
-  // The maps are written when the parent says go; it closes the pipe if it
-  // can't.
+  // When this byte has arrived, the parent has written the maps; it closes the
+  // pipe if it can't.
   if (::read(go, &byte, 1) != 1) ::_exit(1);
   if (!os::MakeMountsPrivate()) DieInYard("make mounts private");
   // ORDER: before the ids change, since only root may walk into the state
@@ -100,9 +100,9 @@ void PlaceFds(const std::vector<InheritedFd>& fds) {
   // Where it can't be, the layer core-limit says so.
   (void)os::ForbidCrashHelper();
   PlaceFds(fds);
-  // Re-executed here: a process that only entered a user namespace keeps the
-  // old owner of its memory, and jails could then not be joined through their
-  // pidfds.
+  // Executes itself anew: a process that only entered a user namespace keeps
+  // the old owner of its memory, and jails could then not be joined through
+  // their pidfds.
   char name[] = "sandglass-spawner";
   char* argv[] = {name, nullptr};
   char* envp[] = {nullptr};
@@ -154,8 +154,8 @@ absl::Status AwaitReady(const os::Fd& channel) {
 
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
                                const YardCgroups& cgroups) {
-  // A mount of its own, of this one file. What runs from it is the spawner and
-  // its copies, inits among them, until they become something else.
+  // A mount for this one file alone. It is executed by the spawner and its
+  // copies, inits among them, until they execute something else.
   const os::Fd executable = os::CloneTree(options.spawner_path.c_str());
   if (!executable.valid()) {
     return os::ErrnoStatus("copy the mount of the spawner ",
@@ -186,7 +186,7 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   absl::StatusOr<os::Fd> library = os::Fd();
   absl::StatusOr<os::Fd> script = os::Fd();
   if (options.config.has_zygote()) {
-    // In memory, so that an image needs neither.
+    // In memory, so that an image needn't contain either file.
     library = os::MakeMemfd("sandglass-zygote", options.zygote_library);
     script = os::MakeMemfd("zygote", options.zygote_script);
     if (!library.ok()) return library.status();
@@ -196,8 +196,8 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   }
 
   int pidfd = -1;
-  // A network too: left in the host's network namespace, the spawner could
-  // never come back to it from a jail's.
+  // The yard gets a network namespace too: in that of the host the spawner
+  // could never come back to it after entering a jail's.
   const pid_t pid =
       os::Clone3({.flags = os::kNewUser | os::kNewMount | os::kNewPid |
                            os::kNewNetwork | os::kNewIpc | os::kNewUts,
@@ -211,16 +211,17 @@ absl::StatusOr<Yard> StartYard(const YardOptions& options,
   yard.pid = pid;
   yard.pidfd.reset(pidfd);
   yard.channel = std::move(channel->first);
-  channel->second.reset();  // else a dead spawner's EOF would never come
+  channel->second.reset();  // else the spawner's end would go unnoticed
   absl::Status status = WriteMaps(pid, options.uids);
   if (status.ok()) status = MoveIntoLeaves(cgroups, pid);
   if (status.ok() && ::write(go_write.get(), "g", 1) != 1) {
     status = os::ErrnoStatus("start the yard");
   }
   if (status.ok()) status = AwaitReady(yard.channel);
-  // It has been executed, and nobody executes it again: a process that an init
-  // starts has /proc/self/exe lead to it, the one file of the host's that such
-  // a process could still name (`#!/proc/self/exe`).
+  // The spawner is running by now, and nobody executes its file again. In a
+  // process that an init starts, /proc/self/exe refers to it: the one file of
+  // the host that such a process could otherwise still execute
+  // (`#!/proc/self/exe`).
   if (status.ok() &&
       !os::SetTreeAttributes(
           executable, os::kReadOnly | os::kNoSuid | os::kNoDev | os::kNoExec)) {

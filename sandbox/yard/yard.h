@@ -30,9 +30,9 @@ struct Yard {
   pid_t pid = -1;
 };
 
-// Puts a child into namespaces and a slice of uids of its own, where it becomes
-// the spawner, and waits until that is ready (at most 10 s). Closing the
-// channel ends the yard with all that is in it. Preconditions: root,
+// Starts a child in namespaces and with a slice of uids of its own, where it
+// becomes the spawner, and waits until the spawner is ready (at most 10 s).
+// Closing the channel ends the yard with everything in it. Preconditions: root,
 // single-threaded.
 absl::StatusOr<Yard> StartYard(const YardOptions& options,
                                const YardCgroups& cgroups);

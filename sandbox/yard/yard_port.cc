@@ -35,8 +35,8 @@ YardPort::~YardPort() {
     reader_.join();
   }
   yard_.channel.reset();
-  // PID 1 of the yard ends at EOF and the kernel kills the rest; no zombie is
-  // left while the daemon still lives.
+  // The yard's PID 1 ends at EOF, and the kernel kills the rest. It is reaped
+  // here, so that it doesn't stay a zombie while the daemon lives on.
   struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
   if (::poll(&fd, 1, 5000) == 1) ::waitpid(yard_.pid, nullptr, 0);
 }
@@ -60,7 +60,7 @@ absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death,
 absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
     const std::string& template_name, const policy::Limits& limits,
     absl::Duration timeout, FillFor fill_for, const std::string& layer) {
-  // ORDER: before the spawner makes what could not be held here.
+  // ORDER: before the spawner makes something that this process could not hold.
   const absl::StatusOr<DescriptorRoom> room = DescriptorRoom::Find(
       fill_for == FillFor::kStock ? RoomFor::kStock : RoomFor::kJail);
   if (!room.ok()) return room.status();
@@ -74,8 +74,8 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
   const absl::MutexLock lock(&mutex_);
   if (!broken_.ok()) return Unavailable();
   const int64_t end = os::MonotonicNanos() + absl::ToInt64Nanoseconds(timeout);
-  // Those of runs that are over go by themselves, only later than they are
-  // asked for where runs are short and many.
+  // The jails of ended runs go away by themselves, but later than their slots
+  // are wanted when runs are short and many.
   const auto has_slot = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return live_.size() < max_jails_ || !broken_.ok();
   };
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
   const auto answer = answers_.find(id);
   if (answer == answers_.end()) {
     if (!broken_.ok()) return Unavailable();
-    // Nobody's deadline but ours: the caller may try again.
+    // Not the caller's deadline but ours has passed: the caller may try again.
     return absl::UnavailableError(absl::StrCat(
         "the spawner made no jail within ", absl::FormatDuration(timeout)));
   }
@@ -215,11 +215,12 @@ absl::Status YardPort::TakeEvent(os::Packet packet) {
     return NoteStock(std::move(*stock));
   }
   auto& answer = std::get<JailAnswered>(*news);
-  // One whose descriptors got lost was made, and is told of when it is gone.
+  // A jail whose descriptors got lost was made all the same; its removal is
+  // reported later.
   if (!answer.parts.ok() && !answer.lost) live_.erase(answer.jail_id);
   if (answer.no_slot) answer.parts = NoSlot();
-  // Who no longer waits gets nothing: the parts close, and with the control
-  // socket init ends.
+  // If nobody waits for the answer any more, its parts are closed; the control
+  // socket among them, and so init ends.
   if (waiting_.contains(answer.jail_id)) {
     answers_.emplace(answer.jail_id, std::move(answer.parts));
   }
@@ -230,7 +231,7 @@ absl::Status YardPort::NoteStock(YardStock stock) {
   if (stock_answers_ == stock_questions_) {
     return absl::InternalError("the spawner took stock unasked");
   }
-  // Whoever asked may have gone: the next one has it.
+  // If the caller that asked is gone, the next one gets this answer.
   ++stock_answers_;
   stock_ = std::move(stock);
   stock_time_ = os::SteadyNow();

@@ -26,29 +26,32 @@
 
 namespace sandglass::sandbox {
 
-// The daemon's end of one yard. Callers wait for their jail's reply; one thread
-// reads the channel and hands replies out. Thread-safe.
+// The daemon's end of one yard. Callers wait for the answer to their request
+// for a jail; one thread reads the channel and distributes the answers.
+// Thread-safe.
 class YardPort {
  public:
-  // What a busy spawner said may be shown for so long.
+  // How long the last answer of a busy spawner may still be shown.
   static constexpr absl::Duration kStockHolds = absl::Seconds(30);
 
-  // A spawner that says nothing is asked after each of these, and taken for
-  // hung once that was in vain so often. Counted, since a machine that stood
-  // still is no reason. Less than it holds up calls that want jails twice.
+  // A spawner that has said nothing for kLookEvery is asked for a sign of life,
+  // and again after each further kLookEvery. After kMostLooks questions without
+  // an answer it counts as hung. The questions are counted rather than the
+  // time, because a machine that stood still proves nothing. In total that is
+  // no longer than two waits for a jail.
   static constexpr absl::Duration kLookEvery = absl::Seconds(5);
   static constexpr int kMostLooks = 6;
-  // After which it is worth a word.
+  // After this many unanswered questions the spawner counts as silent.
   static constexpr int kLooksToTellOf = 2;
 
   YardPort(Yard yard, bool has_zygote, uint32_t max_jails, bool traces_calls);
   // Closes the channel: the yard ends with everything in it.
   ~YardPort();
 
-  // As Sandbox has them, of this yard.
+  // The same as the functions of Sandbox, for this yard alone.
   absl::Status StartReader(std::function<void(absl::Status)> on_death,
                            absl::Duration look_every = kLookEvery);
-  // Whether it has let some questions go unanswered, and may be hung.
+  // Whether it has left some questions unanswered, and so may be hung.
   bool IsSilent() const { return unanswered_looks_ >= kLooksToTellOf; }
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
@@ -56,24 +59,26 @@ class YardPort {
   uint32_t live_jails() const;
   bool WaitUntilEmpty(absl::Duration timeout) const;
 
-  // Has the yard take stock, unless it was asked already and has not answered.
-  // Gives the number of the answer to wait for; one that is there when the yard
-  // can't be asked.
+  // Asks the yard to take stock, unless it was asked already and has not
+  // answered yet. Returns the number of the answer to wait for; if the yard
+  // can't be asked, the number of one that is there already.
   uint64_t AskStock();
-  // The latest answer, that one when it comes before `deadline` (of
-  // os::SteadyNow); without a kind. nullopt: none came, or none for so long
-  // that the spawner must be taken for hung.
+  // Waits until `deadline` (a time of os::SteadyNow) for that answer and
+  // returns the latest one, without a kind. nullopt: there is none from the
+  // last `at_most_ago`.
   std::optional<YardStock> AwaitStock(uint64_t answer, absl::Time deadline,
                                       absl::Duration at_most_ago = kStockHolds);
 
  private:
-  // Until the condition holds, or os::MonotonicNanos() is `end`: absl::Mutex
-  // counts by the wall clock, which may be set meanwhile.
+  // Waits until the condition holds or os::MonotonicNanos() has reached `end`.
+  // absl::Mutex alone would measure by the wall clock, which may be set
+  // meanwhile.
   void AwaitUntil(const absl::Condition& condition, int64_t end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Unavailable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status NoSlot() const;
-  // Returns OK when asked to stop, else why the channel can't go on.
+  // Returns OK when asked to stop, else the reason why the channel can't be
+  // used any further.
   absl::Status ReadEvents(absl::Duration look_every);
   absl::Status TakeEvent(os::Packet packet);
   absl::Status NoteStock(YardStock stock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -88,12 +93,13 @@ class YardPort {
   mutable absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Asked for and not yet reported gone.
+  // Jails that were asked for and aren't yet reported gone.
   std::set<uint64_t> live_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> waiting_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, absl::StatusOr<Jail::Parts>> answers_
       ABSL_GUARDED_BY(mutex_);
-  // Of stock: how often it was asked for, at most once more than answered.
+  // How often stock was asked for and how often it was answered; the former is
+  // at most one more.
   uint64_t stock_questions_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t stock_answers_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<YardStock> stock_ ABSL_GUARDED_BY(mutex_);

@@ -35,7 +35,8 @@ struct Text {
   const char* content;
 };
 
-// Fixed answers, so that a program learns nothing of the host's accounts.
+// The same contents on every host, so that a program learns nothing about the
+// host's accounts.
 constexpr Text kEtc[] = {
     {"passwd",
      "root:x:0:0:root:/root:/usr/sbin/nologin\n"
@@ -52,9 +53,9 @@ constexpr Text kEtc[] = {
     {"shells", "/bin/sh\n/bin/bash\n"},
 };
 
-// Parts of the host's /etc that runtimes read; those that aren't there are
-// skipped. No secrets: /etc/ssl/private, Maven's settings and their like are
-// never copied.
+// Parts of the host's /etc that runtimes read; those that don't exist are
+// skipped. There are no secrets among them: /etc/ssl/private, Maven's settings
+// and the like are never copied.
 constexpr const char* kHostEtc[] = {
     "alternatives", "ld.so.cache",     "ld.so.conf",
     "ld.so.conf.d", "debian_version",  "os-release",
@@ -64,7 +65,7 @@ constexpr const char* kHostEtc[] = {
     "localtime",    "timezone",        "magic",
     "locale.alias", "maven/m2.conf",   "maven/logging",
 };
-// And by beginning: versioned directories of Python, Java, Ruby…
+// And those whose names begin so: versioned directories of Python, Java, Ruby…
 constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
 
 absl::Status MakeDirs(const std::string& root,
@@ -87,9 +88,9 @@ absl::Status MakeLink(const std::string& path, const char* target) {
   return absl::OkStatus();
 }
 
-// Caches say by the time of a file whether they still hold: Python's compiled
-// sitecustomize, fontconfig's. With the time of the copy each run would do
-// their work anew.
+// Caches such as Python's compiled sitecustomize and fontconfig's compare a
+// file's time to decide whether they are still valid. If the copies had the
+// time of copying, each run would do their work anew.
 bool CopyTimes(const fs::path& source, const fs::path& target) {
   struct stat info = {};
   if (::lstat(source.c_str(), &info) != 0) return false;
@@ -133,8 +134,8 @@ absl::Status CopyHostEtc(const std::string& etc, const std::string& root,
   return CopyTreeTimes(source, target);
 }
 
-// Fonts with Chinese, Japanese and Korean characters by matplotlib's names for
-// them, the smallest first.
+// Fonts that have Chinese, Japanese and Korean characters, with the names by
+// which matplotlib knows them, the smallest first.
 struct WideFont {
   const char* path;
   const char* family;
@@ -148,9 +149,9 @@ constexpr WideFont kWideFonts[] = {
      "Noto Sans CJK JP"},
 };
 
-// matplotlib takes its characters from one font and draws a box for what that
-// lacks, unless its configuration names another behind it. A configuration
-// that chooses fonts itself stays as it is.
+// matplotlib takes characters from one font and draws a box for each that this
+// font lacks, unless its configuration names another font after it. A
+// configuration that chooses fonts itself is left as it is.
 absl::Status AddWideFont(const std::string& etc, const std::string& root) {
   const std::string path = absl::StrCat(etc, "/matplotlibrc");
   std::ifstream before(path);
@@ -187,7 +188,8 @@ struct Device {
   unsigned major;
   unsigned minor;
 };
-// devices.txt of the kernel. tty is whatever terminal its opener's session has.
+// Numbers from the kernel's devices.txt. tty is the terminal of the session of
+// the process that opens it, whichever that is.
 constexpr Device kDevices[] = {{"null", 1, 3},    {"zero", 1, 5},
                                {"full", 1, 7},    {"random", 1, 8},
                                {"urandom", 1, 9}, {"tty", 5, 0}};
@@ -199,9 +201,9 @@ absl::Status MakeDevice(const std::string& dev, const Device& device) {
       ::chmod(path.c_str(), 0666) == 0) {
     return absl::OkStatus();
   }
-  // A container may forbid mknod, and a user namespace always does; the device
-  // that is there is as good. Read-only keeps its permissions and times as they
-  // are, not from being written to.
+  // A container may forbid mknod, and a user namespace always does; binding the
+  // existing device serves as well. A read-only mount preserves its permissions
+  // and times, but it can still be written to.
   const os::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
   const std::string host = absl::StrCat("/dev/", device.name);
   if (!file.valid() ||
@@ -235,7 +237,8 @@ absl::Status FillDev(const std::string& dev) {
 }
 
 absl::Status SetAttributes(const std::string& path, uint64_t attributes) {
-  // Without AT_RECURSIVE: /usr and /dev below have their own.
+  // Without AT_RECURSIVE, because the mounts at /usr and /dev have attributes
+  // of their own.
   if (!os::SetMountAttributes(path.c_str(), attributes)) {
     return os::ErrnoStatus("set attributes of ", path);
   }
@@ -255,7 +258,7 @@ absl::Status FillTrust(const std::string& image, const std::string& root,
   if (absl::Status made = MakeDirs(image, {"etc/sandglass"}); !made.ok()) {
     return made;
   }
-  // An image may trust nobody.
+  // An image may have no trusted certificates.
   const std::string others =
       os::ReadWholeFile(root + "/etc/ssl/certs/ca-certificates.crt")
           .value_or("");
@@ -271,8 +274,8 @@ absl::Status FillTrust(const std::string& image, const std::string& root,
   return WriteFile(image + kJvmTrustInJail, MakeJavaKeyStore(trusted));
 }
 
-// Models, and those who they learned from, write "python"; Debian has it under
-// that name only where python-is-python3 is installed.
+// Models, and the people whose code they learned from, write "python"; Debian
+// only has that name where python-is-python3 is installed.
 absl::Status AddPython(const std::string& image, const std::string& root) {
   std::error_code error;
   for (const char* named : {"/usr/bin/python", "/usr/local/bin/python"}) {
@@ -335,7 +338,7 @@ absl::Status FillImage(const std::string& image, const std::string& root,
                     os::kReadOnly | os::kNoSuid | os::kNoDev | os::kNoExec)) {
     return os::ErrnoStatus("bind ", prepared, " into the image");
   }
-  // ORDER: read-only last, when everything is in it.
+  // ORDER: made read-only last, when everything is in it.
   if (absl::Status status = SetAttributes(
           image + "/dev", os::kReadOnly | os::kNoSuid | os::kNoExec);
       !status.ok()) {
@@ -354,7 +357,7 @@ absl::Status Refuse(const policy::Image& image, absl::string_view what) {
       absl::StrCat("image \"", image.name, "\": ", what));
 }
 
-// Empty: fine.
+// Empty when the path is acceptable.
 std::string WhyNotRoots(const std::string& path) {
   struct stat info = {};
   if (::lstat(path.c_str(), &info) != 0) {
@@ -372,9 +375,9 @@ std::string WhyNotRoots(const std::string& path) {
   return "";
 }
 
-// Whoever may write into a directory above it could put another one there, but
-// where the sticky bit keeps that from all except owners (unlink(2)). Empty:
-// nobody.
+// Names who could put another directory in place of this one: everyone who may
+// write into a directory above it, except where the sticky bit allows that to
+// owners only (unlink(2)). Empty: nobody.
 std::string WhoCouldReplace(const std::string& path) {
   struct stat top = {};
   if (::stat("/", &top) != 0) return "/ can't be looked at";
@@ -384,7 +387,7 @@ std::string WhoCouldReplace(const std::string& path) {
     if (::lstat(above.c_str(), &info) != 0) {
       return absl::StrCat(above.string(), ": ", os::ErrorText(errno));
     }
-    // In a user namespace the host's root has no number of its own.
+    // In a user namespace the host's root may have no id of its own.
     const bool roots = info.st_uid == 0 || info.st_uid == top.st_uid;
     const bool open = (info.st_mode & S_IWOTH) != 0 ||
                       ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0);
@@ -403,7 +406,7 @@ std::string WhoCouldReplace(const std::string& path) {
 absl::Status CheckImage(const policy::Image& image) {
   std::error_code error;
   const std::string target = fs::canonical(image.root, error).string();
-  // Whoever may change any of the links could lead it elsewhere.
+  // Anyone who may change one of the links could lead the path elsewhere.
   if (!error && target != image.root) {
     return Refuse(image, absl::StrCat(image.root, " has links, or is written ",
                                       "in a roundabout way; write ", target));
@@ -459,7 +462,7 @@ absl::Status BuildYardRoot(const std::string& directory,
                       {.bytes = kYardBytes, .inodes = 256, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
   }
-  // The leading "/" of the constants is dropped by the path join.
+  // Joining the paths drops the leading "/" of the constants.
   if (absl::Status status =
           MakeDirs(directory, {kYardImage + 1, kYardMount + 1, kYardScratch + 1,
                                kYardLayers + 1, "proc", "dev"});
@@ -472,7 +475,7 @@ absl::Status BuildYardRoot(const std::string& directory,
                     os::kReadOnly | os::kNoSuid | os::kNoDev)) {
     return os::ErrnoStatus("bind ", layers, " into the yard");
   }
-  // For a spawner that isn't static (sanitizer builds).
+  // For a spawner that isn't linked statically (builds with sanitizers).
   const std::string usr = absl::StrCat(kYardImage + 1, "/usr");
   for (const auto& [name, target] :
        {std::pair("usr", usr), std::pair("lib", usr + "/lib"),
