@@ -13,12 +13,13 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Of one process, before init looks at what else there is.
+// The most questions of one process that are answered before init looks at
+// everything else.
 constexpr int kMostAnswersAtOnce = 64;
 constexpr size_t kArguments = 3;
 
-// Addresses differ from run to run and tell nothing. An int is below 2^32, or,
-// if negative, near the top as a long.
+// Addresses differ from run to run and say nothing. An int is below 2^32 or, if
+// it is negative, near the top of the range when passed as a long.
 uint64_t Shown(uint64_t argument) {
   constexpr uint64_t kLeastNegative = ~uint64_t{0} - 0x7fffffff;
   return argument < kAddressArgument || argument >= kLeastNegative
@@ -48,7 +49,7 @@ pid_t CallTrace::StartProcess(const JailPlan& plan,
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(ends->first.get(), os::Wait::kNo);
   if (!packet.ok() || packet->fds.size() != 1) {
-    // It would wait for ever at its first refused call.
+    // Without a listener it would wait for ever at its first refused call.
     (void)::kill(pid, SIGKILL);
     report.error = packet.ok() && packet->lost_fds ? EMFILE : EPROTO;
     return -1;
@@ -73,7 +74,8 @@ void CallTrace::Serve(absl::Span<const struct pollfd> polls) {
       os::AskedCall call;
       if (os::TakeCall(traced->listener, call)) {
         const int error = ErrorOf(call);
-        // Counted even if who asked is dead by now: it was refused.
+        // Counted even if the calling process is dead by now: the call was
+        // refused.
         (void)os::RefuseCall(traced->listener, call, error);
         Count(call, error, traced->calls);
       } else if (errno != ENOENT && errno != EINTR) {

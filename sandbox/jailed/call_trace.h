@@ -19,33 +19,34 @@
 namespace sandglass::sandbox {
 
 // For jails whose refused calls are traced: starts processes with filters that
-// ask init, refuses what their filter refuses, and counts. It never lets a call
-// through. One thread.
+// ask init instead of refusing a call, and has init refuse and count those
+// calls. It never lets a call through. Not thread-safe.
 class CallTrace {
  public:
-  // `filter` is that of the jail's template.
+  // `filter` is the filter of the jail's template.
   explicit CallTrace(absl::Span<const sock_filter> filter);
 
-  // As the function of that name, with such a filter.
+  // The same as the function StartProcess, with a filter that asks.
   pid_t StartProcess(const JailPlan& plan, const os::Fd& landlock_ruleset,
                      ProcessStart start, StartReport& report);
 
-  // Appends what is to be polled; Serve takes the same entries back, polled,
-  // and answers a bounded number of questions.
+  // Appends the entries that have to be polled. Serve expects the same entries
+  // back after poll(2), and answers a bounded number of questions.
   void AddPolls(std::vector<struct pollfd>& polls) const;
   void Serve(absl::Span<const struct pollfd> polls);
 
-  // What was refused to a process and all that it started, once it was reaped.
-  // What those do later is refused as well, and not told.
+  // The calls that were refused to a process and to everything that it started;
+  // call after it was reaped. Later calls of those processes are still refused,
+  // but not reported any more.
   internal::RefusedCalls Take(pid_t pid);
 
  private:
   struct Traced {
-    pid_t pid;  // -1: taken
+    pid_t pid;  // -1: its calls were taken
     os::Fd listener;
     internal::RefusedCalls calls;
   };
-  // The errno that the filter gives.
+  // The errno with which the filter refuses this call.
   int ErrorOf(const os::AskedCall& call) const;
   static void Count(const os::AskedCall& call, int error,
                     internal::RefusedCalls& calls);

@@ -7,9 +7,10 @@
 
 namespace sandglass::sandbox {
 
-// While it lives, init opens and makes files with the code's rights and as its
-// owner (setfsuid(2)). Signals and ptrace don't look at the file system uid, so
-// the program gains nothing over init meanwhile.
+// While an object of this class lives, init opens and makes files with the
+// rights of the sandboxed code and as its owner (setfsuid(2)). Permission
+// checks for signals and ptrace don't use the file system uid, so meanwhile the
+// program gains no power over init.
 class CodeRights {
  public:
   CodeRights() {

@@ -20,11 +20,11 @@
 namespace sandglass::sandbox {
 namespace {
 
-// The host has 4096 for all.
+// The host's limit is 4096 for all of its devpts mounts together.
 constexpr unsigned kMostTerminals = 16;
 
 bool JoinCgroups(const JailPlan& plan) {
-  // A single-threaded process that writes "0" moves itself without the
+  // A single-threaded process that writes "0" moves itself and so avoids the
   // grace period that moving another process costs (5–28 ms).
   return std::all_of(plan.v1_tasks.begin(), plan.v1_tasks.end(),
                      [](int tasks) { return ::write(tasks, "0", 1) == 1; });
@@ -36,33 +36,35 @@ bool BecomeInitUid() {
          ::setresuid(kInitUid, kInitUid, kInitUid) == 0;
 }
 
-// For what a kernel may be built without.
+// Sets a limit that the kernel may be built without to 0.
 bool ForbidIfThere(const char* sysctl) {
   return os::WriteControlFile(AT_FDCWD, sysctl, "0") || errno == ENOENT;
 }
 
 bool LimitNamespaces() {
   // The yard's /proc is still in view here; the jail's own will be read-only.
-  // A sysctl is that of the opener's user namespace, which is the jail's.
+  // Such a sysctl applies to the user namespace of the process that opens it,
+  // here the jail's.
   return os::WriteControlFile(AT_FDCWD, "/proc/sys/user/max_user_namespaces",
                               "0") &&
-         // Watching files would reach out of the jail, since it shares those of
-         // the image, and counts against the host's root. The filter refuses
-         // the calls; this holds whatever a filter says.
+         // Watching files would reach outside of the jail, since it shares the
+         // files of the image, and would count against the host's root. The
+         // filter refuses these calls; this limit holds whatever a filter
+         // allows.
          ForbidIfThere("/proc/sys/user/max_inotify_instances") &&
          ForbidIfThere("/proc/sys/user/max_fanotify_groups") &&
-         // Where the whole host runs out of memory, jails go first.
+         // When the whole host runs out of memory, jails are killed first.
          os::WriteControlFile(AT_FDCWD, "/proc/self/oom_score_adj", "1000") &&
          ::sethostname("sandglass", 9) == 0;
 }
 
 bool MountImage(const JailPlan& plan) {
-  // A copy of the template made once per yard: one call instead of a mount
-  // each.
+  // A copy of the template that was made once per yard: one call instead of one
+  // for each mount.
   const os::Fd tree = os::CloneTree(plan.image.c_str());
   return tree.valid() && os::AttachTree(tree, kYardMount) &&
-         // Empty until a process is started on a terminal. Init will have lost
-         // the right by then.
+         // It has no terminals until a process is started on one. It is mounted
+         // now because by then init will have lost the right to.
          os::MountTerminals((std::string(kYardMount) + kTerminals).c_str(),
                             kCodeUid, kMostTerminals);
 }
@@ -81,8 +83,8 @@ bool MountScratch(const JailPlan& plan) {
   const std::string root = kYardMount;
   const std::string scratch = kYardScratch;
   constexpr uint64_t kFlags = os::kNoSuid | os::kNoDev;
-  // One tmpfs, so one budget, for /tmp, /dev/shm and the home directory. It is
-  // mounted outside the new root: the jail sees only the three directories.
+  // One tmpfs, and so one budget, for /tmp, /dev/shm and the home directory. It
+  // is mounted outside the new root: the jail sees only the three directories.
   if (!os::MountTmpfs(kYardScratch, {.bytes = plan.scratch.tmp_bytes,
                                      .inodes = plan.scratch.max_files,
                                      .mode = 0755,
@@ -124,15 +126,17 @@ bool MountProc(const JailPlan& plan) {
 }
 
 bool PivotIntoImage() {
-  // pivot_root(2): with both arguments "." the old root ends up on top of the
-  // new one and is detached from there; no directory for it is needed.
+  // pivot_root(2): with "." for both arguments the old root ends up on top of
+  // the new one and is detached from there, so that no directory is needed for
+  // it.
   return ::chdir(kYardMount) == 0 && os::PivotRoot(".", ".") &&
          os::DetachMount(".") && ::chdir("/") == 0;
 }
 
 bool MakePipes(JailFds& fds) {
   // The code's uid must own the pipes, so that the program can open
-  // /dev/stdout; a pipe belongs to its maker's file system uid.
+  // /dev/stdout; a pipe is owned by the file system uid of the process that
+  // makes it.
   ::setfsgid(kCodeUid);
   ::setfsuid(kCodeUid);
   const bool made = MakeStreamPipes(fds.streams);
@@ -143,15 +147,16 @@ bool MakePipes(JailFds& fds) {
   return made && fds.tmp_fs.valid() && fds.workspace_fs.valid();
 }
 
-// What init needs for its work: to fork as the code's uid, to open files with
-// its rights, to deliver signals.
+// The capabilities that init needs for its work: to fork as the code's uid, to
+// open files with the code's rights, to send signals.
 constexpr uint64_t kInitRights = os::kCapSetUid | os::kCapSetGid | os::kCapKill;
 
 bool LimitInitRights() {
-  // ORDER: the bounding set and the secure bits need CAP_SETPCAP, which goes
-  // after them. An id change keeps dropping capabilities (no NO_SETUID_FIXUP),
-  // and the bits can't be changed any more. CAP_SYS_ADMIN, of the jail's user
-  // namespace, stays until its file systems have their sizes.
+  // ORDER: emptying the bounding set and setting the secure bits need
+  // CAP_SETPCAP, which is dropped afterwards. Changing ids still drops
+  // capabilities (no NO_SETUID_FIXUP), and the bits can't be changed any more.
+  // CAP_SYS_ADMIN in the jail's user namespace stays until the jail's file
+  // systems have their sizes.
   return os::LockSecureBits() && os::DropBoundingSet() &&
          os::SetCapabilities(kInitRights | os::kCapSysAdmin) &&
          os::SetNoNewPrivs() && os::SetNonDumpable();
@@ -188,24 +193,25 @@ bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
 }  // namespace
 
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
-  // ORDER is the security argument; each line says why it stands where it does.
+  // The ORDER is the security argument; each comment says why its line is where
+  // it is.
 
-  // Before any uid change: a tasks file takes only a writer whose saved or real
-  // uid is that of its opener, the yard's root.
+  // Before any uid change: a tasks file only accepts a writer whose saved or
+  // real uid is that of the process that opened the file, the yard's root.
   clock.Begin(SetupStep::kJoinCgroups);
   if (!JoinCgroups(plan)) return false;
 
-  // After the groups are joined, else the jail reads its place in the host's
-  // tree from /proc/self/cgroup.
+  // After the groups are joined, because otherwise the jail could read its
+  // place in the host's tree from /proc/self/cgroup.
   clock.Begin(SetupStep::kCgroupNamespace);
   if (!os::Unshare(os::kNewCgroup)) return false;
 
-  // While the yard's writable /proc is in view, and while /proc/self still
-  // belongs to this process's uid.
+  // While the yard's writable /proc is in view and /proc/self still belongs to
+  // this process's uid.
   clock.Begin(SetupStep::kNamespaceLimits);
   if (!LimitNamespaces()) return false;
 
-  // Before mounts: what init makes must belong to ids that the jail knows.
+  // Before the mounts: what init makes must belong to ids that the jail has.
   clock.Begin(SetupStep::kBecomeInitUid);
   if (!BecomeInitUid()) return false;
 
@@ -220,7 +226,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kPivotRoot);
   if (!PivotIntoImage()) return false;
 
-  // After the pivot: rules hold on to the jail's own directories.
+  // After the pivot: the rules refer to the jail's own directories.
   clock.Begin(SetupStep::kLandlockRules);
   if (plan.landlock_abi > 0) {  // 0: the operator excused the host
     fds.landlock_ruleset = MakeLandlockRules(plan.landlock_abi);
@@ -230,7 +236,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   clock.Begin(SetupStep::kMakePipes);
   if (!MakePipes(fds)) return false;
 
-  // Nothing can be gained from here on.
+  // From here on no right can be gained.
   clock.Begin(SetupStep::kLimitInitRights);
   if (!LimitInitRights()) return false;
 
@@ -255,7 +261,7 @@ bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
       return false;
     }
   }
-  // Last of all that needs rights.
+  // The last step of those that need rights.
   clock.Begin(SetupStep::kDropInitRights);
   if (!os::SetCapabilities(kInitRights)) return false;
   clock.End();

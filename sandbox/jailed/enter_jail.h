@@ -7,7 +7,7 @@
 
 namespace sandglass::sandbox {
 
-// What init keeps once the jail stands.
+// What init keeps once the jail is built.
 struct JailFds {
   os::Fd landlock_ruleset;
   StreamPipes streams;
@@ -15,18 +15,19 @@ struct JailFds {
   os::Fd workspace_fs;
 };
 
-// Turns the calling process, just cloned into its namespaces with its ids
-// mapped, into the jail's init: groups, mounts, rules, pipes, and the end of
-// every way to gain a right. Returns false with errno when a step fails;
-// `clock.current()` names it, and the caller must then exit: isolation is
-// partial. Preconditions: single-threaded; PID 1 of a new pid namespace.
+// Turns the calling process, which was just cloned into its namespaces with its
+// ids mapped, into the jail's init: groups, mounts, rules, pipes, and the end
+// of every way to gain a right. Returns false and sets errno when a step fails;
+// `clock.current()` names the step. The caller must then exit, because the
+// isolation is incomplete. Preconditions: single-threaded; PID 1 of a new pid
+// namespace.
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
 
-// What is left to do when it is known whom the jail is for: its file systems
-// get their sizes, the layer (a detached mount, or empty) its place, and init
-// loses every right but CAP_SETUID, CAP_SETGID and CAP_KILL in the jail's own
-// user namespace. Failure as above. Until then nothing of a user's may be in
-// the jail.
+// The rest, which has to wait until it is known whom the jail is for: its file
+// systems get their sizes, the layer (a detached mount, or empty) is attached,
+// and init loses every right except CAP_SETUID, CAP_SETGID and CAP_KILL in the
+// jail's own user namespace. Failures as above. Before this call nothing of a
+// user may be in the jail.
 bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
              const os::Fd& layer, StepClock& clock);
 

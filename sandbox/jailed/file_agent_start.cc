@@ -15,7 +15,7 @@
 
 namespace sandglass::sandbox {
 
-// What the agent does; a spawner is linked with one or can't open files.
+// The agent's code. A spawner that isn't linked with it can't open files.
 [[noreturn]] __attribute__((weak)) void RunFileAgent(os::Fd socket);
 
 namespace {
@@ -26,11 +26,12 @@ constexpr uint64_t kAgentOpenFiles = 256;
 // Runs in the child; returns only when a step failed.
 void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
                  absl::Span<const sock_filter> filter, const os::Fd& socket) {
-  // ORDER: as in BecomeProgram, for the same reasons.
+  // ORDER: the same as in BecomeProgram, for the same reasons.
   os::SetProcessName("sandglass-files");
   if (::setsid() < 0) return;
   ::umask(022);
-  // Copies above the agent's socket, which may have one of their numbers.
+  // The copies get numbers above the agent's socket, because one of the
+  // originals may have its number.
   constexpr int kRules = kAgentSocket + 1;
   const bool restricted = plan.landlock_abi > 0;
   const int rules =
@@ -46,7 +47,7 @@ void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
     return;
   }
   os::Fd ruleset(rules);
-  // Init may have more open, one for each process whose calls are traced.
+  // Init may have more files open, one for each process whose calls are traced.
   if (!SetProgramLimits({kAgentOpenFiles, kNoLimit, kNoLimit}) ||
       !DropProgramRights() ||
       (restricted && !os::LandlockRestrictSelf(ruleset))) {
@@ -54,7 +55,7 @@ void BecomeAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
   }
   ruleset.reset();
   os::ResetSignals();
-  // After the ids have changed, which sets it anew.
+  // After the change of ids, which resets it.
   if (!os::SetNonDumpable() || !os::InstallSeccompFilter(filter)) return;
   RunFileAgent(os::Fd(kAgentSocket));
 }

@@ -10,12 +10,12 @@
 
 namespace sandglass::sandbox {
 
-// Forks the jail's file agent: a process with just the rights of the code, in
-// init's own part of the groups, that serves the other end of `daemon_end`
-// until that is closed. It shares the code's uid, so the code may stop or kill
-// it, but can neither trace nor look into it. The pid, or -1 with errno
-// (ENOSYS: this spawner was built without one). A step that fails in the child
-// closes its end.
+// Forks the jail's file agent: a process with exactly the rights of the
+// sandboxed code, in init's own part of the groups. It serves the other end of
+// `daemon_end` until that is closed. It has the code's uid, so the code can
+// stop or kill it, but can neither trace it nor read its memory. Returns the
+// pid, or -1 and sets errno (ENOSYS: this spawner was built without an agent).
+// If a step fails in the child, the child closes its end.
 pid_t StartFileAgent(const JailPlan& plan, const os::Fd& landlock_ruleset,
                      absl::Span<const sock_filter> filter, os::Fd& daemon_end);
 

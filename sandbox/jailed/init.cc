@@ -56,8 +56,8 @@ class Init {
   }
 
  private:
-  // The spawner sends one packet on the daemon's end before it gives that end
-  // away, when the id maps are written.
+  // The spawner sends one packet on the daemon's end when the id maps are
+  // written, before it gives that end away.
   void WaitForMaps() {
     clock_.Begin(SetupStep::kWaitForMaps);
     if (!os::ReceivePacket(plan_.control, os::Wait::kYes).ok()) ::_exit(0);
@@ -66,8 +66,7 @@ class Init {
   void Raise() {
     report_ = ::mmap(nullptr, sizeof(StartReport), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    // Isolation that is only partly applied must not live on: say which step,
-    // and end.
+    // Isolation that is incomplete must not go on: report the step and end.
     if (report_ == MAP_FAILED || !EnterJail(plan_, clock_, fds_)) {
       FailSetUp();
     }
@@ -82,7 +81,7 @@ class Init {
     Send(event, {});
   }
 
-  // Here a jail that was made ahead waits for its run. The spawner sends the
+  // A jail that was made ahead waits here for its run. The spawner sends the
   // slots before it gives the daemon's end away, so they come first.
   void TakeSlots() {
     absl::StatusOr<os::Packet> packet =
@@ -120,7 +119,7 @@ class Init {
     ::_exit(1);
   }
 
-  // Those that were not reported yet.
+  // Adds the steps that were not reported yet.
   void ReportSteps(
       google::protobuf::RepeatedPtrField<internal::StepTime>& steps) {
     AddSteps(clock_.entries().subspan(steps_reported_), steps);
@@ -133,8 +132,8 @@ class Init {
     Send(event, {fds_.streams.in.daemon.get(), fds_.streams.out.daemon.get(),
                  fds_.streams.err.daemon.get(), fds_.tmp_fs.get(),
                  fds_.workspace_fs.get()});
-    // ORDER: once sent, only the daemon holds its ends, so that the program
-    // sees end-of-file and EPIPE as it should.
+    // ORDER: after this has been sent, only the daemon may hold its ends, so
+    // that the program gets end-of-file and EPIPE when it should.
     fds_.streams.in.daemon.reset();
     fds_.streams.out.daemon.reset();
     fds_.streams.err.daemon.reset();
@@ -150,7 +149,8 @@ class Init {
       if (errno != EINTR) ::usleep(os::kShortagePauseMicros);
       return;
     }
-    // Before deaths: what the dead were refused is told with their end.
+    // Before reaping: the calls that were refused to a process are reported
+    // with its end.
     if (trace_) trace_->Serve(absl::MakeConstSpan(polls_).subspan(2));
     if (polls_[1].revents != 0) Reap();
     if (polls_[0].revents != 0) TakeRequest();
@@ -247,11 +247,11 @@ class Init {
     }
   }
 
-  // The interpreter waits for what the daemon writes to its standard input; no
-  // user's code is in the jail before.
+  // The interpreter waits for what the daemon writes to its standard input;
+  // before that no user's code is in the jail.
   void AdaptWaiting(const internal::StartProgram& request,
                     StartReport& report) {
-    // Its end was told when it was reaped.
+    // Its end was reported when it was reaped.
     if (program_ < 0) return;
     report.clock.Begin(SetupStep::kSetRlimits);
     const ProgramLimits limits = {
@@ -268,7 +268,7 @@ class Init {
   void Prestart(const internal::Prestart& request) {
     if (prestarted_ || program_ >= 0) ::_exit(kExitProtocol);
     prestarted_ = true;
-    // Limits can only sink, and those of the program aren't known.
+    // Limits can only be lowered, and those of the program aren't known yet.
     internal::StartProgram waiting;
     *waiting.mutable_argv() = request.argv();
     *waiting.mutable_env() = request.env();
@@ -282,7 +282,7 @@ class Init {
   void Launch(const internal::StartProgram& request, StartReport& report) {
     program_ =
         StartProgramProcess(plan_, fds_, filter_, trace(), request, report);
-    // Only the program may hold its ends from here on.
+    // From here on only the program may hold its ends.
     fds_.streams.in.program.reset();
     fds_.streams.out.program.reset();
     fds_.streams.err.program.reset();
@@ -330,7 +330,8 @@ class Init {
 
   void SendSignal(const internal::SendSignal& request) {
     const pid_t pid = request.pid();
-    // 0 would be init's own group, -1 everybody, and as a group -1 is 1.
+    // 0 would mean init's own group and -1 every process; the group 1 would
+    // become -1.
     if (pid <= 1 || request.signal() < 1 || request.signal() >= NSIG) {
       ::_exit(kExitProtocol);
     }
@@ -344,13 +345,14 @@ class Init {
     } else if (file_agent_ > 0) {
       processes_.KillAll();
     } else {
-      // All but this one, in one go: nobody is born meanwhile.
+      // Kills every process except this one in one call: none can be started
+      // meanwhile.
       (void)::kill(-1, SIGKILL);
     }
   }
 
   void OpenFiles() {
-    // The one there is may hang, since the code can stop it.
+    // The present agent may hang, since the code can stop it.
     if (file_agent_ > 0) (void)::kill(file_agent_, SIGKILL);
     os::Fd socket;
     file_agent_ = StartFileAgent(plan_, fds_.landlock_ruleset, filter_, socket);
@@ -372,7 +374,7 @@ class Init {
   }
 
   void Send(const internal::InitEvent& event, absl::Span<const int> fds) {
-    // Nobody to tell: the jail has no further use.
+    // Nobody is left to report to: the jail is of no further use.
     if (!os::SendPacket(plan_.control, event.SerializeAsString(), fds,
                         os::Wait::kYes)
              .ok()) {
@@ -387,7 +389,7 @@ class Init {
   size_t steps_reported_ = 0;
   JailFds fds_;
   std::vector<sock_filter> filter_;
-  std::optional<CallTrace> trace_;  // where refused calls are traced
+  std::optional<CallTrace> trace_;  // if refused calls are traced
   std::vector<struct pollfd> polls_;
   ScratchSizes scratch_;
   os::Fd layer_;            // until it is mounted

@@ -5,12 +5,12 @@
 
 namespace sandglass::sandbox {
 
-// A jail's init, from the clone to its end: waits until its ids are mapped,
-// builds the jail, waits for the slots of the run that it is for, then reaps
-// and does what the control socket asks. Ends when
-// the daemon closes the socket; the kernel then ends everything in the jail.
+// The life of a jail's init after its clone: it waits until its ids are mapped,
+// builds the jail, waits for the slots of its run, then reaps children and does
+// what the control socket asks. It ends when the daemon closes the socket; the
+// kernel then ends everything in the jail.
 // Precondition: the calling process was just cloned as PID 1 of a new pid
-// namespace, single-threaded.
+// namespace, and is single-threaded.
 [[noreturn]] void RunInit(const JailPlan& plan);
 
 }  // namespace sandglass::sandbox

@@ -14,7 +14,7 @@
 
 namespace sandglass::sandbox {
 
-// Bounds of the file systems that a program may write to.
+// Size limits of the file systems that a program may write to.
 struct ScratchSizes {
   uint64_t tmp_bytes = 0;
   uint64_t workspace_bytes = 0;
@@ -22,21 +22,22 @@ struct ScratchSizes {
   friend bool operator==(const ScratchSizes&, const ScratchSizes&) = default;
 };
 
-// What init needs to know; lives in the spawner and is seen by init through its
+// What init needs to know. It lives in the spawner, and init sees it in its
 // copy of the address space. Descriptors are borrowed.
 struct JailPlan {
-  std::string image;     // where the yard has it
+  std::string image;     // its path in the yard
   ScratchSizes scratch;  // until the jail is given to a run
   int landlock_abi = 0;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
-  bool trace_calls = false;   // that filters refuse
+  bool trace_calls = false;   // calls that filters refuse
   int control = -1;           // SOCK_SEQPACKET to the daemon
   int run_cgroup = -1;        // v2 directory for the program
   std::vector<int> v1_tasks;  // tasks files of the jail's v1 groups
 };
 
-// Times steps one after another. No allocation, so it works after a fork.
+// Measures how long steps take, one after another. It doesn't allocate memory,
+// so it works after a fork.
 class StepClock {
  public:
   struct Entry {
@@ -45,7 +46,7 @@ class StepClock {
   };
   StepClock() : last_(os::MonotonicNanos()) {}
 
-  // The step that runs from now until the next call.
+  // The given step runs from now until the next call.
   void Begin(SetupStep step) {
     End();
     step_ = step;

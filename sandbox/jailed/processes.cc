@@ -24,16 +24,16 @@
 namespace sandglass::sandbox {
 namespace {
 
-// The counters of a group go with it.
+// How long an ended process's group is kept: its counters disappear with it.
 constexpr int64_t kKeptNs = 1'000'000'000;
 
-// A process that was being born as a list was read is in the next one.
+// A process that was being started while the list was read is in the next one.
 constexpr int kKillRounds = 3;
 
 std::string GroupName(uint64_t group) { return absl::StrCat("p-", group); }
 
-// By the pids that the control group lists. Unlike cgroup.kill, kill(2) reaches
-// the threads of a process whose main one has ended.
+// Kills the processes that the control group lists by pid. Unlike cgroup.kill,
+// kill(2) reaches the threads of a process whose main thread has ended.
 void KillListed(int group) {
   for (int round = 0; round < kKillRounds; ++round) {
     const absl::StatusOr<std::string> list =
@@ -42,7 +42,7 @@ void KillListed(int group) {
     for (const absl::string_view line :
          absl::StrSplit(*list, '\n', absl::SkipEmpty())) {
       pid_t pid = 0;
-      // 0: of somebody whom this namespace doesn't show.
+      // 0: a process outside of this pid namespace.
       if (absl::SimpleAtoi(line, &pid) && pid > 1) (void)::kill(pid, SIGKILL);
     }
   }
@@ -62,7 +62,8 @@ internal::InitEvent Failed(const internal::Spawn& request, SetupStep step,
 
 bool Processes::HaveRules() {
   if (plan_.landlock_abi == 0 || landlock_ruleset_.valid()) return true;
-  // All paths are mounts or of the image, so the code can't have moved them.
+  // All these paths are mounts or part of the image, so the code can't have
+  // moved them.
   landlock_ruleset_ =
       MakeLandlockRules(plan_.landlock_abi, os::LandlockScopes::kNone);
   return landlock_ruleset_.valid();
@@ -195,7 +196,8 @@ void Processes::KillGroup(uint64_t group) const {
   const os::Fd directory(::openat(plan_.run_cgroup, GroupName(group).c_str(),
                                   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return;
-  // ORDER: whoever stands still starts nobody, and can be killed all the same.
+  // ORDER: frozen first: a frozen process starts no others, and can be killed
+  // all the same.
   (void)os::WriteControlFile(directory.get(), "cgroup.freeze", "1");
   KillListed(directory.get());
 }
@@ -224,7 +226,7 @@ void Processes::End(uint64_t process_id) const {
       plan_.run_cgroup,
       absl::StrCat(GroupName(found->second.group), "/cgroup.kill").c_str(),
       O_WRONLY | O_CLOEXEC));
-  // By its number where the group can't be had: what it started is then found
+  // By its pid if the group can't be opened: what it started is then killed
   // when the jail ends.
   if (!kill.valid() || ::write(kill.get(), "1", 1) != 1) {
     (void)::kill(found->first, SIGKILL);
@@ -233,7 +235,7 @@ void Processes::End(uint64_t process_id) const {
 
 void Processes::RemoveEmptyGroups() {
   const int64_t now = os::MonotonicNanos();
-  // EBUSY: somebody is in it yet, and will be reaped here.
+  // EBUSY: it still contains a process, which will be reaped here later.
   std::erase_if(ended_groups_, [&](const EndedGroup& ended) {
     return now - ended.ended_ns >= kKeptNs &&
            (::unlinkat(plan_.run_cgroup, GroupName(ended.group).c_str(),

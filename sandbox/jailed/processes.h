@@ -16,37 +16,40 @@ namespace sandglass::sandbox {
 
 class CallTrace;
 
-// The processes that init starts beside the jail's program: each in a group of
-// its own below `run`, so that what one of them started can be killed whole,
-// and gone with it when its last process is.
+// The processes that init starts in addition to the jail's program. Each is in
+// a group of its own below `run`, so that everything that it started can be
+// killed with it, and the group is removed when the last process in it has
+// ended.
 class Processes {
  public:
-  // What goes to the daemon with an event, in the order of its roles.
+  // Descriptors that go to the daemon with an event, in the order of the
+  // event's roles.
   using Fds = std::vector<os::Fd>;
 
   explicit Processes(const JailPlan& plan) : plan_(plan) {}
 
-  // The event that answers. By `trace` unless that is null. `report` is memory
-  // for a StartReport, shared with children.
+  // Starts a process and returns the event that answers the request. Starts it
+  // through `trace` unless that is null. `report` is memory for a StartReport
+  // that is shared with children.
   internal::InitEvent Spawn(const internal::Spawn& request,
                             absl::Span<const sock_filter> filter,
                             CallTrace* trace, void* report, Fds& fds);
-  // For each child that was reaped: true when it is one of these, which then
-  // has ended; `process_id` says which.
+  // Call for each child that was reaped. Returns true if it was one of these
+  // processes, which then has ended; `process_id` says which one.
   bool Ended(pid_t pid, uint64_t& process_id);
-  // Kills by pid, not by control group: a process of these with what it
-  // started, or all that run beside init and the file agent. Does nothing when
-  // they are gone.
+  // Kill by pid rather than by control group: one of these processes with
+  // everything that it started, or everything in the jail except init and the
+  // file agent. Do nothing when these are gone.
   void Kill(uint64_t process_id);
   void KillAll();
-  // Kills that process with all that is in its group; one that has ended, or
-  // that there never was, is no error.
+  // Kills that process and everything in its group. It is no error if it has
+  // ended or never existed.
   void End(uint64_t process_id) const;
-  // After children were reaped: removes groups that nobody is in any more. The
-  // daemon has a while to read what they used.
+  // Call after children were reaped: removes groups that have become empty, but
+  // not at once, so that the daemon has time to read what they used.
   void RemoveEmptyGroups();
 
-  // True once there may be a process of the code's.
+  // True once there may be a process of the sandboxed code.
   bool any() const { return any_; }
 
  private:
@@ -54,35 +57,36 @@ class Processes {
     uint64_t process_id;
     uint64_t group;
   };
-  // The ends of one process's streams, all of which may be empty.
+  // Both ends of one process's streams. Any of them may be empty.
   struct Ends {
     StreamPipe in, out, err, channel;
     os::Fd terminal, terminal_master;
   };
 
-  // Makes the rules when the first process wants them. False with errno.
+  // Makes the Landlock rules when the first process needs them. Returns false
+  // and sets errno on failure.
   bool HaveRules();
-  // False with errno.
+  // Returns false and sets errno on failure.
   static bool MakeStreams(const internal::Spawn& request, Ends& ends);
-  // The group's directory; empty with errno.
+  // Returns the group's directory; empty with errno set on failure.
   os::Fd MakeGroup(uint64_t group) const;
   void KillGroup(uint64_t group) const;
-  // Hands out the daemon's ends. False with errno.
+  // Moves the daemon's ends to `fds`. Returns false and sets errno on failure.
   static bool GiveEnds(Ends& ends, const os::Fd& group,
                        internal::Spawned& event, Fds& fds);
 
   const JailPlan& plan_;
-  // The program's without scopes: each process enters a domain of its own, and
-  // they are to be able to signal each other. That others are out of reach the
-  // jail's namespaces see to.
+  // The program's rules without scopes: each process enters a Landlock domain
+  // of its own, and they shall be able to signal each other. The jail's
+  // namespaces keep everything else out of reach.
   os::Fd landlock_ruleset_;
   std::map<pid_t, Running> running_;
   struct EndedGroup {
-    uint64_t process_id;  // 0: of one that never ran
+    uint64_t process_id;  // 0: of a process that never ran
     uint64_t group;
     int64_t ended_ns;
   };
-  std::vector<EndedGroup> ended_groups_;  // where others may still be
+  std::vector<EndedGroup> ended_groups_;  // which may still contain processes
   uint64_t last_group_ = 0;
   bool any_ = false;
 };

@@ -31,16 +31,17 @@ bool SetStdio(const ProcessStart& start) {
   return ::setsid() >= 0 && (!start.on_terminal || os::TakeTerminal(0));
 }
 
-// The descriptors that a process keeps beside its streams until its last wall
-// stands. None of them is a directory.
+// The descriptors that a process keeps besides its streams until the last
+// restriction is in force. None of them is a directory.
 struct Kept {
   os::Fd landlock_ruleset;  // empty when there is none
-  os::Fd listener_to;       // a socket, empty when nobody asks for a listener
+  os::Fd listener_to;       // a socket; empty: nobody asks for a listener
 };
 
-// Closes all that init has open but the streams, `channel`, which becomes 3
-// unless it is -1, and copies of the two descriptors that become `kept`; -1
-// stands for none. False with errno.
+// Closes everything that init has open except the streams, `channel`, which
+// becomes 3 unless it is -1, and copies of the other two descriptors, which
+// become `kept`; -1 means that there is none. Returns false and sets errno on
+// failure.
 bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
                  Kept& kept) {
   constexpr int kFirstKept = 4;
@@ -54,7 +55,7 @@ bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
   }
   int from = 3;
   if (channel >= 0) {
-    // dup2(2) to the same number would leave it close-on-exec.
+    // dup2(2) from 3 to 3 would leave it close-on-exec.
     if (channel == 3 ? ::fcntl(3, F_SETFD, 0) != 0 : ::dup2(channel, 3) < 0) {
       return false;
     }
@@ -70,8 +71,8 @@ bool CloseOthers(int channel, int landlock_ruleset, int listener_to,
   return os::CloseFrom(from);
 }
 
-// The listener goes to init through `to`. Init answers nobody before the exec,
-// since it sleeps until then: the calls up to the exec must be ones that the
+// Sends the listener to init through `to`. Init answers nobody before the exec,
+// since it sleeps until then: all calls up to the exec must be ones that the
 // filter allows (policy/seccomp/seccomp_start.h).
 bool InstallAsking(absl::Span<const sock_filter> filter, const os::Fd& to) {
   const os::Fd listener = os::InstallAskingFilter(filter);
@@ -80,7 +81,8 @@ bool InstallAsking(absl::Span<const sock_filter> filter, const os::Fd& to) {
 
 // Makes `path`, which the caller or the code chose, the working directory. It
 // is looked up below the jail's root, and no magic link of /proc is followed.
-// False with errno; ELOOP: there is such a link on the way.
+// Returns false and sets errno on failure; ELOOP: there is such a link on the
+// way.
 bool EnterDirectory(const char* path) {
   const os::Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return false;
@@ -99,7 +101,8 @@ absl::string_view SearchPath(char* const* env) {
   return "";
 }
 
-// execvpe(3) without its shell for files that are none. Returns with errno.
+// execvpe(3), except that it doesn't pass files of unknown format to a shell.
+// Returns only on failure, with errno set.
 void Execute(char* const* argv, char* const* env) {
   const absl::string_view name = argv[0];
   if (name.empty() || name.find('/') != absl::string_view::npos) {
@@ -119,16 +122,16 @@ void Execute(char* const* argv, char* const* env) {
 }
 
 // Runs in the child, a copy of init; returns only when a step failed, with
-// errno.
+// errno set.
 //
-// ORDER: no path that the caller or the code chose is looked at before every
-// wall stands. Init has a directory of the host's open, the control group of
-// the run, and through a descriptor like that a path leads out of the jail
-// (/proc/self/fd/8/..). So descriptors go first, rights and Landlock next,
-// seccomp last of the walls, and only then come the two steps that look up a
-// path: the directory and the program. What they find is what the code itself
-// could find. tests/security/posture/start_order_test.cc watches that from
-// outside.
+// ORDER: no path that the caller or the code chose is looked up before every
+// restriction is in force. Init has a directory of the host open, the control
+// group of the run, and through such a descriptor a path leads out of the jail
+// (/proc/self/fd/8/..). So descriptors are closed first, rights and Landlock
+// come next, seccomp is the last restriction, and only then follow the two
+// steps that look up a path: the directory and the program. What they find is
+// what the code itself could find. tests/security/posture/start_order_test.cc
+// checks that from outside.
 void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
                    absl::Span<const sock_filter> filter,
                    const ProcessStart& start, StartReport& report) {
@@ -136,8 +139,8 @@ void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
   if (!SetStdio(start)) return;
   ::umask(022);
 
-  // No descriptor of init's is left but the ruleset, until it is applied, and
-  // the socket for the filter's listener, until it has been sent.
+  // None of init's descriptors is left but the ruleset, until it is applied,
+  // and the socket for the filter's listener, until that has been sent.
   report.clock.Begin(SetupStep::kCloseProgramFds);
   Kept kept;
   if (!CloseOthers(start.channel, landlock_ruleset.get(), start.listener_to,
@@ -145,7 +148,7 @@ void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
     return;
   }
 
-  // ORDER: once init's descriptors are closed. Until then there may be more of
+  // ORDER: after init's descriptors are closed. Until then there may be more of
   // them than the program may have files open, and no copy could be made. And
   // before seccomp, which may refuse the call.
   report.clock.Begin(SetupStep::kSetRlimits);
@@ -154,7 +157,7 @@ void BecomeProgram(const JailPlan& plan, const os::Fd& landlock_ruleset,
   report.clock.Begin(SetupStep::kDropProgramRights);
   if (!DropProgramRights()) return;
 
-  // Before seccomp, which doesn't let Landlock's calls through.
+  // Before seccomp, which doesn't allow Landlock's calls.
   report.clock.Begin(SetupStep::kLandlock);
   if (plan.landlock_abi > 0 &&
       !os::LandlockRestrictSelf(kept.landlock_ruleset)) {
@@ -220,8 +223,8 @@ pid_t StartProgramProcess(const JailPlan& plan, const JailFds& fds,
                           StartReport& report) {
   const std::vector<char*> argv = Pointers(request.argv());
   const std::vector<char*> env = Pointers(request.env());
-  // Not init's own /dev/null: the flags of an open file are common to all who
-  // have it.
+  // Not a copy of init's own /dev/null: all who share an open file share its
+  // flags.
   const os::Fd null(
       request.with_stdin() ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!request.with_stdin() && !null.valid()) {

@@ -30,18 +30,18 @@ bool Lower(pid_t pid, Resource which, uint64_t value) {
   return Lower(pid, which, value, value);
 }
 
-// Those that differ from run to run. `pid` 0 is the caller.
+// Sets the limits that differ between runs. `pid` 0 is the caller.
 bool SetRunLimits(pid_t pid, const ProgramLimits& limits) {
-  // SIGXCPU at the soft limit, SIGKILL a second later; the daemon's own check
-  // comes first, this stands in should it be late.
+  // SIGXCPU at the soft limit, SIGKILL a second later. The daemon's own check
+  // acts earlier; this one is for when it is late.
   const rlim_t cpu = std::min<uint64_t>(limits.cpu_seconds, RLIM_INFINITY - 2);
   return Lower(pid, RLIMIT_CPU, cpu + 1, cpu + 2) &&
          Lower(pid, RLIMIT_NOFILE, limits.open_files) &&
          Lower(pid, RLIMIT_FSIZE, limits.file_size_bytes);
 }
 
-// While it lives, init has the code's real ids, which prlimit(2) asks for; the
-// effective ones, and with them init's rights, stay.
+// While an object of this class lives, init has the code's real ids, which
+// prlimit(2) checks. Its effective ids, and with them its rights, don't change.
 class RealCodeIds {
  public:
   RealCodeIds()
@@ -65,11 +65,11 @@ class RealCodeIds {
 
 bool SetProgramLimits(const ProgramLimits& limits) {
   constexpr uint64_t kStack = 8u << 20;
-  // Of core files: os::ForbidCrashHelper. It is so already, but where the host
-  // has no room for it.
+  // RLIMIT_CORE: see os::ForbidCrashHelper. It has this value already unless
+  // the host's hard limit didn't allow it.
   return SetRunLimits(0, limits) && Lower(0, RLIMIT_CORE, 1) &&
          // Pinned memory, queued signals and message queues are charged to the
-         // uid, not to the group.
+         // uid, not to the control group.
          Lower(0, RLIMIT_MEMLOCK, 64u << 10) &&
          Lower(0, RLIMIT_SIGPENDING, 1024) &&
          Lower(0, RLIMIT_MSGQUEUE, 819200) && Lower(0, RLIMIT_STACK, kStack) &&

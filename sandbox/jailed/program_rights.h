@@ -16,30 +16,32 @@ inline constexpr uint64_t kNoLimit = ~uint64_t{0};
 struct ProgramLimits {
   uint64_t open_files = 0;
   uint64_t file_size_bytes = 0;
-  // Back-stop for the daemon's own check.
+  // A second line of defence behind the daemon's own check.
   uint64_t cpu_seconds = 0;
 };
 
-// Resource limits of the calling process (setrlimit(2)); they can only sink.
-// False with errno.
+// Sets resource limits of the calling process (setrlimit(2)), which can only be
+// lowered. Returns false and sets errno on failure.
 bool SetProgramLimits(const ProgramLimits& limits);
 
-// The same for those limits that `limits` names, of a process of the code's
-// uid. For init, while no user's code is in the jail. False with errno.
+// Sets those limits that `limits` names for another process of the code's uid.
+// Only for init, while no user's code is in the jail. Returns false and sets
+// errno on failure.
 bool LimitProcess(pid_t pid, const ProgramLimits& limits);
 
-// The same when the code is there: in a child, since whoever does it can get
-// signals of the code's meanwhile. Waits for the child.
+// The same when the code is in the jail already: in a child, because a process
+// that does this can get signals from the code meanwhile. Waits for the child.
 bool LimitProcessAside(pid_t pid, const ProgramLimits& limits);
 
-// Becomes the code's uid, with no group, no capability and no way to any.
-// False with errno: the caller must then end.
+// Changes to the code's uid, without any groups or capabilities and without a
+// way to gain any. Returns false and sets errno on failure: the caller must
+// then end.
 // Preconditions: CAP_SETUID and CAP_SETGID in the jail's user namespace.
 bool DropProgramRights();
 
-// What the program may open, by Landlock; the paths are looked up now, in the
-// caller's mount namespace. Empty with errno on failure. Precondition: `abi`
-// is at least 1.
+// Makes the Landlock rules for what the program may open. The paths are
+// resolved now, in the caller's mount namespace. Returns an empty Fd and sets
+// errno on failure. Precondition: `abi` is at least 1.
 os::Fd MakeLandlockRules(int abi,
                          os::LandlockScopes scopes = os::LandlockScopes::kOwn);
 

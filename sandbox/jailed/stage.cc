@@ -27,7 +27,8 @@ os::Fd CreateStaged(const os::Fd& workspace, const char* path, mode_t mode) {
         errno != EEXIST) {
       return os::Fd();
     }
-    // One name at a time, since mkdirat(2) follows links before the last.
+    // One name at a time, since mkdirat(2) follows links in all parts before
+    // the last.
     os::Fd next = os::OpenBeneath(*directory, name.c_str(),
                                   O_PATH | O_DIRECTORY | O_NOFOLLOW);
     if (!next.valid()) return os::Fd();

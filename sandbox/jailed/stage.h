@@ -7,12 +7,12 @@
 
 namespace sandglass::sandbox {
 
-// The directory /workspace of the caller's root.
+// Opens the directory /workspace of the caller's root.
 os::Fd OpenWorkspace();
 
-// A new file for `path`, relative and checked by the daemon, with the
-// directories it needs. Empty with errno on failure. Precondition: the umask
-// is 0.
+// Makes a new file at `path`, which is relative and was checked by the daemon,
+// and the directories that it needs. Returns an empty Fd and sets errno on
+// failure. Precondition: the umask is 0.
 os::Fd CreateStaged(const os::Fd& workspace, const char* path, mode_t mode);
 
 }  // namespace sandglass::sandbox

@@ -5,7 +5,7 @@
 
 namespace sandglass::sandbox {
 
-// The ends of one standard stream: the program's and the daemon's.
+// Both ends of one standard stream: the program's and the daemon's.
 struct StreamPipe {
   os::Fd program;
   os::Fd daemon;
@@ -13,8 +13,9 @@ struct StreamPipe {
 
 enum class DaemonEnd { kRead, kWrite };
 
-// The daemon's end is non-blocking, both are close-on-exec. A pipe belongs to
-// its maker's file system uid. False with errno.
+// Makes a pipe. The daemon's end is non-blocking, both are close-on-exec. The
+// pipe is owned by the file system uid of the caller. Returns false and sets
+// errno on failure.
 bool MakePipe(DaemonEnd end, StreamPipe& pipe);
 
 struct StreamPipes {

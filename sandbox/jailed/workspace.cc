@@ -45,7 +45,7 @@ bool CopyBytes(const os::Fd& from, const os::Fd& to, uint64_t size) {
   return true;
 }
 
-// From the start, without moving the offset, which others share.
+// Copies from the start without moving the offset, which others share.
 bool CopyWhole(const os::Fd& from, const os::Fd& to, uint64_t size) {
   off_t offset = 0;
   while (static_cast<uint64_t>(offset) < size) {
@@ -62,7 +62,7 @@ bool CopyWhole(const os::Fd& from, const os::Fd& to, uint64_t size) {
   return true;
 }
 
-// Directory stream over a descriptor of its own.
+// A directory stream with a descriptor of its own.
 using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 class Finder {
@@ -91,14 +91,14 @@ class Finder {
   }
 
  private:
-  // Opens one path and hands it to the sink, each path once.
+  // Opens one path and passes it to the sink; each path only once.
   void Report(const std::string& path) {
     if (!seen_.insert(path).second) return;
     if (seen_.size() > request_.max_files()) {
       complete_ = false;
       return;
     }
-    // O_NONBLOCK: a FIFO that nobody writes to must not stop init.
+    // O_NONBLOCK: opening a FIFO without a writer must not block init.
     os::Fd file = os::OpenBeneath(workspace_, path.c_str(),
                                   O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!file.valid()) {
