@@ -1,7 +1,7 @@
-// sandglass-zygote-python.so: what a zygote of CPython loads with ctypes.PyDLL.
-// Needs no header of Python's: it declares the public functions of the C
-// interface (https://docs.python.org/3/c-api/) that it calls and the
-// interpreter exports. Tried with 3.11, which Debian 12 has.
+// sandglass-zygote-python.so: the library that a zygote of CPython loads with
+// ctypes.PyDLL. It needs no header of Python: it declares those public
+// functions of the C interface (https://docs.python.org/3/c-api/) that it calls
+// and the interpreter exports. Tested with 3.11, the version of Debian 12.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -48,10 +48,10 @@ void PyThreadState_Delete(PyThreadState*);
 namespace sandglass::sandbox {
 namespace {
 
-// A list of all objects is at most an eighth of this.
+// Listing all objects takes at most an eighth of this.
 constexpr long kMuchKib = 16 * 1024;
 
-// Largest resident size so far.
+// The largest resident size so far, in KiB.
 long PeakKib() {
   struct rusage usage = {};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -65,7 +65,7 @@ struct Script {
   PyObject* finish;
 };
 
-// A new list of bytes objects.
+// Makes a new list of bytes objects.
 PyObject* ToList(const std::vector<const char*>& strings) {
   PyObject* list = PyList_New(static_cast<ssize_t>(strings.size()));
   for (size_t i = 0; i < strings.size(); ++i) {
@@ -75,8 +75,8 @@ PyObject* ToList(const std::vector<const char*>& strings) {
   return list;
 }
 
-// Has the script look at the files, and tells the daemon, who then decides.
-// What fails here leaves it without facts.
+// Has the script examine the files and sends the result to the daemon, which
+// then decides. If anything fails here, the daemon gets no facts.
 void LookAt(Runner& runner, const Script& script,
             const std::vector<RunnerJobBody::File>& files) {
   PyObject* list = PyList_New(static_cast<ssize_t>(files.size()));
@@ -103,8 +103,8 @@ void LookAt(Runner& runner, const Script& script,
   if (facts != nullptr) Py_DecRef(facts);
 }
 
-// The exception that is set, with its traceback, in a list that holds the only
-// reference; an empty one when none is.
+// Takes the current exception, with its traceback, and returns it in a list
+// that holds the only reference; the list is empty when there is no exception.
 PyObject* TakeException() {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
@@ -120,10 +120,10 @@ PyObject* TakeException() {
   return list;
 }
 
-// A thread state of its own has no frame on it, so that the program will be the
-// bottom of the stack. The first state of an interpreter can't be used twice,
-// so another has to be there while it goes; and only one that is made when no
-// other is left is what PyGILState_Ensure finds.
+// A thread state of its own has no frames on it, so that the program's frame
+// will be at the bottom of the stack. An interpreter's first state can't be
+// used twice, so there must be another one while it is deleted; and
+// PyGILState_Ensure only finds a state that was made when no other was left.
 void StartOnCleanStack() {
   PyInterpreterState* interpreter = PyInterpreterState_Get();
   PyThreadState* old = PyThreadState_Get();
@@ -137,7 +137,7 @@ void StartOnCleanStack() {
   PyThreadState_Delete(between);
 }
 
-// From here on nothing of the zygote's is on the interpreter's stack.
+// From here on nothing of the zygote is on the interpreter's stack.
 [[noreturn]] void Run(Runner& runner, const Script& script) {
   runner.Begin(SetupStep::kRehearse);
   PyObject* arguments = PyTuple_New(1);
@@ -155,9 +155,11 @@ void StartOnCleanStack() {
   const bool is_looked_at = !program.to_look_at.empty();
   if (is_looked_at) LookAt(runner, script, program.to_look_at);
   const long before = PeakKib();
-  // While the daemon decides, this prepares; else that is the program's time.
+  // While the daemon decides, the preparation goes on; otherwise its time
+  // counts as the program's.
   if (!is_looked_at) runner.AnnounceStart();
-  // Whoever has the file's content need not look for it, nor for others.
+  // With the file's content there is no need to look for that file, or for
+  // others.
   arguments = PyTuple_New(program.sole_file ? 3 : 2);
   PyTuple_SetItem(arguments, 0, ToList(program.arguments));
   PyTuple_SetItem(arguments, 1, ToList(program.environment));
@@ -178,12 +180,12 @@ void StartOnCleanStack() {
     PyObject* value =
         PyEval_EvalCode(PyTuple_GetItem(prepared, 0), names, names);
     if (value != nullptr) Py_DecRef(value);
-    // The program's own would be called for what follows.
+    // The program's own trace function would be called for what follows.
     PyEval_SetTrace(nullptr, nullptr);
     PyEval_SetProfile(nullptr, nullptr);
   }
   PyObject* raised = TakeException();
-  // A program can tell when the last name for an object of its own goes.
+  // A program can notice when the last reference to one of its objects goes.
   if (prepared != nullptr) Py_DecRef(prepared);
   arguments = PyTuple_New(2);
   PyTuple_SetItem(arguments, 0, raised);
@@ -199,9 +201,9 @@ void StartOnCleanStack() {
 }  // namespace
 }  // namespace sandglass::sandbox
 
-// Forks a runner for each order of the spawner's. Returns in the zygote alone,
-// when the spawner wants no more of it: 0, or 1 when it could not begin. Called
-// with the interpreter's lock, from its only thread.
+// Forks a runner for each order of the spawner. Returns only in the zygote,
+// when the spawner doesn't need it any more: 0, or 1 when it could not begin.
+// Call it with the interpreter's lock, from the interpreter's only thread.
 extern "C" __attribute__((visibility("default"))) int sandglass_serve(
     PyObject* rehearse, PyObject* look, PyObject* prepare, PyObject* finish) {
   using sandglass::sandbox::Runner;

@@ -1,13 +1,13 @@
-// sandglass-zygote-ruby.so: what makes /usr/bin/ruby a zygote when the dynamic
-// linker loads it before libruby (ld.so(8), LD_PRELOAD). Needs no header of
-// Ruby's: it declares the public functions of the C interface (doc/extension)
-// that it calls and libruby exports. Tried with 3.1, which Debian 12 has.
+// sandglass-zygote-ruby.so: turns /usr/bin/ruby into a zygote when the dynamic
+// linker loads it before libruby (ld.so(8), LD_PRELOAD). It needs no header of
+// Ruby: it declares those public functions of the C interface (doc/extension)
+// that it calls and libruby exports. Tested with 3.1, the version of Debian 12.
 //
 // Ruby starts as for any program: `ruby main.rb`. Before it parses the file it
-// does what options ask, and one was added here: to require a name that
-// nothing but this library has. While that is "required" the zygote serves. In
-// a runner it returns, main.rb is by then the user's, and all that follows is
-// Ruby's own doing.
+// carries out its options, and here one was added: to require a name that only
+// this library knows. While that is being "required", the zygote serves. In a
+// runner the call returns; by then main.rb is the user's file, and everything
+// that follows is done by Ruby itself.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -69,14 +69,15 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr char kHook[] = "sandglass zygote";
-// In the script, before the analyser's text.
+// Stands in the script before the analyser's text.
 constexpr char kScriptEnd[] = "\n__END__\n";
-// Facts go to the daemon in one datagram.
+// The facts are sent to the daemon in one datagram.
 constexpr size_t kMostFactsBytes = 96 * 1024;
 constexpr char kTooManyFacts[] = "sandglass-facts 1\noverflow\n";
-// What Ruby opens for a program of which it knows nothing yet.
+// The content of the file that Ruby opens while the real program isn't known
+// yet.
 constexpr char kPlaceholder[] = "nil\n";
-// Ruby's own descriptors have small numbers.
+// Ruby's own descriptors have numbers below this.
 constexpr int kOwnFds = 32;
 
 template <typename Function>
@@ -84,19 +85,19 @@ Function* Next(Function* /*ours*/, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-// The one of this process. Ruby unwinds the stack with longjmp, so nothing with
-// a destructor may be on it where Ruby is called.
+// The state of this process. Ruby unwinds the stack with longjmp, so nothing
+// with a destructor may be on the stack when Ruby is called.
 struct State {
   std::string interpreter;
   std::vector<char*> argv;            // as Ruby is told
   const char* program = nullptr;      // main.rb
   std::vector<const char*> features;  // whose code is kept ready
-  // Until a program comes, what the garbage collector must leave: the name to
-  // be required and the script's module.
+  // Objects that the garbage collector must keep until a program comes: the
+  // name to be required and the script's module.
   RubyValue hook = 0;
   RubyValue script = 0;
   Zygote zygote;
-  bool ordered = false;  // the next fork is for the spawner
+  bool ordered = false;  // the next fork is for an order
   std::vector<int> event_fds;
   int program_fd = -1;
   Runner* runner = nullptr;
@@ -109,7 +110,7 @@ State* state = nullptr;
   ::_exit(1);
 }
 
-// The last error's words go to the zygote's log; then there is no error.
+// Writes the last error's message to the zygote's log and clears the error.
 void LogError() {
   RubyValue text = rb_funcall(rb_errinfo(), rb_intern("full_message"), 0);
   std::fprintf(stderr, "%s\n", rb_string_value_cstr(&text));
@@ -126,7 +127,8 @@ std::string ReadScript() {
   return text;
 }
 
-// With these Ruby wakes itself; a runner must not share them with its zygote.
+// Ruby wakes itself through these; a runner must not share them with its
+// zygote.
 void FindEventFds() {
   for (int fd = 3; fd < kOwnFds; ++fd) {
     char link[32];
@@ -139,9 +141,9 @@ void FindEventFds() {
   }
 }
 
-// Under the numbers that Ruby remembers. It may find by the process number that
-// it was forked and make others, or not: runner and zygote can have the same
-// number, each in its namespace.
+// Makes new ones under the numbers that Ruby remembers. Ruby may or may not
+// notice by its process number that it was forked, and make others itself:
+// runner and zygote can have the same number, each in its own namespace.
 void RemakeEventFds() {
   for (const int fd : state->event_fds) {
     os::Fd made(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -155,7 +157,7 @@ void RemakeEventFds() {
 }
 
 void AtExit(int code, void* /*unused*/) {
-  // What the program forked ends as Ruby has it.
+  // What the program forked ends in Ruby's own way.
   if (::getpid() == state->runner_pid) state->runner->Finish(code);
 }
 
@@ -184,7 +186,7 @@ RubyValue GetReady(RubyValue self) {
   const long count = rb_num2long(rb_funcall(libraries, rb_intern("size"), 0));
   for (long i = 0; i < count; ++i) {
     RubyValue path = rb_ary_entry(libraries, i);
-    // Ruby will find them loaded; nothing of theirs has run.
+    // Ruby will find them loaded; none of their code has run.
     if (::dlopen(rb_string_value_cstr(&path), RTLD_LAZY) == nullptr) {
       // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
       std::fprintf(stderr, "%s\n", ::dlerror());
@@ -198,14 +200,15 @@ int OwnObjects(void* from, void* to, size_t /*size*/, void* /*data*/) {
   return 0;
 }
 
-// At its end Ruby writes to most of the pages that have objects.
+// When Ruby ends, it writes to most of the pages that contain objects.
 RubyValue Rehearse(RubyValue script) {
   const RubyValue result = rb_funcall(script, rb_intern("rehearse"), 0);
   rb_objspace_each_objects(OwnObjects, nullptr);
   return result;
 }
 
-// Whether Ruby has to start anew for this program, for its first line.
+// Whether Ruby has to be started anew for this program, because of its first
+// line.
 RubyValue Begin(RubyValue script) {
   return rb_funcall(script, rb_intern("begin_program"), 0);
 }
@@ -214,12 +217,14 @@ RubyValue Fork(RubyValue self) {
   return rb_funcall(self, rb_intern("fork"), 0);
 }
 
-// Returns what the script says of the files, to the child that is to tell it.
+// Returns what the script finds out about the files, in the child that will
+// report it.
 RubyValue Look(RubyValue files) {
   return rb_funcall(state->script, rb_intern("look"), 1, files);
 }
 
-// The rest of a child of the runner. What it loads and defines goes with it.
+// The rest of the life of a child of the runner. Whatever it loads and defines
+// disappears with it.
 [[noreturn]] void LookAndTell(const std::vector<RunnerJobBody::File>& files,
                               const os::Fd& facts) {
   if (!state->runner->CutOff()) ::_exit(1);
@@ -240,7 +245,7 @@ RubyValue Look(RubyValue files) {
                                                                         : 1);
 }
 
-// Until the child closes its end, or there are too many.
+// Reads until the child closes its end, or until there is too much.
 std::string ReadFacts(const os::Fd& from) {
   std::string text(kMostFactsBytes + 1, 0);
   size_t size = 0;
@@ -256,14 +261,14 @@ std::string ReadFacts(const os::Fd& from) {
   return text;
 }
 
-// What the text of the files names, told by a child: Ruby's parser can't be
-// loaded here, where the program would see it. Empty when it failed.
+// Finds out in a child what the text of the files names: Ruby's parser can't be
+// loaded here, where the program would see it. Empty when that failed.
 std::string LookAt(const std::vector<RunnerJobBody::File>& files) {
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
   const os::Fd from(ends[0]);
   os::Fd to(ends[1]);
-  // Ruby is not to hear of the child's end, either.
+  // Ruby must not notice the child's end, either.
   sigset_t child_signal;
   sigset_t before;
   ::sigemptyset(&child_signal);
@@ -291,7 +296,7 @@ std::string LookAt(const std::vector<RunnerJobBody::File>& files) {
   return text;
 }
 
-// As the program would have been started without a zygote.
+// Starts Ruby as the program would have been started without a zygote.
 [[noreturn]] void StartAnew(const RunnerProgram& program) {
   std::vector<char*> argv = {state->interpreter.data()};
   for (const char* argument : program.arguments) {
@@ -305,13 +310,13 @@ std::string LookAt(const std::vector<RunnerJobBody::File>& files) {
 void SetEnvironment(const RunnerProgram& program) {
   ::clearenv();  // NOLINT(concurrency-mt-unsafe): one thread
   for (const char* entry : program.environment) {
-    // The runner keeps the text.
+    // putenv(3) keeps this pointer; the runner keeps the text.
     ::putenv(const_cast<char*>(entry));  // NOLINT(concurrency-mt-unsafe)
   }
 }
 
-// Ruby will write what a program assigns to $0 over its arguments, and takes
-// for these what it finds here.
+// Ruby writes what a program assigns to $0 over its arguments, and takes what
+// it finds here for those.
 void OfferTitle() {
   const absl::Span<char> title = Title();
   if (title.empty()) return;
@@ -324,7 +329,7 @@ void OfferTitle() {
   state->argv[1] = rest;
 }
 
-// Returns when Ruby can go on with the program's file.
+// Returns when Ruby can continue with the program's file.
 void BecomeRunner() {
   Runner& runner = *state->runner;
   state->runner_pid = ::getpid();
@@ -344,7 +349,8 @@ void BecomeRunner() {
     runner.AwaitLeave();
   }
   SetEnvironment(*program);
-  // Ruby holds the placeholder's number, which was closed.
+  // Ruby remembers the number of the placeholder's descriptor, which was
+  // closed.
   os::Fd file(::open(state->program, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) StartAnew(*program);
   if (file.get() == state->program_fd) {
@@ -363,7 +369,7 @@ void BecomeRunner() {
   if (::on_exit(AtExit, nullptr) != 0) runner.Fail();
 }
 
-// Ends only in runners.
+// Returns only in runners.
 void Serve(RubyValue self) {
   int failed = 0;
   rb_protect(GetReady, self, &failed);
@@ -391,7 +397,8 @@ void Serve(RubyValue self) {
   ::_exit(0);
 }
 
-// Is main.require until the hook comes, for Ruby requires some itself.
+// Stands in for main.require until the hook comes, for Ruby itself requires
+// some files before.
 RubyValue Require(int count, RubyValue* arguments, RubyValue self) {
   const RubyValue difference =
       count == 1 ? rb_funcall(state->hook, rb_intern("<=>"), 1, arguments[0])
@@ -403,8 +410,8 @@ RubyValue Require(int count, RubyValue* arguments, RubyValue self) {
   return self;
 }
 
-// An empty directory of its own, with a program in it: Ruby opens that before
-// it comes here.
+// Makes a directory with a placeholder program in it, because Ruby opens its
+// program before it comes here.
 bool MakePlaceholder(const char* name) {
   if (!os::MountTmpfs(
           kWorkspace,
@@ -416,7 +423,8 @@ bool MakePlaceholder(const char* name) {
   return file.valid() && os::WriteAll(file.get(), kPlaceholder);
 }
 
-// Parts `ruby main.rb SCRIPT FEATURE...`; false when it isn't that.
+// Splits `ruby main.rb SCRIPT FEATURE...`; false when the arguments look
+// different.
 bool ParseArguments(int argc, char** argv) {
   int script = 1;
   while (script < argc && std::strcmp(argv[script], kZygoteScript) != 0) {
@@ -438,8 +446,8 @@ bool ParseArguments(int argc, char** argv) {
 }  // namespace
 }  // namespace sandglass::sandbox
 
-// What ruby's main() calls, once the language is there but nothing of its
-// library in Ruby.
+// ruby's main() calls this when the language is ready but none of its library
+// in Ruby has been loaded.
 SANDGLASS_INTERPOSED void* ruby_options(int argc, char** argv) {
   using namespace sandglass::sandbox;  // NOLINT(google-build-using-namespace)
   const auto next = Next(&ruby_options, "ruby_options");
@@ -457,7 +465,7 @@ SANDGLASS_INTERPOSED void* ruby_options(int argc, char** argv) {
   return next(static_cast<int>(state->argv.size()) - 1, state->argv.data());
 }
 
-// Ruby does around this what a fork of its needs.
+// Around this call Ruby does everything that a fork of itself needs.
 SANDGLASS_INTERPOSED pid_t fork(void) {
   using namespace sandglass::sandbox;  // NOLINT(google-build-using-namespace)
   if (state == nullptr || !state->ordered) {
@@ -466,7 +474,7 @@ SANDGLASS_INTERPOSED pid_t fork(void) {
   }
   state->ordered = false;
   std::optional<Runner> runner = state->zygote.Fork();
-  // Ruby asks for no more than that this isn't the child.
+  // Ruby only needs to see that this isn't the child.
   if (!runner.has_value()) return ::getpid();
   state->runner = new Runner(*std::move(runner));
   state->runner->EnterJail();

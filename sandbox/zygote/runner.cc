@@ -24,7 +24,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Out of the way: the first file that a program opens is its descriptor 3.
+// A high number, so that the first file that a program opens gets descriptor 3.
 constexpr int kSocketFd = 255;
 constexpr int kReportFd = 254;
 constexpr long kPauseNanos = 500'000;
@@ -33,15 +33,16 @@ constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
                                      os::kNewIpc | os::kNewUts |
                                      os::kNewCgroup | os::kNewNetwork;
 
-// The zygote's /proc is still in view. Where the whole host runs out of memory,
-// jails go first.
+// The zygote's /proc is still in view. When the whole host runs out of memory,
+// jails are killed first.
 bool OfferToOom() {
   const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   return ::write(file.get(), "1000", 4) == 4;
 }
 
-// What the program forks doesn't hold the pipe that tells of the runner's end.
-// A program may have closed it and have a file of its own there.
+// Runs in processes that the program forks: they must not hold the pipe that
+// reports the runner's end. The program may have closed it and have a file of
+// its own under that number.
 struct stat report_file = {};
 void CloseReportInChild() {
   struct stat now = {};
@@ -57,7 +58,8 @@ char* title = nullptr;
 }  // namespace
 
 absl::Span<char> MakeTitle() {
-  // The kernel reads it from anonymous memory only, which a library's is not.
+  // The kernel only reads the title from anonymous memory, and a library's
+  // memory isn't.
   void* memory = ::mmap(nullptr, kTitleBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return {};
@@ -70,7 +72,7 @@ void ShowTitle(const std::vector<const char*>& words) {
   if (title == nullptr) return;
   size_t size = 0;
   const auto add = [&](char c) {
-    // Two bytes stay: the end of the text, and the mark behind it.
+    // Two bytes are reserved: for the end of the text and the mark after it.
     if (size < kTitleBytes - 2) title[size++] = c;
   };
   for (const char* word : words) {
@@ -90,8 +92,8 @@ Runner::Runner(Jail jail, StepClock clock)
 
 void Runner::EnterJail() {
   // ORDER: as in a jail's init and in BecomeProgram, for the same reasons. The
-  // v1 groups first: their files take only a writer with the uid of who opened
-  // them.
+  // v1 groups come first: their files only accept a writer with the uid of the
+  // process that opened them.
   clock_.Begin(SetupStep::kJoinCgroups);
   for (const os::Fd& tasks : jail_.v1_tasks) {
     if (::write(tasks.get(), "0", 1) != 1) Fail();
@@ -99,8 +101,8 @@ void Runner::EnterJail() {
   if (!OfferToOom()) Fail();
   clock_.Begin(SetupStep::kJoinJail);
   if (!os::JoinNamespaces(jail_.init_pidfd, kJailNamespaces)) Fail();
-  // Before any path of the jail's is looked at: nothing of the host's is open
-  // but the socket, and the streams that AnnounceReady replaces.
+  // Before any path of the jail is looked up: after this, nothing of the host
+  // is open except the socket, and the streams that AnnounceReady replaces.
   clock_.Begin(SetupStep::kCloseProgramFds);
   jail_.v1_tasks.clear();
   jail_.init_pidfd.reset();
@@ -112,7 +114,7 @@ void Runner::EnterJail() {
     Fail();
   }
   clock_.Begin(SetupStep::kDropProgramRights);
-  // The zygote's session and process group are none of the program's.
+  // The program must not be in the zygote's session and process group.
   if (::setsid() < 0 || !os::LockSecureBits() || !os::DropBoundingSet() ||
       !DropProgramRights()) {
     Fail();
@@ -126,7 +128,7 @@ void Runner::EnterJail() {
   if (!os::InstallSeccompFilter(jail_.filter)) Fail();
   clock_.Begin(SetupStep::kEnterDirectory);
   if (::chdir(kWorkspace) != 0) Fail();
-  // A change of ids made /proc/self root's.
+  // The change of ids has given /proc/self to root; this takes it back.
   os::SetDumpable();
   pid_ = ::getpid();
   clock_.End();
@@ -150,7 +152,7 @@ void Runner::AnnounceReady() {
        {&streams_.in.program, &streams_.out.program, &streams_.err.program}) {
     fd->reset();
   }
-  // Until its program comes ps(1) tells it from one.
+  // Until its program comes, ps(1) shows a name that differs from a program's.
   os::GetProcessName(name_);
   os::SetProcessName("sandglass-idle");
   clock_.End();
@@ -171,8 +173,8 @@ void Runner::AnnounceReady() {
                          streams_.err.daemon.get(), report_.daemon.get()})) {
     ::_exit(0);
   }
-  // ORDER: once sent, only the daemon holds its ends, so that the program sees
-  // end-of-file and EPIPE as it should.
+  // ORDER: after this was sent, only the daemon may hold its ends, so that the
+  // program gets end-of-file and EPIPE when it should.
   for (os::Fd* fd : {&streams_.in.daemon, &streams_.out.daemon,
                      &streams_.err.daemon, &report_.daemon}) {
     fd->reset();
@@ -192,7 +194,7 @@ RunnerProgram Runner::TakeJob() {
     errno = EMFILE;
     Fail();
   }
-  // Nobody's any more.
+  // The daemon has given up the jail.
   if (size < static_cast<ssize_t>(sizeof(RunnerJob))) ::_exit(0);
   os::SetProcessName(name_);
   RunnerJob job;
@@ -295,20 +297,20 @@ void Runner::AnnounceStart() {
   event.kind = RunnerEventKind::kStarted;
   event.nanoseconds = os::MonotonicNanos();
   Tell(event);
-  // The last that comes or goes through it, see runner_protocol.h.
+  // The socket carries nothing after this message, see runner_protocol.h.
   jail_.socket.reset();
 }
 
 void Runner::Finish(int exit_code) {
-  // What libraries in C hold back.
+  // Writes out what C libraries hold in their buffers.
   std::fflush(nullptr);
   if (::getpid() == pid_) {
     RunnerEvent event = {};
     event.kind = RunnerEventKind::kDone;
     event.value = exit_code & 0xff;
     Tell(event);
-    // Who reads that may be waiting for this processor, and the end of an
-    // address space keeps it for a millisecond.
+    // Whoever reads that may be waiting for this processor, and the end of an
+    // address space occupies it for a millisecond.
     const struct timespec pause = {0, kPauseNanos};
     ::nanosleep(&pause, nullptr);
   }
@@ -325,8 +327,8 @@ void Runner::Fail() {
 }
 
 void Runner::Tell(const RunnerEvent& event) const {
-  // Nobody to tell, or a program that closed the pipe: its end is seen by
-  // whoever reaps it.
+  // Failures are ignored: either nobody is there to read this, or a program has
+  // closed the pipe; its end will be noticed when it is reaped.
   const auto* data = reinterpret_cast<const char*>(&event);
   if (jail_.socket.valid()) {
     (void)os::SendDatagram(jail_.socket.get(), {data, sizeof(event)}, {});

@@ -17,30 +17,32 @@
 
 namespace sandglass::sandbox {
 
-// What a runner is told to run. Views into a buffer that the runner keeps.
+// What a runner is told to run. These are views into a buffer that the runner
+// keeps.
 struct RunnerProgram {
   std::vector<const char*> arguments;
   std::vector<const char*> environment;  // "NAME=value"
-  // The content of the first argument's file, if no other file came with the
-  // job: then /workspace holds nothing else. Lives as long as the runner.
+  // The content of the file in the first argument if it is the only file that
+  // came with the job: then /workspace holds nothing else. Lives as long as the
+  // runner.
   std::optional<absl::string_view> sole_file;
-  // Whose text the daemon wants to know of before the program starts; live as
-  // long.
+  // The files about whose text the daemon wants to know before the program
+  // starts; they live as long as the runner.
   std::vector<RunnerJobBody::File> to_look_at;
 };
 
-// Room for the text that ps(1) shows for this process and its children, for
-// os::UseTitle. Empty with errno when there is none.
+// Makes room, for os::UseTitle, for the text that ps(1) shows for this process
+// and its children. Returns an empty span and sets errno when there is no room.
 absl::Span<char> MakeTitle();
-// Puts words into it, with spaces between them, as many as fit.
+// Writes as many of these words as fit into that room, separated by spaces.
 void ShowTitle(const std::vector<const char*>& words);
-// That room; empty when MakeTitle had none.
+// The room that MakeTitle made; empty when it made none.
 absl::Span<char> Title();
 
-// A zygote's child: joins its jail, gives up every right, waits for a job,
-// says how it went. Linked into an interpreter, so it allocates little and
-// throws nothing. One thread. A step that fails is told to the daemon, and the
-// process ends: isolation may be partial.
+// A zygote's child: joins its jail, gives up every right, waits for a job, and
+// reports how it went. It is linked into an interpreter, so it allocates little
+// and throws nothing. Not thread-safe. If a step fails, it reports that to the
+// daemon and the process ends, because the isolation may be incomplete.
 class Runner {
  public:
   struct Jail {
@@ -54,29 +56,31 @@ class Runner {
 
   Runner(Jail jail, StepClock clock);
 
-  // From the zygote's rights to those of a user's program. The descriptors 0
-  // to 2 stay the zygote's.
+  // Exchanges the zygote's rights for those of a user's program. The
+  // descriptors 0 to 2 remain the zygote's.
   void EnterJail();
   void Begin(SetupStep step) { clock_.Begin(step); }
   bool in_haste() const { return jail_.in_haste; }
-  // Its own standard streams; then the daemon knows that it waits.
+  // Makes standard streams of its own, and then tells the daemon that it waits.
   void AnnounceReady();
-  // Blocks until the job is there, sets its limits, writes its files. The
-  // process ends when the daemon gave the jail up.
+  // Blocks until the job has arrived, sets its limits and writes its files. The
+  // process ends if the daemon gives up the jail.
   RunnerProgram TakeJob();
-  // Tells what the text of the files names; the program may not start then
-  // before there is leave, and starts with it: then nothing is announced. The
-  // process ends when the daemon gives the jail up instead.
+  // Reports what the text of the files names. After that the program may only
+  // start when AwaitLeave returns, and counts as started then: AnnounceStart
+  // isn't called. The process ends if the daemon gives up the jail instead.
   void TellFacts(absl::string_view facts);
   void AwaitLeave();
-  // For a fork of this process that reads the program: it no longer reaches the
-  // daemon, nor the program's streams. False with errno when that can't be.
+  // For a fork of this process that reads the program: cuts its connection to
+  // the daemon and to the program's streams. Returns false and sets errno on
+  // failure.
   bool CutOff();
   void AnnounceStart();
-  // Ends the process. Only the runner itself reports its exit code, not a child
-  // that the user's program forked.
+  // Ends the process. The exit code is only reported if this is the runner
+  // itself, not a child that the user's program forked.
   [[noreturn]] void Finish(int exit_code);
-  // The step that was begun last failed, with errno.
+  // Reports that the step that was begun last has failed with errno, and ends
+  // the process.
   [[noreturn]] void Fail();
 
  private:

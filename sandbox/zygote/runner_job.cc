@@ -7,13 +7,14 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Linked into an interpreter, so no more of abseil than what is inline.
+// Linked into an interpreter, so it only uses inline functions of abseil.
 class Reader {
  public:
   explicit Reader(absl::string_view bytes)
       : from_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
-  // Takes `count` strings off the front; false when they don't end in time.
+  // Takes `count` strings off the front; false when the data ends before they
+  // do.
   bool Strings(uint32_t count, std::vector<const char*>& strings) {
     for (uint32_t i = 0; i < count; ++i) {
       const auto* zero =

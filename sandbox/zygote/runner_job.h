@@ -10,8 +10,8 @@
 
 namespace sandglass::sandbox {
 
-// What follows a RunnerJob, taken apart. Views into the bytes that it was read
-// from, each C string with its NUL within them.
+// The parts of what follows a RunnerJob. These are views into the bytes from
+// which it was read; each C string has its NUL there.
 struct RunnerJobBody {
   struct File {
     const char* path;  // below /workspace
@@ -24,7 +24,8 @@ struct RunnerJobBody {
   std::vector<File> files;
 };
 
-// False with errno (EPROTO) when the bytes aren't what the header says.
+// Returns false and sets errno (EPROTO) when the bytes aren't what the header
+// says.
 bool ReadRunnerJob(const RunnerJob& header, absl::string_view bytes,
                    RunnerJobBody& body);
 

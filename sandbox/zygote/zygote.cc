@@ -12,7 +12,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// The pidfd of init, the v2 group and the socket; tasks files follow.
+// The pidfd of init, the v2 group and the socket; the tasks files follow.
 constexpr size_t kFewestFds = 3;
 // A way back that is not there for so long will not come.
 constexpr int kMostTries = 2000;
@@ -20,14 +20,14 @@ constexpr int kMostTries = 2000;
 }  // namespace
 
 bool Zygote::Prepare() {
-  // Runners would show the zygote's arguments. Where the kernel can't change
-  // that, nothing is lost but looks.
+  // Runners would otherwise show the zygote's arguments. Where the kernel can't
+  // change that, only the display suffers.
   const absl::Span<char> title = MakeTitle();
   ShowTitle({"sandglass-zygote"});
   if (!title.empty()) os::UseTitle(title.data(), title.size());
   home_ = os::PidfdOpen(::getpid());
   if (!home_.valid()) return false;
-  Reply(0, 0);  // an order has another serial: ready for the first
+  Reply(0, 0);  // no order has serial 0: ready for the first
   return true;
 }
 
@@ -46,8 +46,8 @@ bool Zygote::Next() {
     }
     if (size < static_cast<ssize_t>(sizeof(order_.header))) return false;
     if (lost) {
-      // That one runner can't be; its jail hears of it at the socket, whose
-      // other end is closed.
+      // This one runner can't be made. Its jail notices that at the socket,
+      // whose other end is closed.
       Reply(-1, EMFILE);
       continue;
     }
@@ -68,15 +68,15 @@ std::optional<Runner> Zygote::Fork() {
     order_fds_.clear();
     return std::nullopt;
   }
-  // The spawner, as the parent, reaps the runner: a zygote that had to would
-  // hold up the end of every jail.
+  // The spawner becomes the runner's parent and reaps it: if the zygote had to,
+  // it would hold up the end of every jail.
   const pid_t pid = os::Clone3({.flags = os::kSibling,
                                 .cgroup_fd = order_fds_[1].get(),
                                 .exit_signal = 0,
                                 .thread_id = os::ThreadIdCache()});
   if (pid == 0) {
     clock.End();
-    // Who looks for zygotes is to find no runners.
+    // So that a person who looks for zygotes doesn't find runners.
     ShowTitle({"sandglass-idle"});
     Runner::Jail jail;
     jail.init_pidfd = std::move(order_fds_[0]);
@@ -90,7 +90,8 @@ std::optional<Runner> Zygote::Fork() {
     return Runner(std::move(jail), clock);
   }
   const int error = errno;
-  // Left in a jail's, every later runner would be born there.
+  // If the zygote stayed in a jail's pid namespace, every later runner would
+  // start there.
   for (int tries = 0; !os::JoinNamespaces(home_, os::kNewPid); ++tries) {
     if (!os::IsShortage(errno) || tries >= kMostTries) ::_exit(1);
     ::usleep(os::kShortagePauseMicros);
@@ -102,7 +103,8 @@ std::optional<Runner> Zygote::Fork() {
 
 void Zygote::Reply(pid_t pid, int error) const {
   const FillReply reply = {order_.header.serial, pid, error};
-  // Without its answer to each order it would be taken for one that hangs.
+  // Sent patiently: without an answer to each order, the spawner would think
+  // that the zygote hangs.
   for (int tries = 0;
        !os::SendDatagram(kZygoteChannelFd,
                          {reinterpret_cast<const char*>(&reply), sizeof(reply)},

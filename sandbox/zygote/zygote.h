@@ -12,25 +12,27 @@
 
 namespace sandglass::sandbox {
 
-// Descriptors that the spawner leaves open for a zygote, by number. High, so
-// that an interpreter's own have the numbers that they always have.
+// The numbers of the descriptors that the spawner leaves open for a zygote.
+// They are high, so that an interpreter's own descriptors have the numbers that
+// they always have.
 inline constexpr int kZygoteChannelFd = 200;     // to the spawner
 inline constexpr int kZygoteOwnLibraryFd = 201;  // see kZygoteLibrary
 inline constexpr int kZygoteOwnScriptFd = 202;   // see kZygoteScript
 
-// The native half of a zygote: an interpreter that has its imports done and
-// does nothing else but fork runners into jails. It has every right over the
-// jails of its yard and never runs what a user sent. Single-threaded.
+// The native half of a zygote: an interpreter that has done its imports and
+// then only forks runners into jails. It has every right over the jails of its
+// yard and never runs what a user sent. Single-threaded.
 class Zygote {
  public:
-  // Says that it is ready. False with errno when it can't be.
+  // Tells the spawner that it is ready. Returns false and sets errno on
+  // failure.
   bool Prepare();
-  // Waits for the next order; false when the spawner is gone or has retired
+  // Waits for the next order. False when the spawner is gone or has retired
   // this zygote.
   bool Next();
-  // Forks the runner that was ordered. nullopt in the zygote, which has told
-  // the spawner; in the child, the runner, still with the zygote's rights.
-  // Precondition: Next returned true.
+  // Forks the runner that was ordered. In the zygote it reports to the spawner
+  // and returns nullopt; in the child it returns the runner, which still has
+  // the zygote's rights. Precondition: Next returned true.
   std::optional<Runner> Fork();
 
  private:
