@@ -28,15 +28,15 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kMostTasks = 32;
-// A task that is given up has so long to tidy up.
+// How long a task that was given up may take to tidy up.
 constexpr int64_t kGraceNanos = 2'000'000'000;
 
 // A process that works on one operation.
 struct Worker {
   pid_t pid = 0;
-  // Hangs up when the process has ended.
+  // Reports a hangup when the process has ended.
   os::Fd notes;
-  // When it has to have ended; 0: nobody gave it up.
+  // The time by which it has to end; 0: it wasn't given up.
   int64_t deadline_ns = 0;
 };
 
@@ -45,9 +45,9 @@ class Agent {
   Agent(os::Fd socket, os::Fd root)
       : socket_(std::move(socket)), root_(std::move(root)) {}
 
-  // Returns when the daemon is gone or can't be understood.
+  // Returns when the daemon is gone or has sent something invalid.
   void Serve();
-  // Lets what is under way tidy up.
+  // Lets the tasks in progress tidy up.
   void Leave();
 
  private:
@@ -65,7 +65,7 @@ class Agent {
   const os::Fd socket_;
   const os::Fd root_;
   std::map<uint64_t, Worker> workers_;
-  // Something that had to be said couldn't be.
+  // Something that must be sent could not be sent.
   bool silent_ = false;
 };
 
@@ -79,27 +79,28 @@ void Agent::Answer(uint64_t id, FileResult result, internal::FileReply& reply,
   const int fd = file.get();
   const absl::Span<const int> fds(&fd, file.valid() ? 1 : 0);
   if (SendPatiently(socket_, data, fds)) return;
-  // Others' descriptors are in its way, and who waits for their answers is held
-  // up meanwhile: this one operation can't be.
+  // Too many descriptors are in transit for others, and while this process
+  // waits, so does everyone who expects an answer: this one operation fails.
   if (errno == ETOOMANYREFS && file.valid()) {
     internal::FileReply refusal;
     return Answer(id, {FileCode::kBusy, EMFILE}, refusal, os::Fd());
   }
-  // Nobody is to wait for a word that doesn't come: with its end the daemon
-  // knows at once, and the next call gets another agent.
+  // Nobody shall wait for an answer that doesn't come: when the agent ends, the
+  // daemon knows that at once, and the next call gets another agent.
   silent_ = true;
   ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
-// The process that a task works in; it knows nothing of the others.
+// Runs in the process of one task, which has nothing to do with the others.
 void Agent::Work(const internal::FileRequest& request, const os::Fd& data,
                  const os::Fd& notes) {
-  // A note to a task whose agent's end lives on here would never be its last.
+  // If the agent's ends of other tasks stayed open here, those tasks wouldn't
+  // see it when the agent closes them.
   workers_.clear();
   FileTask task(request.id(), root_, socket_, notes);
   internal::FileReply reply;
   const FileResult result = RunTask(task, request, data, reply);
-  // The agent says it where this process can't.
+  // If this process can't send the last reply, the agent does.
   ::_exit(task.Finish(result, reply) ? 0 : 1);
 }
 
@@ -126,8 +127,8 @@ void Agent::Pass(uint64_t id, uint64_t kind, uint64_t value) {
   const auto worker = workers_.find(id);
   if (worker == workers_.end()) return;
   const TaskNote note = {.kind = kind, .value = value};
-  // A task has a handful of notes to come at most: there is room, or it is
-  // dead. One that a note is lost to would wait for it without end.
+  // A task gets only a handful of notes in all, so there is room for each, or
+  // the task is dead. A task whose note got lost would wait for it for ever.
   if (!SendPatiently(worker->second.notes,
                      {reinterpret_cast<const char*>(&note), sizeof(note)}, {},
                      MSG_DONTWAIT) &&
@@ -139,7 +140,8 @@ void Agent::Pass(uint64_t id, uint64_t kind, uint64_t value) {
 void Agent::GiveUp(Worker& worker) {
   if (worker.deadline_ns != 0) return;
   worker.deadline_ns = os::MonotonicNanos() + kGraceNanos;
-  // The task sees an end; this side still hears of its own.
+  // The task sees the end of its notes; this side still sees the end of the
+  // task.
   ::shutdown(worker.notes.get(), SHUT_WR);
 }
 
@@ -183,7 +185,7 @@ void Agent::Handle(const internal::FileRequest& request,
       break;
     case Operation::kWrite:
       if (request.write().with_descriptor()) return Start(request, data);
-      // It can wait for others that write into the file.
+      // It may have to wait for others that write to the file.
       if (request.write().disposition() == internal::WRITE_APPEND) {
         return Start(request, data);
       }
@@ -202,7 +204,8 @@ bool Agent::TakeRequest() {
   if (!packet.ok()) return absl::IsNotFound(packet.status());
   internal::FileRequest request;
   if (packet->lost_fds) {
-    // There was no room for the content: that one operation can't be.
+    // There was no room for the descriptor with the content: this one operation
+    // fails.
     if (!request.ParseFromString(packet->data) || IsNote(request) ||
         workers_.contains(request.id())) {
       return false;
@@ -213,13 +216,13 @@ bool Agent::TakeRequest() {
   }
   if (!ReadFileRequest(packet->data, packet->fds.size(), request)) return false;
   const bool starts = !IsNote(request);
-  // An id that is in use would make two answers look like one.
+  // With an id that is still in use, two answers could not be told apart.
   if (starts && workers_.contains(request.id())) return false;
   Handle(request, std::move(packet->fds));
   return true;
 }
 
-// Waits for the socket (when `with_socket`) or for a process that ends.
+// Waits for the socket (with `with_socket`) or for a process to end.
 void Agent::Reap(int timeout_ms, bool with_socket, bool& readable) {
   std::vector<struct pollfd> waits;
   std::vector<uint64_t> ids;
@@ -248,8 +251,9 @@ void Agent::Reap(int timeout_ms, bool with_socket, bool& readable) {
     } while (reaped < 0 && errno == EINTR);
     const bool given_up = worker->second.deadline_ns != 0;
     workers_.erase(worker);
-    // One that ends in any other way didn't say the last word: it was killed,
-    // for memory or for taking too long to stop, or had no memory to say it.
+    // A process that ended in any other way hasn't sent its last reply: it was
+    // killed, for want of memory or because it took too long to stop, or it had
+    // no memory to send the reply.
     if (reaped < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       const bool memory =
           reaped >= 0 && (WIFEXITED(status) || WTERMSIG(status) == SIGKILL);
@@ -280,7 +284,8 @@ void Agent::Leave() {
 
 void RunFileAgentIn(os::Fd socket, os::Fd root) {
   ::signal(SIGPIPE, SIG_IGN);
-  // Somebody waits for a file that an edit has a lease of (see file_edit.cc).
+  // The signal says that a process waits for a file on which an edit has a
+  // lease (see file_edit.cc).
   ::signal(SIGIO, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
   ::umask(022);

@@ -177,7 +177,8 @@ FileResult TreeComparison::Compare(const TreeEntry& entry,
   if (result.ok()) result = CompareContent(task_, file, other);
   if (!result.ok() || lease == Lease::kNone) return result;
   if (Awaited(file)) return kChanged;
-  // Of more files than may be open at once the last ones are not kept.
+  // If there are more files than may be open at once, the last ones aren't
+  // kept.
   constexpr size_t kMostLeased = 64;
   if (leased_.size() < kMostLeased) leased_.emplace(path, std::move(file));
   return {};

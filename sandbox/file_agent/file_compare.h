@@ -16,48 +16,49 @@
 
 namespace sandglass::sandbox {
 
-// Whether what is moved by way of a copy stays as it is meanwhile.
+// Checks that what is moved by way of a copy doesn't change meanwhile.
 
-// Something is not as it was, or will not stay so.
+// Something has changed since it was read, or is about to.
 inline constexpr FileResult kChanged = {FileCode::kBusyChanged, 0};
 
-// A lease of the kernel's: who opens the file for writing waits until it is
-// closed here. kRefused: somebody has it open for that. kNone is for file
-// systems and owners that can have no lease.
+// Takes a lease from the kernel: a process that opens the file for writing then
+// has to wait until the file is closed here. kRefused: some process has it open
+// for writing already. kNone: the file system or the owner can't have leases.
 enum class Lease { kHeld, kRefused, kNone };
 Lease TakeLease(const os::Fd& file);
-// Somebody waits for a lease that is held.
+// Whether some process waits for a lease that is held.
 bool Awaited(const os::Fd& file);
 
 // As pread(2) of up to os::kFileChunkBytes, which signals don't interrupt.
 ssize_t ReadAt(const os::Fd& file, char* data, off_t offset);
 
-// The same kind of file, mode, and size and time if it is a regular one.
+// Whether kind and mode are the same and, for regular files, size and time.
 bool SameFacts(const struct stat& one, const struct stat& other);
 FileResult CompareContent(FileTask& task, const os::Fd& one,
                           const os::Fd& other);
 
-// Whether all in a directory was found, and can be removed: what keeps its
-// owner from writing there its owner can change.
+// Whether everything in a directory could be found and removed. Where the owner
+// lacks the right to write there, the owner can still change the mode.
 bool CanBeEmptied(int at, const char* name, const struct stat& info);
 
-// Finds what a tree can't be moved for, before any of it is copied: something
-// that can't be read or removed, or a file that somebody has open for writing.
+// Finds reasons why a tree can't be moved before any of it is copied: something
+// that can't be read or removed, or a file that some process has open for
+// writing.
 FileResult InspectTree(FileTask& task, const os::Fd& tree);
 
-// Finds whether a tree is what its copy is, that nobody has a file of it open
-// for writing, and that it can be removed. Times of files alone don't tell: two
-// changes within one tick of the kernel's clock have the same, and what is
-// written by a mapping has none. A file that has been kept from writers since
-// an earlier run needs no second look at its content.
+// Checks that a tree is the same as its copy, that no process has a file in it
+// open for writing, and that it can be removed. The times of files alone don't
+// suffice: two changes within one tick of the kernel's clock have the same
+// time, and writing through a mapping sets none. A file that has been kept from
+// writers since an earlier run isn't compared again.
 class TreeComparison : public TreeVisitor {
  public:
   explicit TreeComparison(FileTask& task) : task_(task) {}
 
-  // The copy has so many names below its directory.
+  // Compares the trees. The copy has `entries` names below its directory.
   FileResult Run(const os::Fd& tree, os::Fd copy, uint64_t entries);
 
-  // Whether any file is kept from writers, and one of them waits.
+  // Whether any file is kept from writers, and whether a writer waits for one.
   bool leased() const { return !leased_.empty(); }
   bool awaited() const;
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint64_t kMostEditedBytes = uint64_t{64} * 1024 * 1024;
 
-// The whole of a file that has at most `most` bytes.
+// Reads a whole file, which may have at most `most` bytes.
 FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
   while (true) {
     const size_t done = text.size();
@@ -42,8 +42,8 @@ FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
   }
 }
 
-// How often `old_text` is there, and the text with each replaced, in which
-// nothing is replaced again; no longer than `most`.
+// Counts how often `old_text` occurs, and makes a text of at most `most` bytes
+// in which each occurrence is replaced; replacements aren't searched again.
 uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
                      absl::string_view new_text, uint64_t most,
                      std::string& replaced) {
@@ -63,7 +63,7 @@ uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
   }
 }
 
-// What is to become of a file that was read.
+// A file that was read, and what it is to become.
 struct Change {
   struct stat before = {};  // as it was read
   std::string text;
@@ -82,7 +82,7 @@ bool WriteAt(const os::Fd& file, absl::string_view bytes, size_t offset) {
   return true;
 }
 
-// Whether that is what is left to read of a file.
+// Whether the rest of a file is exactly `text`.
 bool Holds(const os::Fd& file, absl::string_view text) {
   const std::unique_ptr<char[]> buffer(new char[os::kFileChunkBytes]);
   while (true) {
@@ -95,8 +95,9 @@ bool Holds(const os::Fd& file, absl::string_view text) {
   }
 }
 
-// Whether the file that was read has its name and its content still. Its times
-// don't tell: two changes within one tick of the kernel's clock have the same.
+// Whether the file that was read still has its name and its content. Its times
+// don't show that: two changes within one tick of the kernel's clock have the
+// same time.
 bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
   struct stat now = {}, named = {};
   return ::fstat(file.get(), &now) == 0 && SameFile(change.before, now) &&
@@ -105,14 +106,14 @@ bool Unchanged(const Change& change, const Place& place, const os::Fd& file) {
          SameFile(named, now) && Holds(file, change.text);
 }
 
-// The file's content from `offset` on, where it also ends.
+// Writes the file's content from `offset` to its new end.
 bool WriteEnd(const os::Fd& file, absl::string_view bytes, size_t offset) {
   return WriteAt(file, bytes, offset) &&
          ::ftruncate(file.get(), static_cast<off_t>(offset + bytes.size())) ==
              0;
 }
 
-// Nobody else has the file open, nor can open it.
+// Writes while no other process has the file open or can open it.
 FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   const absl::string_view text = change.text, replaced = change.replaced;
   const size_t least = std::min(text.size(), replaced.size());
@@ -120,20 +121,21 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
       std::mismatch(text.begin(), text.begin() + least, replaced.begin())
           .first -
       text.begin());
-  // The room first, so that the writing has nothing to fail for.
+  // Reserves the room first, so that the writing itself has no reason to fail.
   if (replaced.size() > same &&
       ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(same),
                   static_cast<off_t>(replaced.size() - same)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     return ResultOfErrno(errno);
   }
-  // By a child, so that the file is whole whichever of the two is killed: this
-  // process writes back what was there, and the child goes on without it. The
-  // lease is of both.
+  // A child does the writing, so that the file is whole whichever of the two is
+  // killed: this process can write back the old content, and the child can go
+  // on without its parent. Both share the lease.
   const pid_t writer = ::fork();
   if (writer < 0) return {FileCode::kBusy, errno};
   if (writer == 0) {
-    // It has nothing else: were it stopped, its parent would seem to live on.
+    // It has no other descriptors: if the child were stopped, its parent would
+    // otherwise seem to live on.
     (void)os::CloseRange(0, file.get() - 1);
     (void)os::CloseFrom(file.get() + 1);
     ::_exit(WriteEnd(file, replaced.substr(same), same) ? 0 : errno);
@@ -150,10 +152,10 @@ FileResult WriteInPlace(const Change& change, const os::Fd& file) {
                : FileResult{FileCode::kFailed, ENOMEM};
 }
 
-// Has the file that is aside change places with `placed`, which was put there
-// by us. Whatever somebody else has put, moved or removed there since stays as
-// it is. The kernel can't compare a name and change it in one step: what has
-// come between the two is given its place back in the same way.
+// Exchanges the file that was set aside with `placed`, which we have put in its
+// place. Whatever other processes have put, moved or removed there since stays
+// as it is. The kernel can't compare a name and change it in one step: a file
+// that came between the two steps gets its place back in the same way.
 FileResult GivePlaceBack(NewFile& edited, struct stat placed) {
   constexpr FileResult kGaveWay = {FileCode::kBusyChanged, 0};
   while (true) {
@@ -171,9 +173,9 @@ FileResult GivePlaceBack(NewFile& edited, struct stat placed) {
   }
 }
 
-// Others may have the file open for reading, who go on with what they have.
-// `leased`: `lease` is open with a lease against writers. Somebody may wait for
-// it at any time from its beginning on.
+// Replaces the file by a new one. Other processes may have the old one open for
+// reading, and go on with that. `leased`: `lease` is open with a lease against
+// writers, for which a process may begin to wait at any time.
 FileResult Replace(FileTask& task, const internal::EditFile& request,
                    const Change& change, const Place& place,
                    const os::Fd& lease, bool leased) {
@@ -190,28 +192,28 @@ FileResult Replace(FileTask& task, const internal::EditFile& request,
       !Unchanged(change, place, lease) || awaited()) {
     return {FileCode::kBusyChanged, 0};
   }
-  // The new file, too, is opened by nobody before it is sure to stay.
+  // Nobody shall open the new file either before it is certain that it stays.
   (void)::fcntl(edited.fd(), F_SETLEASE, F_WRLCK);
   if (result = edited.ChangePlaces(); !result.ok()) return result;
   struct stat placed = {};
   if (::fstat(edited.fd(), &placed) != 0) return ResultOfErrno(errno);
-  // What another call has put there since isn't to go.
+  // A file that another call has put there in the meantime must not be lost.
   const std::optional<struct stat> aside = edited.Aside();
   if (!aside.has_value() || !SameFile(*aside, change.before)) {
     return GivePlaceBack(edited, placed);
   }
   if (!leased) return {};
-  // Who had found the file but not opened it yet waits for us now, and would
-  // write into one that nobody sees. So it gets its name back for them, unless
-  // the name is another's by now.
+  // A process that had found the old file but hadn't opened it yet now waits
+  // for our lease, and would write into a file that nobody sees. So the old
+  // file gets its name back, unless another file has that name by now.
   constexpr int kPauseMillis = 10;
   ::poll(nullptr, 0, kPauseMillis);
   return awaited() ? GivePlaceBack(edited, placed) : FileResult{};
 }
 
-// Gives the file its new content, or finds that what somebody wrote meanwhile
-// would be lost by it. A lease of the kernel's is what makes the check and the
-// writing one step: who opens the file then waits until it is given back.
+// Gives the file its new content, unless that would lose what another process
+// has written meanwhile. The kernel's lease makes the check and the writing one
+// step: a process that opens the file waits until the lease is returned.
 FileResult Commit(FileTask& task, const internal::EditFile& request,
                   const Change& change, const Place& place) {
   const int at = place.directory.get();
@@ -227,10 +229,11 @@ FileResult Commit(FileTask& task, const internal::EditFile& request,
   }
   file.reset();
   if (result = OpenRegularAt(at, name, file, info); !result.ok()) return result;
-  // EAGAIN: somebody has it open for writing, and will write on. Other errors
-  // are of file systems and owners that can have no lease; there the check
-  // comes just before the new file takes its place.
-  // Read leases don't exclude one another, but of two edits one has to wait.
+  // EAGAIN: some process has the file open for writing, and may write again.
+  // Other errors come from file systems and owners that can't have leases;
+  // there the check is made just before the new file takes its place.
+  // Read leases don't exclude one another, so this lock makes the second of two
+  // edits fail.
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return {FileCode::kBusyChanged, 0};
   }

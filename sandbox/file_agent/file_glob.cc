@@ -24,7 +24,7 @@ class Globber : public TreeVisitor {
   Globber(FileTask& task, const internal::Glob& request)
       : task_(task), request_(request), clock_(request.max_millis()) {}
 
-  // Looks below one base; false when the search is over.
+  // Searches below one base; false when the search is over.
   bool Search(const std::string& base,
               const std::vector<PathPattern>& patterns) {
     base_ = base;
@@ -56,7 +56,7 @@ class Globber : public TreeVisitor {
   }
 
  private:
-  // False when no more is to be looked for.
+  // Returns false when the search is to end.
   bool Add(const TreeEntry& entry) {
     const std::string path = JoinPath(base_, entry.path);
     if (request_.files_only() && !LeadsToFile(entry, path)) return true;
@@ -140,8 +140,8 @@ std::string JoinPath(absl::string_view base, absl::string_view path) {
 
 FileResult FindByGlob(FileTask& task, const internal::Glob& request,
                       internal::FileReply& reply) {
-  // That the path is a directory is asked of the path itself, not of the bases
-  // that patterns make of it.
+  // Whether the path is a directory is checked for the path itself, not for the
+  // bases that patterns make of it.
   os::Fd directory;
   if (FileResult result = OpenDirectory(task.root(), request.path(), directory);
       !result.ok()) {

@@ -155,7 +155,8 @@ class Grepper : public TreeVisitor {
   std::string base_;
   const std::vector<PathPattern>* patterns_ = nullptr;
   std::set<std::string> seen_;
-  // Lines before a match that may come, and how many behind one are due.
+  // The last lines, in case a match comes, and how many lines after a match are
+  // still to be reported.
   std::deque<internal::GrepLine> past_;
   uint32_t behind_ = 0;
   internal::FileReply batch_;
@@ -172,7 +173,7 @@ FileResult SearchText(FileTask& task, const internal::Grep& request,
                       internal::FileReply& reply) {
   Grepper grepper(task, request);
   if (FileResult result = grepper.Parse(); !result.ok()) return result;
-  // The path may be a file's.
+  // The path may be that of a file.
   os::Fd file;
   struct stat info = {};
   const FileResult opened =

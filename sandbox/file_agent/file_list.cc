@@ -20,7 +20,8 @@ constexpr size_t kMostNames = 1'000'000;
 
 class Remover : public TreeVisitor {
  public:
-  // Without a task it removes all that its user may, whoever wants it.
+  // Without a task it removes everything that its user may, and can't be
+  // cancelled.
   explicit Remover(FileTask* task) : task_(task) {}
 
   Next Enter(const TreeEntry& entry) override {
@@ -29,7 +30,7 @@ class Remover : public TreeVisitor {
       return Next::kStop;
     }
     if (S_ISDIR(entry.info.st_mode)) {
-      // Where that fails, so does what needs it.
+      // Where that fails, whatever needs it fails as well.
       if (task_ == nullptr && (entry.info.st_mode & 0700) != 0700) {
         (void)!::fchmodat(entry.directory, entry.name.c_str(), 0700, 0);
       }
@@ -44,7 +45,7 @@ class Remover : public TreeVisitor {
   }
 
   uint64_t count() const { return count_; }
-  // The first failure; the walk goes on beyond it, as rm does.
+  // The first failure. The walk goes on after it, as rm does.
   FileResult result() const { return result_; }
   void Fail(FileResult result) {
     if (result_.ok()) result_ = result;
@@ -71,14 +72,15 @@ FileResult RemoveDirectory(FileTask* task, int at, const std::string& name,
   if (!directory.valid()) return ResultOfErrno(errno);
   Remover remover(task);
   WalkEnd end;
-  // A directory with more names than one walk takes is gone through again.
+  // A directory with more names than one walk visits is walked through again.
   uint64_t before;
   do {
     before = remover.count();
     end = WalkTree(directory, kMostNames, remover);
   } while (end == WalkEnd::kBound && remover.count() > before);
   count = remover.count();
-  // What happened below says more than that the directory isn't empty.
+  // A failure further down says more than the fact that the directory isn't
+  // empty.
   if (!remover.result().ok() && remover.result().code != FileCode::kNotEmpty) {
     return remover.result();
   }
@@ -143,7 +145,7 @@ FileResult ListNames(FileTask& task, const internal::ListDirectory& request,
 
 FileResult RemoveTree(FileTask& task, const internal::RemoveFile& request,
                       internal::FileReply& reply) {
-  // Files, links, and directories that hold nothing.
+  // Files, links and empty directories.
   FileResult result = RemoveOne(task.root(), request, reply);
   if (result.code != FileCode::kNotEmpty) return result;
   Place place;

@@ -56,8 +56,8 @@ FileResult FindSource(const os::Fd& root, const std::string& path,
   return {};
 }
 
-// A copy under a name of its own beside its later one, which it takes at once.
-// Until then it goes away with its object.
+// A copy under a temporary name in the target's directory; it takes its place
+// at once. Until then, it is removed if this object is destroyed.
 class StagedCopy {
  public:
   explicit StagedCopy(const Place& to) : to_(to) {}
@@ -92,9 +92,9 @@ class StagedCopy {
     return {};
   }
 
-  // Of a file.
+  // Of a file: open.
   const os::Fd& file() const { return file_; }
-  // Of a directory: open, and how many names are below it.
+  // Of a directory: open. entries() is the number of names below it.
   os::Fd OpenDirectory() const {
     return os::Fd(::openat(to_.directory.get(), name_.c_str(),
                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -134,7 +134,7 @@ class StagedCopy {
   uint64_t entries_ = 0;
 };
 
-// The name of a source whose own one was taken while it was hidden.
+// A name for a source whose own name was taken while it was hidden.
 std::string MovedBackName(const std::string& name, int number) {
   std::string end = ".moved-back";
   if (number > 1) absl::StrAppend(&end, ".", number);
@@ -142,9 +142,10 @@ std::string MovedBackName(const std::string& name, int number) {
          end;
 }
 
-// What is to be moved, under a name beside its own that nobody else knows, so
-// that nobody finds it any more. With its object it gets its name back, or, if
-// something else has that by then, the next free one like it.
+// Renames what is to be moved to a name in the same directory that nobody else
+// knows, so that nobody can find it any more. When this object is destroyed it
+// gets its name back or, if something else has that by then, the next free one
+// like it.
 class HiddenSource {
  public:
   explicit HiddenSource(const Place& place) : place_(place) {}
@@ -164,8 +165,8 @@ class HiddenSource {
     return {};
   }
 
-  // What came into a directory after it was compared stays, and the directory
-  // with it.
+  // Whatever came into a directory after it was compared stays, and so does the
+  // directory.
   void Remove() {
     if (RemoveOwn(at(), name_).ok()) name_.clear();
   }
@@ -195,7 +196,7 @@ bool WriterWaits(const Source& source, const TreeComparison& comparison) {
   return (source.leased && Awaited(source.opened)) || comparison.awaited();
 }
 
-// Whether what was copied is what has that name, and is as it was.
+// Whether this name still belongs to what was copied, and nothing has changed.
 FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
                           const std::string& name, const StagedCopy& copy,
                           TreeComparison& comparison) {
@@ -218,8 +219,8 @@ FileResult CheckUnchanged(FileTask& task, const Source& source, int at,
   return result;
 }
 
-// Who had found a file but not opened it yet waits for us once it is hidden,
-// and would write into one that goes.
+// A process that had found a file but hadn't opened it before it was hidden now
+// waits for our lease, and would write into a file that is about to be removed.
 FileResult CheckForLateWriters(const Source& source,
                                const TreeComparison& comparison) {
   if (!source.leased && !comparison.leased()) return {};
@@ -228,8 +229,8 @@ FileResult CheckForLateWriters(const Source& source,
   return WriterWaits(source, comparison) ? kChanged : FileResult{};
 }
 
-// Whether the source can go, and be copied whole: what is certain to fail is
-// said before the copying. Keeps a file from writers.
+// Whether the source can be removed, and copied as a whole: certain failures
+// are reported before the copying. Keeps a file from writers.
 FileResult CheckSource(FileTask& task, Source& source) {
   const int at = source.place.directory.get();
   const char* const name = source.place.name.c_str();
@@ -248,7 +249,7 @@ FileResult CheckSource(FileTask& task, Source& source) {
   return InspectTree(task, source.opened);
 }
 
-// What rename(2) would say to what is there.
+// Returns the error that rename(2) would give for what exists at the target.
 FileResult CheckReplaced(const Place& to, const Source& source) {
   struct stat info = {};
   const int at = to.directory.get();
@@ -273,7 +274,8 @@ FileResult FindFreePlace(const os::Fd& root, const std::string& path,
                          bool make_parents, bool overwrite, Place& to) {
   FileResult result = FindPlace(root, path, make_parents, to);
   struct stat info = {};
-  // Said once more when the copy takes its place; this saves the copying.
+  // This is checked again when the copy takes its place; failing now saves the
+  // copying.
   if (result.ok() && !overwrite &&
       ::fstatat(to.directory.get(), to.name.c_str(), &info,
                 AT_SYMLINK_NOFOLLOW) == 0) {
@@ -310,13 +312,15 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
                            request.overwrite(), to);
   }
   if (result.ok()) result = CheckReplaced(to, source);
-  // ORDER: the source has its name back before the copy is removed, and those
-  // who wait for its files are let in once all is decided.
+  // ORDER: the destructors give the source its name back before the copy is
+  // removed, and let in those who wait for its files once everything is
+  // decided.
   StagedCopy copy(to);
   HiddenSource hidden(source.place);
   TreeComparison comparison(task);
   if (result.ok()) result = copy.Make(task, source);
-  // Once before it is hidden, which is then for a short time only.
+  // A first comparison before it is hidden, so that it is hidden only for a
+  // short time.
   if (result.ok()) {
     result = CheckUnchanged(task, source, source.place.directory.get(),
                             source.place.name, copy, comparison);
@@ -330,7 +334,7 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
   if (result.ok()) {
     result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
   }
-  // With that it is done.
+  // The move has happened.
   if (result.ok()) hidden.Remove();
   return result;
 }

@@ -60,7 +60,7 @@ FileResult MakeDirectory(const os::Fd& root,
   }
   const FileResult result = ResultOfErrno(errno);
   if (result.error != EEXIST || !request.make_parents()) return result;
-  // As with parents: one that is there is fine, also behind a link.
+  // As with parents: an existing directory is fine, also behind a link.
   const os::Fd there =
       os::OpenInRoot(root, request.path().c_str(), O_PATH | O_DIRECTORY);
   return there.valid() ? FileResult{} : result;
@@ -76,7 +76,7 @@ FileResult RemoveOne(const os::Fd& root, const internal::RemoveFile& request,
   if (IsDots(place.name)) return {FileCode::kBusy, EBUSY};
   const int at = place.directory.get();
   if (::unlinkat(at, place.name.c_str(), 0) != 0) {
-    // POSIX has EPERM for a directory, Linux EISDIR.
+    // For a directory POSIX says EPERM, and Linux EISDIR.
     if (errno != EISDIR && errno != EPERM) return ResultOfErrno(errno);
     const int first = errno;
     if (::unlinkat(at, place.name.c_str(), AT_REMOVEDIR) != 0) {
@@ -93,7 +93,7 @@ FileResult Rename(const os::Fd& root, const internal::MoveFile& request) {
       !result.ok()) {
     return result;
   }
-  // Before directories are made for what isn't there.
+  // Before directories are made for something that doesn't exist.
   struct stat info = {};
   if (::fstatat(from.directory.get(), from.name.c_str(), &info,
                 AT_SYMLINK_NOFOLLOW) != 0) {
@@ -110,7 +110,7 @@ FileResult Rename(const os::Fd& root, const internal::MoveFile& request) {
                   request.overwrite() ? 0 : RENAME_NOREPLACE) == 0) {
     return {};
   }
-  // EINVAL: a directory into itself.
+  // EINVAL: a directory was to be moved into itself.
   if (errno == EINVAL) return {FileCode::kInvalidPath, errno};
   return ResultOfErrno(errno);
 }

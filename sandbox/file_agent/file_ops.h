@@ -8,22 +8,22 @@
 
 namespace sandglass::sandbox {
 
-// Operations that take no time worth mentioning: the agent does them itself.
-// What there is to say beside the result goes into `reply`.
+// Operations that take very little time, so that the agent does them itself.
+// Their answer, besides the result, goes into `reply`.
 FileResult OpenForReading(const os::Fd& root, const internal::OpenFile& request,
                           internal::FileReply& reply, os::Fd& file);
 FileResult Stat(const os::Fd& root, const internal::StatFile& request,
                 internal::FileReply& reply);
 FileResult MakeDirectory(const os::Fd& root,
                          const internal::MakeDirectory& request);
-// Not recursive.
+// Removes one name, not recursively.
 FileResult RemoveOne(const os::Fd& root, const internal::RemoveFile& request,
                      internal::FileReply& reply);
-// kCrossDevice: the kernel can't, it has to be copied.
+// kCrossDevice: the kernel can't do it; the content has to be copied.
 FileResult Rename(const os::Fd& root, const internal::MoveFile& request);
 
-// Operations that can take long: each in a process of its own. `reply` is the
-// last one's.
+// Operations that can take long, so that each has a process of its own. `reply`
+// becomes the last reply.
 FileResult ListNames(FileTask& task, const internal::ListDirectory& request,
                      internal::FileReply& reply);
 FileResult RemoveTree(FileTask& task, const internal::RemoveFile& request,
@@ -42,7 +42,7 @@ FileResult Unpack(FileTask& task, const internal::UnpackTree& request,
                   const os::Fd& archive, internal::FileReply& reply);
 FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
                     internal::FileReply& reply);
-// By copying, between file systems.
+// Moves a tree between file systems by copying it.
 FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
                     internal::FileReply& reply);
 

@@ -1,4 +1,4 @@
-// Trees as archives, and the copying of trees by way of one.
+// Packs trees as archives, and copies trees by way of one.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kMostPacked = 1'000'000;
 
-// Where an archive goes: a pipe that somebody reads from, or a file.
+// Where an archive is written to: a pipe with a reader, or a file.
 class Output {
  public:
   Output(FileTask& task, const os::Fd& fd, uint64_t max_bytes)
@@ -82,7 +82,7 @@ class Packer : public TreeVisitor {
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
     if (!result_.ok()) return Next::kStop;
-    // No Unpack would take it.
+    // Unpack wouldn't accept it.
     if (entry.path.size() > kMostMemberPath) {
       ++left_out_;
       return Next::kSkip;
@@ -152,7 +152,8 @@ class Packer : public TreeVisitor {
     PackContent(file, member.size);
   }
 
-  // As many bytes as the header says, whatever becomes of the file.
+  // Writes as many bytes as the header says, whatever happens to the file
+  // meanwhile.
   void PackContent(const os::Fd& file, uint64_t size) {
     uint64_t left = size;
     bool ended = false;
@@ -180,7 +181,7 @@ class Packer : public TreeVisitor {
   Output& output_;
   const OwnRights rights_;
   const std::unique_ptr<char[]> buffer_;
-  // Where the first name of a file is that has several.
+  // Where the first name of each file is that has several names.
   std::map<std::pair<dev_t, ino_t>, std::string> links_;
   FileResult result_;
   uint64_t entries_ = 0;
@@ -237,7 +238,7 @@ FileResult UnpackInto(FileTask& task, const os::Fd& directory,
     told.set_error(missing.why.error);
   }
   if (!result.ok()) return result;
-  // Who writes may still have to say what fills up its last block.
+  // The writing side may still have to send what fills its last block.
   while (!regular) {
     const ssize_t got = fill();
     if (got <= 0) break;
@@ -245,7 +246,7 @@ FileResult UnpackInto(FileTask& task, const os::Fd& directory,
   return {};
 }
 
-// The part of a copy that reads, in a process of its own.
+// Starts the reading half of a copy in a process of its own.
 pid_t StartPacking(FileTask& task, const os::Fd& source, os::Fd& archive) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -334,7 +335,8 @@ FileResult CopyDirectory(FileTask& task, const os::Fd& source, int at,
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status)
                                      : static_cast<int>(FileCode::kFailed);
-  // What the reading side saw comes first: the other only sees its end.
+  // An error of the reading side takes precedence: the other side only sees the
+  // archive end.
   const bool known = code > 0 && code < kFileCodeCount;
   if (known && (result.ok() || result.code == FileCode::kIncomplete)) {
     result = {static_cast<FileCode>(code), 0};

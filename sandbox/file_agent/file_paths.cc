@@ -20,7 +20,7 @@ constexpr FileResult kInvalid = {FileCode::kInvalidPath, 0};
 
 FileResult LastError() { return ResultOfErrno(errno); }
 
-// What there is to an opened file before it is read.
+// Checks an opened file before it is read.
 FileResult CheckRegular(const os::Fd& file, struct stat& info) {
   if (::fstat(file.get(), &info) != 0) return LastError();
   if (S_ISDIR(info.st_mode)) return {FileCode::kIsDirectory, EISDIR};
@@ -31,9 +31,10 @@ FileResult CheckRegular(const os::Fd& file, struct stat& info) {
   return {};
 }
 
-// What `open` opens without blocking. A file that an edit is just writing can't
-// be opened for that moment (see file_edit.cc), which is waited for; one that
-// the code itself holds like that is given up after a tenth of a second.
+// Opens a file without blocking. A file that an edit is just writing can't be
+// opened at that moment (see file_edit.cc), so this waits for it; it waits a
+// tenth of a second at most, in case the sandboxed code itself holds such a
+// lease.
 template <typename Open>
 os::Fd OpenPatiently(const Open& open) {
   constexpr int kTries = 50;
@@ -46,7 +47,7 @@ os::Fd OpenPatiently(const Open& open) {
   return file;
 }
 
-// Makes what is missing of an absolute path, one name after another.
+// Makes the missing parts of an absolute path, one name after another.
 FileResult MakeDirectories(const os::Fd& root, const std::string& path,
                            os::Fd& directory) {
   constexpr int kFlags = O_PATH | O_DIRECTORY;
@@ -153,7 +154,8 @@ FileResult FindTarget(const os::Fd& root, std::string path, bool make_parents,
 FileResult OpenRegular(const os::Fd& root, const std::string& path,
                        os::Fd& file, struct stat& info) {
   if (FileResult result = CheckPath(path); !result.ok()) return result;
-  // Looked at before it is opened: opening a device or a FIFO does something.
+  // Examined before it is opened, because opening a device or a FIFO can have
+  // effects.
   const os::Fd seen = os::OpenInRoot(root, path.c_str(), O_PATH);
   if (!seen.valid()) return LastError();
   if (FileResult result = CheckRegular(seen, info); !result.ok()) return result;
@@ -189,7 +191,8 @@ bool SameFile(const struct stat& one, const struct stat& other) {
 
 int64_t NanosOf(const struct timespec& time) {
   constexpr int64_t kSecond = 1'000'000'000;
-  // Code can give a file any time; what doesn't fit is as far as it goes.
+  // Code can give a file any time; one that doesn't fit becomes the furthest
+  // that does.
   constexpr int64_t kMost = INT64_MAX / kSecond - 1;
   const int64_t seconds = time.tv_sec;
   if (seconds > kMost) return INT64_MAX;

@@ -13,58 +13,57 @@
 
 namespace sandglass::sandbox {
 
-// Whether the kernel could make anything of it, and it is absolute.
+// Checks that the path is absolute and that the kernel could resolve it.
 FileResult CheckPath(absl::string_view path);
 
-// A name in an open directory (O_PATH): what links above it lead to is settled.
+// A name in an open directory (O_PATH): all links above the name have been
+// followed already.
 struct Place {
   os::Fd directory;
   std::string name;  // never with a slash; "." for the root itself
   std::string path;
 };
 
-// Where `path` is; a link of that name isn't followed.
+// Finds the place of `path`. If the name itself is a link, it isn't followed.
 FileResult FindPlace(const os::Fd& root, const std::string& path,
                      bool make_parents, Place& place);
-// The same for what is to be written: links are followed to where the file is
-// or would be. `old` has the facts of what is there already.
+// The same for a file that is to be written: links are followed to where the
+// file is or would be. `old` gets the facts of what exists there already.
 FileResult FindTarget(const os::Fd& root, std::string path, bool make_parents,
                       Place& place, std::optional<struct stat>& old);
 
-// An O_PATH descriptor of a directory, made first when `make` and it is
-// missing.
+// Opens a directory with O_PATH. With `make`, makes it first if it is missing.
 FileResult FindDirectory(const os::Fd& root, const std::string& path, bool make,
                          os::Fd& directory);
-// The same, open for reading its names.
+// The same, but opened so that its names can be read.
 FileResult OpenDirectory(const os::Fd& root, const std::string& path,
                          os::Fd& directory);
 
-// Opens a regular file for reading. Waits for nobody, opens no device, FIFO or
-// file of /proc.
+// Opens a regular file for reading. Doesn't wait for other processes, and opens
+// no device, FIFO or file of /proc.
 FileResult OpenRegular(const os::Fd& root, const std::string& path,
                        os::Fd& file, struct stat& info);
-// The same of a name in an open directory; no link is followed.
+// The same for a name in an open directory; links aren't followed.
 FileResult OpenRegularAt(int directory, const char* name, os::Fd& file,
                          struct stat& info);
-// The same for what `flags` say: O_RDONLY, O_RDWR, or O_WRONLY with O_APPEND.
+// The same with `flags`: O_RDONLY, O_RDWR, or O_WRONLY with O_APPEND.
 FileResult OpenRegularFor(int flags, int directory, const char* name,
                           os::Fd& file, struct stat& info);
 
-// Whether both are of one file, or directory.
+// Whether both are of the same file or directory.
 bool SameFile(const struct stat& one, const struct stat& other);
 
-// What is told of a file, without its name and where it leads to.
+// Fills in what is reported about a file, except its name and a link's target.
 void FillInfo(const struct stat& info, internal::FileInfo& told);
-// A name for what isn't to be seen yet, which nothing has or will have; "" with
-// errno.
+// Makes up a name for something that isn't to be found yet: no other file has
+// or will have it. "" with errno set on failure.
 std::string TemporaryName();
 
-// Where the link `name` of an open directory leads to; "" when that can't be
-// read.
+// The target of the link `name` in an open directory; "" when it can't be read.
 std::string ReadLink(int directory, const char* name);
 
-// To compare times by: one that is more than 292 years from the epoch is taken
-// for the furthest there is.
+// For comparing times: a time more than 292 years from the epoch becomes the
+// furthest that fits.
 int64_t NanosOf(const struct timespec& time);
 
 }  // namespace sandglass::sandbox

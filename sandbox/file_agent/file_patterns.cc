@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMostPatternBytes = 4096;
 
-// Where the braces that open at `open` close, and the commas between; npos when
-// they don't, or have no comma.
+// Finds the end of the braces that open at `open`, and the commas between. npos
+// when there is no end or no comma.
 size_t FindAlternatives(absl::string_view text, size_t open,
                         std::vector<absl::string_view>& alternatives) {
   size_t depth = 0, start = open + 1;
@@ -38,7 +38,7 @@ size_t FindAlternatives(absl::string_view text, size_t open,
 
 bool ExpandBraces(absl::string_view pattern, size_t most,
                   std::vector<std::string>& expanded) {
-  // A text, and how much of it is known to have no braces left to expand.
+  // A text, and the size of its front that has no braces left to expand.
   std::vector<std::pair<std::string, size_t>> open;
   open.emplace_back(pattern, 0);
   while (!open.empty()) {
@@ -60,7 +60,7 @@ bool ExpandBraces(absl::string_view pattern, size_t most,
       return false;
     }
     const absl::string_view all = text;
-    // The last first: what is taken next is the first.
+    // In reverse order, so that the first alternative is taken next.
     for (auto it = alternatives.rbegin(); it != alternatives.rend(); ++it) {
       open.emplace_back(
           absl::StrCat(all.substr(0, brace), *it, all.substr(close + 1)),
@@ -85,7 +85,8 @@ FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
     if (!segment.empty() && segment != ".") segments.push_back(segment);
   }
   if (segments.empty()) return kInvalid;
-  // What is literal at the front needs no walk; the last segment is the match.
+  // The literal segments at the front need no search; the last segment has to
+  // match.
   size_t first = 0;
   while (!parsed.by_name_ && first + 1 < segments.size() &&
          !policy::IsGlob({segments[first].data(), segments[first].size()})) {

@@ -10,26 +10,26 @@
 
 namespace sandglass::sandbox {
 
-// What {a,b} in a pattern stands for: every combination, nested ones too.
-// Braces without a comma, or without their other half, stand for themselves.
-// False when there are more than `most`.
+// Expands {a,b} in a pattern to every combination, nested ones included. Braces
+// without a comma or without their other half stand for themselves. False when
+// there are more than `most` combinations.
 bool ExpandBraces(absl::string_view pattern, size_t most,
                   std::vector<std::string>& expanded);
 
 // One pattern of a Glob, without braces.
 class PathPattern {
  public:
-  // `base`, absolute, is what a pattern with a slash is relative to.
+  // Patterns with a slash are relative to `base`, which is absolute. Fails with
   // kInvalidPattern.
   static FileResult Parse(absl::string_view base, absl::string_view pattern,
                           bool hidden, PathPattern& parsed);
 
-  // The directory that holds all that can match.
+  // The directory below which all possible matches are.
   const std::string& base() const { return base_; }
   // Whether a path below base() matches.
   bool Matches(absl::string_view path) const;
-  // Whether anything below the directory `path`, itself below base(), could.
-  // `depth`: how many segments it has.
+  // Whether anything below the directory `path`, which is itself below base(),
+  // could match. `depth` is the number of its segments.
   bool MayHold(absl::string_view path, size_t depth) const;
 
  private:

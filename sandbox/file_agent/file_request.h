@@ -11,15 +11,17 @@
 
 namespace sandglass::sandbox {
 
-// Reads a request that came with `fds` descriptors. False when it is none: no
-// operation, a descriptor too many or too few, an enumerator that there isn't.
+// Reads a request that came with `fds` descriptors. False when it isn't a valid
+// one: without an operation, with too many or too few descriptors, or with an
+// unknown enumerator.
 bool ReadFileRequest(absl::string_view data, size_t fds,
                      internal::FileRequest& request);
 
-// Whether it is about an operation that is under way.
+// Whether it concerns an operation that is already in progress.
 bool IsNote(const internal::FileRequest& request);
 
-// Does what has a process of its own. `data`: the descriptor that came along.
+// Does an operation that has a process of its own. `data`: the descriptor that
+// came with the request.
 FileResult RunTask(FileTask& task, const internal::FileRequest& request,
                    const os::Fd& data, internal::FileReply& reply);
 

@@ -15,7 +15,7 @@
 
 namespace sandglass::sandbox {
 
-// When a search has to be over; 0 milliseconds: never.
+// The time by which a search has to end; 0 milliseconds: no limit.
 class SearchClock {
  public:
   explicit SearchClock(uint32_t millis)
@@ -29,10 +29,11 @@ class SearchClock {
   const int64_t end_ns_;
 };
 
-// The patterns of a search, by the directories that they are about.
+// The patterns of a search, by the directory below which each can match.
 using PatternsByBase = std::map<std::string, std::vector<PathPattern>>;
 
-// Expands braces. kInvalidPattern, also for too many.
+// Expands braces. Fails with kInvalidPattern, also when there are too many
+// patterns.
 FileResult ParsePatterns(const std::string& path, const std::string& pattern,
                          bool hidden, PatternsByBase& patterns);
 
@@ -41,10 +42,10 @@ bool AnyMatches(const std::vector<PathPattern>& patterns,
 bool AnyMayHold(const std::vector<PathPattern>& patterns,
                 absl::string_view path, size_t depth);
 
-// A longer path is of no use to anybody: no operation takes it.
+// A longer path is of no use to a caller: no operation accepts it.
 inline constexpr size_t kMostToldPath = 8 * 1024;
 
-// `path` below `base`, as one.
+// Joins `base` and `path`, which is below it.
 std::string JoinPath(absl::string_view base, absl::string_view path);
 
 }  // namespace sandglass::sandbox

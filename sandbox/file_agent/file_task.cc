@@ -32,7 +32,8 @@ bool SendPatiently(const os::Fd& socket, absl::string_view data,
   return true;
 }
 
-// Reads one note; an end, and anything that isn't a note, cancels.
+// Reads one note. The end of the notes, and anything that isn't a note,
+// cancels.
 void FileTask::TakeNote() {
   TaskNote note;
   ssize_t got;
@@ -54,7 +55,7 @@ bool FileTask::Cancelled() {
   if (!cancelled_ && --until_look_ <= 0) {
     until_look_ = kLookEach;
     struct pollfd wait = {notes_.get(), POLLIN, 0};
-    // A note that isn't the end stays for who awaits it.
+    // A note that isn't the end stays unread for the call that awaits it.
     if (::poll(&wait, 1, 0) > 0 && (wait.revents & (POLLHUP | POLLERR)) != 0) {
       cancelled_ = true;
     }
@@ -89,9 +90,9 @@ bool FileTask::Put(internal::FileReply& reply, absl::Span<const int> fds) {
   reply.set_id(id_);
   const std::string data = reply.SerializeAsString();
   while (!os::SendDatagram(socket_.get(), data, fds, MSG_DONTWAIT)) {
-    // ETOOMANYREFS: too many descriptors are on their way already, which the
-    // daemon has to take first. What is short otherwise is waited for as long
-    // as anybody wants the operation.
+    // ETOOMANYREFS: too many descriptors are in transit already, and the daemon
+    // has to receive those first. Other shortages are waited for as long as
+    // somebody wants the operation.
     if (errno != EAGAIN && errno != ETOOMANYREFS && !IsMemoryShortage(errno)) {
       cancelled_ = true;
       return false;
@@ -123,7 +124,8 @@ bool FileTask::Send(internal::FileReply& reply, absl::Span<const int> fds) {
 bool FileTask::Finish(FileResult result, internal::FileReply& reply) {
   if (cancelled_) {
     result = {FileCode::kCancelled, 0};
-    // It has to be said even so, or the daemon would never forget the id.
+    // The last reply is sent even so, because the daemon would otherwise never
+    // forget the id.
     cancelled_ = false;
     reply.Clear();
   }

@@ -13,28 +13,29 @@
 
 namespace sandglass::sandbox {
 
-// What the agent tells the process that works on one operation, as a packet.
-// The agent's end being closed means that nobody wants the operation any more.
+// A packet from the agent to the process that works on one operation. When the
+// agent closes its end, nobody wants the operation any more.
 struct TaskNote {
   enum Kind : uint64_t { kGoOn = 1, kCommit = 2, kRescan = 3 };
   uint64_t kind = 0;
   uint64_t value = 0;
 };
 
-// What a reply's lists may hold by their own sizes, below the datagram's bound.
+// How much the lists in a reply may hold by their own sizes; it leaves room
+// below the limit of a datagram.
 inline constexpr size_t kFileBatchBytes = 128 * 1024;
 // What an entry of a list takes of that beside its texts.
 inline constexpr size_t kFileEntryBytes = 48;
 
-// As os::SendDatagram, for what has to be said: where there is no memory for
-// it, or as many descriptors are on their way as may be, it is tried again for
-// two seconds. False with errno.
+// The same as os::SendDatagram, for messages that must not get lost: while
+// there is no memory, or too many descriptors are in transit, it is repeated
+// for up to two seconds. Returns false and sets errno on failure.
 bool SendPatiently(const os::Fd& socket, absl::string_view data,
                    absl::Span<const int> fds, int flags = 0);
-// Whether an errno says that there was no memory for a datagram.
+// Whether this errno means that there was no memory for a datagram.
 bool IsMemoryShortage(int error);
 
-// One operation, from within the process that it has to itself.
+// One operation, as seen from within its own process.
 class FileTask {
  public:
   FileTask(uint64_t id, const os::Fd& root, const os::Fd& socket,
@@ -43,21 +44,22 @@ class FileTask {
 
   const os::Fd& root() const { return root_; }
 
-  // Nobody wants the operation any more. Cheap enough to be asked often.
+  // True when nobody wants the operation any more. Cheap enough to be called
+  // often.
   bool Cancelled();
-  // Waits until `fd` can be read from; false when cancelled.
+  // Waits until `fd` is readable; false when the operation was cancelled.
   bool AwaitReadable(int fd);
   // The same for writing.
   bool AwaitWritable(int fd);
-  // The next note but kGoOn; empty when `timeout_ms` (-1: none) passed or the
-  // operation is cancelled.
+  // Waits for the next note other than kGoOn; nullopt when `timeout_ms` (-1: no
+  // limit) has passed or the operation was cancelled.
   std::optional<TaskNote> AwaitNote(int timeout_ms);
 
-  // Sends a reply that isn't the last and empties it. Waits while the daemon is
-  // behind; false when cancelled.
+  // Sends a reply that isn't the last one and clears it. Waits while the daemon
+  // is behind; false when the operation was cancelled.
   bool Send(internal::FileReply& reply, absl::Span<const int> fds = {});
-  // The last reply, with what `reply` has so far. False when it couldn't be
-  // said.
+  // Sends the last reply, with what `reply` contains so far. False when it
+  // couldn't be sent.
   [[nodiscard]] bool Finish(FileResult result, internal::FileReply& reply);
 
  private:

@@ -1,4 +1,4 @@
-// Tells what changed in a tree between two looks.
+// Reports what has changed in a tree since it was last looked through.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,11 +19,11 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kChangeBytes = 80;
-// Times of files are those of the kernel's last tick, 10 ms at most: two
-// changes that are nearer to one another than that can look like one.
+// The times of files are those of the kernel's last tick, at most 10 ms ago:
+// two changes less than that apart can look like one.
 constexpr int64_t kTickNs = 20'000'000;
 
-// By this a file is known again.
+// Identifies a file, whatever its name.
 struct Inode {
   dev_t device = 0;
   ino_t number = 0;
@@ -43,15 +43,16 @@ struct Seen {
   uint64_t size = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  int64_t blocks = 0;   // also grow by what is written through a mapping
-  uint64_t look = 0;    // the last one that it was there at
-  bool recent = false;  // it changed just before that
+  int64_t blocks = 0;   // also grows when written through a mapping
+  uint64_t look = 0;    // number of the last look that found it
+  bool recent = false;  // it changed just before that look
 };
 
 Seen SeenOf(const struct stat& info, uint64_t look) {
   Seen seen = {
       .inode = {info.st_dev, info.st_ino}, .mode = info.st_mode, .look = look};
-  // Of a directory these change with what it holds, which is told by itself.
+  // For a directory these change with what is in it, which is reported by
+  // itself.
   if (S_ISDIR(info.st_mode)) return seen;
   seen.size = static_cast<uint64_t>(info.st_size);
   seen.mtime_ns = NanosOf(info.st_mtim);
@@ -71,8 +72,8 @@ class Tracker : public TreeVisitor {
   Tracker(FileTask& task, const internal::TrackTree& request)
       : task_(task), request_(request) {}
 
-  // Looks once. The first time tells nothing, unless that is wanted.
-  // `tell_none`: also when nothing changed.
+  // Looks through the tree once. The first time it reports nothing, unless that
+  // was requested. `tell_none`: sends a reply also when nothing has changed.
   FileResult Look(bool tell_none) {
     ++look_;
     began_ns_ = NowNs();
@@ -87,7 +88,7 @@ class Tracker : public TreeVisitor {
         start_, request_.max_entries(), *this,
         request_.for_copy() ? OwnRights::kLend : OwnRights::kAsTheyAre);
     if (end == WalkEnd::kStopped) return {FileCode::kCancelled, 0};
-    // What a look didn't reach isn't gone for that.
+    // What a look didn't reach isn't thereby gone.
     if (end == WalkEnd::kWhole && !TellGone()) {
       return {FileCode::kCancelled, 0};
     }
@@ -102,7 +103,7 @@ class Tracker : public TreeVisitor {
 
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) return Next::kStop;
-    // A copy is of no use with what can't be put back from it.
+    // A copy is of no use if it contains what can't be unpacked again.
     const size_t longest =
         request_.for_copy() ? kMostMemberPath : kMostToldPath;
     if (entry.path.size() > longest) {
@@ -139,25 +140,27 @@ class Tracker : public TreeVisitor {
     if (before == paths_.end() || before->second == path) {
       return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
     }
-    // The same file had another name. If it still has, this is one more.
+    // The same file had another name before. If it still has that, this is an
+    // additional name.
     const std::string old_path = before->second;
     const auto old = seen_.find(old_path);
     struct stat there = {};
     const bool stayed = ::fstatat(start_.get(), old_path.c_str(), &there,
                                   AT_SYMLINK_NOFOLLOW) == 0 &&
                         Inode{there.st_dev, there.st_ino} == seen.inode;
-    // An inode's number is used again: a renamed file has kept its content.
+    // Inode numbers are used again; a file counts as renamed only if its
+    // content is the same.
     if (stayed || old == seen_.end() || old->second.mode != seen.mode ||
         old->second.size != seen.size ||
         old->second.mtime_ns != seen.mtime_ns) {
       return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
     }
-    // Unless something else has the old name by now.
+    // Unless something else has taken the old name by now.
     if (old->second.look != look_) seen_.erase(old);
     return Tell(internal::CHANGE_RENAMED, entry, path, old_path, seen);
   }
 
-  // `seen` becomes what the file is as it is handed out.
+  // Sets `seen` to the file's state at the time it is handed out.
   bool Tell(internal::ChangeKind kind, const TreeEntry& entry,
             const std::string& path, const std::string& old_path, Seen& seen) {
     internal::FileChange& change = *batch_.add_changes();
@@ -184,7 +187,7 @@ class Tracker : public TreeVisitor {
         seen = SeenOf(info, look_);
       } else if (request_.for_copy() && opened.code != FileCode::kNotFound &&
                  opened.code != FileCode::kNotRegular) {
-        // Of one that went meanwhile the next look tells.
+        // If the file has gone meanwhile, the next look reports that.
         left_out_ = true;
       }
     }
@@ -251,8 +254,8 @@ class Tracker : public TreeVisitor {
 
 }  // namespace
 
-// By looking again and again, since jails have no inotify: its watches on
-// files of the image would be on everybody's.
+// Looks through the tree again and again, since jails have no inotify: a watch
+// on a file of the image would be one on everybody's.
 FileResult Track(FileTask& task, const internal::TrackTree& request,
                  internal::FileReply& /*reply*/) {
   constexpr uint32_t kShortestMillis = 20;

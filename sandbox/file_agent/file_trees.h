@@ -10,15 +10,16 @@
 
 namespace sandglass::sandbox {
 
-// Steps of a copy or a move.
+// Parts of a copy or a move.
 
-// Makes the directory `name` in the open directory `at`, with all that is below
-// `source`: `entries` names. What was made stays when it fails.
+// Makes the directory `name` in the open directory `at`, with everything that
+// is below `source`; `entries` counts the names. What was made stays on
+// failure.
 FileResult CopyDirectory(FileTask& task, const os::Fd& source, int at,
                          const std::string& name, uint64_t& entries);
 
-// Removes what `at` has by a name that only the agent knows, a directory with
-// all that is in it: also what only the modes of directories are against.
+// Removes a name in `at` that only the agent knows; if it is a directory, with
+// everything in it, even where modes of directories would prevent that.
 FileResult RemoveOwn(int at, const std::string& name);
 
 }  // namespace sandglass::sandbox

@@ -116,7 +116,8 @@ bool LineReader::Next(absl::string_view& line, bool& cut) {
 absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
                           size_t most) {
   if (line.size() <= most) return line;
-  // A quarter before the match, as far as there is something behind it.
+  // A quarter of the rest goes before the match, if there is enough text after
+  // it.
   const size_t spare = most > length ? most - length : 0;
   size_t start = begin > spare / 4 ? begin - spare / 4 : 0;
   start = std::min(start, line.size() - most);

@@ -15,9 +15,10 @@ class RE2;
 
 namespace sandglass::sandbox {
 
-// What lines are looked for. A regular expression is RE2's: its time grows with
-// the text alone, whatever the pattern, and its memory is bounded. libc's
-// engine has neither; RE2 comes with gRPC, which the daemon has anyway.
+// What is searched for in lines. Regular expressions are RE2's: for any pattern
+// their time grows only with the text, and their memory is bounded. libc's
+// engine guarantees neither. RE2 comes with gRPC, which the daemon links
+// anyway.
 class LinePattern {
  public:
   LinePattern();
@@ -32,15 +33,18 @@ class LinePattern {
   std::unique_ptr<re2::RE2> regex_;
 };
 
-// The lines of a file, which may be as long as they like and change meanwhile.
+// Reads the lines of a file, which may be of any length and may change
+// meanwhile.
 class LineReader {
  public:
   explicit LineReader(const os::Fd& file) : file_(file) {}
 
-  // Whether the file's beginning is no text (has a NUL). Before Next only.
+  // Whether the file isn't text, because its beginning has a NUL. Only before
+  // Next.
   bool IsBinary();
-  // The next line without its end; of a long one the beginning, and `cut`.
-  // Valid until the next call. False at the end, also where reading fails.
+  // Reads the next line, without its end. Of a long line it gives the beginning
+  // and sets `cut`. The line is valid until the next call. False at the end,
+  // and also when reading fails.
   bool Next(absl::string_view& line, bool& cut);
 
  private:
@@ -49,11 +53,12 @@ class LineReader {
   const os::Fd& file_;
   std::string buffer_;
   size_t start_ = 0;
-  bool skipping_ = false;  // what is left of a line that was cut
+  bool skipping_ = false;  // over the rest of a line that was cut
   bool ended_ = false;
 };
 
-// At most `most` bytes of `line`, around the match; never half a character.
+// At most `most` bytes of `line`, around the match; never cuts a character in
+// two.
 absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
                           size_t most);
 

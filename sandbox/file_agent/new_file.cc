@@ -17,8 +17,8 @@ namespace {
 
 constexpr mode_t kUsualMode = 0644;
 
-// The next bytes of `source`: of a regular file those at `offset`. -1 with
-// errno.
+// Reads the next bytes of `source`; if that is a regular file, those at
+// `offset`. Returns -1 and sets errno on failure.
 ssize_t ReadSome(const os::Fd& source, bool regular, uint64_t offset,
                  char* buffer, size_t size) {
   ssize_t got;
@@ -50,8 +50,8 @@ FileResult NewFile::CheckOld() const {
     return {FileCode::kExists, EEXIST};
   }
   if (!S_ISREG(old_->st_mode)) return {FileCode::kNotRegular, 0};
-  // What can't be written isn't to be replaced either, although the directory
-  // would allow it.
+  // A file that can't be written isn't replaced either, although the rights on
+  // its directory would allow it.
   if (::faccessat(place_.directory.get(), place_.name.c_str(), W_OK,
                   AT_EACCESS) != 0) {
     return ResultOfErrno(errno);
@@ -89,16 +89,17 @@ FileResult NewFile::AppendToOld() {
     return ResultOfErrno(errno);
   }
   if (written_ > 0) {
-    // The room for it first: of what doesn't fit, no part is to be there.
-    // A file system that can't reserve room writes as far as it can.
+    // Reserves the room first: if not everything fits, no part shall be
+    // written. A file system that can't reserve room writes as far as it can.
     if (::fallocate(old.get(), FALLOC_FL_KEEP_SIZE, info.st_size,
                     static_cast<off_t>(written_)) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
       return ResultOfErrno(errno);
     }
-    // As one write, so that what others append meanwhile comes before or after
-    // it. The kernel reads the bytes, so that a file that the code cuts short
-    // is an error of the write and no signal.
+    // With a single write, so that what others append meanwhile comes before or
+    // after it. The kernel reads the mapped bytes, so that if the code
+    // truncates the file meanwhile, the write fails instead of a signal being
+    // sent.
     const size_t size = static_cast<size_t>(written_);
     void* const bytes =
         ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
@@ -109,7 +110,7 @@ FileResult NewFile::AppendToOld() {
     ::munmap(bytes, size);
     if (!done) return ResultOfErrno(error);
   }
-  // What TellWritten is to tell of.
+  // TellWritten reports on this file.
   file_ = std::move(old);
   return {};
 }
@@ -154,7 +155,8 @@ FileResult NewFile::Rename(unsigned flags) {
 FileResult NewFile::Commit() {
   FileResult result;
   if (disposition_ == internal::WRITE_APPEND) {
-    // Others make and remove the file meanwhile.
+    // Other processes may make and remove the file meanwhile, hence several
+    // tries.
     constexpr int kTries = 16;
     for (int i = 0; i < kTries; ++i) {
       result = AppendToOld();
@@ -229,7 +231,8 @@ FileResult WriteFrom(FileTask& task, const internal::WriteFile& request,
   }
   uint64_t announced = request.size();
   if (!request.sized()) {
-    // A pipe is at its end also when its writer died halfway.
+    // A pipe also reports its end when its writer died halfway, so this waits
+    // for the commit.
     const std::optional<TaskNote> note = task.AwaitNote(-1);
     if (!note.has_value() || note->kind != TaskNote::kCommit) {
       return {FileCode::kCancelled, 0};

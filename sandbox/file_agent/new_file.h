@@ -16,12 +16,12 @@
 
 namespace sandglass::sandbox {
 
-// A file that is written under a name of its own beside its later one and then
-// takes its place at once. Until then it goes away with its object. What is to
-// be appended (WRITE_APPEND) is written there as well, so that an upload that
-// is cut leaves nothing, and is then added to the end of the file that is
-// there: who has that file open sees what came, and nobody else's bytes are
-// lost.
+// A file that is written under a temporary name in its directory and then takes
+// its place at once. Until then, it is removed if this object is destroyed.
+// What is to be appended (WRITE_APPEND) is also written there first, so that an
+// upload that breaks off leaves nothing, and is then added to the end of the
+// existing file: processes that have that file open see the addition, and no
+// bytes of others are lost.
 class NewFile {
  public:
   NewFile() = default;
@@ -29,22 +29,22 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // Refuses what the code itself couldn't write.
+  // Fails where the sandboxed code itself couldn't write.
   FileResult Begin(const os::Fd& root, const internal::WriteFile& request);
   FileResult Write(absl::string_view data);
   FileResult Commit();
-  // Changes places with the file that is there, which goes away with this
-  // object, unless they change places once more. Its mode is what Commit would
-  // give it.
+  // Exchanges the new file with the existing one, which is then removed with
+  // this object unless they are exchanged again. The mode is the same as after
+  // Commit.
   FileResult ChangePlaces();
-  // The facts of what has this one's first name: after ChangePlaces those of
-  // the file that was there before.
+  // The facts of the file that has the temporary name: after ChangePlaces, the
+  // one that existed before.
   std::optional<struct stat> Aside() const;
-  // The facts of what has the later name now.
+  // The facts of the file that has the final name now.
   std::optional<struct stat> Named() const;
 
   int fd() const { return file_.get(); }
-  // Of the file that was there.
+  // The facts of the file that existed before.
   const std::optional<struct stat>& old() const { return old_; }
   uint64_t written() const { return written_; }
 
@@ -52,9 +52,9 @@ class NewFile {
   FileResult CheckOld() const;
   FileResult MakeTemporary();
   std::optional<struct stat> FactsOf(const std::string& name) const;
-  // Under its later name, with `flags` of renameat2(2).
+  // Renames it to its final name, with `flags` of renameat2(2).
   FileResult Rename(unsigned flags);
-  // NOT_FOUND: there is no file to append to.
+  // kNotFound: there is no file to append to.
   FileResult AppendToOld();
 
   Place place_;
@@ -68,10 +68,10 @@ class NewFile {
   uint64_t written_ = 0;
 };
 
-// With the content in the request itself.
+// Writes content that is in the request itself.
 FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,
                        internal::FileReply& reply);
-// With the content from a descriptor.
+// Writes content that comes from a descriptor.
 FileResult WriteFrom(FileTask& task, const internal::WriteFile& request,
                      const os::Fd& source, internal::FileReply& reply);
 

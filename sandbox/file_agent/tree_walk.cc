@@ -15,23 +15,23 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Directories of the way down that stay open; those above are found again by
-// their "..".
+// How many directories on the way down stay open; those above are found again
+// through "..".
 constexpr size_t kMostOpen = 32;
 
 using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// Where it fails, what follows fails as it would have before.
+// If this fails, what follows fails as it would have anyway.
 bool TrySetMode(int directory, const char* name, mode_t mode) {
   return ::fchmodat(directory, name, mode, 0) == 0;
 }
 
 struct Level {
   os::Fd directory;
-  struct stat info = {};  // as its entry was seen
+  struct stat info = {};  // at the time its entry was read
   std::vector<std::string> names;
   size_t next = 0;
-  // How much of the path is the directory's own.
+  // The size of the part of the path that names this directory.
   size_t path_size = 0;
 };
 
@@ -78,7 +78,7 @@ class Walk {
     if (!path_.empty()) path_.push_back('/');
     path_ += CurrentName();
     struct stat info = {};
-    // What is gone meanwhile was never there.
+    // What has gone meanwhile counts as if it had never been there.
     if (::fstatat(level.directory.get(), CurrentName().c_str(), &info,
                   AT_SYMLINK_NOFOLLOW) != 0) {
       return;
@@ -114,7 +114,7 @@ class Walk {
     }
   }
 
-  // Of the current name: the mode that it had.
+  // Restores the mode of the entry with the current name.
   void TakeBack(const struct stat& info) {
     if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
       TrySetMode(levels_.back().directory.get(), CurrentName().c_str(),
@@ -122,7 +122,7 @@ class Walk {
     }
   }
 
-  // False when it can't be read.
+  // False when the directory can't be read.
   bool Push(os::Fd directory, const struct stat* info) {
     Level level;
     bool more = false;
@@ -140,7 +140,7 @@ class Walk {
     }
     level.path_size = path_.size();
     levels_.push_back(std::move(level));
-    // The first one stays: the start is where a walk ends.
+    // The first one stays open: the walk ends at its start.
     if (levels_.size() > kMostOpen + 1) {
       levels_[levels_.size() - 1 - kMostOpen].directory.reset();
     }
@@ -162,7 +162,8 @@ class Walk {
       above.directory.reset(::openat(done.directory.get(), "..",
                                      O_PATH | O_DIRECTORY | O_CLOEXEC));
       struct stat info = {};
-      // Moved meanwhile: what is above now isn't where the walk came from.
+      // It was moved meanwhile: its parent isn't the directory from which the
+      // walk came.
       if (!above.directory.valid() ||
           ::fstat(above.directory.get(), &info) != 0 ||
           info.st_dev != above.info.st_dev ||
@@ -176,7 +177,7 @@ class Walk {
     Leave(done.info);
   }
 
-  // Where the walk ended on its way.
+  // Restores the modes on the path to the place where the walk ended.
   void TakeAllBack() {
     while (levels_.size() > 1) {
       const struct stat info = levels_.back().info;
@@ -237,7 +238,7 @@ FileResult OpenOwnRegularAt(int directory, const char* name, os::Fd& file,
   }
   const FileResult second = OpenRegularAt(directory, name, file, info);
   TrySetMode(directory, name, before.st_mode & 07777);
-  // As it is from here on.
+  // The facts that are valid from here on.
   if (second.ok() && ::fstat(file.get(), &info) != 0) {
     return ResultOfErrno(errno);
   }

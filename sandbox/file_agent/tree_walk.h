@@ -17,8 +17,8 @@ namespace sandglass::sandbox {
 struct TreeEntry {
   int directory;  // an open directory that holds it
   const std::string& name;
-  absl::string_view path;  // below the start
-  struct stat info;        // of itself, not of what a link leads to
+  absl::string_view path;  // relative to the start
+  struct stat info;        // of the entry itself, not of a link's target
   size_t depth;            // 0: directly in the start
 };
 
@@ -27,12 +27,14 @@ class TreeVisitor {
   enum class Next { kGoOn, kSkip, kStop };
 
   virtual ~TreeVisitor() = default;
-  // Each entry, in the order of the names' bytes; a directory before what it
-  // holds. kSkip: not into this one.
+  // Called for each entry, in the order of the names' bytes, for a directory
+  // before what is in it. kSkip: don't enter this directory.
   virtual Next Enter(const TreeEntry& entry) = 0;
-  // A directory that was gone into, behind all that it holds. False: stop.
+  // Called for each directory that was entered, after everything in it. False:
+  // stop.
   virtual bool Leave(const TreeEntry& /*entry*/) { return true; }
-  // A directory that can't be read; `error` is an errno. False: stop.
+  // Called for a directory that can't be read; `error` is an errno. False:
+  // stop.
   virtual bool Unreadable(absl::string_view /*path*/, int /*error*/) {
     return true;
   }
@@ -41,26 +43,27 @@ class TreeVisitor {
 enum class WalkEnd {
   kWhole,
   kStopped,  // by the visitor
-  kBound,    // there were more entries, which were left out
-  kMoved,    // a directory was moved away below the walk's feet
+  kBound,    // more entries than allowed; the rest left out
+  kMoved,    // a directory was moved away during the walk
 };
 
-// Visits all below `start`. Trees may be as deep as they like: one level costs
-// some memory, neither stack nor a descriptor. Goes neither through links nor
-// into the kernel's own file systems.
-// kLend: what only its mode keeps its owner from reading can be read during the
-// visit; the mode is as before afterwards.
+// Visits everything below `start`. Trees may be of any depth: a level costs
+// some memory, but neither stack nor a descriptor. Follows no links, and
+// doesn't enter the kernel's own file systems.
+// kLend: a directory that its owner can't read only because of its mode is made
+// readable during the visit; afterwards the mode is restored.
 enum class OwnRights { kAsTheyAre, kLend };
 WalkEnd WalkTree(const os::Fd& start, size_t max_entries, TreeVisitor& visitor,
                  OwnRights rights = OwnRights::kAsTheyAre);
 
-// Opens a regular file as OpenRegularAt does, and lends its owner the right to
-// read it where only the mode is against it.
+// Opens a regular file as OpenRegularAt does. If only the mode prevents its
+// owner from reading it, the mode is changed for that moment.
 FileResult OpenOwnRegularAt(int directory, const char* name, os::Fd& file,
                             struct stat& info);
 
-// The names in a directory, sorted, without "." and "..", at most `most` and
-// then `more` is set. False with errno.
+// Reads the names in a directory, sorted, without "." and "..". If there are
+// more than `most`, it stops there and sets `more`. Returns false and sets
+// errno on failure.
 bool ReadNames(const os::Fd& directory, size_t most,
                std::vector<std::string>& names, bool& more);
 
