@@ -1,5 +1,5 @@
-// The part of the spawner that works when nobody waits: it makes parts of jails
-// ahead, raises spare ones, and removes what dead ones leave.
+// The spawner's work when nobody waits: it makes parts of jails ahead, raises
+// spare jails, and removes what dead ones leave.
 #include <poll.h>
 
 #include <algorithm>
@@ -19,31 +19,34 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Parts of a jail that are made ahead even where no whole one is.
+// How many parts of jails are made ahead, even where no whole jail is.
 constexpr size_t kSpareParts = 4;
-// Groups of the dead are removed as soon as the last process is gone: from some
-// milliseconds on ever less often, at least once a second.
+// When the groups of a dead jail can't be removed because a process is left in
+// them, it is tried again: after some milliseconds first, then ever less often,
+// but at least once a second.
 constexpr int64_t kRetryNanos = 5'000'000;
 constexpr int64_t kMostRetryNanos = 1'000'000'000;
-constexpr int64_t kRetryShare = 16;  // of the time that it takes already
-// From a sign of groups that belong to no jail to their removal.
+constexpr int64_t kRetryShare = 16;  // of the time that it has already taken
+// How long after a sign of groups that belong to no jail they are removed.
 constexpr int64_t kSweepNanos = 1'000'000'000;
-// After a spare that failed or died: no use in trying all the time.
+// The pause after a spare failed or died: trying all the time would be of no
+// use.
 constexpr int64_t kSpareRetryNanos = 1'000'000'000;
-// From a hand-out until chores go on: as long as the jail needs to get its
-// program going.
+// The pause of chores after a jail was handed out: as long as the jail needs to
+// start its program.
 constexpr int64_t kCalmNanos = 2'000'000;
 
 }  // namespace
 
 bool Spawner::DoChore() {
   if (stock_due_ns_ != 0 && !KeepCalm()) {
-    // A daemon that can't be told is gone; the next receive says so.
+    // If the daemon can't be reached, it is gone; the next receive reports
+    // that.
     (void)TellStock();
     return true;
   }
-  // One at a time, the part of a spare's init included: what is in flight keeps
-  // the other processors.
+  // One at a time, including the work of a spare's init: requests in progress
+  // keep the other processors.
   if (raising_ >= 0) return false;
   if (!waiting_.empty() && BeginSpare()) return true;
   if (KeepCalm()) return false;
@@ -67,7 +70,7 @@ bool Spawner::KeepCalm() const {
 }
 
 bool Spawner::BeginSpare() {
-  // One that is waited for makes its parts as it goes.
+  // A jail that somebody waits for can have its parts made on the way.
   const bool wanted =
       waiting_.empty()
           ? spares_.size() < config_.spare_jails() && !spare_groups_.empty()
@@ -103,8 +106,8 @@ void Spawner::TakeRaised() {
 }
 
 void Spawner::SpareFailed(absl::string_view why) {
-  // Requests go on without: each makes a jail of its own and hears of it if
-  // that fails, too.
+  // Requests go on without spares: each makes a jail of its own, and reports if
+  // that fails too.
   NoteFailed(spares_retry_, absl::StrCat("a jail made ahead failed: ", why));
   spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
 }
@@ -155,10 +158,10 @@ bool Spawner::RemoveOneDead() {
   if (next == dead_.end()) return false;
   DeadJail dead = std::move(*next);
   dead_.erase(next);
-  // ORDER: the daemon lets go first. The counters of a run whose init died are
-  // to be read after that, and go with the groups.
-  // EBUSY for some milliseconds is normal: the last processes are on their way
-  // out. The slot stays taken until the group is gone.
+  // ORDER: the daemon has to let go first. When the init of a run dies, the
+  // run's counters are read after that, and they disappear with the groups.
+  // EBUSY is normal for some milliseconds: the last processes are still ending.
+  // The slot stays taken until the group is gone.
   if (IsHeld(dead.init_end) || !dead.cgroup.Remove(roots_)) {
     dead.retry_at_ns = now + std::clamp((now - dead.since_ns) / kRetryShare,
                                         kRetryNanos, kMostRetryNanos);
@@ -169,7 +172,8 @@ bool Spawner::RemoveOneDead() {
   if (dead.id != 0) {
     internal::SpawnerEvent event;
     event.mutable_gone()->set_jail_id(dead.id);
-    // A daemon that can't be told is gone; the next receive says so.
+    // If the daemon can't be reached, it is gone; the next receive reports
+    // that.
     (void)Send(event, {});
   }
   return true;
@@ -186,7 +190,7 @@ bool Spawner::MakeSpareGroup() {
   if (!cgroup.ok()) {
     const int error = errno;
     NoteFailed(groups_retry_, cgroup.status().message());
-    // Undoing it may have failed, too.
+    // Undoing the failed step may have failed, too.
     sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos() + kSweepNanos);
     errno = error;
     return false;

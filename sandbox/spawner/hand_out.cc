@@ -1,4 +1,4 @@
-// The part of the spawner that gives jails out, with runners and without.
+// The part of the spawner that hands out jails, with and without runners.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Keeps errno.
+// Doesn't change errno.
 void EndJail(const os::Fd& pidfd) {
   const int error = errno;
   os::PidfdSendSignal(pidfd, SIGKILL);
@@ -33,8 +33,8 @@ bool Spawner::IsSpareable(const internal::JailSlots& slots) const {
 }
 
 void Spawner::NoteLikely(const internal::JailSlots& slots) {
-  // Once one has asked for a place in the controller of disk I/O, spares have
-  // one: they then do for all.
+  // Once a request has asked for a group in the controller of disk I/O, all
+  // spares get one: they can then serve every request.
   const bool with_disk = likely_slots_.has_disk() || slots.has_disk();
   if (IsSpareable(slots)) likely_slots_ = slots;
   if (with_disk) likely_slots_.mutable_disk();
@@ -46,7 +46,7 @@ pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
     const pid_t init = spares_.front();
     spares_.pop_front();
     const LiveJail& jail = live_.at(init);
-    // A pidfd is readable when its process is dead; the reaper comes later.
+    // A pidfd is readable when its process is dead, even before it is reaped.
     struct pollfd fd = {jail.pidfd.get(), POLLIN, 0};
     if (::poll(&fd, 1, 0) != 0) continue;
     if (jail.cgroup.Fits(roots_, slots)) return init;
@@ -85,8 +85,8 @@ bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
     given.push_back(layer.get());
   }
   clock.Begin(SetupStep::kSetLimits);
-  // ORDER: init may go on while limits are written; no program can start in the
-  // jail before the daemon has the reply.
+  // ORDER: init may go on while limits are still being written, because no
+  // program can start in the jail before the daemon has the reply.
   if (!os::SendPacket(jail.control.get(), filled.SerializeAsString(), given,
                       os::Wait::kNo)
            .ok() ||
@@ -130,8 +130,8 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
                                    const std::vector<int>& fds) {
   absl::Status sent = Send(event, fds);
   if (given && absl::IsResourceExhausted(sent)) {
-    // More of this yard's descriptors are on their way than it may have open.
-    // That one jail ends; nobody else's does.
+    // This yard has more descriptors in transit than it may have open. Only
+    // this jail ends for that, and no other.
     EndJail(live_.at(init).pidfd);
     live_.at(init).id = 0;
     internal::SpawnerEvent failed;
@@ -141,7 +141,7 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
     reply.mutable_failure()->set_step(static_cast<int>(SetupStep::kCloneInit));
     sent = Send(failed, {});
   }
-  // The daemon has its copies now, and the spawner needs only the name.
+  // The daemon has its copies now, and the spawner only needs the name.
   if (given) {
     LiveJail& jail = live_.at(init);
     jail.cgroup.CloseAll();
@@ -158,7 +158,8 @@ absl::Status Spawner::ServeWaiting() {
   while (!waiting_.empty()) {
     const bool serves = zygote_->Serves();
     if (!serves && zygote_->Comes()) {
-      // A run has a fresh interpreter by the time that the zygote is there.
+      // A run would have started a fresh interpreter before the zygote is
+      // ready.
       const auto hasty = std::find_if(
           waiting_.begin(), waiting_.end(),
           [](const internal::CreateJail& each) { return each.in_haste(); });
@@ -196,10 +197,10 @@ absl::Status Spawner::ServeWaiting() {
       if (raising_ < 0 && spare_groups_.empty() && free_slots_.empty()) {
         reply->set_no_slot(true);
       } else {
-        return absl::OkStatus();  // one is on its way, or DoChore begins it
+        return absl::OkStatus();  // one is being raised, or DoChore begins it
       }
     } else {
-      // The last one could not be raised.
+      // The last attempt to raise one failed.
       reply->mutable_failure()->set_error(EAGAIN);
       reply->mutable_failure()->set_step(
           static_cast<int>(SetupStep::kCloneInit));
@@ -236,10 +237,10 @@ bool Spawner::OrderRunner(pid_t init, const internal::CreateJail& request,
 
 void Spawner::TakeFillReplies() {
   for (const FillReply& reply : zygote_->TakeReplies()) {
-    // A runner that could not be made shows at its socket.
+    // That a runner could not be made is noticed at its socket.
     if (reply.pid < 0) continue;
     const auto init = static_cast<pid_t>(reply.serial);
-    // An init taken for a runner would never be cleared away.
+    // An init that is mistaken for a runner would never be cleaned up.
     if (live_.contains(reply.pid)) continue;
     const auto ended = early_exits_.find(reply.pid);
     if (ended != early_exits_.end()) {
@@ -257,7 +258,7 @@ void Spawner::TellExit(pid_t init, int wait_status) {
   internal::InitEvent event;
   event.mutable_exited()->set_wait_status(wait_status);
   event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
-  // A daemon that has given the jail up has closed its end.
+  // A daemon that has given up the jail has closed its end.
   (void)os::SendPacket(found->second.init_end.get(), event.SerializeAsString(),
                        {}, os::Wait::kNo);
 }

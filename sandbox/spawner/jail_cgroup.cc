@@ -19,11 +19,11 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Enough for hundreds of connections over loopback; on v2 socket memory is part
-// of the group's memory.
+// Enough for hundreds of connections over loopback. On v2, socket memory is
+// part of the group's memory.
 constexpr uint64_t kMostSocketBytes = 16 << 20;
 constexpr uint64_t kCpuPeriodMicros = 100'000;
-// An init that has gone bad can't fill the host's memory with groups.
+// Keeps an init that was taken over from filling the host's memory with groups.
 constexpr uint64_t kMostProcessGroups = 4096;
 
 os::Fd OpenDirectory(const os::Fd& parent, const std::string& name) {
@@ -52,7 +52,7 @@ bool MakeV1(const os::Fd& root, const std::string& name, os::Fd& directory,
   return tasks.valid();
 }
 
-// An eventfd that counts out-of-memory events of a v1 group (cgroups-v1
+// Makes an eventfd that counts out-of-memory events of a v1 group (cgroups-v1
 // memory.rst, "OOM Control").
 os::Fd WatchOom(const os::Fd& memory) {
   os::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -65,8 +65,9 @@ os::Fd WatchOom(const os::Fd& memory) {
   return event;
 }
 
-// Sets a limit, and asks the kernel what it is then: some are taken and not
-// kept. Bytes are kept in whole pages. A larger limit than asked for is none.
+// Sets a limit and reads it back, because the kernel accepts some limits
+// without keeping them. Limits in bytes are kept in whole pages. A limit above
+// the requested one counts as a failure.
 bool Set(const os::Fd& directory, const char* name, uint64_t value) {
   if (!os::WriteControlFile(directory.get(), name, absl::StrCat(value))) {
     return false;
@@ -94,11 +95,12 @@ bool RemoveIn(const os::Fd& root, const std::string& path) {
          errno == ENOENT;
 }
 
-// What init made and didn't remove, at most kMostProcessGroups.
+// Removes a group with those that init made in it and didn't remove, at most
+// kMostProcessGroups.
 bool RemoveWithChildren(const os::Fd& root, const std::string& path) {
   if (RemoveIn(root, path)) return true;
   if (errno != EBUSY) return false;
-  // A group with groups in it is busy as one with processes is.
+  // The kernel reports EBUSY for groups inside of it as well as for processes.
   os::Fd directory = OpenDirectory(root, path);
   DIR* entries = ::fdopendir(directory.get());
   if (entries == nullptr) return false;
@@ -121,8 +123,8 @@ bool SameCap(const internal::DiskCap& a, const internal::DiskCap& b) {
          a.writes() == b.writes();
 }
 
-// cgroups-v1 blkio-controller.rst, "Throttling/Upper limit policy files"; there
-// 0 takes a cap away.
+// See cgroups-v1 blkio-controller.rst, "Throttling/Upper limit policy files"; 0
+// removes a cap there.
 bool CapDiskV1(const os::Fd& directory, const std::string& disk,
                const internal::DiskCap& cap) {
   const auto write = [&](const char* what, uint64_t value) {
@@ -136,7 +138,7 @@ bool CapDiskV1(const os::Fd& directory, const std::string& disk,
          write("write_iops_device", cap.writes());
 }
 
-// cgroup-v2.rst, "io.max".
+// See cgroup-v2.rst, "io.max".
 bool CapDisk(const os::Fd& directory, const std::string& disk,
              const internal::DiskCap& cap) {
   const auto text = [](uint64_t value) {
@@ -158,15 +160,15 @@ absl::Status JailCgroup::Make(const CgroupRoots& roots, uid_t init_uid) {
   if (!run_.valid()) {
     return os::ErrnoStatus("make v2 group ", name_, "/run");
   }
-  // Init is born in <name> and puts the program into <name>/run; for that the
-  // kernel wants write access to cgroup.procs of both (cgroup-v2.rst,
+  // Init starts in <name> and puts the program into <name>/run; for that the
+  // kernel demands write access to cgroup.procs of both (cgroup-v2.rst,
   // "Delegation Containment").
   if (::fchownat(v2_.get(), "cgroup.procs", init_uid, -1, 0) != 0 ||
       ::fchownat(run_.get(), "cgroup.procs", init_uid, -1, 0) != 0) {
     return os::ErrnoStatus("give v2 group ", name_, " to its init");
   }
-  // The directory too, for groups of single processes; the files beside
-  // cgroup.procs stay the yard's. ORDER: the bounds come first.
+  // The directory too, for groups of single processes; the files in it other
+  // than cgroup.procs stay the yard's. ORDER: the bounds come first.
   if (!Set(run_, "cgroup.max.descendants", kMostProcessGroups) ||
       !Set(run_, "cgroup.max.depth", 1) ||
       ::fchown(run_.get(), init_uid, -1) != 0) {
@@ -202,7 +204,7 @@ absl::StatusOr<JailCgroup> JailCgroup::Create(const CgroupRoots& roots,
   absl::Status made = group.Make(roots, init_uid);
   if (made.ok()) return group;
   const int error = errno;
-  // What can't be removed either is swept later (Spawner::SweepStrays).
+  // What can't be removed here either is swept later (Spawner::SweepStrays).
   (void)group.Remove(roots);
   errno = error;
   return made;
@@ -236,13 +238,13 @@ bool JailCgroup::SetMemory(uint64_t bytes) const {
 }
 
 bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
-  // v1 counts what sockets hold apart from all else, and limits it only if told
-  // to. It has to be told before there is a socket.
+  // v1 counts the memory of sockets separately, and limits it only if told to,
+  // which has to be before there is a socket.
   if (!SetIfThere(memory_v1_, "memory.kmem.tcp.limit_in_bytes",
                   std::min(bytes / 4, kMostSocketBytes))) {
     return false;
   }
-  // ORDER: memory plus swap may never be the smaller of the two.
+  // ORDER: the limit of memory plus swap must never be the smaller of the two.
   if (bytes > in_force_.memory_bytes() && in_force_.memory_bytes() > 0) {
     return SetIfThere(memory_v1_, "memory.memsw.limit_in_bytes", bytes) &&
            Set(memory_v1_, "memory.limit_in_bytes", bytes);
@@ -252,15 +254,15 @@ bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
 }
 
 bool JailCgroup::SetPids(uint64_t processes) const {
-  // One more than asked for: init counts too.
+  // One more than requested, because init counts too.
   return Set(pids_v1_.valid() ? pids_v1_ : v2_, "pids.max", processes + 1);
 }
 
 bool JailCgroup::SetCpu(uint64_t millis) const {
-  // The kernel takes no quota below 1 ms (sched-bwc.rst).
+  // The kernel accepts no quota below 1 ms (sched-bwc.rst).
   const uint64_t quota =
       std::max<uint64_t>(millis * kCpuPeriodMicros / 1000, 1000);
-  // A share of time when the host is busy, in proportion to the quota.
+  // The share of time while the host is busy, in proportion to the quota.
   if (!cpu_v1_.valid()) {
     const std::string max = absl::StrCat(quota, " ", kCpuPeriodMicros);
     if (!os::WriteControlFile(v2_.get(), "cpu.max", max)) return false;
@@ -330,7 +332,7 @@ bool JailCgroup::Remove(const CgroupRoots& roots) {
 
 bool JailCgroup::RemoveNamed(const CgroupRoots& roots,
                              const std::string& name) {
-  // One that stays doesn't keep the others.
+  // If one can't be removed, the others are removed nevertheless.
   int error = 0;
   const auto note = [&error](bool removed) {
     if (!removed && error == 0) error = errno;

@@ -14,8 +14,8 @@
 
 namespace sandglass::sandbox {
 
-// The yard's delegated directories. Controllers on v1 have one of their own,
-// the others live on v2.
+// The directories that are delegated to the yard. Controllers on v1 have one
+// each, the others are on v2.
 struct CgroupRoots {
   os::Fd v2;
   os::Fd memory_v1;
@@ -25,16 +25,16 @@ struct CgroupRoots {
 };
 
 // The groups of one jail: `<name>` in each hierarchy for init and the limits,
-// `<name>/run` on v2 for the program, and below it those that init makes for
-// processes that can be killed one by one. A group that was once killed is not
-// used again: on some kernels (6.18) later CLONE_INTO_CGROUP children of it die
-// at birth.
+// `<name>/run` on v2 for the program, and below that the groups that init makes
+// for processes which can be killed one by one. A group that was once killed
+// isn't used again: on some kernels (6.18) children that are later started in
+// it with CLONE_INTO_CGROUP die at once.
 class JailCgroup {
  public:
-  // Makes the groups and opens what a jail needs of them. `init_uid` is the
-  // uid, as the yard sees it, that may move children from `<name>` to its
-  // `run`, and make groups in that. Undoes what it did when a step fails; then
-  // errno says why, too.
+  // Makes the groups and opens what a jail needs of them. `init_uid`, a uid as
+  // the yard sees it, may move children from `<name>` to its `run`, and make
+  // groups in that. When a step fails, what was done is undone, and errno has
+  // the reason as well.
   static absl::StatusOr<JailCgroup> Create(const CgroupRoots& roots,
                                            const std::string& name,
                                            uid_t init_uid);
@@ -43,21 +43,21 @@ class JailCgroup {
   JailCgroup& operator=(JailCgroup&&) = default;
 
   // Writes every limit that `config` doesn't excuse and that isn't in force
-  // already; false with errno on failure.
-  // `roots` are those of its making. A place in a v1 controller of disk I/O is
-  // made with the first slots that want one: before init is, or never.
+  // already. Returns false and sets errno on failure.
+  // `roots` are the same as for Create. A group in a v1 controller of disk I/O
+  // is made with the first slots that need one: before init starts, or never.
   bool SetLimits(const internal::SpawnerConfig& config,
                  const CgroupRoots& roots, const internal::JailSlots& slots);
 
-  // Whether a jail that has its init already can get them.
+  // Whether a jail that already has its init can still get these slots.
   bool Fits(const CgroupRoots& roots, const internal::JailSlots& slots) const {
     return !slots.has_disk() || !roots.io_v1.valid() || io_v1_.valid();
   }
 
-  // Closes all descriptors and removes the groups. False with errno: EBUSY
-  // while processes die; try again then.
+  // Closes all descriptors and removes the groups. Returns false and sets errno
+  // on failure; EBUSY while processes are dying: try again then.
   bool Remove(const CgroupRoots& roots);
-  // The same for groups of this name that nobody has a handle of.
+  // The same for groups of this name for which no JailCgroup exists.
   static bool RemoveNamed(const CgroupRoots& roots, const std::string& name);
 
   const std::string& name() const { return name_; }
@@ -65,10 +65,10 @@ class JailCgroup {
   const os::Fd& run() const { return run_; }
   std::vector<int> V1Tasks() const;
 
-  // Adds what the daemon gets, in the order of the reply's roles. Descriptors
-  // stay owned here until CloseAll or Remove.
+  // Adds the descriptors for the daemon, in the order of the reply's roles.
+  // They stay owned here until CloseAll or Remove.
   void AppendFds(internal::JailCreated& reply, std::vector<int>& fds) const;
-  // Once the daemon has its copies.
+  // Closes the descriptors once the daemon has its copies.
   void CloseAll();
 
  private:

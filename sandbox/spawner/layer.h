@@ -7,9 +7,10 @@
 
 namespace sandglass::sandbox {
 
-// A detached mount of a layer's tree, with the flags of the yard's kYardLayers.
-// Invalid with errno: there is none. Whoever writes the layers is trusted with
-// what is in them, not with what they lead to: no link is followed.
+// Returns a detached mount of a layer's tree, with the flags of the yard's
+// kYardLayers. Invalid with errno set when there is no such layer. Whoever
+// writes the layers is trusted with their contents but not with where links
+// lead: none is followed.
 os::Fd OpenLayer(const std::string& id);
 
 }  // namespace sandglass::sandbox

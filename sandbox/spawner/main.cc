@@ -23,8 +23,8 @@ int Main() {
         stderr);
     return 2;
   }
-  // The yard must not outlive the daemon. EOF of the channel says so too; this
-  // also holds for a spawner that is busy.
+  // The yard must not outlive the daemon. EOF of the channel says so too, but
+  // this also works while the spawner is busy.
   os::SignalOnParentDeath(SIGKILL);
   os::SetNoNewPrivs();
   os::SetNonDumpable();
@@ -43,7 +43,7 @@ int Main() {
   if (config.cpu_on_v1()) roots.cpu_v1.reset(kCgroupCpuFd);
   if (config.io_on_v1()) roots.io_v1.reset(kCgroupIoFd);
 
-  // Absent where no templates come later.
+  // Absent if no templates can come later.
   os::Fd ledger;
   if (::fcntl(kTemplateLedgerFd, F_SETFD, FD_CLOEXEC) == 0) {
     ledger.reset(kTemplateLedgerFd);

@@ -15,16 +15,16 @@
 namespace sandglass::sandbox {
 namespace {
 
-// What a jail's /proc shows beside its processes: what runtimes and ordinary
-// tools read. Everything else that this kernel has tells of the host or of
-// others, or may do so in its next release. The jail's /proc is read-only as
-// well; this is about what may be read.
+// What a jail's /proc shows besides its processes: the files that runtimes and
+// ordinary tools read. Everything else that this kernel has there tells
+// something about the host or about others, or may do so in its next release.
+// The jail's /proc is also read-only; this list is about what may be read.
 constexpr absl::string_view kShownInProc[] = {
-    "cgroups",      // the JVM, for what limits it
+    "cgroups",      // the JVM, to find its limits
     "cpuinfo",      // everything that counts processors
     "filesystems",  // mount, and C libraries looking for a tmpfs
     "loadavg",      // os.getloadavg
-    "locks",        // of this pid namespace
+    "locks",        // only those of this pid namespace
     "meminfo",      // free, node, the JVM, numeric libraries
     "mounts",       // a link to self/mounts
     "net",          // a link to self/net
@@ -34,7 +34,7 @@ constexpr absl::string_view kShownInProc[] = {
     "thread-self",
     "uptime",  // node
     "version",
-    "vmstat",  // the tool of this name, psutil
+    "vmstat",  // vmstat itself, psutil
 };
 
 }  // namespace

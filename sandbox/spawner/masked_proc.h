@@ -6,10 +6,10 @@
 
 namespace sandglass::sandbox {
 
-// What a jail covers of its /proc: all that this kernel has there but processes
-// and a short list of what programs read. Absolute paths of files, and of
-// directories. False with errno when /proc can't be listed; then nothing may be
-// made with what was found.
+// Finds what a jail hides of its /proc: everything that this kernel has there,
+// except processes and a short list of files that programs read. The results
+// are absolute paths of files and of directories. Returns false and sets errno
+// when /proc can't be listed; then no jail may be made with what was found.
 bool FindMaskedProc(std::vector<std::string>& files,
                     std::vector<std::string>& directories);
 

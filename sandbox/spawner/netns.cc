@@ -30,10 +30,10 @@ bool BringUpLoopback() {
   return ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0;
 }
 
-// Connections that wait until the proxy takes them.
+// How many connections may wait until the proxy accepts them.
 constexpr int kBacklog = 128;
 
-// `address` in the byte order of the network.
+// `address` is in network byte order.
 os::Fd BoundSocket(int type, in_addr_t address, uint16_t port) {
   os::Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in own = {};

@@ -10,34 +10,35 @@
 
 namespace sandglass::sandbox {
 
-// A new network namespace with nothing but `lo`, which is up. It belongs to the
-// calling process's user namespace, so nobody in a jail's own can change it.
-// The caller is back in its former namespace (`home`) afterwards. Takes 0.4 ms,
-// now and then 6.
+// Makes a new network namespace with nothing but `lo`, which is up. It belongs
+// to the calling process's user namespace, so that nobody in a jail's own user
+// namespace can change it. Afterwards the caller is back in its former
+// namespace (`home`). Takes 0.4 ms, sometimes 6.
 // Precondition: single-threaded, CAP_SYS_ADMIN and CAP_NET_ADMIN.
 absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home);
 
-// Back from a jail's network namespace to `home`. A spawner that is left in one
-// would make every later jail share it, so it ends the yard rather than go on;
-// but where the kernel is only short of memory, it first tries for ten seconds.
+// Returns from a jail's network namespace to `home`. If a spawner stayed in
+// one, every later jail would share it; so on failure this ends the yard. But
+// while the kernel is only short of memory, it first tries for ten seconds.
 void LeaveNetns(const os::Fd& home);
 
-// The calling process's network namespace.
+// A descriptor of the calling process's network namespace.
 absl::StatusOr<os::Fd> CurrentNetns();
 
-// A jail's doors to the egress proxy, in its network namespace; nobody in the
-// jail has them. In this order: a socket that listens on kProxyAddress and
-// kProxyPort (egress_ports.h), one for datagrams to kDnsPort there, one that
-// listens on each of `ports` of all addresses. The caller is back in `home`
-// afterwards. False with errno. Takes some 12 µs, and 5 for each port.
-// Preconditions: single-threaded, CAP_SYS_ADMIN and, where the namespace
-// belongs, CAP_NET_BIND_SERVICE.
+// Makes a jail's doors to the egress proxy, in its network namespace; no
+// process in the jail has them. They are, in this order: a socket that listens
+// on kProxyAddress and kProxyPort (egress_ports.h), one for datagrams to
+// kDnsPort there, and one for each of `ports` that listens on all addresses.
+// Afterwards the caller is back in `home`. Returns false and sets errno on
+// failure. Takes some 12 µs, and 5 µs more for each port.
+// Preconditions: single-threaded, CAP_SYS_ADMIN, and CAP_NET_BIND_SERVICE in
+// the user namespace that owns the network namespace.
 bool MakeJailDoors(const os::Fd& netns, absl::Span<const uint16_t> ports,
                    const os::Fd& home, std::vector<os::Fd>& doors);
 
-// The list of the netlink sockets in the calling process's network namespace
-// (/proc/net/netlink); it stays that one's, wherever it is read. The namespace
-// lives as long as the descriptor.
+// Opens the list of netlink sockets in the calling process's network namespace
+// (/proc/net/netlink). It remains the list of that namespace, wherever it is
+// read, and keeps the namespace alive.
 os::Fd OpenNetlinkSockets();
 
 }  // namespace sandglass::sandbox

@@ -47,7 +47,7 @@ absl::StatusOr<internal::SpawnerRequest> ReadRequest(
     return absl::InvalidArgumentError(
         "a layer was asked for by what is no id; the channel is over");
   }
-  // Whatever the request says.
+  // These are set here, whatever the request says.
   internal::JailSlots& slots = *create.mutable_slots();
   const internal::JailSlots& decided = found->maximum();
   slots.clear_disk();

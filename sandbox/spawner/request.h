@@ -8,15 +8,16 @@
 
 namespace sandglass::sandbox {
 
-// What the daemon asks for. It is checked like a stranger, since it faces the
-// network: INVALID_ARGUMENT for all but a question what there is, and a jail
-// within a template, with a runner only where there is a zygote (`zygote` not
-// null) that has the template's image. The channel is over then.
+// Reads a request of the daemon. The daemon faces the network, so it is trusted
+// no more than a stranger: INVALID_ARGUMENT for everything but a question for
+// stock, and a request for a jail within a template, with a runner only if
+// there is a zygote (`zygote` not null) that has the template's image. After an
+// error the channel must not be used any more.
 absl::StatusOr<internal::SpawnerRequest> ReadRequest(
     TemplateBook& templates, const internal::Zygote* zygote,
     const os::Packet& packet);
 
-// The spawner's zygote; null: it has none.
+// The spawner's zygote, or null if it has none.
 inline const internal::Zygote* ZygoteOf(const internal::SpawnerConfig& config) {
   return config.has_zygote() ? &config.zygote() : nullptr;
 }

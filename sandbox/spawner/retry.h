@@ -8,21 +8,22 @@
 
 namespace sandglass::sandbox {
 
-// Work that nobody waits for and that may fail again and again: each failure
-// doubles the pause before the next try, a success ends it. Times are of
-// CLOCK_MONOTONIC, in nanoseconds.
+// For work that nobody waits for and that may fail again and again: each
+// failure doubles the pause before the next try, and a success ends it. Times
+// are those of CLOCK_MONOTONIC, in nanoseconds.
 class Retry {
  public:
   static constexpr int64_t kLeastPauseNanos = 10'000'000;
   static constexpr int64_t kMostPauseNanos = 10'000'000'000;
 
-  // Whether it is worth a try now.
+  // Whether another try may be made now.
   bool Due(int64_t now) const { return now >= at_; }
-  // When it is next.
+  // The time of the next try.
   int64_t at() const { return at_; }
 
-  // `why` is kept until a success. True when this is news: the first failure
-  // after a success, and later one each time that the pause is at its longest.
+  // Notes a failure; `why` is kept until a success. Returns true when it is
+  // worth reporting: the first failure after a success, and later one each time
+  // that the pause has its greatest length.
   bool Failed(int64_t now, std::string why) {
     ++failures_;
     const bool first = pause_ == 0;
@@ -31,16 +32,16 @@ class Retry {
     why_ = std::move(why);
     return first || pause_ == kMostPauseNanos;
   }
-  // True when failures came before.
+  // Notes a success. Returns true when failures came before it.
   bool Succeeded() {
     why_.clear();
     at_ = 0;
     return std::exchange(pause_, 0) != 0;
   }
 
-  // Since the start.
+  // The number of failures since the start.
   uint64_t failures() const { return failures_; }
-  // Empty unless the last try failed.
+  // The reason of the last failure; empty unless the last try failed.
   const std::string& why() const { return why_; }
 
  private:

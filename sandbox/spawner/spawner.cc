@@ -109,7 +109,7 @@ absl::Status Spawner::ServeOnce() {
     if (absl::Status status = TakeRequest(); !status.ok()) return status;
   }
   if (fds[2].revents != 0 && raising_ >= 0) TakeRaised();
-  // Before deaths: the pid of a runner first, then its end.
+  // Before deaths are handled, so that a runner's pid is known before its end.
   if (zygote_.has_value()) TakeFillReplies();
   if (fds[1].revents != 0) Reap();
   if (absl::Status status = ServeWaiting(); !status.ok()) return status;
@@ -145,8 +145,8 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   pid_t init;
   bool given = false;
   while (!given && ((init = TakeSpare(request.slots())) >= 0 ||
-                    // Further than a new one would be; what its init reports
-                    // goes to the daemon.
+                    // It has got further than a new one would have; what its
+                    // init reports goes to the daemon.
                     (init = TakeRaising(request.slots())) >= 0)) {
     given = HandOut(init, request, clock, *reply, fds);
     reply->set_made_ahead(given);
@@ -169,7 +169,8 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   if (spare_groups_.empty() && !MakeSpareGroup()) return -1;
   SpareGroup group = std::move(spare_groups_.front());
   spare_groups_.pop_front();
-  // Until init lives, a failure sends the group to the dead.
+  // Until init lives, a failure only leaves groups, which are handled like
+  // those of the dead.
   const auto give_up = [&] {
     const int error = errno;
     dead_.push_back({0, group.slot, std::move(group.cgroup), os::Fd()});
@@ -266,8 +267,8 @@ void Spawner::Reap() {
   struct signalfd_siginfo info;
   while (::read(children_.get(), &info, sizeof(info)) > 0) {
   }
-  // Never for one pid: an init whose namespace holds a process that was joined
-  // from outside isn't reapable before that one is.
+  // Never for one pid: an init whose namespace contains a process that joined
+  // it from outside can't be reaped before that process is.
   int wait_status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     if (os::LetGoIfStopped(pid, wait_status)) continue;
@@ -278,7 +279,7 @@ void Spawner::Reap() {
     }
     const auto found = live_.find(pid);
     if (found == live_.end()) {
-      // A runner whose pid isn't told yet, or never will be.
+      // A runner whose pid wasn't reported yet, or never will be.
       if (zygote_.has_value() && !zygote_->NoteDeath(pid) &&
           zygote_->OwesReplies()) {
         early_exits_[pid] = wait_status;
@@ -291,7 +292,7 @@ void Spawner::Reap() {
       raising_ = -1;
       SpareFailed("its init died");
     }
-    // What the daemon reads behind init's last words is their end.
+    // After init's last messages the daemon then reads the end.
     ::shutdown(found->second.init_end.get(), SHUT_WR);
     dead_.push_back({found->second.id, found->second.slot,
                      std::move(found->second.cgroup),
@@ -306,8 +307,9 @@ absl::Status Spawner::Send(const internal::SpawnerEvent& event,
   do {
     sent = os::SendPacket(channel_.get(), event.SerializeAsString(), fds,
                           os::Wait::kYes);
-    // Nothing but the kernel's memory is wanted for words alone, and a word
-    // that the daemon never hears would keep a jail's place for ever.
+    // A message without descriptors fails only for want of kernel memory, and
+    // if the daemon never received it, a jail's place would stay taken for
+    // ever.
   } while (fds.empty() && absl::IsResourceExhausted(sent));
   return sent;
 }

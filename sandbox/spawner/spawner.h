@@ -24,47 +24,49 @@
 
 namespace sandglass::sandbox {
 
-// PID 1 of a yard: makes jails on request, reaps their inits, removes what they
-// leave. Single-threaded; the request path comes first, spares are made and
-// dead jails are cleaned up when nothing waits.
+// PID 1 of a yard: makes jails on request, reaps their inits and removes what
+// they leave. Single-threaded; requests come first, and spares are made and
+// dead jails cleaned up when nobody waits.
 class Spawner {
  public:
   Spawner(internal::SpawnerConfig config, os::Fd channel, CgroupRoots roots,
           os::Fd template_ledger);
 
-  // Serves until the daemon closes the channel (then OK) or something breaks
-  // that jails must not outlive.
+  // Serves until the daemon closes the channel (then OK) or until something
+  // breaks that jails must not outlive.
   absl::Status Run();
 
  private:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  // Two uids of the yard's slice that one live jail owns.
+  // The two uids of the yard's slice that belong to one live jail.
   struct UidSlot {
     uid_t init;
     uid_t code;
   };
-  // What is made ahead: a group that already belongs to a pair of uids.
+  // A part of a jail that is made ahead: groups that already belong to a pair
+  // of uids.
   struct SpareGroup {
     UidSlot slot;
     JailCgroup cgroup;
   };
   struct LiveJail {
-    uint64_t id = 0;  // 0: a spare, nobody's yet
+    uint64_t id = 0;  // 0: a spare that wasn't handed out yet
     UidSlot slot;
     JailCgroup cgroup;
-    // Until they are handed out.
+    // Empty after the jail was handed out.
     os::Fd pidfd;
     os::Fd control;
     os::Fd netlink_sockets;
     os::Fd netns;
     std::vector<os::Fd> doors;  // see MakeJailDoors
-    // Init's end of `control`: the ends of runners are told there, and init's
-    // own; when the daemon lets go of the jail shows there.
+    // Init's end of `control`. Through it the spawner reports the ends of
+    // runners and of init, and on it it sees when the daemon lets go of the
+    // jail.
     os::Fd init_end;
-    // When stock was first taken of it after that; 0: it wasn't.
+    // When this was first seen while taking stock; 0: it wasn't seen yet.
     int64_t ending_since_ns = 0;
-    // Steps so far, the spawner's and a spare's init's.
+    // The steps so far: the spawner's, and those of a spare's init.
     google::protobuf::RepeatedPtrField<internal::StepTime> steps;
   };
   struct DeadJail {
@@ -72,20 +74,20 @@ class Spawner {
     UidSlot slot;
     JailCgroup cgroup;
     os::Fd init_end;
-    int64_t since_ns = os::MonotonicNanos();  // of its init's end
+    int64_t since_ns = os::MonotonicNanos();  // when its init ended
     int64_t retry_at_ns = 0;
   };
 
-  // True while somebody has the other end of a jail's control socket.
+  // True while another process holds the other end of a jail's control socket.
   static bool IsHeld(const os::Fd& init_end);
   absl::Status Prepare();
   absl::Status ServeOnce();
   absl::Status TakeRequest();
   absl::Status CreateJail(const internal::CreateJail& request);
-  // Answers requests for jails with runners, as far as raised jails are there.
+  // Answers requests for jails with runners, as far as raised jails exist.
   absl::Status ServeWaiting();
   // Has the zygote put a runner into a jail that was just handed out; the
-  // daemon's end of the runner's socket goes into the reply.
+  // daemon's end of the runner's socket is added to the reply.
   bool OrderRunner(pid_t init, const internal::CreateJail& request,
                    internal::JailCreated& reply, std::vector<int>& fds,
                    os::Fd& socket);
@@ -94,57 +96,62 @@ class Spawner {
   absl::Status AnswerCreate(pid_t init, bool given,
                             const internal::SpawnerEvent& event,
                             const std::vector<int>& fds);
-  // Clones an init that raises a jail for `slots` and then waits; its pid, or
-  // -1 when a step failed (then clock.current() and errno say which).
+  // Clones an init that raises a jail for `slots` and then waits. Returns its
+  // pid, or -1 when a step failed (clock.current() and errno then say which and
+  // why).
   pid_t RaiseJail(const internal::JailSlots& slots, StepClock& clock);
-  // Gives a jail to a request: slots to init, limits to its groups, descriptors
-  // to the reply. False with errno when init or a limit failed; the jail is
-  // then on its way out.
+  // Gives a jail to a request: sends the slots to init, writes limits to its
+  // groups and adds descriptors to the reply. Returns false and sets errno when
+  // init or a limit failed; the jail is then about to end.
   bool HandOut(pid_t init, const internal::CreateJail& request,
                StepClock& clock, internal::JailCreated& reply,
                std::vector<int>& fds);
-  // Makes the jail's doors to the egress proxy; false with errno.
+  // Makes the jail's doors to the egress proxy. Returns false and sets errno on
+  // failure.
   bool OpenDoors(const internal::NetworkRules& rules, LiveJail& jail);
-  // The next spare that lives and can be given these slots, or -1.
+  // Returns the next spare that is alive and can be given these slots, or -1.
   pid_t TakeSpare(const internal::JailSlots& slots);
-  // The one in the making, if it can, or -1.
+  // Returns the spare in the making if it can be given these slots, or -1.
   pid_t TakeRaising(const internal::JailSlots& slots);
-  // Spares have the host's image, or the zygote's.
+  // Whether a spare can serve this: spares have the host's image, or the
+  // zygote's.
   bool IsSpareable(const internal::JailSlots& slots) const;
   void NoteLikely(const internal::JailSlots& slots);
   bool BeginSpare();
-  // Takes what the init of the spare in the making has to say.
+  // Reads what the init of the spare in the making reports.
   void TakeRaised();
   void SpareFailed(absl::string_view why);
-  // True while a request's own hand-overs would have to share the processors
-  // with chores that can wait.
+  // True while chores that can wait would take processor time from a jail that
+  // was just handed out.
   bool KeepCalm() const;
   bool MapUids(pid_t init, const UidSlot& slot);
   void Reap();
-  // Does one piece of work that nobody waits for; false when there is none.
+  // Does one chore, a piece of work that nobody waits for; false when there is
+  // none.
   bool DoChore();
   bool RemoveOneDead();
-  // Each makes one part of jails to come, and notes how that went. False with
-  // errno.
+  // Each of these makes one part of future jails and records the result.
+  // Returns false and sets errno on failure.
   bool MakeSpareGroup();
   bool MakeSpareNetns();
   bool LacksGroups() const;
   bool LacksNetns() const;
   void NoteMade(Retry& retry);
   void NoteFailed(Retry& retry, absl::string_view why);
-  // Removes groups of jails that belong to none, some at a time: what a step
-  // that failed could not undo. Passes over those that somebody is in. True
-  // when there may be more.
+  // Removes some groups of jails that belong to no jail, which a failed step
+  // could not remove. Skips those that contain a process. True when there may
+  // be more.
   bool SweepStrays();
-  // Of live, dead and spare ones; sorted.
+  // The names of the groups of live, dead and spare jails, sorted.
   std::vector<absl::string_view> KnownGroups() const;
   // Answers TakeStock.
   absl::Status TellStock();
-  // Directories of jails on the v2 hierarchy.
+  // Counts the directories of jails on the v2 hierarchy.
   void CountGroups();
   absl::Status Send(const internal::SpawnerEvent& event,
                     const std::vector<int>& fds);
-  // Milliseconds until a chore that failed is tried again, for poll(2).
+  // How long poll(2) may wait until a chore has to be tried again, in
+  // milliseconds.
   int WaitForChore() const;
 
   internal::SpawnerConfig config_;
@@ -159,27 +166,28 @@ class Spawner {
   std::deque<os::Fd> spare_netns_;
   std::deque<SpareGroup> spare_groups_;
   std::map<pid_t, LiveJail> live_;
-  std::deque<pid_t> spares_;  // of live_, the oldest first
-  pid_t raising_ = -1;        // of live_, the spare in the making
-  // What spares are raised for: the slots of the latest request.
+  std::deque<pid_t> spares_;  // keys of live_, the oldest first
+  pid_t raising_ = -1;        // key of live_: the spare in the making
+  // The slots for which spares are raised: those of the latest request.
   internal::JailSlots likely_slots_;
   std::deque<DeadJail> dead_;
   std::optional<ZygoteKeeper> zygote_;
-  std::deque<internal::CreateJail> waiting_;  // for a jail with a runner
-  std::map<pid_t, pid_t> runners_;            // and the init of its jail
-  // Of runners whose pid the zygote has not told yet.
+  std::deque<internal::CreateJail> waiting_;  // for jails with runners
+  std::map<pid_t, pid_t> runners_;            // with the init of its jail
+  // The wait statuses of processes that ended, in case they are runners whose
+  // pids the zygote hasn't reported yet.
   std::map<pid_t, int> early_exits_;
   uint64_t serial_ = 0;
-  // When groups that belong to no jail are looked for; never unless there may
-  // be some.
+  // When to look for groups that belong to no jail; kNever unless there may be
+  // some.
   int64_t sweep_at_ns_ = kNever;
   Retry groups_retry_, netns_retry_;
-  Retry spares_retry_;  // only counts; the pause is spare_retry_at_ns_
+  Retry spares_retry_;  // only counts; see spare_retry_at_ns_
   int64_t spare_retry_at_ns_ = 0;
   int64_t last_hand_out_ns_ = 0;
-  // When an answer to TakeStock has to be on its way; 0: nobody has asked.
+  // When TakeStock has to be answered at the latest; 0: nobody has asked.
   int64_t stock_due_ns_ = 0;
-  // As it was last told: what can't be counted stays.
+  // The last answer: values that can't be counted keep their last number.
   internal::YardStock stock_;
 };
 

@@ -1,4 +1,4 @@
-// The part of the spawner that tells what its yard has.
+// The part of the spawner that reports what its yard has.
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,14 +21,14 @@
 namespace sandglass::sandbox {
 namespace {
 
-// The spawner's own, beside the jails' (MakeYardCgroups).
+// The spawner's own group, besides those of jails (MakeYardCgroups).
 constexpr absl::string_view kSpawnerGroup = "spawner";
 
-// Swept in one go: a request that comes meanwhile waits for less than it takes
-// to make a jail.
+// How many groups are swept in one go: a request that comes meanwhile then
+// waits for less time than making a jail takes.
 constexpr size_t kMostSwept = 16;
 
-// As MakeSpareGroup names them.
+// Whether MakeSpareGroup makes names of this form.
 bool IsJailGroup(absl::string_view name) {
   return absl::ConsumePrefix(&name, "jail-") && !name.empty() &&
          std::all_of(name.begin(), name.end(), [](char each) {
@@ -36,8 +36,8 @@ bool IsJailGroup(absl::string_view name) {
          });
 }
 
-// How many entries of a directory count; nullopt when it can't be read. Closes
-// the descriptor.
+// Counts the matching entries of a directory; nullopt when it can't be read.
+// Closes the descriptor.
 std::optional<uint32_t> CountEntries(
     os::Fd directory, const std::function<bool(const dirent&)>& counts) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(
@@ -60,7 +60,7 @@ bool IsNumber(const dirent& entry) {
   return absl::ascii_isdigit(static_cast<unsigned char>(entry.d_name[0]));
 }
 
-// Mounts in view of the spawner, of which each has a line.
+// Counts the mounts that the spawner sees; each has a line.
 std::optional<uint32_t> CountMounts() {
   const os::Fd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
@@ -89,7 +89,8 @@ std::vector<absl::string_view> Spawner::KnownGroups() const {
 void Spawner::CountGroups() {
   const std::vector<absl::string_view> known = KnownGroups();
   uint32_t strays = 0;
-  // A descriptor of its own: the place in a directory goes with it.
+  // A new descriptor, because the position in a directory is shared by all
+  // copies.
   const std::optional<uint32_t> groups = CountEntries(
       OpenDirectory(roots_.v2.get(), "."), [&](const dirent& entry) {
         if (entry.d_type != DT_DIR || entry.d_name == kSpawnerGroup) {
@@ -128,7 +129,7 @@ bool Spawner::SweepStrays() {
   for (const std::string& name : strays) {
     if (JailCgroup::RemoveNamed(roots_, name)) ++removed;
   }
-  // What stays is looked at again when stock is taken.
+  // What is left is looked at again when stock is next taken.
   const bool more = strays.size() >= kMostSwept && removed > 0;
   sweep_at_ns_ = more ? os::MonotonicNanos() : kNever;
   return more;
@@ -150,8 +151,8 @@ absl::Status Spawner::TellStock() {
       ++held;
       continue;
     }
-    // Its init can't be reaped while a process of its namespace doesn't die
-    // (pid_namespaces(7)), for example of one that waits for a dead disk.
+    // Its init can't be reaped as long as a process of its namespace doesn't
+    // die (pid_namespaces(7)), for example one that waits for a dead disk.
     ++ending;
     if (jail.ending_since_ns == 0) jail.ending_since_ns = now;
     longest = std::max(longest, now - jail.ending_since_ns);
@@ -166,7 +167,7 @@ absl::Status Spawner::TellStock() {
   }
   if (const auto count =
           CountEntries(OpenDirectory(AT_FDCWD, "/proc/self/fd"), IsNumber)) {
-    stock_.set_open_descriptors(*count - 1);  // but the one that reads
+    stock_.set_open_descriptors(*count - 1);  // not the one that reads this
   }
   if (const auto count = CountMounts()) stock_.set_mounts(*count);
   if (zygote_.has_value()) {

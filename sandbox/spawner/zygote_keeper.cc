@@ -26,26 +26,27 @@
 namespace sandglass::sandbox {
 namespace {
 
-// One that dies while it starts would die again.
+// A zygote that dies while it starts would probably die again at once.
 constexpr int64_t kRetryNanos = 1'000'000'000;
 constexpr int64_t kMostRetryNanos = 60 * kRetryNanos;
-// Imports take up to seconds, and whoever waits has another way meanwhile.
+// Imports take up to some seconds, and a caller that waits has another way
+// meanwhile.
 constexpr int64_t kPatienceNanos = 2'000'000'000;
-// Longer than any import, and than any fork.
+// Longer than any import takes, and longer than any fork.
 constexpr int64_t kStartNanos = 60'000'000'000;
 constexpr int64_t kForkNanos = 3'000'000'000;
 constexpr int kLookMs = 500;
 constexpr int kMostReadsAtOnce = 16;
 constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
 constexpr uint64_t kScratchFiles = 4096;
-// Above all numbers that a zygote gets, so that none is overwritten before it
-// is moved.
+// Above all numbers that a zygote's descriptors get, so that none is
+// overwritten before it has been moved.
 constexpr int kSafeFd = kZygoteOwnScriptFd + 1;
 
-// The image is its root, as it will be its runners'; the yard's /proc is in it,
-// since an interpreter may want one.
-// Libraries keep things at home or in /tmp as they are imported, which no
-// runner will see.
+// Enters the image as root directory, as the runners will. The yard's /proc is
+// in it, since an interpreter may need one.
+// Some libraries write to the home directory or /tmp when they are imported;
+// runners won't see that.
 bool EnterImage(const std::string& image, const std::string& layer) {
   const os::Fd tree = os::CloneTree(YardImage(image).c_str());
   os::Fd libraries;
@@ -109,7 +110,7 @@ void ZygoteKeeper::Become(int channel, int input, int output) const {
   for (size_t i = 0; i < std::size(places); ++i) {
     if (::dup2(from[i], places[i].second) < 0) return;
   }
-  // A memfd's offset is common to all who have it.
+  // All copies of a memfd's descriptor share one offset.
   ::lseek(kZygoteOwnScriptFd, 0, SEEK_SET);
   if (!os::CloseRange(3, kZygoteChannelFd - 1) || !os::CloseFrom(kSafeFd)) {
     return;
@@ -126,8 +127,8 @@ std::optional<ZygoteKeeper::Zygote> ZygoteKeeper::Start() {
   int output[2];
   if (!channel.ok() || ::pipe2(input, O_CLOEXEC) != 0) return std::nullopt;
   const os::Fd input_read(input[0]);
-  // Closed here: its standard input is a pipe at its end, as that of most
-  // programs will be.
+  // Closed here: its standard input is then a pipe at its end, like that of
+  // most programs.
   os::Fd input_write(input[1]);
   if (::pipe2(output, O_CLOEXEC) != 0) return std::nullopt;
   Zygote zygote;
@@ -157,7 +158,7 @@ void ZygoteKeeper::Tend() {
     if (!Hangs(zygote, now)) continue;
     std::fputs("sandglass-spawner: the zygote hangs; killing it\n", stderr);
     os::PidfdSendSignal(zygote.pidfd, SIGKILL);
-    zygote.since_ns = now;  // once, until its death is noted
+    zygote.since_ns = now;  // only once, until its death is noted
   }
   if (!NeedsOne() || os::MonotonicNanos() < retry_at_ns_) return;
   delayed_ = false;
@@ -172,7 +173,8 @@ void ZygoteKeeper::Tend() {
 }
 
 bool ZygoteKeeper::NeedsOne() const {
-  // True unless one serves that isn't worn, or is on its way up.
+  // True unless one serves that hasn't forked too often, or one is being
+  // started.
   return std::none_of(zygotes_.begin(), zygotes_.end(),
                       [&](const Zygote& zygote) {
                         return !zygote.retired &&
@@ -280,7 +282,8 @@ std::vector<FillReply> ZygoteKeeper::TakeReplies() {
       if (packet.ok()) {
         packet->data.copy(reinterpret_cast<char*>(&reply), sizeof(reply));
       }
-      // One that says more than it was asked would be read without end.
+      // A zygote that sends more than it was asked for could be read without
+      // end.
       if (!packet.ok() || packet->data.size() != sizeof(reply) ||
           (reply.serial == 0 ? zygote.ready
                              : zygote.replies >= zygote.orders)) {
@@ -309,7 +312,8 @@ void ZygoteKeeper::RetireAllButNewest() {
   const Zygote* newest = Serving();
   for (Zygote& zygote : zygotes_) {
     if (&zygote == newest || !zygote.ready || zygote.retired) continue;
-    // It ends when it has served what it was sent; its runners live on.
+    // It ends when it has served the orders that it was sent; its runners live
+    // on.
     zygote.retired = true;
     zygote.since_ns = os::MonotonicNanos();
     ::shutdown(zygote.channel.get(), SHUT_WR);
@@ -325,7 +329,8 @@ ZygoteKeeper::Zygote* ZygoteKeeper::Serving() {
 
 void ZygoteKeeper::PassWords(Zygote& zygote) {
   char text[4096];
-  // Not until there is no more: it may write without end.
+  // Doesn't read until there is no more, because the zygote may write without
+  // end.
   for (int i = 0; i < kMostReadsAtOnce; ++i) {
     const ssize_t size = ::read(zygote.words.get(), text, sizeof(text));
     if (size <= 0) return;

@@ -16,40 +16,42 @@
 
 namespace sandglass::sandbox {
 
-// Keeps a yard's zygote alive: starts it, starts another when it died or has
-// forked enough, kills one that hangs, and takes its words to the log. The
-// spawner polls for it.
-// Single-threaded.
+// Keeps a yard's zygote alive: starts it, starts another when it has died or
+// has forked enough, kills one that hangs, and copies its output to the log.
+// The spawner polls its descriptors. Single-threaded.
 class ZygoteKeeper {
  public:
   explicit ZygoteKeeper(const internal::SpawnerConfig& config);
 
-  // Someone wants a runner: starts the first zygote if it isn't time for it.
+  // Says that somebody wants a runner: starts the first zygote even before its
+  // time.
   void Want();
-  // Starts what is missing and kills what hangs. Call often; does nothing while
-  // all is well.
+  // Starts what is missing and kills what hangs. Call it often; it does nothing
+  // while all is well.
   void Tend();
-  // Orders a runner that gets `filter` (struct sock_filter[]), whose length is
-  // filled in; `fds` as FillOrder wants them. False with errno when no zygote
-  // can take it now: EAGAIN while one is on its way up.
+  // Orders a runner that gets `filter` (struct sock_filter[]); the filter's
+  // length is filled in here. `fds` are as FillOrder says. Returns false and
+  // sets errno when no zygote can accept it now: EAGAIN while one is being
+  // started.
   bool Order(FillOrder order, const std::string& filter,
              absl::Span<const int> fds);
-  // True when one can take orders.
+  // True when a zygote can accept orders.
   bool Serves() const;
-  // Those that were started, and those that ended without being told to.
+  // How many were started, and how many ended without being told to.
   uint64_t starts() const { return starts_; }
   uint64_t deaths() const { return deaths_; }
-  // True while one is on its way up that may be there in a moment.
+  // True while one is being started that may be ready in a moment.
   bool Comes() const;
-  // True while some runner's pid is still to be told.
+  // True while the pid of a runner hasn't been reported yet.
   bool OwesReplies() const;
-  // True when this was a zygote; the next Tend starts another.
+  // Returns true if this process was a zygote; the next Tend starts another.
   bool NoteDeath(pid_t pid);
 
-  // Adds what to wait for; TakeReplies after any of it was ready.
+  // Adds what has to be polled. Call TakeReplies after any of it was ready.
   void AddPolls(std::vector<struct pollfd>& polls) const;
   std::vector<FillReply> TakeReplies();
-  // Milliseconds until Tend may have something to do; -1: never.
+  // How long until Tend may have something to do, in milliseconds; -1: for
+  // ever.
   int WaitForTend() const;
 
  private:
@@ -57,25 +59,26 @@ class ZygoteKeeper {
     pid_t pid = -1;
     os::Fd pidfd;
     os::Fd channel;
-    os::Fd words;      // what it prints
-    std::string line;  // of that, what has no end yet
+    os::Fd words;      // the reading end of its output
+    std::string line;  // output that has no line end yet
     bool ready = false;
-    // Serves no more, but its replies and words are still taken.
+    // It accepts no more orders, but its replies and output are still read.
     bool retired = false;
     uint32_t orders = 0;
     uint32_t replies = 0;
-    // When it last began to owe something: its start, a reply, its end.
+    // Since when it has owed something: its start, a reply, or its end.
     int64_t since_ns = 0;
   };
   static bool Hangs(const Zygote& zygote, int64_t now);
 
-  // In the child; returns only on failure, with errno.
+  // Runs in the child; returns only on failure, with errno set.
   void Become(int channel, int input, int output) const;
   std::optional<Zygote> Start();
   bool NeedsOne() const;
-  // The one that gets orders, or nullptr.
+  // The zygote that gets the orders, or nullptr.
   Zygote* Serving();
-  // It broke the protocol, or closed its end: it is of no more use.
+  // Ends a zygote that broke the protocol or closed its end, and so is of no
+  // use.
   static void GiveUp(Zygote& zygote);
   void RetireAllButNewest();
   static void PassWords(Zygote& zygote);
@@ -83,10 +86,10 @@ class ZygoteKeeper {
   const internal::Zygote& config_;
   std::vector<Zygote> zygotes_;  // the oldest first
   int64_t retry_at_ns_;
-  int64_t retry_after_ns_ = 0;  // grows while zygotes die before they serve
+  int64_t retry_after_ns_ = 0;  // grows while zygotes die before any order
   uint64_t starts_ = 0;
   uint64_t deaths_ = 0;
-  bool delayed_;  // its first start is yet to come and nobody wants it
+  bool delayed_;  // its first start isn't due or wanted yet
 };
 
 }  // namespace sandglass::sandbox
