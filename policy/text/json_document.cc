@@ -1,4 +1,5 @@
-// Parsing: from a file's bytes to a tree, or to one message that says where.
+// Parses the bytes of a file to a tree, or to one message that says where the
+// error is.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,8 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the tree. The library's own builder keeps the last of two equal keys
-// and says nothing, hence this one.
+// Builds the tree. The library's own builder silently keeps the last of two
+// equal keys, so it isn't used.
 class TreeBuilder : public nlohmann::json_sax<json> {
  public:
   bool null() override { return Add(nullptr); }
@@ -30,7 +31,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     return Add(value);
   }
   bool string(string_t& value) override { return Add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // not in JSON text
+  bool binary(binary_t&) override { return false; }  // impossible in JSON text
   bool start_object(size_t) override { return Open(json::object()); }
   bool end_object() override { return Close(); }
   bool start_array(size_t) override { return Open(json::array()); }
@@ -48,7 +49,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
 
   bool parse_error(size_t, const std::string&,
                    const nlohmann::detail::exception& problem) override {
-    // Drop the library's "[json.exception.parse_error.101] ".
+    // Removes the library's "[json.exception.parse_error.101] ".
     std::string_view what = problem.what();
     if (const size_t end = what.find("] "); end != std::string_view::npos) {
       what.remove_prefix(end + 2);
@@ -71,7 +72,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     return absl::StrCat(pointer, "/", EscapePointerPart(last));
   }
 
-  // The name of the value to come, in its parent.
+  // The name that the next value will have in its parent.
   std::string NextPart() const {
     if (open_.back()->is_array()) return absl::StrCat(open_.back()->size());
     return key_;
@@ -102,8 +103,8 @@ class TreeBuilder : public nlohmann::json_sax<json> {
       return false;
     }
     if (!open_.empty()) path_.push_back(NextPart());
-    // A parent does not grow while a child of it is open, so that the pointers
-    // on the stack stay good.
+    // A parent doesn't grow while one of its children is open, so the pointers
+    // on the stack stay valid.
     open_.push_back(Place(std::move(container)));
     return true;
   }
@@ -116,7 +117,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
 
   json root_;
   std::vector<json*> open_;
-  std::vector<std::string> path_;  // one shorter than open_
+  std::vector<std::string> path_;  // has one element less than open_
   std::string key_;
   std::string error_;
 };
@@ -167,8 +168,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string_view text,
   if (text.size() > kMaxBytes) {
     return refuse(absl::StrCat("the file has more than ", kMaxBytes, " bytes"));
   }
-  // The library takes NUL for the end of its input and would pass over the
-  // rest.
+  // The library takes NUL for the end of its input and would ignore the rest.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return refuse(absl::StrCat("NUL byte at offset ", nul));
   }

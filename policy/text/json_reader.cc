@@ -36,7 +36,7 @@ std::string Describe(const json& value) {
   return value.dump();  // null, true, a number
 }
 
-// In the largest unit that needs no rounding: "64 MiB", "67108865 B".
+// Uses the largest unit that needs no rounding: "64 MiB", "67108865 B".
 std::string ExactBytes(uint64_t bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB",
                                                  "TiB"};
@@ -89,7 +89,7 @@ std::string JsonObject::Pointer(std::string_view key) const {
 }
 
 void JsonObject::AddError(std::string_view key, std::string_view message) {
-  if (value_ == nullptr) return;  // its absence was already told
+  if (value_ == nullptr) return;  // its absence was reported already
   AddErrorAt(Pointer(key), message);
 }
 
@@ -261,8 +261,8 @@ JsonObject::StringPairs JsonObject::StringMap(
 }
 
 JsonObject JsonObject::Child(const json& value, std::string pointer) {
-  // One record per object, however often it is asked for: what one call asks
-  // for is known to all.
+  // One record per object, however often it is requested, so that a key counts
+  // as asked for whichever call has done so.
   const auto [place, added] =
       state_->index.try_emplace(&value, state_->objects.size());
   if (added) state_->objects.push_back({&value, std::move(pointer), {}});

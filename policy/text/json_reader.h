@@ -20,9 +20,10 @@ namespace sandglass::policy {
 // Strict reading of the project's JSON files (profiles, languages, system call
 // sets, the daemon's configuration).
 //
-// A caller asks for each key it knows; problems are collected and Finish()
-// tells all of them, each with file and JSON pointer. Keys that nobody asked
-// for are refused there too, so the calls below are the file's whole schema:
+// A caller asks for each key that it knows. Problems are collected, and
+// Finish() reports all of them, each with file and JSON pointer. It also
+// refuses keys for which nobody has asked, so that the calls below are the
+// file's whole schema:
 //
 //   absl::StatusOr<JsonDocument> document = JsonDocument::ReadFile(path);
 //   if (!document.ok()) return document.status();
@@ -32,10 +33,10 @@ namespace sandglass::policy {
 //                                absl::Seconds(5));
 //   if (absl::Status s = document->Finish(); !s.ok()) return s;
 //
-// After an error a getter returns its fallback or an empty value, so values
-// mean something only once Finish() returned OK.
+// After an error a getter returns its fallback or an empty value, so values may
+// only be used once Finish() has returned OK.
 
-// Bounds of a value, both inclusive.
+// Bounds of a value; both are allowed values themselves.
 struct UnsignedRange {
   uint64_t min = 0;
   uint64_t max = std::numeric_limits<uint64_t>::max();
@@ -48,14 +49,15 @@ struct DurationRange {
 class JsonDocument;
 class JsonItem;
 
-// A view of one object in a JsonDocument; lives no longer than the document.
-// Each getter without a fallback makes its key required.
+// A view of one object in a JsonDocument, which has to outlive it. Each getter
+// without a fallback makes its key required.
 class JsonObject {
  public:
   bool Has(std::string_view key) const;
-  // Whether it is there and a string; for keys that take that or another type.
+  // Whether the key exists and its value is a string; for keys whose value may
+  // be of several types.
   bool IsString(std::string_view key) const;
-  // All keys in the file's object, sorted. Does not count as asking for them.
+  // All keys of the object, sorted. Doesn't count as asking for them.
   std::vector<std::string> Keys() const;
 
   std::string String(std::string_view key,
@@ -68,13 +70,13 @@ class JsonObject {
   absl::Duration Duration(
       std::string_view key, DurationRange range = {},
       std::optional<absl::Duration> fallback = std::nullopt);
-  // A whole number of bytes, or a string as ParseByteSize takes it.
+  // A whole number of bytes, or a string in the form of ParseByteSize.
   uint64_t ByteSize(std::string_view key, UnsignedRange range = {},
                     std::optional<uint64_t> fallback = std::nullopt);
   std::vector<std::string> Strings(
       std::string_view key,
       std::optional<std::vector<std::string>> fallback = std::nullopt);
-  // A required list of such lists.
+  // A required list of such lists of strings.
   std::vector<std::vector<std::string>> StringLists(std::string_view key);
   // An object whose values are all strings, sorted by key.
   using StringPairs = std::vector<std::pair<std::string, std::string>>;
@@ -83,18 +85,18 @@ class JsonObject {
   // A required object. After an error the result acts as an empty object
   // whose missing keys are no errors.
   JsonObject Object(std::string_view key);
-  // Absent: nullopt.
+  // nullopt when there is no such key.
   std::optional<JsonObject> OptionalObject(std::string_view key);
   // A required list of objects.
   std::vector<JsonObject> Objects(std::string_view key);
-  // A value that may be of several kinds. Absent: nullopt.
+  // A value that may be of several types. nullopt when there is no such key.
   std::optional<JsonItem> OptionalItem(std::string_view key);
   // A required list of such values.
   std::vector<JsonItem> Items(std::string_view key);
 
-  // Records a problem of the caller's own with `key` ("" for the object).
+  // Records a problem that the caller has found with `key` ("" for the object).
   void AddError(std::string_view key, std::string_view message);
-  // The same for a place that the caller names by its JSON pointer.
+  // The same for a place that the caller gives as a JSON pointer.
   void AddErrorAt(std::string_view pointer, std::string_view message);
   // JSON pointer of `key` ("" for the object itself, "/" for the root).
   std::string Pointer(std::string_view key = {}) const;
@@ -114,22 +116,22 @@ class JsonObject {
 
   State* state_;
   const nlohmann::json* value_;  // nullptr after an error
-  size_t index_;                 // of what State knows about this object
+  size_t index_;                 // this object's index in State::objects
 };
 
-// A value in a JsonDocument whose kind its reader asks for; lives no longer
-// than the document.
+// A value in a JsonDocument whose reader decides which type it is to have. The
+// document has to outlive it.
 class JsonItem {
  public:
-  // Absent: it is no such value.
+  // These return nullopt when the value isn't of that type.
   std::optional<std::string> String() const;
-  std::optional<uint64_t> Unsigned() const;  // a whole number, zero or more
+  std::optional<uint64_t> Unsigned() const;  // whole, zero or more
   bool IsEmptyList() const;
-  // From then on its keys are asked for as those of other objects.
+  // From then on its keys must be asked for, like those of other objects.
   std::optional<JsonObject> Object();
 
   const std::string& pointer() const { return pointer_; }
-  // Records that it is no `wanted`, and what it is instead.
+  // Records that the value isn't a `wanted`, and what it is instead.
   void Refuse(std::string_view wanted);
 
  private:
@@ -149,24 +151,24 @@ class JsonDocument {
   static constexpr size_t kMaxBytes = size_t{1} << 20;
   static constexpr size_t kMaxDepth = 32;
 
-  // Reads a regular file of at most kMaxBytes. NOT_FOUND when there is none;
-  // INVALID_ARGUMENT, with line and column where the parser knows them, for
-  // bad syntax, strings that are not UTF-8, NUL, a key given twice in one
-  // object, more than kMaxDepth levels, or a root that is no object.
+  // Reads a regular file of at most kMaxBytes. NOT_FOUND when there is none.
+  // INVALID_ARGUMENT, with line and column where the parser knows them, for bad
+  // syntax, strings that aren't UTF-8, NUL, a key that occurs twice in one
+  // object, more than kMaxDepth levels, or a root that isn't an object.
   static absl::StatusOr<JsonDocument> ReadFile(const std::string& path);
-  // The same from memory; `name` stands in messages where the path would.
+  // The same for a text in memory; messages have `name` in place of the path.
   static absl::StatusOr<JsonDocument> Parse(std::string_view text,
                                             const std::string& name);
 
   JsonObject root();
   const std::string& name() const;
 
-  // The content alone: no comments, no blanks, keys sorted.
+  // The content alone, without comments and white space, with sorted keys.
   std::string Canonical() const;
 
-  // All that was wrong: INVALID_ARGUMENT with one "file: pointer: message" per
-  // problem, joined by newlines, at most 20. Includes keys that were never
-  // asked for, in each object that was.
+  // Reports everything that was wrong: INVALID_ARGUMENT with one "file:
+  // pointer: message" per problem, at most 20, joined by newlines. In each
+  // object that was read, keys for which nobody has asked are problems too.
   absl::Status Finish();
 
   JsonDocument(JsonDocument&&) noexcept;
@@ -178,18 +180,19 @@ class JsonDocument {
   std::unique_ptr<JsonObject::State> state_;
 };
 
-// "1048576", "512K", "256MiB", "64M", "2GiB", "1T", "100B": powers of 1024, in
-// any case. Units of 1000 ("MB") are refused, since people mean either by them.
+// Reads "1048576", "512K", "256MiB", "64M", "2GiB", "1T", "100B": powers of
+// 1024, in upper or lower case. Decimal units ("MB") are refused, because
+// people mean either by them.
 absl::StatusOr<uint64_t> ParseByteSize(std::string_view text);
 
-// The candidate nearest to `word` by edit distance, when it is near enough to
-// be a slip of the keyboard; else empty.
+// The candidate with the smallest edit distance to `word`, if that is small
+// enough for a typing error; else empty.
 std::string NearestWord(std::string_view word,
                         const std::vector<std::string>& candidates);
 
-// The regular files named <id>.json directly in `directory`, sorted, as (id,
-// path). NOT_FOUND when the directory can't be read or has none. Hidden files
-// and other extensions are passed over.
+// The regular files named <id>.json directly in `directory`, as sorted pairs of
+// id and path. NOT_FOUND when the directory can't be read or has none. Hidden
+// files and other extensions are skipped.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ListJsonFiles(
     const std::string& directory);
 

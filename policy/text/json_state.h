@@ -12,21 +12,21 @@
 
 namespace sandglass::policy {
 
-// What a document and the views of it share. Only for json_*.cc.
+// The state that a document and its views share. Only for json_*.cc.
 struct JsonObject::State {
   struct Object {
     const nlohmann::json* value;
     std::string pointer;             // "" for the root
-    std::vector<std::string> asked;  // keys, in the order they were asked for
+    std::vector<std::string> asked;  // keys, in the order of the calls
   };
   std::string name;
   nlohmann::json root;
-  std::deque<Object> objects;  // each object that was looked into, once
+  std::deque<Object> objects;  // each object that was read, once
   std::unordered_map<const nlohmann::json*, size_t> index;  // into objects
   std::vector<std::string> errors;
 };
 
-// RFC 6901 escapes, and control characters made visible.
+// Escapes a part of a pointer (RFC 6901), and makes control characters visible.
 std::string EscapePointerPart(std::string_view part);
 
 }  // namespace sandglass::policy

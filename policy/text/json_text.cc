@@ -1,4 +1,4 @@
-// Words and sizes as people type them.
+// Words and sizes in the form in which people type them.
 
 #include <algorithm>
 #include <numeric>
@@ -31,8 +31,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearestWord(std::string_view word,
                         const std::vector<std::string>& candidates) {
-  // A third of the letters wrong is no slip any more. The length test also
-  // bounds the work on absurd keys.
+  // If more than about a third of the letters is wrong, it isn't a typing
+  // error. The test of the length also bounds the work for absurd keys.
   const size_t allowed = std::min<size_t>(3, word.size() / 3 + 1);
   std::string nearest;
   size_t best = allowed + 1;

@@ -6,18 +6,18 @@
 
 namespace sandglass::policy {
 
-// [a-z][a-z0-9-]{0,31}: profiles, system call policies.
+// Names of profiles and of system call policies: [a-z][a-z0-9-]{0,31}.
 bool IsPolicyName(std::string_view text);
 
-// [a-z][a-z0-9]{0,31}: languages.
+// Ids of languages: [a-z][a-z0-9]{0,31}.
 bool IsLanguageId(std::string_view text);
 
-// [A-Za-z_][A-Za-z0-9_]*, at most 255 bytes.
+// Names of environment variables: [A-Za-z_][A-Za-z0-9_]*, at most 255 bytes.
 bool IsEnvName(std::string_view text);
 
 inline constexpr size_t kMaxSecretName = 64;  // bytes
 
-// [A-Z][A-Z0-9_]{0,63}: secrets.
+// Names of secrets: [A-Z][A-Z0-9_]{0,63}.
 bool IsSecretName(std::string_view text);
 
 }  // namespace sandglass::policy

@@ -18,13 +18,14 @@ absl::Status Refuse(std::string_view path, std::string_view why) {
   const absl::string_view shown(path.data(), std::min(path.size(), kShown));
   return absl::InvalidArgumentError(absl::StrCat(
       "path \"",
-      // A cut could split a character, so a long path is shown in ASCII.
+      // Cutting could split a character, so a long path is shown in ASCII.
       path.size() > kShown ? absl::CEscape(shown) + "…"
                            : absl::Utf8SafeCEscape(shown),
       "\" ", AbslView(why)));
 }
 
-// Takes the first segment off `rest`, with the slash behind it.
+// Removes the first segment from `rest`, with the slash after it, and returns
+// it.
 std::string_view TakeSegment(std::string_view& rest) {
   const size_t slash = rest.find('/');
   const std::string_view segment = rest.substr(0, slash);
@@ -60,8 +61,8 @@ bool InBracket(std::string_view set, char32_t character) {
   return found != negated;
 }
 
-// One element of a segment's pattern (no star) against one character. Takes
-// the element off `pattern` either way.
+// Compares one element of a segment's pattern (not a star) with one character.
+// Removes the element from `pattern` in any case.
 bool TakeElement(std::string_view& pattern, char32_t character) {
   if (pattern[0] == '?') {
     pattern.remove_prefix(1);
@@ -76,9 +77,9 @@ bool TakeElement(std::string_view& pattern, char32_t character) {
   return TakeUtf8Character(pattern) == character;
 }
 
-// Only the last star needs to be tried again: an earlier one that took less
-// leaves the later ones no choice that they don't have already. Hence two
-// positions to go back to, and no recursion.
+// Only the last star needs to be tried again: if an earlier one matched fewer
+// characters, that would give the later ones no choice that they don't have
+// already. So two positions to go back to suffice, without recursion.
 bool SegmentMatch(std::string_view pattern, std::string_view name) {
   bool starred = false;
   std::string_view retry_pattern;
@@ -173,7 +174,8 @@ namespace {
 
 enum class Dots { kAsOthers, kOnlyByDot };
 
-// Whether stars and the like don't reach the next segment of `path`.
+// Whether stars and other special characters can't match the next segment of
+// `path`.
 bool Hidden(std::string_view path, Dots dots) {
   return dots == Dots::kOnlyByDot && path[0] == '.';
 }
@@ -183,9 +185,9 @@ bool Match(std::string_view pattern, std::string_view path, Dots dots) {
       !ValidateGlob(pattern).ok()) {
     return false;
   }
-  // The same walk as within a segment, with segments for characters and "**"
-  // for the star. "Rest" is empty exactly at the end: neither text ends in a
-  // slash.
+  // The same algorithm as within a segment, with segments in place of
+  // characters and "**" in place of the star. What is left is empty only at the
+  // end, because neither text ends in a slash.
   if (path.front() == '/' || path.back() == '/') return false;
   bool starred = false;
   std::string_view retry_pattern;

@@ -6,8 +6,9 @@
 
 namespace sandglass::policy {
 
-// `text` in double quotes, every byte outside printable ASCII escaped as in C,
-// cut to 80 of its bytes. Safe for terminals, logs and protobuf strings.
+// Puts `text` in double quotes, escapes every byte outside printable ASCII as
+// in C, and cuts it to 80 of its bytes. Safe for terminals, logs and protobuf
+// strings.
 std::string Quoted(std::string_view text);
 
 }  // namespace sandglass::policy

@@ -8,11 +8,11 @@
 
 namespace sandglass::policy {
 
-// For people: "256 MiB", "1.5 KiB", "17 B". Rounded to one decimal.
+// A size for people: "256 MiB", "1.5 KiB", "17 B". Rounded to one decimal.
 std::string FormatBytes(uint64_t bytes);
 
-// For people: "30 s", "1.25 s", "500 ms", "80 us". Rounded to three digits
-// after the point; negative times read "0 s".
+// A time for people: "30 s", "1.25 s", "500 ms", "80 us". Rounded to three
+// decimals; a negative time becomes "0 s".
 std::string FormatTime(absl::Duration duration);
 
 }  // namespace sandglass::policy
