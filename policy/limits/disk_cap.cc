@@ -10,7 +10,7 @@
 namespace sandglass::policy {
 namespace {
 
-// Slower than this an interpreter that isn't in memory takes minutes to start.
+// With a lower cap, an interpreter that isn't in memory takes minutes to start.
 constexpr UnsignedRange kBytes = {uint64_t{64} << 10, uint64_t{1} << 40};
 constexpr UnsignedRange kOperations = {10, 100'000'000};
 
@@ -24,7 +24,7 @@ uint32_t Operations(JsonObject& object, const char* key) {
              : 0;
 }
 
-// Empty: not capped.
+// Empty when there is no cap.
 std::string Words(const char* what, uint64_t bytes, uint32_t operations) {
   std::vector<std::string> caps;
   if (bytes > 0) caps.push_back(absl::StrCat(FormatBytes(bytes), "/s"));

@@ -8,8 +8,8 @@
 
 namespace sandglass::policy {
 
-// How fast a jail may read from and write to disks, a second; 0: no cap. A
-// profile's alone: requests can't name it.
+// How fast a jail may read from and write to disks, per second; 0: no cap. Only
+// profiles set it; requests can't.
 struct DiskCap {
   uint64_t read_bytes = 0;
   uint64_t write_bytes = 0;
@@ -23,7 +23,7 @@ struct DiskCap {
 // Reads the key "disk_io" of a profile.
 DiskCap ReadDiskCap(JsonObject& root);
 
-// For people: "reads 10 MiB/s and 100 operations/s, writes 1 MiB/s".
+// A text for people: "reads 10 MiB/s and 100 operations/s, writes 1 MiB/s".
 std::string DiskCapWords(const DiskCap& cap);
 
 }  // namespace sandglass::policy

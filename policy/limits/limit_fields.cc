@@ -59,10 +59,11 @@ const std::array<LimitField, 12> kLimitFields = {
         LimitKind::kWallTime, LimitUnit::kNanoseconds, kMillisecond, kDay),
     Field<&L::cpu_time, &R::cpu_time>(  //
         LimitKind::kCpuTime, LimitUnit::kNanoseconds, kMillisecond, 64 * kDay),
-    // Below this no interpreter gets to its first line.
+    // With less than this no interpreter reaches its first line.
     Field<&L::memory_bytes, &R::memory_bytes>(  //
         LimitKind::kMemory, LimitUnit::kBytes, 8 * kMiB, 16 * kTiB),
-    // The program itself is one; 32-bit pid spaces end at 4 Mi.
+    // The program itself is one process; numbers of processes end at 4 Mi
+    // (PID_MAX_LIMIT).
     Field<&L::max_processes, &R::max_processes>(LimitKind::kProcesses,
                                                 LimitUnit::kCount, 1, 1 << 22),
     // The kernel's smallest quota is 1 ms of its 100 ms period.
@@ -74,7 +75,7 @@ const std::array<LimitField, 12> kLimitFields = {
     // The program's own text has to fit.
     Field<&L::workspace_bytes, &R::workspace_bytes>(
         LimitKind::kWorkspaceBytes, LimitUnit::kBytes, 64 * kKiB, 8 * kTiB),
-    // The jail's own directories and the program's file take some.
+    // The jail's own directories and the program's file need some.
     Field<&L::max_files, &R::max_files>(  //
         LimitKind::kFileCount, LimitUnit::kCount, 16, 1 << 30),
     // Two streams and the files must fit in one message of 16 MiB.
@@ -82,8 +83,8 @@ const std::array<LimitField, 12> kLimitFields = {
         LimitKind::kOutputBytes, LimitUnit::kBytes, 1, 6 * kMiB),
     Field<&L::output_total_bytes, &R::output_total_bytes>(
         LimitKind::kOutputTotalBytes, LimitUnit::kBytes, 1, kTiB),
-    // Standard streams, the program's file, a shared library, a module.
-    // The kernel's own ceiling (fs.nr_open) is 1 Mi.
+    // For the standard streams, the program's file, a shared library, a module.
+    // The kernel's own upper limit (fs.nr_open) is 1 Mi.
     Field<&L::open_files, &R::open_files>(  //
         LimitKind::kOpenFiles, LimitUnit::kCount, 16, 1 << 20),
     Field<&L::file_size_bytes, &R::file_size_bytes>(

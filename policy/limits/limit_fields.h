@@ -12,16 +12,17 @@
 
 namespace sandglass::policy {
 
-// The unit of a limit's value as a plain number.
+// The unit of a limit when its value is a plain number.
 enum class LimitUnit { kNanoseconds, kBytes, kCount };
 
-// One limit, described once for all that treat limits alike: reading profiles,
-// checking, applying requests, messages. Values are plain numbers in `unit`;
-// durations saturate and negative ones read as 0.
+// One limit, described once for all code that treats limits alike: reading
+// profiles, checks, requests, messages. Values are plain numbers in `unit`;
+// durations that are too long become the highest number, and negative ones 0.
 struct LimitField {
   LimitKind kind;
   LimitUnit unit;
-  // What can work at all, both inclusive. The source has the reasons.
+  // The lowest and highest value that can work at all. The source has the
+  // reasons.
   uint64_t min;
   uint64_t max;
   uint64_t (*get)(const Limits&);
@@ -29,12 +30,12 @@ struct LimitField {
   std::optional<uint64_t> (*wish)(const LimitRequest&);
 };
 
-// In the order of LimitKind: kLimitFields[i].kind is i + 1.
+// In the order of LimitKind: the kind of kLimitFields[i] is i + 1.
 extern const std::array<LimitField, 12> kLimitFields;
 
 const LimitField& FieldOf(LimitKind kind);
 
-// For people, in the field's unit: "30 s", "256 MiB", "64".
+// A value for people, in the field's unit: "30 s", "256 MiB", "64".
 std::string FormatLimit(LimitUnit unit, uint64_t value);
 
 }  // namespace sandglass::policy

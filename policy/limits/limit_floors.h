@@ -10,18 +10,18 @@
 
 namespace sandglass::policy {
 
-// The least that something works with, for the limits that it names; in the
-// field's unit (see LimitField), each kind at most once.
+// The lowest values with which something works, for the limits that it names;
+// in the field's unit (see LimitField), each kind at most once.
 using LimitFloors = std::vector<std::pair<LimitKind, uint64_t>>;
 
-// Reads one object of limits: keys that it lacks stay as they are.
+// Reads an object of limits. Limits whose keys it lacks aren't changed.
 void ReadLimits(JsonObject object, Limits& limits);
-// The same, as what the object names.
+// Reads an object of limits as those values that it names.
 LimitFloors ReadLimitFloors(JsonObject object);
 
-// Raises what is lower.
+// Raises each limit that is lower than its floor.
 void RaiseTo(const LimitFloors& floors, Limits& limits);
-// The higher one of each limit.
+// The higher value of each limit.
 Limits HigherOf(const Limits& a, const Limits& b);
 
 }  // namespace sandglass::policy

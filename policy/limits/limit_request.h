@@ -25,7 +25,7 @@ struct LimitRequest {
   std::optional<uint64_t> file_size_bytes;
 };
 
-// One thing wrong with a request, by the API's field path.
+// Something that is wrong with a request, with the field's path in the API.
 struct FieldViolation {
   std::string field;  // for example "limits.memory_bytes"
   std::string description;

@@ -8,8 +8,8 @@
 
 namespace sandglass::policy {
 
-// Ceilings of one run, every field set. The public message of the same name
-// (proto/sandglass/v1/limits.proto) describes each field.
+// Upper limits of one run; every field is set. The public message of the same
+// name (proto/sandglass/v1/limits.proto) describes each field.
 struct Limits {
   absl::Duration wall_time = absl::Seconds(30);
   absl::Duration cpu_time = absl::Seconds(30);
@@ -43,7 +43,7 @@ enum class LimitKind {
   kFileSize = 12,
 };
 
-// The field's name in the API and in profiles, for example "memory_bytes".
+// The limit's name in the API and in profiles, for example "memory_bytes".
 std::string_view LimitName(LimitKind kind);
 
 }  // namespace sandglass::policy
