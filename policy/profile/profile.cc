@@ -37,8 +37,8 @@ void CheckLanguages(const Profile& profile, JsonObject& root) {
   }
 }
 
-// They become parts of files' paths; whether the files are there their reader
-// says.
+// The names become parts of files' paths. Whether the files exist is checked by
+// the code that reads them.
 void CheckAdditions(const Profile& profile, JsonObject& root) {
   const std::vector<std::string>& names = profile.seccomp_add;
   for (auto name = names.begin(); name != names.end(); ++name) {
@@ -65,8 +65,8 @@ void CheckEnv(const Profile& profile, JsonObject& root) {
   }
 }
 
-// Two values of one limit for a message: rounded, but never so that they look
-// the same when they aren't.
+// Formats two values of one limit for a message: rounded, but never so that
+// different values look the same.
 std::pair<std::string, std::string> FormatTwo(LimitUnit unit, uint64_t a,
                                               uint64_t b) {
   std::pair<std::string, std::string> texts = {FormatLimit(unit, a),
@@ -108,7 +108,7 @@ void CheckDisks(const Limits& limits, std::string_view prefix,
       limits.workspace_bytes <= half - limits.tmp_bytes) {
     return;
   }
-  // Named after the larger one: it is where to save.
+  // The message names the larger one, because that is where to save.
   const LimitKind kind = limits.tmp_bytes > limits.workspace_bytes
                              ? LimitKind::kTmpBytes
                              : LimitKind::kWorkspaceBytes;
@@ -122,8 +122,8 @@ void CheckDisks(const Limits& limits, std::string_view prefix,
                     FormatBytes(half))});
 }
 
-// Problems of the numbers among themselves; asked only when each is in range,
-// so that nothing is told twice.
+// Compares the numbers with each other. Called only if each number is in its
+// range, so that nothing is reported twice.
 std::vector<FieldViolation> CheckPair(const Profile& profile) {
   std::vector<FieldViolation> problems = CheckLimits(profile.limits, "/limits");
   for (FieldViolation& problem : CheckLimits(profile.maximum, "/maximum")) {
@@ -161,7 +161,7 @@ SessionFiles ReadSessionFiles(JsonObject& root) {
   return SessionFiles::kMemory;
 }
 
-// A rule that a command gets around would be none.
+// A rule would be useless if a command could circumvent it.
 bool HasGate(const std::vector<Rule>& rules) {
   return std::any_of(rules.begin(), rules.end(), [](const Rule& rule) {
     return rule.severity >= Severity::kRequireApproval;
@@ -208,7 +208,7 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   profile.env = root.StringMap("env", JsonObject::StringPairs());
   CheckEnv(profile, root);
   profile.seccomp = root.String("seccomp", "default");
-  // It becomes part of a file's path.
+  // The name becomes part of a file's path.
   if (!IsPolicyName(profile.seccomp)) {
     root.AddError("seccomp",
                   "expected a system call policy's name, [a-z][a-z0-9-]*");
@@ -233,7 +233,8 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   if (absl::Status status = document->Finish(); !status.ok()) return status;
 
   for (const FieldViolation& problem : CheckPair(profile)) {
-    // Without a "maximum" its values are those of "limits", told already.
+    // Without a "maximum" its values are those of "limits", which were reported
+    // already.
     if (!maximum && problem.field.rfind("/maximum", 0) == 0) continue;
     root.AddErrorAt(problem.field, problem.description);
   }
@@ -242,16 +243,16 @@ absl::StatusOr<Profile> ReadProfile(const std::string& name,
   return profile;
 }
 
-// Shrinks the disk caps that the request didn't name to what is left of half
-// the memory.
+// Shrinks the disk limits that the request didn't name to what is left of half
+// of the memory.
 void ShrinkDisks(const LimitRequest& request, Limits& limits) {
   const uint64_t half = limits.memory_bytes / 2;
   const uint64_t tmp = limits.tmp_bytes;
   const uint64_t workspace = limits.workspace_bytes;
   if (tmp <= half && workspace <= half - tmp) return;
   const auto rest = [half](uint64_t named, LimitKind kind) {
-    // Where nothing is left, the smallest that works; the check of the sum
-    // then refuses what was named.
+    // If nothing is left, this is the smallest value that works; the check of
+    // the sum then refuses what was named.
     const uint64_t left = named < half ? (half - named) / kPage * kPage : 0;
     return std::max(left, FieldOf(kind).min);
   };
@@ -262,7 +263,7 @@ void ShrinkDisks(const LimitRequest& request, Limits& limits) {
   } else if (request.workspace_bytes) {
     limits.tmp_bytes = std::min(tmp, rest(workspace, LimitKind::kTmpBytes));
   } else {
-    // Both keep their proportion.
+    // Both keep their proportion to each other.
     const double share =
         static_cast<double>(half) /
         (static_cast<double>(tmp) + static_cast<double>(workspace));
@@ -371,7 +372,8 @@ Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
   }
   if (request.memory_bytes) ShrinkDisks(request, limits);
   std::vector<FieldViolation> problems = CheckRanges(limits, prefix);
-  // After a refusal the sum would tell of values that nobody asked for.
+  // After a refusal, the check of the sum would report values that nobody asked
+  // for.
   if (problems.empty() && !refused) CheckDisks(limits, prefix, problems);
   std::move(problems.begin(), problems.end(), std::back_inserter(violations));
   return limits;

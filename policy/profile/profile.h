@@ -22,7 +22,7 @@ namespace sandglass::policy {
 struct LibraryPolicy;
 struct NetworkPolicy;
 
-// Who gets what the compilers of a profile's runs made.
+// Who may reuse what the compilers of a profile's runs have made.
 enum class CompileSharing {
   kOff,     // nobody: each run is compiled
   kOwn,     // runs of the same profile
@@ -32,17 +32,17 @@ enum class CompileSharing {
 // "off", "own" or "shared".
 std::string_view CompileSharingName(CompileSharing sharing);
 
-// Where the files of a profile's sessions are.
+// Where the files of a profile's sessions are kept.
 enum class SessionFiles {
   kMemory,   // gone with the daemon
-  kDurable,  // a copy on the daemon's disk brings them back after a restart
+  kDurable,  // a copy on disk survives the daemon's restart
 };
 
 // "memory" or "durable".
 std::string_view SessionFilesName(SessionFiles files);
 
-// What becomes of commands in a profile's sessions, whose programs no rule
-// looks at.
+// Whether sessions of a profile may run commands, whose programs no rule
+// examines.
 enum class SessionCommands {
   kAllow,
   kDeny,
@@ -51,40 +51,40 @@ enum class SessionCommands {
 // "allow" or "deny".
 std::string_view SessionCommandsName(SessionCommands commands);
 
-// A named set of rules that a request runs under; one JSON file (with
-// comments) under policy/data/profiles/.
+// A named set of rules under which a request runs. Each is one JSON file (with
+// comments) in policy/data/profiles/.
 struct Profile {
   std::string name;  // file name without ".json"
   std::string description;
-  Limits limits;   // what a request that asks for nothing gets
-  Limits maximum;  // what a request may ask for at most
-  std::vector<std::string> languages;  // empty: all
+  Limits limits;   // what a request gets that asks for nothing
+  Limits maximum;  // the most that a request may ask for
+  std::vector<std::string> languages;  // ids; empty: all
   std::vector<std::pair<std::string, std::string>> env;
   std::string seccomp = "default";       // name of a syscall policy
   std::vector<std::string> seccomp_add;  // names of additions to it
   CompileSharing compile_cache = CompileSharing::kOwn;
   SessionFiles session_files = SessionFiles::kMemory;
   DiskCap disk_io;
-  std::string image = std::string(kHostImage);  // that its jails have
-  // What its programs may reach; null: nothing but their own `lo`.
+  std::string image = std::string(kHostImage);  // of its jails
+  // What its programs may connect to; null: nothing but their own `lo`.
   std::shared_ptr<const NetworkPolicy> network;
   // The libraries that its requests may name; null: none.
   std::shared_ptr<const LibraryPolicy> libraries;
-  std::vector<Rule> rules;  // for a program's text, before it runs
+  std::vector<Rule> rules;  // examine a program's text before it runs
   ApprovalPolicy approval;
-  // Where the file doesn't say: denied if a rule asks or denies, since a
-  // command would get around it.
+  // If the file doesn't say: denied if a rule asks or denies, because a command
+  // could circumvent that rule.
   SessionCommands commands = SessionCommands::kAllow;
-  // The file's content, without comments and in one form: it is the same
-  // profile when this is the same.
+  // The file's content in one form, without comments: two profiles are the same
+  // if this is the same.
   std::string canonical;
   std::shared_ptr<const Redactor> redactor;  // of output; null: none
-  // The name of what its jails are made by; set by whoever makes them. Empty:
-  // it has none of its own.
+  // The name of the template for its jails, set by the code that makes
+  // templates. Empty: it has none of its own.
   std::string jail_template;
-  // The same for jails in which its programs run, where they differ: they have
-  // the network, which compilers and analysers don't get. Empty: they don't
-  // differ.
+  // The template for the jails in which its programs run, if it differs: only
+  // those have the network, which compilers and analysers don't get. Empty: it
+  // doesn't differ.
   std::string network_template;
 
   const std::string& run_template() const {
@@ -92,18 +92,19 @@ struct Profile {
   }
 };
 
-// Whether runs of the language of this id may name the profile.
+// Whether runs in this language may name the profile.
 bool AllowsLanguage(const Profile& profile, std::string_view language);
 
-// What is at work by a profile keeps it, whatever is in force by then.
+// Whatever runs under a profile keeps this version of it, even if another is in
+// force by then.
 using SharedProfile = std::shared_ptr<const Profile>;
 
-// The profile with its defaults and its maximum raised to what is at least
-// needed.
+// The profile, with its defaults and its maximum raised to at least `floors`.
 Profile RaisedTo(const LimitFloors& floors, const Profile& profile);
 
-// Loads profiles; every default and maximum is checked (see CheckLimits), no
-// default is above its maximum. `redactions` are the patterns they can name.
+// Loads profiles. Every default and maximum is checked (see CheckLimits), and
+// no default may be above its maximum. `redactions` are the patterns that they
+// can name.
 absl::StatusOr<std::vector<Profile>> LoadProfiles(
     const std::string& directory, const RedactionList& redactions = {});
 
@@ -112,16 +113,16 @@ absl::StatusOr<Profile> ParseProfile(const std::string& name,
                                      std::string_view text,
                                      const RedactionList& redactions = {});
 
-// Refuses values that can't work: a zero or tiny limit, or disk caps that
-// together exceed half the memory (tmpfs is memory). Each message names the
-// field under `prefix` ("limits" or "/limits").
+// Finds values that can't work: a limit of zero or one that is too small, or
+// disk limits that together exceed half of the memory (tmpfs is memory). Each
+// message names the field under `prefix` ("limits" or "/limits").
 std::vector<FieldViolation> CheckLimits(const Limits& limits,
                                         std::string_view prefix);
 
-// Applies a request to a profile. A wish above the profile's maximum, or one
-// that can't work, is a violation; the result is then meaningless. When the
-// request tightens memory only, disk caps that it did not name shrink to keep
-// to half the memory.
+// Applies a request to a profile. A value above the profile's maximum, or one
+// that can't work, is added to `violations`; the result is then meaningless.
+// When the request lowers the memory only, disk limits that it didn't name
+// shrink, so that they stay within half of the memory.
 // Messages name the fields under `prefix`.
 Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
                     std::vector<FieldViolation>& violations,

@@ -34,7 +34,7 @@ std::string LimitWords(const LimitField& field, const Profile& profile) {
                                       FormatLimit(field.unit, maximum), "."));
 }
 
-// What a program does that the rule is about, as the end of "a program that".
+// The act that the rule is about, as the end of "a program that …".
 std::string Subject(const Rule& rule) {
   switch (rule.kind) {
     case RuleKind::kModules:

@@ -8,10 +8,10 @@
 
 namespace sandglass::policy {
 
-// What a profile means, in plain sentences for people, one thing each.
+// Describes a profile for people, in plain sentences about one thing each.
 //
-// `no_disk_cap` says why caps of disk I/O aren't in force on this host; empty:
-// they are.
+// `no_disk_cap` is the reason why caps of disk I/O aren't in force on this
+// host; empty: they are in force.
 std::vector<std::string> DescribeProfile(const Profile& profile,
                                          const std::string& no_disk_cap = "");
 
