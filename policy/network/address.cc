@@ -19,7 +19,7 @@ absl::Status RefuseAddress(std::string_view text, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " ", why));
 }
 
-// `range`'s prefix on another address.
+// The range of this prefix length that contains the address.
 AddressRange Widened(const IpAddress& address, unsigned prefix) {
   std::string bytes(address.bytes());
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -66,8 +66,8 @@ absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
   IpAddress address;
   address.size_ = v6 ? kV6Bytes : kV4Bytes;
   const std::string terminated(text);
-  // inet_pton(3) takes neither octal nor hexadecimal nor short forms. It stops
-  // at a NUL byte.
+  // inet_pton(3) accepts neither octal nor hexadecimal numbers nor short forms.
+  // It stops at a NUL byte.
   if (text.size() >= INET6_ADDRSTRLEN ||
       text.find('\0') != std::string_view::npos ||
       ::inet_pton(v6 ? AF_INET6 : AF_INET, terminated.c_str(),

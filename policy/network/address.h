@@ -12,7 +12,7 @@
 
 namespace sandglass::policy {
 
-// An IPv4 or IPv6 address, without a zone. A value; the default is 0.0.0.0.
+// An IPv4 or IPv6 address, without a zone. The default value is 0.0.0.0.
 class IpAddress {
  public:
   static constexpr size_t kV4Bytes = 4;
@@ -24,8 +24,8 @@ class IpAddress {
     address.bytes_ = {a, b, c, d};
     return address;
   }
-  // The groups as they are written, each in the host's byte order; those that
-  // are left out at the end are 0.
+  // Makes an IPv6 address from its groups as they are written, each in the
+  // host's byte order. Groups that are left out at the end are 0.
   static constexpr IpAddress V6(const std::array<uint16_t, 8>& groups) {
     IpAddress address;
     address.size_ = kV6Bytes;
@@ -35,17 +35,19 @@ class IpAddress {
     }
     return address;
   }
-  // In network byte order. Absent unless there are 4 or 16 bytes.
+  // `bytes` are in network byte order. nullopt unless there are 4 or 16 of
+  // them.
   static std::optional<IpAddress> FromBytes(std::string_view bytes);
 
-  // Takes four decimal numbers without leading zeros (RFC 6943 section 3.1.1,
-  // "strict") and every form of RFC 4291 section 2.2. INVALID_ARGUMENT for all
-  // else: numbers in octal or hexadecimal or too few of them, zones
+  // Accepts four decimal numbers without leading zeros (RFC 6943 section 3.1.1,
+  // "strict") and every form of RFC 4291 section 2.2. INVALID_ARGUMENT for
+  // everything else: octal or hexadecimal numbers, too few numbers, zones
   // ("fe80::1%eth0"), brackets, spaces.
   static absl::StatusOr<IpAddress> Parse(std::string_view text);
 
-  // The form of RFC 5952, with the last four bytes as IPv4 (its section 5)
-  // where the rest is that of IPv4-mapped or IPv4-compatible addresses.
+  // Writes the address in the form of RFC 5952. The last four bytes are written
+  // as IPv4 (its section 5) where the rest is that of IPv4-mapped or
+  // IPv4-compatible addresses.
   std::string ToString() const;
 
   constexpr bool is_v4() const { return size_ == kV4Bytes; }
@@ -53,11 +55,12 @@ class IpAddress {
   constexpr unsigned bits() const { return 8u * size_; }
   // In network byte order; `i` below size().
   constexpr uint8_t byte(size_t i) const { return bytes_[i]; }
-  // All of them, as FromBytes takes them. Lives as long as the address.
+  // All bytes, in the form of FromBytes. The view lives as long as the address.
   std::string_view bytes() const;
 
-  // An IPv4-mapped address (::ffff:a.b.c.d, RFC 4291 section 2.5.5.2) as the
-  // IPv4 address that a connection to it reaches; others as they are.
+  // For an IPv4-mapped address (::ffff:a.b.c.d, RFC 4291 section 2.5.5.2): the
+  // IPv4 address that a connection to it reaches. Other addresses are returned
+  // unchanged.
   IpAddress Unmapped() const;
 
   friend constexpr bool operator==(const IpAddress&,
@@ -68,21 +71,22 @@ class IpAddress {
   uint8_t size_ = kV4Bytes;
 };
 
-// All addresses of one version that begin with the same bits (RFC 4632
-// section 3.1). IPv4 addresses in their mapped form are not in a range of IPv4.
+// All addresses of one version that begin with the same bits (RFC 4632 section
+// 3.1). IPv4 addresses in their mapped form don't belong to a range of IPv4.
 class AddressRange {
  public:
-  // `first` with all bits past the prefix 0; `prefix` at most first.bits().
+  // `first` must have 0 in all bits after the prefix; `prefix` is at most
+  // first.bits().
   constexpr AddressRange(const IpAddress& first, unsigned prefix)
       : first_(first), prefix_(static_cast<uint8_t>(prefix)) {}
-  // The range of one address.
+  // The range that consists of one address.
   explicit constexpr AddressRange(const IpAddress& address)
       : AddressRange(address, address.bits()) {}
 
-  // Takes "10.0.0.0/8" or "fd00::/8", the address as IpAddress::Parse does.
-  // INVALID_ARGUMENT says what to write instead: for a prefix length that is
-  // missing or too long, for bits that are set past it, and for an IPv4-mapped
-  // address.
+  // Accepts "10.0.0.0/8" or "fd00::/8", with the address as in
+  // IpAddress::Parse. INVALID_ARGUMENT, with what to write instead: for a
+  // prefix length that is missing or too long, for bits that are set after the
+  // prefix, and for an IPv4-mapped address.
   static absl::StatusOr<AddressRange> Parse(std::string_view text);
 
   constexpr bool Contains(const IpAddress& address) const {
@@ -98,7 +102,7 @@ class AddressRange {
   constexpr const IpAddress& first() const { return first_; }
   constexpr unsigned prefix() const { return prefix_; }  // bits
   constexpr bool is_one_address() const { return prefix_ == first_.bits(); }
-  std::string ToString() const;  // what Parse takes
+  std::string ToString() const;  // in the form of Parse
 
   friend constexpr bool operator==(const AddressRange&,
                                    const AddressRange&) = default;

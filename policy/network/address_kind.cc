@@ -21,8 +21,8 @@ struct Special {
   AddressKind kind;
 };
 
-// The first that contains an address decides: narrow ones stand before wide
-// ones.
+// The first entry that contains an address decides, so narrow ranges come
+// before wide ones.
 constexpr Special kSpecial[] = {
     {{V4(0), 32}, Kind::kUnspecified},
     {{V4(255, 255, 255, 255), 32}, Kind::kBroadcast},
@@ -42,7 +42,7 @@ constexpr Special kSpecial[] = {
     {{V4(172, 16), 12}, Kind::kPrivate},
     {{V4(192, 0, 0), 24}, Kind::kReserved},  // RFC 6890: protocols
     {{V4(192, 0, 2), 24}, Kind::kDocumentation},
-    {{V4(192, 88, 99), 24}, Kind::kReserved},  // RFC 7526: 6to4 relays, gone
+    {{V4(192, 88, 99), 24}, Kind::kReserved},  // RFC 7526: old 6to4 relays
     {{V4(192, 168), 16}, Kind::kPrivate},
     {{V4(198, 18), 15}, Kind::kReserved},  // RFC 2544: benchmarks
     {{V4(198, 51, 100), 24}, Kind::kDocumentation},
@@ -64,15 +64,15 @@ constexpr Special kSpecial[] = {
     {{V6({0x5f00}), 16}, Kind::kReserved},  // RFC 9602: segment routing
     {{V6({0xfc00}), 7}, Kind::kPrivate},
     {{V6({0xfe80}), 10}, Kind::kLinkLocal},
-    {{V6({0xfec0}), 10}, Kind::kPrivate},  // RFC 3879: site-local, gone
+    {{V6({0xfec0}), 10}, Kind::kPrivate},  // RFC 3879: site-local, abolished
     {{V6({0xff00}), 8}, Kind::kMulticast},
 };
 
-// IPv6 ranges whose addresses have an IPv4 address at byte `at`.
+// IPv6 ranges whose addresses contain an IPv4 address at byte `at`.
 struct Carrier {
   AddressRange range;
   uint8_t at;
-  uint8_t mask;  // each byte is written with these bits turned
+  uint8_t mask;  // each byte is XORed with this
 };
 
 constexpr Carrier kCarriers[] = {
@@ -83,7 +83,7 @@ constexpr Carrier kCarriers[] = {
     {{V6({0x2001}), 32}, 12, 0xff},              // Teredo
 };
 
-// RFC 2928: protocols. Less Teredo, which is asked for first.
+// RFC 2928: protocols. Teredo, a part of this range, is checked before.
 constexpr AddressRange kProtocols(V6({0x2001}), 23);
 constexpr AddressRange kGlobalUnicast(V6({0x2000}), 3);
 
@@ -101,8 +101,8 @@ IpAddress V4At(const IpAddress& address, size_t at, uint8_t mask) {
   return V4(byte(0), byte(1), byte(2), byte(3));
 }
 
-// Of any network, with an interface identifier of 0000:5efe or 0200:5efe and
-// then the IPv4 address.
+// Addresses of any network with an interface identifier of 0000:5efe or
+// 0200:5efe followed by the IPv4 address.
 bool IsIsatap(const IpAddress& address) {
   return (address.byte(8) & 0xfd) == 0 && address.byte(9) == 0 &&
          address.byte(10) == 0x5e && address.byte(11) == 0xfe;

@@ -39,8 +39,8 @@ std::string_view LastLabel(std::string_view name) {
   return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
 }
 
-// What the WHATWG's URL Standard takes for a number of any base at the end of a
-// host; `name` is in lower case.
+// Whether the end of a host is what the WHATWG's URL Standard regards as a
+// number in any base; `name` is in lower case.
 bool EndsInNumber(std::string_view name) {
   const std::string_view last = LastLabel(name);
   if (last.empty()) return false;
@@ -52,7 +52,7 @@ bool EndsInNumber(std::string_view name) {
              std::string_view::npos;
 }
 
-// What no host has, however it is written.
+// Refuses bytes that no host can contain, however it is written.
 absl::Status CheckBytes(std::string_view text) {
   if (text.empty()) {
     return RefuseHost(text, "is empty; write a name or an address");
@@ -78,7 +78,7 @@ absl::Status CheckBytes(std::string_view text) {
   return absl::OkStatus();
 }
 
-// `text` is what errors show, `label` one of its labels.
+// Errors show `text`; `label` is one of its labels.
 absl::Status CheckLabel(std::string_view text, std::string_view label,
                         bool is_last) {
   if (label.empty()) {
@@ -112,7 +112,7 @@ absl::Status CheckLabel(std::string_view text, std::string_view label,
   return absl::OkStatus();
 }
 
-// The normal form of a name.
+// Converts a name to its normal form.
 absl::StatusOr<std::string> NormalName(std::string_view text) {
   std::string name(text);
   absl::AsciiStrToLower(&name);
@@ -159,7 +159,7 @@ absl::StatusOr<IpAddress> ParseV6(std::string_view text,
   return *address;
 }
 
-// The host of what looks like a URL or like a host with a port.
+// The host in a text that looks like a URL or like a host with a port.
 std::string_view HostWithin(std::string_view text) {
   const size_t scheme = text.find("://");
   if (scheme != std::string_view::npos) text.remove_prefix(scheme + 3);
@@ -172,7 +172,7 @@ std::string_view HostWithin(std::string_view text) {
   return text.substr(0, text.find(':'));
 }
 
-// What people write around a host.
+// Refuses what people often write around a host.
 absl::Status RefuseSurroundings(std::string_view text) {
   const std::string_view host = HostWithin(text);
   const std::string only =

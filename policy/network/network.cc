@@ -18,8 +18,8 @@ bool HasPort(const AllowedHost& rule, uint16_t port) {
                      });
 }
 
-// Of the rules that `fits`, the one with the narrowest pattern; the first of
-// equal ones.
+// Of the rules for which `fits` is true, the one with the narrowest pattern; of
+// equal ones the first.
 template <typename Fits>
 std::optional<size_t> Narrowest(const NetworkPolicy& policy, const Fits& fits) {
   std::optional<size_t> best;
@@ -41,8 +41,8 @@ NetworkDecision Refused(Refusal refusal, std::optional<size_t> nearest) {
   return {.refusal = refusal, .nearest = nearest};
 }
 
-// Whether the pattern means the address, which is unmapped, and not only a wide
-// range around it.
+// Whether the pattern means this address (which is unmapped), rather than being
+// a wide range that happens to contain it.
 bool Means(const HostPattern& pattern, const IpAddress& address) {
   if (!pattern.range() || !pattern.range()->Contains(address)) return false;
   const AddressKind kind = KindOf(address);
@@ -50,7 +50,7 @@ bool Means(const HostPattern& pattern, const IpAddress& address) {
   if (!IsDestination(kind)) return false;
   if (pattern.range()->is_one_address()) return true;
   const std::optional<AddressRange> special = SpecialRangeOf(address);
-  // Of cloud metadata it is the address itself.
+  // Cloud metadata needs the address itself.
   return special && pattern.range()->prefix() >= special->prefix();
 }
 
@@ -86,8 +86,8 @@ NetworkDecision DecideLiteral(const NetworkPolicy& policy,
   return Refused(Refusal::kHost, around);
 }
 
-// A rule that somebody could have meant the name to be in: the suffix itself,
-// or a name that this one is below.
+// A rule that somebody may have expected to cover the name: one with the
+// suffix's own name, or with a name that this one is below.
 std::optional<size_t> Relative(const NetworkPolicy& policy,
                                const std::string& name) {
   return Narrowest(policy, [&](const AllowedHost& rule) {
@@ -150,7 +150,7 @@ std::string KindWords(const NetworkPolicy& policy,
   }
   const std::string_view by_itself =
       kind == AddressKind::kMetadata ? " as an address of its own" : "";
-  // A range that is wider than that of the kind stands for no such address.
+  // A range that is wider than that of the kind doesn't allow such an address.
   const std::string around =
       decision.nearest
           ? absl::StrCat("; ", PatternOf(policy, *decision.nearest),

@@ -16,7 +16,7 @@
 
 namespace sandglass::policy {
 
-// Ports from `first` to `last`, both included; 1 to 65535 once checked.
+// Ports from `first` to `last`, both included; within 1 to 65535 after Check.
 struct PortRange {
   uint32_t first = 0;
   uint32_t last = 0;
@@ -27,44 +27,44 @@ struct PortRange {
 inline constexpr uint16_t kHttpPort = 80;
 inline constexpr uint16_t kHttpsPort = 443;
 
-// A rule of a profile: hosts that its programs may reach.
+// A rule of a profile: the hosts that its programs may connect to.
 struct AllowedHost {
   HostPattern host;
   std::vector<PortRange> ports = {{kHttpPort, kHttpPort},
                                   {kHttpsPort, kHttpsPort}};
-  // Whether the proxy looks into TLS, as its one end.
+  // Whether the proxy decrypts TLS, as one of its ends.
   bool inspect = false;
   // Methods of HTTP requests (RFC 9110 section 9.1); empty: any. A rule that
-  // has some and doesn't inspect is for plain HTTP on port 80: what goes
-  // through a tunnel (CONNECT) can't be seen, so there must be none.
+  // has some and doesn't inspect is for plain HTTP on port 80: the proxy can't
+  // see what goes through a tunnel (CONNECT), so such a rule allows no tunnels.
   std::vector<std::string> methods;
-  // Names of secrets, whose values take the place of "${secret:NAME}" in the
-  // headers of requests to the host. As with methods, what goes through a
-  // tunnel can't be changed.
+  // Names of secrets whose values replace "${secret:NAME}" in the headers of
+  // requests to the host. As with methods, this isn't possible in a tunnel.
   std::vector<std::string> secrets;
-  // Whether the host may be at an address that isn't public, as registries
-  // within an organisation are. Profiles can't say so: it is for rules that the
-  // daemon makes of root's configuration.
+  // Whether the host may be at an address that isn't public, like a registry
+  // inside of an organisation. Profiles can't say so: it is for rules that the
+  // daemon makes from root's configuration.
   bool any_address = false;
 };
 
-// What one jail may take of the network.
+// What one jail may use of the network.
 struct NetworkLimits {
   uint32_t connections_at_once = 64;
   uint64_t connections = 10'000;
-  // Both directions together, what the program sends and is sent.
+  // Sent and received bytes together.
   uint64_t bytes = uint64_t{1} << 30;
   absl::Duration to_connect = absl::Seconds(10);  // with the name's lookup
-  // For a head or a TLS hello, from its first byte or the connection's start.
+  // For sending a head or a TLS hello, from its first byte or the start of the
+  // connection.
   absl::Duration to_speak = absl::Seconds(20);
   absl::Duration idle = absl::Seconds(60);
 };
 
-// The hosts that a profile's programs may reach. A union: each rule adds to
-// what is allowed. Where several allow the same host and port, the one with
-// the narrowest pattern is the one that counts.
+// The hosts that a profile's programs may connect to. Each rule adds to what is
+// allowed. If several rules allow the same host and port, the one with the
+// narrowest pattern applies.
 struct NetworkPolicy {
-  std::string profile;  // its name; for messages
+  std::string profile;  // the profile's name, for messages
   std::vector<AllowedHost> hosts;
   NetworkLimits limits;
 };
@@ -75,38 +75,38 @@ inline constexpr size_t kMostPortRanges = 64;  // of a host
 inline constexpr size_t kMostMethods = 32;     // of a host
 inline constexpr size_t kMostSecrets = 32;     // of a host
 
-// Bounds of NetworkLimits; of each the least is 1, and of times 1 ms, in which
-// they are told to the proxy.
+// The highest values of NetworkLimits. The lowest is 1 for each, and 1 ms for
+// times, because they are sent to the proxy in milliseconds.
 inline constexpr uint32_t kMostConnectionsAtOnce = 1024;
 inline constexpr uint64_t kMostConnections = 1'000'000'000;
 inline constexpr uint64_t kMostNetworkBytes = uint64_t{1} << 40;
 inline constexpr absl::Duration kShortestNetworkTime = absl::Milliseconds(1);
 inline constexpr absl::Duration kLongestNetworkTime = absl::Hours(1);
 
-// INVALID_ARGUMENT, with a JSON pointer ("/network/hosts/3/ports/0"), for what
-// can't be meant: nothing in a list, more than the bounds above, ports that
-// aren't or overlap, methods that aren't, are there twice or can't be seen,
-// names of secrets likewise, a look into TLS where there is none, the same host
-// and port twice, addresses that no connection can be made to, limits that are
-// out of bounds.
+// INVALID_ARGUMENT, with a JSON pointer ("/network/hosts/3/ports/0"), for a
+// policy that can't be intended: empty lists, more than the bounds above, ports
+// that are invalid or overlap, methods that are invalid, repeated or can't be
+// seen by the proxy, names of secrets for which the same holds, inspection
+// where there is no TLS, the same host and port twice, addresses to which no
+// connection is possible, limits out of bounds.
 absl::Status Check(const NetworkPolicy& policy);
 
 enum class NetworkRefusal : uint8_t {
-  kNone,         // it is allowed
-  kHost,         // no rule is for the host
-  kPort,         // rules are for the host, none for the port
-  kLocalName,    // no rule names it, and names of this kind need that
-  kAddressKind,  // it is, or resolves to, an address that isn't public
+  kNone,         // the connection is allowed
+  kHost,         // no rule has the host
+  kPort,         // rules have the host, but none has the port
+  kLocalName,    // a local name, which no rule names itself
+  kAddressKind,  // an address that isn't public, or it resolves to one
 };
 
 struct NetworkDecision {
   NetworkRefusal refusal = NetworkRefusal::kHost;
-  // When it is allowed: the rule that allows it, an index into the policy's
-  // hosts. Absent otherwise.
+  // The rule that allows it, as an index into the policy's hosts. nullopt when
+  // it is refused.
   std::optional<size_t> rule;
-  // When it is refused: a rule that comes near, for the words.
+  // When it is refused: a rule that comes close, for the message.
   std::optional<size_t> nearest;
-  // kAddressKind: the address.
+  // With kAddressKind: the address.
   std::optional<IpAddress> address;
 
   bool allowed() const { return refusal == NetworkRefusal::kNone; }
@@ -115,24 +115,24 @@ struct NetworkDecision {
                          const NetworkDecision&) = default;
 };
 
-// Whether a program may ask for the host and port, for a policy that passed
-// Check. A host that is a name still has to be resolved, and each address that
-// it resolves to decided with DecideAddress before it is connected to.
+// Whether a program may connect to the host and port, for a policy that has
+// passed Check. If the host is a name, it still has to be resolved, and
+// DecideAddress has to allow each address before a connection to it is made.
 //
-// Addresses that aren't public need a rule that means them: one with the
-// address itself, or with a range that is within the range of their kind (see
+// An address that isn't public needs a rule that means it: one with the address
+// itself, or with a range that is within the range of the address's kind (see
 // SpecialRangeOf), so that "10.1.0.0/16" allows 10.1.2.3 and "0.0.0.0/0"
-// doesn't. Of cloud metadata only the address itself will do; unspecified,
-// multicast and broadcast ones are never allowed.
+// doesn't. Cloud metadata needs the address itself; unspecified, multicast and
+// broadcast addresses are never allowed.
 NetworkDecision DecideHost(const NetworkPolicy& policy,
                            const RequestedHost& host, uint16_t port);
 
 // Whether a connection may be made to `address`, to which `host` resolved.
-// `rule` is the rule that DecideHost told for the same host and port; the
-// decision has it again. Public addresses are allowed, others where a rule
-// means them (see DecideHost) with this port. Of a host that is an address only
-// that one is allowed. Connect to the address that was decided, never to the
-// name again: it may resolve to another by then.
+// `rule` is the one that DecideHost returned for the same host and port; the
+// decision contains it again. Public addresses are allowed, and others if a
+// rule with this port means them (see DecideHost). If the host is an address,
+// only that address is allowed. Connect to the address that was decided about,
+// never to the name again: it may resolve to another address by then.
 NetworkDecision DecideAddress(const NetworkPolicy& policy, size_t rule,
                               const RequestedHost& host, uint16_t port,
                               const IpAddress& address);
@@ -142,11 +142,12 @@ bool AllowsMethod(const AllowedHost& rule, std::string_view method);
 
 // One line for people, without a full stop:
 //   host "a.b" isn't in profile "x"'s network list; it has 3 hosts
-// Of the same policy, host and port as the decision.
+// `policy`, `host` and `port` are those of the decision.
 std::string Words(const NetworkPolicy& policy, const NetworkDecision& decision,
                   const RequestedHost& host, uint16_t port);
 
-// "port 443", "ports 80 and 443", "ports 80, 443 and 8000 to 8999".
+// A text such as "port 443", "ports 80 and 443", "ports 80, 443 and 8000 to
+// 8999".
 std::string PortWords(const std::vector<PortRange>& ports);
 
 }  // namespace sandglass::policy

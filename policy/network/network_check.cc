@@ -1,4 +1,4 @@
-// Whether a profile's list of hosts can be meant as it stands.
+// Checks whether a profile's list of hosts makes sense as it is.
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@ namespace sandglass::policy {
 namespace {
 
 constexpr size_t kMaxMethod = 32;  // bytes
-// Of tokens, beside letters and digits (RFC 9110 section 5.6.2).
+// The characters of tokens besides letters and digits (RFC 9110 section 5.6.2).
 constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
 
 absl::Status RefuseEntry(const std::string& pointer, const std::string& why) {
@@ -91,9 +91,9 @@ absl::Status CheckMethod(const std::string& method,
   return absl::OkStatus();
 }
 
-// What goes through a tunnel is seen by its ends alone, so the proxy has to be
-// one, or there are none: on port 80 it takes plain HTTP only. `what` is to
-// begin the message.
+// Only the two ends of a tunnel can see what goes through it, so the proxy has
+// to be one of them or there must be no tunnels: on port 80 it only accepts
+// plain HTTP. The message begins with `what`.
 absl::Status CheckNoTunnel(const AllowedHost& rule, std::string_view what,
                            const std::string& pointer) {
   if (rule.inspect) return absl::OkStatus();
@@ -138,7 +138,7 @@ absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {
   for (auto each = rule.secrets.begin(); each != rule.secrets.end(); ++each) {
     const std::string entry =
         absl::StrCat(pointer, "/", each - rule.secrets.begin());
-    // Not shown: it may be the secret itself, by mistake.
+    // Not shown: by mistake, it may be the secret itself.
     if (!IsSecretName(*each)) {
       return RefuseEntry(
           entry, absl::StrCat("is no secret's name; write the name that the "
@@ -165,7 +165,7 @@ absl::Status CheckInspect(const AllowedHost& rule, const std::string& pointer) {
                                   "leave it out"));
 }
 
-// A range counts when all of it is of one such kind.
+// A range is refused when all its addresses are of one such kind.
 absl::Status CheckDestination(const HostPattern& host,
                               const std::string& pointer) {
   if (!host.range()) return absl::OkStatus();
@@ -182,16 +182,17 @@ absl::Status CheckDestination(const HostPattern& host,
                             "such addresses; leave it out"));
 }
 
-// Ports that a rule has.
+// Ports for which there is a rule already.
 struct Taken {
   PortRange ports;
   size_t rule;
 };
 
-// What each pattern has, by the ranges' first ports. They don't overlap.
+// The ports of each pattern, by the first port of each range. The ranges don't
+// overlap.
 using Known = std::map<std::string, std::map<uint32_t, Taken>>;
 
-// That no rule before has the pattern with a port of this one.
+// Checks that no earlier rule has the same pattern with one of these ports.
 absl::Status CheckOnce(const AllowedHost& rule, size_t index, Known& known,
                        const std::string& pointer) {
   const std::string pattern = rule.host.ToString();

@@ -18,7 +18,7 @@ constexpr char kOnePort[] =
 
 std::optional<uint32_t> ParsePort(absl::string_view text) {
   uint32_t port = 0;
-  // SimpleAtoi takes signs and blanks as well.
+  // SimpleAtoi also accepts signs and white space.
   if (text.find_first_not_of("0123456789") != absl::string_view::npos ||
       !absl::SimpleAtoi(text, &port) || port > kMostPort) {
     return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<uint32_t> ParsePort(absl::string_view text) {
   return port;
 }
 
-// "8000-8999".
+// Parses a range such as "8000-8999".
 std::optional<PortRange> ParseRange(const std::string& text) {
   const std::vector<absl::string_view> ends = absl::StrSplit(text, '-');
   if (ends.size() != 2) return std::nullopt;
@@ -56,7 +56,7 @@ std::vector<PortRange> ReadPorts(JsonObject& object) {
   return ports;
 }
 
-// After an error nothing.
+// Returns nothing after an error.
 std::optional<HostPattern> ReadPattern(JsonObject& profile,
                                        const std::string& text,
                                        const std::string& pointer) {
@@ -70,7 +70,7 @@ std::optional<HostPattern> ReadPattern(JsonObject& profile,
 std::vector<std::string> ReadMethods(JsonObject& object) {
   std::vector<std::string> methods =
       object.Strings("methods", std::vector<std::string>());
-  // It could be taken to allow none.
+  // An empty list could be understood as allowing no methods.
   const std::optional<JsonItem> item = object.OptionalItem("methods");
   if (item && item->IsEmptyList()) {
     object.AddError("methods", "is empty; leave it out to mean all methods");
@@ -78,14 +78,14 @@ std::vector<std::string> ReadMethods(JsonObject& object) {
   return methods;
 }
 
-// Of {"host": …, "ports": …}.
+// Reads {"host": …, "ports": …}.
 std::optional<AllowedHost> ReadRule(JsonObject& object) {
   const std::string text = object.String("host");
   const std::optional<JsonItem> item = object.OptionalItem("host");
   std::optional<HostPattern> host;
-  // Else it has been told.
+  // Otherwise the error has been reported already.
   if (item && item->String()) host = ReadPattern(object, text, item->pointer());
-  // All keys are asked for, so that none of them counts as unknown.
+  // All keys are asked for even after an error, so that none counts as unknown.
   std::vector<PortRange> ports;
   const bool has_ports = object.OptionalItem("ports").has_value();
   if (has_ports) ports = ReadPorts(object);
@@ -130,8 +130,8 @@ NetworkLimits ReadNetworkLimits(JsonObject& object) {
   return limits;
 }
 
-// Where a pointer of Check's leads to in the file: of a rule that is a string
-// alone, "/host" is the rule itself.
+// The place in the file for a pointer from Check: if a rule is only a string,
+// its "/host" is the rule itself.
 std::string PlaceInFile(JsonObject& profile, const std::string& pointer) {
   for (const JsonItem& item : profile.Object("network").Items("hosts")) {
     if (pointer == absl::StrCat(item.pointer(), "/host") && item.String()) {

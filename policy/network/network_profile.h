@@ -9,14 +9,14 @@
 
 namespace sandglass::policy {
 
-// Of a profile with this name, "network"; null for "none" and where there is no
-// such key. What it returns means something only once the document's Finish()
-// and then CheckNetwork found nothing.
+// Reads the key "network" of a profile with this name; null for "none" and when
+// there is no such key. The result may only be used once the document's
+// Finish() and then CheckNetwork have found nothing.
 std::shared_ptr<const NetworkPolicy> ReadNetwork(
     JsonObject& profile, const std::string& profile_name);
 
-// Records what Check finds in what ReadNetwork returned, which isn't null, with
-// its place in the file.
+// Records the problems that Check finds in a result of ReadNetwork, which isn't
+// null, each with its place in the file.
 void CheckNetwork(const NetworkPolicy& network, JsonObject& profile);
 
 }  // namespace sandglass::policy

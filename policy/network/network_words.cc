@@ -7,7 +7,7 @@
 namespace sandglass::policy {
 namespace {
 
-// "A", "A and B", "A, B and C".
+// Joins names as in a sentence: "A", "A and B", "A, B and C".
 std::string Joined(const std::vector<std::string>& names) {
   if (names.size() < 2) return absl::StrJoin(names, "");
   const std::vector<std::string> before(names.begin(), names.end() - 1);

@@ -8,11 +8,11 @@
 
 namespace sandglass::policy {
 
-// What programs may reach, in plain sentences for people: one for each host and
-// one for the limits. Null: nothing.
+// Describes for people in plain sentences what programs may connect to: one
+// sentence for each host and one for the limits. Null: nothing.
 std::vector<std::string> DescribeNetwork(const NetworkPolicy* network);
 
-// "*.example.org: ports 80 and 443".
+// A text such as "*.example.org: ports 80 and 443".
 std::string HostAndPorts(const AllowedHost& rule);
 
 }  // namespace sandglass::policy
