@@ -23,11 +23,11 @@ constexpr size_t kHashPartBytes =
     kHashKey.size() + kAuditHashDigits + kLineEnd.size();
 constexpr absl::string_view kEventKey = "\"event\":\"";
 constexpr size_t kMostEventBytes = 32;
-// Digits stand for any digit.
+// The zeros stand for any digit.
 constexpr absl::string_view kTimeForm = "0000-00-00T00:00:00.000000Z";
 constexpr absl::string_view kNamePrefix = "audit-";
 constexpr absl::string_view kNameSuffix = ".jsonl";
-// Leaves room to count on.
+// Leaves room for counting on.
 constexpr uint64_t kMostSeq = std::numeric_limits<int64_t>::max();
 
 bool IsHash(absl::string_view text) {
@@ -52,7 +52,7 @@ bool IsEvent(absl::string_view text) {
                      [](char c) { return absl::ascii_islower(c) || c == '_'; });
 }
 
-// A number as it is written: digits, no zero before them.
+// Reads a number as we write it: only digits, no leading zero.
 std::optional<uint64_t> ReadNumber(absl::string_view text) {
   uint64_t number = 0;
   if (text.empty() || !absl::ascii_isdigit(text[0]) ||
@@ -63,8 +63,8 @@ std::optional<uint64_t> ReadNumber(absl::string_view text) {
   return number;
 }
 
-// Takes what stands before `end` off `text`, with the end; false when there is
-// none.
+// Removes what comes before `end` from `text`, and `end` too; false when `end`
+// isn't there.
 bool TakeUntil(absl::string_view end, absl::string_view& text,
                absl::string_view& taken) {
   const size_t at = text.find(end);
@@ -74,8 +74,8 @@ bool TakeUntil(absl::string_view end, absl::string_view& text,
   return true;
 }
 
-// Found once: each EVP_sha256() is looked up anew when it is used, which takes
-// longer than to hash a line (ossl-guide-libcrypto-introduction(7), "explicit
+// Looked up only once: each use of EVP_sha256() looks it up anew, which takes
+// longer than hashing a line (ossl-guide-libcrypto-introduction(7), "explicit
 // fetching").
 const EVP_MD* Sha256() {
   static const EVP_MD* const fetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
@@ -126,7 +126,7 @@ absl::StatusOr<std::string> AuditMembers(const nlohmann::ordered_json& fields) {
   const std::string text =
       fields.dump(-1, ' ', /*ensure_ascii=*/true,
                   nlohmann::ordered_json::error_handler_t::replace);
-  // Without its braces.
+  // The text without its braces.
   return text.substr(1, text.size() - 2);
 }
 

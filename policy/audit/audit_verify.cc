@@ -10,9 +10,11 @@ namespace {
 
 using Kind = AuditFinding::Kind;
 
-// What a crash leaves is a line, and what one right after it left of another.
+// A crash leaves at most one line, and a second crash right after it a part of
+// another.
 constexpr size_t kMostTornBytes = 2 * kMostAuditLineBytes;
-// A file made to have more gaps only makes us say "inserted" for "moved".
+// In a file that was made to have more gaps, we only say "inserted" where it
+// should be "moved".
 constexpr size_t kMostGaps = 100'000;
 
 absl::string_view BaseName(absl::string_view path) {
@@ -20,7 +22,7 @@ absl::string_view BaseName(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// True when `seq` was one of those that are missing, which it then isn't.
+// Returns true if `seq` was missing, and removes it from `missing`.
 bool TakeMissing(uint64_t seq, std::map<uint64_t, uint64_t>& missing) {
   auto gap = missing.upper_bound(seq);
   if (gap == missing.begin()) return false;
@@ -150,7 +152,7 @@ void AuditVerifier::TakeWhole(absl::string_view line, const AuditLine& parts) {
     CheckExported(parts);
   }
   const bool next = report_.first_seq == 0 || parts.seq == report_.head.seq + 1;
-  // Of an altered line nothing is certain, but the next one names its hash.
+  // In an altered line nothing is certain, but the next line contains its hash.
   if (intact ? CheckPlace(parts) : next) {
     if (report_.first_seq == 0) {
       report_.first_seq = parts.seq;
@@ -225,7 +227,7 @@ void AuditVerifier::CheckHead() {
   const uint64_t seq = exported_->seq;
   std::string what;
   if (seq == 0) {
-    // Exported before the first line.
+    // The exported head is from before the first line.
     if (report_.first_seq <= 1) return;
     what = absl::StrCat("the log begins with line ", report_.first_seq,
                         "; its first lines are missing");
