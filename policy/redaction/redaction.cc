@@ -8,7 +8,7 @@
 namespace sandglass::policy {
 namespace {
 
-// So many matches may wait before it is looked which can be told.
+// How many matches may wait before those that are decided are written.
 constexpr size_t kMostWaiting = 64;
 
 }  // namespace
@@ -87,7 +87,7 @@ void StreamRedactor::Write(std::string_view data, std::string& out) {
   }
   if (!swallows_ && tracker_.taken() >= check_at_) CheckHeld(out);
   Release(tracker_.first_open(), out);
-  // What is covered needs no bytes, however long it gets.
+  // The bytes of covered ranges aren't needed, however long those become.
   const uint64_t from = HeldFrom();
   held_.erase(0, std::min(from, piece_from_) - held_from_);
   held_ += piece_.substr(std::max(from, piece_from_) - piece_from_);
@@ -114,7 +114,7 @@ RedactionCounts StreamRedactor::counts() const {
   return counts;
 }
 
-// A match that ends behind the last byte.
+// Notes a match that ends directly after the last byte.
 void StreamRedactor::Cover(uint64_t begin, uint32_t pattern) {
   Covered all = {begin, tracker_.taken(), pattern};
   while (!covered_.empty() && covered_.back().end > all.begin) {
@@ -129,15 +129,15 @@ void StreamRedactor::Cover(uint64_t begin, uint32_t pattern) {
   covered_.push_back(all);
 }
 
-// From here on the text's bytes are needed.
+// The text's bytes are still needed from this place on.
 uint64_t StreamRedactor::HeldFrom() const {
   const uint64_t open = tracker_.first_open();
   if (covered_.empty() || covered_.front().begin > open) return open;
   return covered_.front().end;
 }
 
-// ORDER: told what can be; HeldFrom takes the first of `covered_` for one that
-// can't.
+// ORDER: everything that is decided has been written before, because HeldFrom
+// assumes that the first of `covered_` isn't.
 void StreamRedactor::CheckHeld(std::string& out) {
   const uint64_t open = tracker_.first_open();
   Release(open, out);
@@ -158,7 +158,7 @@ void StreamRedactor::CheckHeld(std::string& out) {
   swallows_from_ = open;
 }
 
-// Tells all that nothing which begins at `limit` or later can change.
+// Writes everything that no match beginning at `limit` or later can change.
 void StreamRedactor::Release(uint64_t limit, std::string& out) {
   while (!covered_.empty() && covered_.front().end <= limit) {
     const Covered& first = covered_.front();
@@ -175,7 +175,7 @@ void StreamRedactor::Release(uint64_t limit, std::string& out) {
 
 void StreamRedactor::AppendText(uint64_t begin, uint64_t end,
                                 std::string& out) const {
-  // Of what is covered there may be no bytes.
+  // The bytes of covered ranges may not have been kept.
   if (begin >= end) return;
   if (begin < piece_from_) {
     const uint64_t size = std::min(end, piece_from_) - begin;

@@ -124,7 +124,7 @@ void RedactionTracker::Apply(const Edge& edge, std::optional<Match>& match) {
     match = {edge.group == kNewGroup ? last : begins_[edge.group],
              edge.pattern};
   }
-  // Old groups only move to the front.
+  // Old groups only ever move towards the front.
   const size_t count = edge.from.size();
   if (begins_.size() < count) begins_.resize(count);
   for (size_t i = 0; i < count; ++i) {
@@ -134,7 +134,7 @@ void RedactionTracker::Apply(const Edge& edge, std::optional<Match>& match) {
   state_ = edge.target;
 }
 
-// The transition of the state that is left, kept if there is room.
+// The transition of the current state for `byte`; it is kept if there is room.
 const RedactionTracker::Edge& RedactionTracker::FindEdge(uint8_t byte) {
   FollowAll(byte);
   if (cached_bytes_ > kMostCachedBytes) {
@@ -155,7 +155,7 @@ const RedactionTracker::Edge& RedactionTracker::FindEdge(uint8_t byte) {
   return edge_;
 }
 
-// Sets `next_` and all of `edge_` but its target.
+// Sets `next_` and everything in `edge_` except its target.
 void RedactionTracker::FollowAll(uint8_t byte) {
   edge_ = {};
   next_.clear();
@@ -181,7 +181,7 @@ void RedactionTracker::FollowAll(uint8_t byte) {
   EndGroup(begin, kNewGroup);
 }
 
-// Adds to `next_` what can be reached from `node` without a byte.
+// Adds to `next_` what can be reached from `node` without consuming a byte.
 void RedactionTracker::Follow(uint32_t node, uint32_t group) {
   to_do_.push_back(node);
   while (!to_do_.empty()) {

@@ -8,7 +8,7 @@
 
 namespace sandglass::policy {
 
-// Thompson's construction, from the end to the front: each part is made for
+// Thompson's construction, from the end to the front: each part is built for
 // the node that follows it.
 class RedactionPatternBuilder {
  public:
@@ -24,7 +24,7 @@ class RedactionPatternBuilder {
   using Node = RedactionPattern::Node;
   using Kind = RedactionSyntax::Kind;
 
-  // Returns where the part begins.
+  // Returns the node at which the part begins.
   uint32_t Add(const RedactionSyntax& part, uint32_t next) {
     switch (part.kind) {
       case Kind::kBytes:
@@ -54,7 +54,7 @@ class RedactionPatternBuilder {
     uint32_t begin = next;
     uint32_t copies = repeat.least;
     if (repeat.most) {
-      // Any of the copies that may be left out leads to the end.
+      // From each of the optional copies there is a way to the end.
       for (uint32_t i = repeat.least; i < *repeat.most; ++i) {
         begin = AddSplit(Add(part, begin), next);
       }
@@ -97,7 +97,7 @@ absl::StatusOr<RedactionPattern> RedactionPattern::Compile(
     return absl::InvalidArgumentError(
         "the pattern matches the empty text, which is everywhere");
   }
-  // One more for the match.
+  // One more, for the node of the match.
   if (syntax->NodeCount(kMaxNodes) + 1 > kMaxNodes) {
     return absl::InvalidArgumentError(
         absl::StrCat("with its repeats written out the pattern has more than ",

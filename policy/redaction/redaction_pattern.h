@@ -11,31 +11,32 @@
 
 namespace sandglass::policy {
 
-// What is to be replaced in a program's output, as a regular expression over
-// bytes. The syntax is a part of RE2's, with its meaning (in Latin-1 mode):
+// Describes what is to be replaced in a program's output, as a regular
+// expression over bytes. The syntax is a part of RE2's, with the same meaning
+// (in Latin-1 mode):
 //
 //   a .               itself; any byte but a newline
 //   \. \n \t \r \f \v \xHH   a byte; any ASCII punctuation can be escaped
 //   \d \w \s \D \W \S        ASCII digits, word characters, white space
-//   [a-z_] [^\s"]            a class; "-" stands first or last, "]" escaped
+//   [a-z_] [^\s"]            a class; "-" is first or last, "]" is escaped
 //   ( ) (?: ) |              groups, which are the same here, and choices
 //   ? * + {m} {m,n} {m,}     repeats, up to 1000 times
-//   (?i)                     first of all: ASCII letters in either case
+//   (?i)                     only at the start: ASCII letters in either case
 //
-// All else is refused: anchors, \b, look-around, back references, lazy repeats
-// (every match is redacted, so they would mean nothing), other flags, bytes
-// outside ASCII (written \xHH).
+// Everything else is refused: anchors, \b, look-around, back references, lazy
+// repeats (every match is redacted, so they would have no meaning), other
+// flags, and bytes outside ASCII (which are written \xHH).
 class RedactionPattern {
  public:
   static constexpr size_t kMaxText = 1024;   // bytes
-  static constexpr size_t kMaxNodes = 2048;  // a repeat has its part n times
+  static constexpr size_t kMaxNodes = 2048;  // a repeat counts its part n times
   static constexpr size_t kMaxNesting = 32;
 
-  // A step of the automaton that looks for the pattern. Steps that take no byte
-  // may form circles.
+  // A step of the automaton that searches for the pattern. Steps that consume
+  // no byte may form cycles.
   struct Node {
     enum class Kind : uint8_t {
-      kBytes,  // takes a byte of sets()[set], goes to `next`
+      kBytes,  // consumes a byte of sets()[set], goes to `next`
       kSplit,  // goes to both `next` and `other`
       kMatch,  // the end; there is one
     };
@@ -47,8 +48,8 @@ class RedactionPattern {
   using ByteSet = std::bitset<256>;
 
   // INVALID_ARGUMENT says what is wrong and at which byte of `text`: bad
-  // syntax, a pattern that matches the empty text or nothing at all, or one
-  // beyond the bounds above.
+  // syntax, a pattern that matches the empty text or can't match anything, or
+  // one beyond the bounds above.
   static absl::StatusOr<RedactionPattern> Compile(std::string_view text);
 
   const std::string& text() const { return text_; }

@@ -19,10 +19,10 @@ std::string GivenTwice(const std::string& name) {
   return absl::StrCat("\"", name, "\" is given twice");
 }
 
-// After an error nothing.
+// Returns nothing after an error.
 std::optional<RedactionPattern> ReadPattern(JsonObject& object) {
   const std::string text = object.String("pattern");
-  // That it is missing has been told.
+  // A missing key has been reported already.
   if (text.empty() && !object.Has("pattern")) return std::nullopt;
   absl::StatusOr<RedactionPattern> pattern = RedactionPattern::Compile(text);
   if (pattern.ok()) return *std::move(pattern);

@@ -12,24 +12,24 @@
 
 namespace sandglass::policy {
 
-// The patterns that a profile can name; policy/data/redaction.json.
+// The patterns that profiles can name, from policy/data/redaction.json.
 class RedactionList {
  public:
   struct Entry {
     std::string name;
     std::string description;
     RedactionPattern pattern;
-    std::string example;  // that the pattern matches
+    std::string example;  // a text that the pattern matches
   };
 
-  // Without any.
+  // Makes a list without patterns.
   RedactionList() = default;
-  // INVALID_ARGUMENT names file and JSON pointer of each problem, also of an
-  // example that its pattern doesn't match; NOT_FOUND: there is no such file.
+  // INVALID_ARGUMENT, with file and JSON pointer of each problem, also for an
+  // example that its pattern doesn't match. NOT_FOUND: there is no such file.
   static absl::StatusOr<RedactionList> Load(const std::string& path);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  // nullptr when there is none of that name.
+  // nullptr when there is no pattern of that name.
   const Entry* Find(std::string_view name) const;
   std::vector<std::string> Names() const;
 
@@ -38,7 +38,7 @@ class RedactionList {
 };
 
 // Reads a profile's key "redaction": names of `known` patterns, and patterns of
-// the profile's own. Null when it asks for none, and after an error, which is
+// the profile's own. Null when there is none, and after an error, which is
 // recorded in `profile`.
 std::shared_ptr<const Redactor> ReadRedaction(JsonObject& profile,
                                               const RedactionList& known);

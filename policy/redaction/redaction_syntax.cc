@@ -28,7 +28,8 @@ ByteSet Range(uint8_t first, uint8_t last) {
 
 ByteSet One(uint8_t byte) { return Range(byte, byte); }
 
-// What a letter behind a backslash stands for, where that is a class.
+// The class that a letter after a backslash stands for; nullopt if it isn't
+// one.
 std::optional<ByteSet> NamedClass(char letter) {
   ByteSet set;
   switch (absl::ascii_tolower(Byte(letter))) {
@@ -73,7 +74,7 @@ std::optional<uint8_t> HexDigit(char c) {
   return std::nullopt;
 }
 
-// Reads from the front; each function begins where the one before it ended.
+// Reads from front to back; each function begins where the previous one ended.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -99,7 +100,7 @@ class Parser {
   char peek() const { return text_[at_]; }
   bool ok() const { return error_.empty(); }
 
-  // The first error stands; all reading ends there.
+  // The first error is kept, and all reading ends there.
   void Fail(size_t offset, std::string_view message) {
     if (error_.empty()) {
       error_ = absl::StrCat("at byte ", offset, ": ", AbslView(message));
@@ -213,7 +214,7 @@ class Parser {
     return inside;
   }
 
-  // Behind the backslash. Of a class the bytes, else one byte.
+  // Reads what follows a backslash: the bytes of a class, or one byte.
   ByteSet Escape(size_t begin) {
     if (done()) {
       Fail(begin, "\"\\\" with nothing behind it");
@@ -268,8 +269,8 @@ class Parser {
     return set;
   }
 
-  // One byte, range or named class of those in brackets, `first` where they
-  // begin.
+  // Adds one byte, range or named class of a bracket expression; `first` is
+  // where that expression begins.
   void AddToClass(size_t first, ByteSet& set) {
     const size_t begin = at_;
     if (peek() == '-' && begin != first && begin + 1 < text_.size() &&
@@ -306,7 +307,7 @@ class Parser {
     return Plain(begin, c);
   }
 
-  // What follows a part and says how often it comes.
+  // Reads what follows a part and says how often it is repeated.
   RedactionSyntax Repeats(RedactionSyntax part) {
     if (done()) return part;
     const size_t begin = at_;
@@ -338,7 +339,7 @@ class Parser {
     return repeat;
   }
 
-  // "{m}", "{m,n}" or "{m,}", all but its end.
+  // Reads "{m}", "{m,n}" or "{m,}", except for the closing brace.
   void ReadBounds(RedactionSyntax& repeat) {
     const size_t begin = at_++;
     const std::optional<uint32_t> least = Number();
@@ -363,7 +364,7 @@ class Parser {
     }
   }
 
-  // Too long ones are as good as kMostRepeats + 1.
+  // Numbers that are too long are represented by kMostRepeats + 1.
   std::optional<uint32_t> Number() {
     std::optional<uint32_t> number;
     for (; !done() && absl::ascii_isdigit(Byte(peek())); ++at_) {
@@ -401,13 +402,13 @@ bool RedactionSyntax::MayBeEmpty() const {
 
 size_t RedactionSyntax::NodeCount(size_t bound) const {
   if (kind == Kind::kBytes) return 1;
-  // A choice of n has a split before all but the last.
+  // A choice of n has a split before each alternative but the last.
   size_t count = kind == Kind::kChoice ? parts.size() - 1 : 0;
   for (const RedactionSyntax& part : parts) {
     count = std::min(bound, count + part.NodeCount(bound));
   }
   if (kind != Kind::kRepeat) return count;
-  // A split before each copy that may be left out, and one for going round.
+  // A split before each optional copy, and one for repeating.
   const size_t copies = most ? *most : std::max<uint32_t>(least, 1);
   const size_t splits = most ? *most - least : 1;
   return std::min(bound, count * copies + splits);

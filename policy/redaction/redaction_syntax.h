@@ -11,24 +11,24 @@
 
 namespace sandglass::policy {
 
-// A part of a redaction pattern, as it is written; redaction_pattern.h has the
+// A part of a parsed redaction pattern; redaction_pattern.h describes the
 // syntax.
 struct RedactionSyntax {
   enum class Kind : uint8_t { kBytes, kSequence, kChoice, kRepeat };
   Kind kind = Kind::kSequence;
   std::bitset<256> bytes;              // kBytes; not empty
-  std::vector<RedactionSyntax> parts;  // of kRepeat: one
+  std::vector<RedactionSyntax> parts;  // one for kRepeat
   uint32_t least = 0;                  // kRepeat
-  std::optional<uint32_t> most;        // not 0; absent: any number
+  std::optional<uint32_t> most;        // kRepeat; not 0; absent: any
 
   // Whether it matches the empty text.
   bool MayBeEmpty() const;
-  // Steps of the automaton that it takes, or `bound` when it takes more.
+  // The number of automaton steps that it needs, or `bound` when it needs more.
   size_t NodeCount(size_t bound) const;
 };
 
-// INVALID_ARGUMENT says what is wrong and at which byte of `text`. Bounds of
-// the text's size and of nesting are checked, no others.
+// INVALID_ARGUMENT says what is wrong and at which byte of `text`. Of the
+// bounds only those of the text's size and of nesting are checked.
 absl::StatusOr<RedactionSyntax> ParseRedaction(std::string_view text);
 
 }  // namespace sandglass::policy
