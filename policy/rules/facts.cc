@@ -38,7 +38,7 @@ bool IsText(absl::string_view text) {
 
 bool Number(absl::string_view text, uint32_t least, uint32_t most,
             uint32_t& number) {
-  // No sign and no blanks, which SimpleAtoi takes.
+  // No sign and no white space, which SimpleAtoi would accept.
   return !text.empty() && text.front() >= '0' && text.front() <= '9' &&
          text.back() >= '0' && text.back() <= '9' &&
          absl::SimpleAtoi(text, &number) && number >= least && number <= most;

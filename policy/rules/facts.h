@@ -11,38 +11,39 @@
 
 namespace sandglass::policy {
 
-// What a language's analyser tells of a program's text before it runs. An
-// analyser knows no rules; static_rules.h matches them against these.
+// What a language's analyser reports about a program's text before the program
+// runs. An analyser knows no rules; rules.h matches them against these facts.
 enum class FactKind {
   kImport,         // a module whose name is known from the text
-  kImportUnknown,  // one whose name isn't; `name` is what imports it
-  kUse,            // a function or other name, called or mentioned
+  kImportUnknown,  // its name isn't known; `name` is what imports it
+  kUse,            // a function or other name that is called or mentioned
   kOpenWrite,      // a file is opened for writing; `detail` is the mode
   kEndlessLoop,    // `name` is the loop as text
-  kSyntaxError,    // not a program; `name` is what the parser said
+  kSyntaxError,    // not a program; `name` is the parser's message
 };
 
 struct Fact {
   FactKind kind;
   uint32_t file;    // which of the sources, from 0
-  uint32_t line;    // from 1
+  uint32_t line;    // counted from 1
   uint32_t column;  // from 1, in bytes of UTF-8
-  uint32_t count;   // how often it is there; the place is the first
+  uint32_t count;   // how often; the place is that of the first
   std::string name;
   std::string detail;
 
   friend bool operator==(const Fact&, const Fact&) = default;
 };
 
-// Bounds of what an analyser may say; one with more to tell says so instead.
+// Bounds of an analyser's output; an analyser with more facts reports that
+// instead.
 inline constexpr size_t kMostFacts = 4096;
 inline constexpr size_t kMostFactsBytes = size_t{256} << 10;
 inline constexpr size_t kMostFactNameBytes = 200;
 
-// Reads an analyser's output: docs/policy.md has its format. It comes from a
-// jail, so whatever isn't just as it should be is INVALID_ARGUMENT; so is an
-// end before its time. RESOURCE_EXHAUSTED: the program has more than may be
-// told.
+// Reads an analyser's output in the format of docs/policy.md. It comes from a
+// jail, so INVALID_ARGUMENT for anything that isn't exactly as it should be,
+// including output that ends too early. RESOURCE_EXHAUSTED: the program has
+// more facts than an analyser may report.
 absl::StatusOr<std::vector<Fact>> ParseFacts(std::string_view text,
                                              size_t source_count);
 

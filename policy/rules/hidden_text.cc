@@ -15,8 +15,8 @@ struct Range {
   const char* what;
 };
 
-// Unicode's Bidi_Control and Default_Ignorable_Code_Point, without what
-// ordinary text has: joiners of scripts and emoji, soft hyphens, variation
+// Unicode's Bidi_Control and Default_Ignorable_Code_Point, without those that
+// ordinary text contains: joiners of scripts and emoji, soft hyphens, variation
 // selectors.
 constexpr Range kHidden[] = {
     {0x0000, 0x0008, "control character"},
@@ -46,7 +46,7 @@ struct Character {
   size_t bytes = 1;
 };
 
-// Where the text isn't UTF-8, each byte is a character that hides nothing.
+// If the text isn't UTF-8, each byte counts as a character that hides nothing.
 Character At(std::string_view text, size_t at) {
   constexpr uint32_t kNothing = 0xfffd;
   const auto lead = static_cast<unsigned char>(text[at]);
@@ -79,7 +79,7 @@ std::optional<HiddenCharacter> FindHiddenText(std::string_view text) {
   size_t at = text.substr(0, kMark.size()) == kMark ? kMark.size() : 0;
   while (at < text.size()) {
     const Character character = At(text, at);
-    // What nearly all text is needs no search.
+    // Nearly all characters are printable ASCII and need no search.
     const Range* range = character.code >= 0x20 && character.code < 0x7f
                              ? nullptr
                              : HiddenRange(character.code);

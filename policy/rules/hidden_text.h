@@ -8,20 +8,20 @@
 
 namespace sandglass::policy {
 
-// A character that people don't see, or that changes the order in which they
+// A character that people can't see, or that changes the order in which they
 // see others.
 struct HiddenCharacter {
   std::string name;  // for example "U+202E (right-to-left override)"
-  uint32_t line;     // of the first, from 1
+  uint32_t line;     // of the first one, counted from 1
   uint32_t column;   // from 1, in bytes
   uint32_t count;    // of all such characters
 };
 
-// Looks for characters that make a program look like another one to people:
-// those that turn the direction of text around ("Trojan Source",
-// CVE-2021-42574), those of no width, tags, control characters, and a line end
-// that only some languages take for one. A byte order mark at the very start
-// is none.
+// Looks for characters that make a program look like a different one to people:
+// characters that reverse the direction of text ("Trojan Source",
+// CVE-2021-42574), characters without width, tags, control characters, and a
+// character that only some languages regard as a line end. A byte order mark at
+// the very beginning is allowed.
 std::optional<HiddenCharacter> FindHiddenText(std::string_view text);
 
 }  // namespace sandglass::policy

@@ -28,8 +28,8 @@ bool IsAllowed(std::string_view module, const std::string& pattern) {
                  std::string_view(pattern).substr(0, pattern.size() - 2));
 }
 
-// "*" in the pattern stands for any characters. Linear in the text for each
-// star, since the latest star alone is ever tried again.
+// "*" in the pattern stands for any characters. The time for each star is
+// linear in the text, because only the latest star is ever tried again.
 bool Matches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;
@@ -121,7 +121,8 @@ class Collector {
   }
 
   void AddFacts(const Rule& rule, const std::vector<Fact>& facts) {
-    // One finding for each thing: a module that is imported and used is one.
+    // One finding for each thing: for example, a module that is both imported
+    // and used is reported once.
     std::set<std::string> told;
     for (const Fact& fact : facts) {
       if (!FoundBy(rule, fact)) continue;
@@ -174,7 +175,7 @@ class Collector {
   }
 
  private:
-  // For a rule about modules, the module of the rule.
+  // For a rule about modules, the subject is the module that the rule names.
   static std::string SubjectOf(const Rule& rule, const Fact& fact) {
     if (rule.kind != RuleKind::kModules) return fact.name;
     for (const std::string& name : rule.names) {

@@ -1,4 +1,4 @@
-// Whether the rules of a profile can be applied, all of them together.
+// Checks whether the rules of a profile can be applied together.
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +25,7 @@ bool LooksAtText(const Rule& rule) {
   return rule.kind == RuleKind::kHiddenText || rule.kind == RuleKind::kEveryRun;
 }
 
-// The first language that both are for, if any.
+// The first language to which both rules apply, if any.
 std::optional<std::string> CommonLanguage(const Rule& a, const Rule& b,
                                           const RuleLanguages& languages) {
   for (const std::string& id : languages.known) {
@@ -60,7 +60,7 @@ absl::Status CheckLanguagesOf(const Rule& rule, const std::string& pointer,
   if (!rule.languages.empty() || LooksAtText(rule) || !IsGate(rule)) {
     return absl::OkStatus();
   }
-  // A gate that some languages pass by unseen is none.
+  // A gate that programs in some languages pass unexamined would be useless.
   for (const std::string& id :
        languages.allowed.empty() ? languages.known : languages.allowed) {
     if (!Has(languages.analysed, id)) {
@@ -74,7 +74,7 @@ absl::Status CheckLanguagesOf(const Rule& rule, const std::string& pointer,
   return absl::OkStatus();
 }
 
-// A name that one of the two is for and the other against.
+// A name that one of the rules allows and the other forbids.
 std::optional<std::string> Disputed(const Rule& allows, const Rule& forbids) {
   for (const std::string& name : allows.names) {
     const std::string plain =
@@ -98,7 +98,7 @@ std::optional<std::string> SharedName(const Rule& a, const Rule& b) {
   return std::nullopt;
 }
 
-// How two rules contradict each other; empty: they don't.
+// Says how two rules contradict each other; empty when they don't.
 std::string Contradiction(const Rule& a, const Rule& b) {
   if (a.id == b.id) {
     return absl::StrCat("there are two rules with the id \"", a.id, "\"");

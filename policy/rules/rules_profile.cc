@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMostRules = 200;
 constexpr size_t kMostNames = 1000;
-// Of all rules together: each is compared with each, and with what programs
-// name.
+// The bound for all rules together: each rule is compared with each other one,
+// and with the names in programs.
 constexpr size_t kMostNamesInAll = 2000;
 constexpr size_t kMostMessageBytes = 500;
 
@@ -33,7 +33,7 @@ bool IsPrintable(const std::string& text) {
   });
 }
 
-// Why a name can't be one of a rule's; empty: it can.
+// Why a rule of this kind can't have this name; empty when it can.
 std::string WrongName(RuleKind kind, const std::string& name) {
   if (name.empty()) return "is empty";
   if (name.size() > kMostFactNameBytes || !IsPrintable(name) ||
@@ -76,7 +76,7 @@ void ReadNames(JsonObject& object, Rule& rule) {
                                  " names; it may have at most ", kMostNames));
     return;
   }
-  // An empty list of modules to allow is a rule: none.
+  // An empty list of allowed modules is meaningful: none may be imported.
   if (rule.names.empty() && rule.kind != RuleKind::kOnlyModules) {
     object.AddError(key, "is empty, so the rule would never find anything");
   }
@@ -93,7 +93,7 @@ void ReadNames(JsonObject& object, Rule& rule) {
   }
 }
 
-// What the rule looks for: just one of the keys.
+// Reads what the rule looks for; exactly one of these keys has to be there.
 void ReadKind(JsonObject& object, Rule& rule) {
   std::optional<RuleKind> kind;
   const auto take = [&](RuleKind found) {

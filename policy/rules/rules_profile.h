@@ -9,17 +9,17 @@
 
 namespace sandglass::policy {
 
-// How runs are approved that a rule asks a person about.
+// How runs are approved if a rule requires that.
 struct ApprovalPolicy {
   // A caller may approve its own runs.
   bool self_approval = false;
-  // So long an approval can be given and used.
+  // How long an approval can be given and used.
   absl::Duration expires_after = absl::Minutes(10);
 };
 
-// Of a profile, "rules"; none where there is no such key.
+// Reads the key "rules" of a profile; no rules when there is no such key.
 std::vector<Rule> ReadRules(JsonObject& profile);
-// And "approval".
+// Reads the key "approval" of a profile.
 ApprovalPolicy ReadApproval(JsonObject& profile);
 
 }  // namespace sandglass::policy
