@@ -23,7 +23,7 @@ bool HasAny(absl::string_view text, Texts needles) {
                      });
 }
 
-// True when `line` names an absolute path outside the places where a program
+// True when `line` names an absolute path outside of the places where a program
 // may write.
 bool NamesForeignPath(absl::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
@@ -54,7 +54,7 @@ bool MetReadOnlyRoot(absl::string_view text) {
   return false;
 }
 
-// The longest prefix of `text` that looks like a module's or command's name;
+// The longest prefix of `text` that looks like the name of a module or command;
 // empty when it is suspiciously long.
 absl::string_view LeadingName(absl::string_view text,
                               absl::string_view marks = "._+-") {
@@ -68,7 +68,8 @@ absl::string_view LeadingName(absl::string_view text,
   return length <= kMaxName ? text.substr(0, length) : absl::string_view();
 }
 
-// How a runtime or compiler says that it lacks a library: the name follows.
+// A text with which a runtime or compiler says that it lacks a library; the
+// library's name follows.
 struct MissingMark {
   absl::string_view mark;
   absl::string_view kind;  // for people
@@ -83,8 +84,8 @@ constexpr MissingMark kMissingMarks[] = {
     {"Can't locate ", "Perl module"},
 };
 
-// Of "…No module named 'numpy.linalg'": "Python module" and "numpy.linalg".
-// Both empty when nothing of the kind is there.
+// For "…No module named 'numpy.linalg'": "Python module" and "numpy.linalg".
+// Both empty when there is no such text.
 std::pair<absl::string_view, absl::string_view> MissingLibrary(
     absl::string_view text) {
   for (const auto& [mark, kind] : kMissingMarks) {
@@ -92,13 +93,14 @@ std::pair<absl::string_view, absl::string_view> MissingLibrary(
     if (at == absl::string_view::npos) continue;
     const absl::string_view name =
         LeadingName(text.substr(at + mark.size()), "._+-/@");
-    // A file of the program's own that isn't there has a path before its name.
+    // If a file of the program itself is missing, there is a path before its
+    // name.
     if (!name.empty() && name[0] != '.' && name[0] != '/') return {kind, name};
   }
   return {};
 }
 
-// Of "main.sh: line 3: jq: command not found": "jq".
+// For "main.sh: line 3: jq: command not found": "jq".
 absl::string_view MissingCommand(absl::string_view text) {
   const size_t at = text.rfind(": command not found");
   if (at == absl::string_view::npos) return {};

@@ -5,9 +5,9 @@
 
 namespace sandglass::policy {
 
-// What is said of a kill over kernel memory that no control group is charged
-// for, by one of the reasons of FindExcess. `whole` is what was killed, such as
-// "The run".
+// Fills in the verdict for a kill over kernel memory that isn't charged to any
+// control group, for one of the reasons of FindExcess. `whole` names what was
+// killed, for example "The run".
 void DecideUncharged(const Kill& kill, const char* whole, Verdict& verdict);
 
 }  // namespace sandglass::policy

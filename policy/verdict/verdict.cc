@@ -1,4 +1,4 @@
-// The rules of docs/verdicts.md. Their order is the contract.
+// Implements the rules of docs/verdicts.md. Their order is the contract.
 
 #include "policy/verdict/verdict.h"
 
@@ -20,9 +20,9 @@ uint64_t Nanoseconds(absl::Duration duration) {
       std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration)));
 }
 
-// The kernel killed for memory though the jail was below its own limit. At the
-// limit the peak is less by what was asked for, 32 KiB at most (Linux kills for
-// no larger piece).
+// True when the kernel killed for memory although the jail was below its limit.
+// A jail at its limit has a peak that is lower by the size of the last request,
+// at most 32 KiB (Linux doesn't kill for larger ones).
 bool OomIsAbove(const RunFacts& facts, const Limits& limits) {
   constexpr uint64_t kPiece = 1 << 20;
   const Counters& counters = facts.counters;
@@ -32,8 +32,8 @@ bool OomIsAbove(const RunFacts& facts, const Limits& limits) {
          *counters.jail_peak_memory_bytes + kPiece < limits.memory_bytes;
 }
 
-// The kernel refused a process though the jail was below its own limit. Its
-// count is racy (kernel/cgroup/pids.c): near the limit it isn't trusted.
+// True when the kernel refused a process although the jail was below its limit.
+// Near the limit its count isn't trusted: it is racy (kernel/cgroup/pids.c).
 bool PidsAreAbove(const RunFacts& facts, const Limits& limits) {
   constexpr uint32_t kRace = 4;
   const Counters& counters = facts.counters;
@@ -41,8 +41,8 @@ bool PidsAreAbove(const RunFacts& facts, const Limits& limits) {
          *counters.jail_peak_processes + kRace < limits.max_processes;
 }
 
-// Every limit that the run met, in the order of LimitKind, each kind once with
-// its highest measurement.
+// Returns every limit that the run reached, in the order of LimitKind, each
+// kind once with its highest measurement.
 std::vector<LimitReading> LimitsMet(const RunFacts& facts, const Limits& limits,
                                     std::optional<int> signal) {
   std::vector<LimitReading> met;
@@ -64,8 +64,8 @@ std::vector<LimitReading> LimitsMet(const RunFacts& facts, const Limits& limits,
     add(LimitKind::kMemory, limits.memory_bytes, facts.peak_memory_bytes);
   }
   if (counters.pids_limit_hits > 0 && !PidsAreAbove(facts, limits)) {
-    // The kernel refuses at the limit, so it was reached even when no sample
-    // saw it.
+    // The kernel refuses processes at the limit, so the limit was reached even
+    // if no sample shows it.
     add(LimitKind::kProcesses, limits.max_processes,
         std::max(facts.peak_processes, limits.max_processes));
   }
@@ -98,7 +98,7 @@ std::vector<LimitReading> LimitsMet(const RunFacts& facts, const Limits& limits,
     add(LimitKind::kOutputTotalBytes, limits.output_total_bytes, total);
   }
   if (signal == SIGXFSZ) {
-    // The kernel lets a file grow up to the limit and signals the rest.
+    // The kernel lets a file grow up to the limit and then sends a signal.
     add(LimitKind::kFileSize, limits.file_size_bytes, limits.file_size_bytes);
   }
   std::stable_sort(met.begin(), met.end(), [](const auto& a, const auto& b) {
@@ -119,7 +119,7 @@ const LimitReading* Find(const std::vector<LimitReading>& readings,
   return found == readings.end() ? nullptr : &*found;
 }
 
-// How sentences call what ran.
+// The words for what ran in sentences.
 struct Subject {
   const char* who;        // "program"
   const char* of_what;    // "of the run"
@@ -142,8 +142,8 @@ std::string Times(uint64_t count) {
   return count == 1 ? "once" : absl::StrCat(count, " times");
 }
 
-// Of what ran out above the jail: in the daemon's container or service, or on
-// the machine.
+// For when something ran out above the jail: in the daemon's container or
+// service, or on the machine.
 constexpr char kNotItsFault[] =
     "that is no fault of the program, and the run can be repeated.";
 
@@ -250,7 +250,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
                        " because its session ended.");
       return;
     case KillReason::kSessionDied:
-      return;  // see above: that kills nobody
+      return;  // see above: it kills nobody
     case KillReason::kShutdown:
       verdict.outcome = Outcome::kShutdown;
       verdict.rule = "shutdown";
@@ -261,7 +261,7 @@ void DecideKill(const RunFacts& facts, const Limits& limits, Verdict& verdict) {
   }
 }
 
-// Where a program says why it failed.
+// The part of an output where a program says why it failed.
 std::string_view EndOf(std::string_view output) {
   if (output.size() > kEndBytes) {
     output.remove_prefix(output.size() - kEndBytes);
@@ -307,7 +307,7 @@ void DecideRuntimeMemory(const RunFacts& facts, const Limits& limits,
       FormatBytes(facts.peak_memory_bytes), ".");
 }
 
-// Nothing but itself is to blame.
+// For when only the program itself is to blame.
 void DecideOwnFailure(const RunFacts& facts, const std::string& how,
                       Verdict& verdict) {
   const std::string after = FormatTime(facts.wall_time);
@@ -333,14 +333,14 @@ void DecideOwnFailure(const RunFacts& facts, const std::string& how,
   }
 }
 
-// Compilers quote the source, which may hold such words; then no memory is
-// used up.
+// Compilers quote the source, which may contain such words; then the memory
+// isn't used up.
 bool IsMereQuotation(const RunFacts& facts, const Limits& limits) {
   return facts.phase == Phase::kCompile &&
          facts.peak_memory_bytes < limits.memory_bytes / 4;
 }
 
-// It failed by itself. `met` are the limits that it met.
+// For when the program failed by itself. `met` are the limits that it reached.
 void DecideFailure(const RunFacts& facts, const Limits& limits,
                    const std::vector<LimitReading>& met, Verdict& verdict) {
   verdict.killed_by = verdict.signal ? Killer::kProgramSignal : Killer::kNone;
@@ -382,7 +382,7 @@ void DecideFailure(const RunFacts& facts, const Limits& limits,
       reading = Find(met, LimitKind::kFileCount);
     }
     if (reading == nullptr) continue;
-    // It can fail for another reason where the disk was full before it.
+    // If the disk was full before, the failure may have another reason.
     if (!facts.said_disk_full && WasFull(facts, fill, reading->kind)) continue;
     verdict.outcome = Outcome::kDiskLimit;
     verdict.rule = "disk-full";
@@ -423,8 +423,9 @@ void DecideOk(const RunFacts& facts, const std::vector<LimitReading>& met,
 }
 
 // True when the kernel's out-of-memory kill came before the daemon's kill. The
-// kernel counts no such kill in a group whose tasks are already dying
-// (mm/memcontrol.c leaves early for them), so one of unknown time was earlier.
+// kernel doesn't count such kills in a group whose tasks are already dying
+// (mm/memcontrol.c returns early for them), so a kill of unknown time came
+// before.
 bool OomCameFirst(const RunFacts& facts) {
   if (facts.counters.oom_kills == 0) return false;
   return !facts.kill || !facts.oom_seen_after ||
@@ -444,7 +445,7 @@ Verdict Decide(const RunFacts& facts, const Limits& limits) {
       LimitsMet(facts, limits, verdict.signal);
 
   if (facts.policy_stop) {
-    // Nothing has run that any other fact could be about.
+    // Nothing has run, so no other fact matters.
     const bool ask = facts.policy_stop->can_be_approved;
     verdict.outcome = ask ? Outcome::kNeedsApproval : Outcome::kDenied;
     verdict.rule = ask ? "needs-approval" : "policy-denied";
@@ -490,7 +491,8 @@ std::string FindRuntimeWords(const std::vector<std::string>& words,
 
 bool SaysDiskFull(std::string_view output) {
   const std::string_view end = EndOf(output);
-  // The first letter is large or small. The other is dash's, of its echo.
+  // The first letter may be upper or lower case. The second text is that of
+  // dash's echo.
   return end.find("o space left on device") != std::string_view::npos ||
          end.find("echo: I/O error") != std::string_view::npos;
 }

@@ -11,7 +11,7 @@
 
 namespace sandglass::policy {
 
-// What became of the user's program; values equal sandglass.v1.Outcome.
+// How the user's program ended; the values equal sandglass.v1.Outcome.
 enum class Outcome {
   kOk = 1,
   kNonzeroExit = 2,
@@ -31,11 +31,11 @@ enum class Outcome {
   kDenied = 16,
 };
 
-// A part of a run with limits and a verdict of its own; values equal
+// A part of a run that has limits and a verdict of its own; the values equal
 // sandglass.v1.Phase.
 enum class Phase { kCompile = 1, kRun = 2, kAnalysis = 3 };
 
-// Why the daemon killed a run. Recorded before the kill is sent.
+// Why the daemon killed a run. The reason is recorded before the kill is sent.
 enum class KillReason {
   kWallTime,
   kCpuTime,
@@ -45,60 +45,61 @@ enum class KillReason {
   kNetlink,
   kBacklog,
   kLocks,
-  kSessionEnded,  // it was deleted, or its time was over
+  kSessionEnded,  // deleted, or its time was over
   kSessionDied,   // its jail ended by itself
 };
 
-// What a run's netlink sockets may hold. It is kernel memory that no control
-// group is charged for; whoever reads the answers to what he asks needs
-// kilobytes of it.
+// How much a run's netlink sockets may hold. It is kernel memory that isn't
+// charged to any control group; a program that reads the answers to its
+// requests needs only kilobytes of it.
 inline constexpr uint64_t kMostNetlinkBytes = 16 << 20;
-// The same for what waits in TCP connections that nobody has accepted, and what
-// these are themselves: a server that accepts keeps nearly nothing there.
+// The same for TCP connections that nobody has accepted: what waits in them,
+// and the connections themselves. A server that accepts its connections keeps
+// almost nothing there.
 inline constexpr uint64_t kMostBacklogBytes = 16 << 20;
-// And for record locks, some five thousand, where the machine has many times
-// as many in all (sandbox/jail/lock_census.h).
+// And for record locks, about five thousand of them, on machines that have many
+// times that number in all (sandbox/jail/lock_census.h).
 inline constexpr uint64_t kMostRecordLockBytes = 1 << 20;
 
-// Kernel memory of a run that no control group is charged for.
+// Kernel memory of a run that isn't charged to any control group.
 struct UnchargedMemory {
   uint64_t netlink_bytes = 0;
   uint64_t backlog_bytes = 0;
   uint64_t lock_bytes = 0;
 };
-// What of it is too much, if anything is.
+// The part of that memory that exceeds its bound, if any.
 struct Excess {
   KillReason reason;
   uint64_t bytes;
 };
 std::optional<Excess> FindExcess(const UnchargedMemory& memory);
 
-// A kill that the daemon decided.
+// A kill on which the daemon has decided.
 struct Kill {
   KillReason reason;
   absl::Duration after;   // since the start of the user's code
-  uint64_t measured = 0;  // nanoseconds or bytes, by reason; 0 for the others
+  uint64_t measured = 0;  // nanoseconds or bytes, by reason; or 0
 };
 
-// Kernel counters of the run's control group; as differences over the run.
+// Kernel counters of the run's control group, as differences over the run.
 struct Counters {
   uint64_t oom_kills = 0;
   uint64_t memory_limit_hits = 0;
   uint64_t pids_limit_hits = 0;
   uint64_t cpu_throttled_periods = 0;
   absl::Duration cpu_throttled_time;
-  // Of those kills: whether memory ran out at the jail's own limit, where the
-  // kernel says so; else what the jail ever had at most, with its swap. Both
-  // absent where there was no kill, or nothing is known.
+  // About those kills: whether memory ran out at the jail's own limit, if the
+  // kernel says so; else the most memory that the jail ever had, including
+  // swap. Both are absent when there was no kill or nothing is known.
   std::optional<bool> oom_at_limit;
   std::optional<uint64_t> jail_peak_memory_bytes;
-  // The kernel's own count of the most processes and threads, without init,
-  // that the jail ever had. Absent where it has none, and where it refused
-  // none.
+  // The most processes and threads that the jail ever had, without init, as
+  // counted by the kernel. Absent when the kernel doesn't count them, or has
+  // refused none.
   std::optional<uint32_t> jail_peak_processes;
 };
 
-// Fill of one writable file system, taken after the run's last process died.
+// How full a writable file system was after the run's last process had died.
 struct FilesystemFill {
   LimitKind bytes_kind;  // kTmpBytes or kWorkspaceBytes
   uint64_t total_bytes = 0;
@@ -107,7 +108,7 @@ struct FilesystemFill {
   uint64_t free_inodes = 0;
 };
 
-// That the profile's rules didn't let a program start.
+// Says that the profile's rules didn't let a program start.
 struct PolicyStop {
   bool can_be_approved;  // by a person
   std::string reason;    // one plain sentence
@@ -117,19 +118,20 @@ struct PolicyStop {
 struct RunFacts {
   Phase phase = Phase::kRun;
   std::optional<PolicyStop> policy_stop;
-  // Raw wait status of the main process; absent when it was never reaped
-  // (init died first).
+  // The main process's raw wait status; absent when it was never reaped,
+  // because init died first.
   std::optional<int> wait_status;
-  // The daemon's kill, if it decided one.
+  // The kill on which the daemon decided, if any.
   std::optional<Kill> kill;
-  // When an out-of-memory kill was first seen; absent when none or unknown.
+  // When an out-of-memory kill was first noticed; absent when there was none or
+  // its time is unknown.
   std::optional<absl::Duration> oom_seen_after;
   Counters counters;
   std::vector<FilesystemFill> filesystems;
-  // The same before it began, of a run or command in a session; otherwise
-  // empty, and all had room.
+  // The same before a run or command in a session began; empty for other runs,
+  // where all had room.
   std::vector<FilesystemFill> filesystems_before;
-  // The end of its output says that there is no room: SaysDiskFull.
+  // The end of its output says that there is no space left: SaysDiskFull.
   bool said_disk_full = false;
   absl::Duration wall_time;
   absl::Duration cpu_time;
@@ -138,12 +140,12 @@ struct RunFacts {
   uint64_t stdout_bytes = 0;  // written by the program
   uint64_t stderr_bytes = 0;
   uint32_t leftover_processes = 0;
-  // What the language's runtime is known to say when it gives up for lack of
-  // memory, as found in the end of stderr; empty when it isn't there.
+  // The words with which the language's runtime is known to give up for want of
+  // memory, as found at the end of stderr; empty when they aren't there.
   std::string runtime_words;
 };
 
-// A limit with what was measured against it: nanoseconds, bytes or a count.
+// A limit, and the measured value for it: in nanoseconds, bytes, or a count.
 struct LimitReading {
   LimitKind kind;
   uint64_t configured = 0;
@@ -159,7 +161,7 @@ enum class Killer {
   kProgramSignal = 4
 };
 
-// The decision and why.
+// The decision and the reasons for it.
 struct Verdict {
   Outcome outcome;
   std::string rule;         // row id in docs/verdicts.md
@@ -172,20 +174,20 @@ struct Verdict {
   std::optional<int> signal;
 };
 
-// Decides a run's outcome. Pure: the same facts and limits give the same
-// verdict. The rows and their order are docs/verdicts.md.
+// Decides a run's outcome. A pure function: the same facts and limits give the
+// same verdict. The rows and their order are in docs/verdicts.md.
 Verdict Decide(const RunFacts& facts, const Limits& limits);
 
-// So much of an output is its end: runtimes add a trace of their stack after
-// they said why.
+// How much of an output counts as its end: runtimes print a stack trace after
+// they have said why they failed.
 inline constexpr size_t kEndBytes = size_t{16} << 10;
 
-// Whether the end of a program's output has what C libraries, Go, Node and
-// shells say of ENOSPC.
+// Whether the end of a program's output contains the message of C libraries,
+// Go, Node and shells for ENOSPC.
 bool SaysDiskFull(std::string_view output);
 
-// Which of the texts a runtime or compiler wrote near the end of stderr; empty
-// when none.
+// The first of the texts that a runtime or compiler wrote near the end of
+// stderr; empty when there is none.
 std::string FindRuntimeWords(const std::vector<std::string>& words,
                              std::string_view stderr_data);
 
